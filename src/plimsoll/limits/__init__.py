@@ -1,8 +1,8 @@
 """
-Instance and catalog in, ceilings out: one file for each family of limits.
+Ceilings of an instance from the catalog: one file for each family of limits.
 
-Every family file has the same two functions: `applies(instance)`, whether the family means anything for it;
-`ceilings(instance, catalog)`, its numbers, empty where they are not known.
+Every family file has the same two functions. `applies(instance)` returns whether the family has a meaning for
+the instance. `ceilings(instance, catalog)` returns its numbers, and none where they are not known.
 """
 
 from plimsoll.catalog.load import Catalog
@@ -51,9 +51,10 @@ def ceilings_of(instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]:
     An instance without a class has only the ceilings that do not need one.
 
     Raises:
-        CatalogError: the instance names a class that is not in the catalog, and of which the
-            provider told nothing either.
+        CatalogError: the instance names a class that is not in the catalog, and whose EBS limits
+            the provider did not report.
     """
+    # Families that need no class would hide an unknown one: this call raises for it.
     limits_of(instance, catalog)
     return tuple(
         ceiling

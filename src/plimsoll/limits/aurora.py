@@ -1,5 +1,5 @@
 """
-What is different about Aurora: which of its two engines it is, and which metrics mean another thing.
+The differences of Aurora: its two engines, and the metrics that have another meaning there.
 
 Aurora keeps its data in a cluster volume that is reached over the network. No throughput and no IOPS
 are documented for it, and what is documented of EBS for a class is about the class's local disk.
@@ -14,7 +14,7 @@ from plimsoll.model.metric import Metric
 
 ENGINES = ("aurora-mysql", "aurora-postgresql")
 
-_LOCAL_DISK = "on Aurora the EBS limits of a class are those of its local disk, not of the data"
+_LOCAL_DISK = "on Aurora the EBS limits of a class apply to its local disk, not to the data"
 # Aurora User Guide, aurora-auroramonitoring-metrics and concepts-dbinstanceclass-summary (2026-04).
 _OTHER_MEANING = MappingProxyType(
     {
@@ -28,7 +28,7 @@ _NONE: Mapping[Metric, str] = MappingProxyType({})
 
 
 def engine_of(instance: Instance) -> str | None:
-    """Return `aurora-mysql` or `aurora-postgresql`; None where it is neither, or not known which."""
+    """Return `aurora-mysql` or `aurora-postgresql`; None for other engines, or if it is unknown."""
     name = (instance.engine or "").strip().lower()
     return name if name in ENGINES else None
 

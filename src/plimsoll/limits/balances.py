@@ -1,4 +1,4 @@
-"""Whether each balance metric can move on an instance as bought, and why."""
+"""The balance metrics of an instance: whether each can move with the current setup, and why."""
 
 from collections.abc import Sequence
 
@@ -47,22 +47,25 @@ def _instance_note(
         return _note(metric, can_move=None, reason=other_meaning(instance)[metric])
     if stage is None:
         return _note(metric, can_move=None, reason="no EBS limits are documented for this class")
-    say = _mb_per_s if is_bytes else format_ops_per_s
+    text_of = _mb_per_s if is_bytes else format_ops_per_s
     most = _most([s for s in chain if Family(s.name) not in INSTANCE_FAMILIES], is_bytes=is_bytes)
+    # A bucket loses credits only while more is served than its baseline returns, so its balance
+    # can move only if the volumes deliver more than that baseline.
     if stage.baseline == stage.burst:
-        reason = f"the class has one number, {say(stage.burst)}, and no credits"
+        reason = f"the class has a fixed limit of {text_of(stage.burst)} and no credits"
     elif most is None or most > stage.baseline:
-        reason = f"falls above {say(stage.baseline)}, up to {say(stage.burst)}"
+        reason = f"falls above {text_of(stage.baseline)}; the burst is {text_of(stage.burst)}"
         return _note(metric, can_move=True, reason=reason)
     else:
         reason = (
-            f"the volumes deliver at most {say(most)}, not more than the baseline of"
-            f" {say(stage.baseline)}; only the root volume could add to that"
+            f"the volumes deliver at most {text_of(most)}, not more than the baseline of"
+            f" {text_of(stage.baseline)}; only the root volume could add to that"
         )
     legacy = _legacy_baseline(instance, catalog, most, is_bytes=is_bytes)
     if legacy is None:
         return _note(metric, can_move=False, reason=reason)
-    reason += f"; under its legacy limits it falls above {say(legacy)}"
+    # Which of the two baselines applies is not known before the balance is seen to move.
+    reason += f"; under its legacy limits it falls above {text_of(legacy)}"
     return _note(metric, can_move=None, reason=reason)
 
 
@@ -91,11 +94,10 @@ def _volume_note(instance: Instance, chain: tuple[Stage, ...]) -> BalanceNote:
     if stage is None:
         return _note(metric, can_move=None, reason="the layout of the volumes is not known")
     each = "" if stage.stripes == 1 else " each"
-    held = format_ops_per_s(stage.baseline)
+    baseline = format_ops_per_s(stage.baseline)
+    # From 1,000 GiB a gp2 baseline is at least the burst of 3,000 IOPS (EBS User Guide, general-purpose).
     if stage.capacity == 0:
-        reason = (
-            f"the volumes have a baseline of {held}{each}, no less than the burst, so no credits"
-        )
+        reason = f"the baseline of {baseline}{each} is not below the burst, so the volumes have no credits"
         return _note(metric, can_move=False, reason=reason)
     most = _most([s for s in chain if Family(s.name) in INSTANCE_FAMILIES], is_bytes=False)
     total = stage.baseline * stage.stripes
@@ -108,7 +110,7 @@ def _volume_note(instance: Instance, chain: tuple[Stage, ...]) -> BalanceNote:
     return _note(
         metric,
         can_move=True,
-        reason=f"falls above {held}{each}, up to {format_ops_per_s(stage.burst)}{each}",
+        reason=f"falls above {baseline}{each}; the burst is {format_ops_per_s(stage.burst)}{each}",
     )
 
 
@@ -133,7 +135,7 @@ def _stage(chain: Sequence[Stage], family: Family) -> Stage | None:
 
 
 def _most(chain: Sequence[Stage], *, is_bytes: bool) -> float | None:
-    """Return the most this part of the chain lets through at any size; None where it says nothing."""
+    """Return the highest rate that this part of the chain serves at any I/O size; None without stages."""
     if not chain:
         return None
     curve = ceiling_curve(chain, [_LARGE_BYTES if is_bytes else _SMALL_BYTES], burst=True)

@@ -1,10 +1,10 @@
 """
 Instance limits that burst: the documented rates of their buckets, present and legacy, as ceilings.
 
-EC2 documents a baseline B, a maximum M, and that the maximum can be held for 30 minutes at least once
+EC2 documents a baseline B, a maximum M, and that the maximum is available for 30 minutes at least once
 in 24 hours. It documents neither the capacity of the bucket nor its refill. Two readings are possible:
 a bucket that drains at M − B and lasts 30 minutes, (M − B)·1800 s, and the convention of gp2, whose
-capacity is the maximum held for 1800 s, M·1800 s. They are given as lower and upper bound.
+capacity is the maximum for 1800 s, M·1800 s. They are used as lower and upper bound.
 """
 
 from collections.abc import Callable
@@ -22,22 +22,22 @@ from plimsoll.model.limit import InstanceLimits, LegacyLimits
 from plimsoll.model.metric import Metric
 
 _BOUNDS_NOTE = "the bucket's capacity is not published; its bounds follow from 30 minutes of burst"
-_LIFTED_NOTE = "EC2 documents that a stop and start brings the present limits"
-_NOT_LIFTED_NOTE = "EC2 does not document whether a stop and start brings the present limits"
+_LIFTED_NOTE = "EC2 documents that a stop and start applies the present limits"
+_NOT_LIFTED_NOTE = "EC2 does not document whether a stop and start applies the present limits"
 _LAUNCH_UNKNOWN_NOTE = "the launch date is missing, so the instance may be too new for this limit"
 
 
 class Bucket(Struct, frozen=True, kw_only=True):
-    """What distinguishes the two buckets of an instance."""
+    """One of the two EBS buckets of an instance: its family, unit and metric."""
 
     family: Family
     dimension: Dimension
     unit: str
     balance_metric: Metric
     numbers: Callable[[InstanceLimits | LegacyLimits], tuple[float | None, float | None]]
-    """Baseline and burst out of what is documented for a class."""
-    say: Callable[[float], str]
-    """A number of this bucket for people, as the documentation prints it."""
+    """Returns baseline and burst from the documented limits of a class."""
+    format_value: Callable[[float], str]
+    """Formats a number of this bucket as the documentation prints it."""
 
 
 class BucketRates(Struct, frozen=True, kw_only=True):
@@ -49,17 +49,17 @@ class BucketRates(Struct, frozen=True, kw_only=True):
     note: str
     baseline_note: str = ""
     burst_note: str = ""
-    """What must be known of one of the two alone."""
+    """A remark on the burst alone, as `baseline_note` is one on the baseline."""
     is_lifted_by_restart: bool | None = None
     """For legacy numbers, as in LegacyLimits."""
 
 
 def legacy_limits_of(instance: Instance, catalog: Catalog) -> tuple[LegacyLimits, ...]:
     """
-    Return legacy limits that the instance may still have: those documented at or after its launch.
+    Return the legacy limits that the instance may still have: those documented at or after its launch.
 
     With an unknown launch these are all legacy limits of the class. The catalog's own numbers are
-    among them where the provider has told newer ones.
+    among them where the provider has reported newer ones.
 
     Raises:
         CatalogError: the class is not in the catalog.
@@ -68,6 +68,7 @@ def legacy_limits_of(instance: Instance, catalog: Catalog) -> tuple[LegacyLimits
     if row is None:
         return ()
     launched = launch_date(instance)
+    # An instance gets the limits of its launch day. Editions that ended before it never applied.
     last = superseded(instance, catalog)
     return tuple(
         legacy
@@ -77,12 +78,12 @@ def legacy_limits_of(instance: Instance, catalog: Catalog) -> tuple[LegacyLimits
 
 
 def capacity_bounds(baseline: float, burst: float, burst_s: float) -> tuple[float, float]:
-    """Return smallest and largest capacity that agrees with `burst_s` seconds at the maximum."""
+    """Return the smallest and the largest capacity that fit `burst_s` seconds at the maximum."""
     return (burst - baseline) * burst_s, burst * burst_s
 
 
 def applies(instance: Instance) -> bool:
-    """Return whether it is an instance of a known class that keeps its data on EBS."""
+    """Return whether the instance has a class and keeps its data on EBS."""
     return instance.db_class is not None and not is_aurora(instance)
 
 
@@ -106,7 +107,7 @@ def instance_ceilings(bucket: Bucket, instance: Instance, catalog: Catalog) -> t
 
 
 def _present(bucket: Bucket, limits: InstanceLimits, row: InstanceLimits | None) -> BucketRates:
-    """Return today's numbers; where the provider told them, each says what the catalog has instead."""
+    """Return today's numbers; where the provider reported them, notes give the catalog's numbers."""
     rates = _rates(bucket, limits)
     if limits.ebs_origin is None:
         return rates
@@ -115,17 +116,18 @@ def _present(bucket: Bucket, limits: InstanceLimits, row: InstanceLimits | None)
     return replace(
         rates,
         origin=limits.ebs_origin,
-        baseline_note=_instead(bucket, rates.baseline, known[0], read_on),
-        burst_note=_instead(bucket, rates.burst, known[1], read_on),
+        baseline_note=_catalog_note(bucket, rates.baseline, known[0], read_on),
+        burst_note=_catalog_note(bucket, rates.burst, known[1], read_on),
     )
 
 
-def _instead(bucket: Bucket, told: float | None, known: float | None, read_on: str) -> str:
-    if told is None or is_near(told, known):
+def _catalog_note(bucket: Bucket, reported: float | None, known: float | None, read_on: str) -> str:
+    if reported is None or is_near(reported, known):
         return ""
     if known is None:
         return "the catalog has no number for it"
-    return f"the catalog (read {read_on}) has {bucket.say(known)}; EC2 says {bucket.say(told)}"
+    text_of = bucket.format_value
+    return f"the catalog (read {read_on}) has {text_of(known)}; EC2 reports {text_of(reported)}"
 
 
 def _rates(bucket: Bucket, limits: InstanceLimits | LegacyLimits) -> BucketRates:
@@ -149,16 +151,17 @@ def bucket_ceilings(
     is_age_known: bool,
 ) -> tuple[Ceiling, ...]:
     """
-    Return today's ceilings of a bucket, then the legacy ones that are other numbers.
+    Return today's ceilings of a bucket, then the legacy ones with other numbers.
 
     Args:
-        bucket: which of the two it is.
+        bucket: one of the two buckets.
         now: today's numbers; None in it where nothing is documented.
         legacy: the numbers the instance may still have, oldest first.
         burst_s: seconds for which the maximum is promised, once a day.
-        is_age_known: whether the instance's launch is known, and `legacy` chosen by it.
+        is_age_known: whether the instance's launch is known, so that `legacy` was chosen by it.
     """
     present = _ceilings(bucket, now, burst_s)
+    # An observed level cannot distinguish a legacy limit from an equal one of today.
     known = {ceiling.value for ceiling in present}
     kept = [
         _legacy(ceiling, rates, is_age_known=is_age_known)
@@ -212,10 +215,10 @@ def _legacy(ceiling: Ceiling, rates: BucketRates, *, is_age_known: bool) -> Ceil
 
 def _distinct(legacy: list[Ceiling]) -> tuple[Ceiling, ...]:
     """
-    Return one ceiling for each legacy number: in the role it was documented in for the longest time.
+    Return one ceiling for each legacy number, in the role it was documented in for the longest time.
 
-    The same number can stand in two editions, once as a baseline and once as a maximum; an observed
-    level cannot tell them apart, and the edition of a few days is the less likely one.
+    The same number can be a baseline in one edition and a maximum in another. An observed level does
+    not distinguish them, and the edition that lasted a few days is the less likely one.
     """
     best: dict[float, Ceiling] = {}
     for ceiling in legacy:
@@ -230,7 +233,7 @@ def _distinct(legacy: list[Ceiling]) -> tuple[Ceiling, ...]:
 
 
 def _over_both(older: Ceiling, newer: Ceiling) -> Ceiling:
-    """Return the newer of two equal numbers, with the time and the capacities of both."""
+    """Return the newer of two equal numbers, with the period and the capacity bounds of both."""
     return replace(
         newer,
         origin=replace(newer.origin, valid_from=older.origin.valid_from),

@@ -1,4 +1,4 @@
-"""How far Aurora Serverless v2 may grow: at its largest capacity it has no more CPU and memory."""
+"""The largest capacity of Aurora Serverless v2: the bound of its CPU and memory."""
 
 from plimsoll.catalog.load import Catalog
 from plimsoll.limits.layout import READ_FROM_INSTANCE, above_zero, is_serverless
@@ -10,17 +10,17 @@ _BY_DEFINITION = Origin(source="by definition: a ratio of the largest capacity",
 
 
 def applies(instance: Instance) -> bool:
-    """Return whether it is Aurora Serverless, which alone has a capacity."""
+    """Return whether the instance is Aurora Serverless; no other has a capacity."""
     return is_serverless(instance)
 
 
 def ceilings(instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]:
-    """Return one: a ratio of the largest capacity, which the note gives where it is known."""
+    """Return one ceiling, a ratio of the largest capacity; the note gives the capacity if it is known."""
     del catalog
     if not applies(instance):
         return ()
     capacity = above_zero(instance.capacity_acu_max)
-    origin, note = _BY_DEFINITION, "how many capacity units that is was not read"
+    origin, note = _BY_DEFINITION, "the number of capacity units is unknown"
     if capacity is not None:
         origin, note = READ_FROM_INSTANCE, f"{number(capacity)} Aurora capacity units"
     return (

@@ -1,5 +1,5 @@
 """
-The ceilings that every storage request of an instance meets, in the form the law replays.
+The chain of ceilings that every storage request of an instance passes, as the kernel replays it.
 
 Requests pass the instance's throughput and IOPS buckets and then one of n equal volumes with their
 throughput and IOPS. Reads and writes share all four.
@@ -26,7 +26,7 @@ def chain_of(
     instance: Instance, catalog: Catalog, *, use_legacy: LegacyLimits | None = None
 ) -> tuple[Stage, ...]:
     """
-    Return the stages of an instance, named after their families; what is not documented is left out.
+    Return the stages of an instance, named after their families; undocumented limits have no stage.
 
     The capacity of an instance bucket is not published. The chain takes the smaller of its two
     readings, the one that promises no more than the documented 30 minutes. Instance IOPS are quoted
@@ -58,10 +58,18 @@ def _instance_stages(
     ) -> tuple[Stage, ...]:
         if burst is None:
             return ()
-        held = burst if baseline is None else baseline
-        capacity, _ = capacity_bounds(held, burst, burst_s)
+        # EC2 documents a single number for classes that sustain their maximum: there is no bucket,
+        # and the capacity is zero.
+        sustained = burst if baseline is None else baseline
+        capacity, _ = capacity_bounds(sustained, burst, burst_s)
         return (
-            Stage(name=family.value, baseline=held, burst=burst, capacity=capacity, counts=counts),
+            Stage(
+                name=family.value,
+                baseline=sustained,
+                burst=burst,
+                capacity=capacity,
+                counts=counts,
+            ),
         )
 
     throughput = limits.ebs_baseline_bytes_per_s, limits.ebs_burst_bytes_per_s
@@ -72,10 +80,13 @@ def _instance_stages(
 
 
 def _volume_stages(instance: Instance, catalog: Catalog) -> tuple[Stage, ...]:
+    # With an unknown layout the ceilings, if any, are those of the whole storage: one stage of that size.
     stripes = volume_count_of(instance, catalog) or 1
+    # AWS documents no size at which magnetic storage counts one request as several.
     unit_bytes = None if instance.storage.kind == "standard" else _SSD_UNIT_BYTES
     throughput = volume_throughput.ceilings(instance, catalog)
     ops = volume_iops.ceilings(instance, catalog)
+    # Only counts of operations have a unit: a byte is one byte in a request of any size.
     return _striped(throughput, "bytes", stripes, None) + _striped(ops, "ops", stripes, unit_bytes)
 
 
@@ -85,17 +96,19 @@ def _striped(
     stripes: int,
     unit_bytes: float | None,
 ) -> tuple[Stage, ...]:
-    """Return one stage for the ceilings of a volume family, which are those of all stripes together."""
+    """Return the stage of a volume family, whose ceilings are sums over all stripes."""
     if not ceilings:
         return ()
-    held = next(c for c in ceilings if c.phase in (Phase.BASELINE, Phase.FIXED))
-    most = next((c for c in ceilings if c.phase == Phase.BURST), held)
+    sustained = next(c for c in ceilings if c.phase in (Phase.BASELINE, Phase.FIXED))
+    burst = next((c for c in ceilings if c.phase == Phase.BURST), sustained)
     return (
         Stage(
-            name=held.family.value,
-            baseline=held.value / stripes,
-            burst=most.value / stripes,
-            capacity=(most.capacity_low or 0.0) / stripes,
+            name=sustained.family.value,
+            # RDS stripes evenly, so each volume has an equal share of rate and credits.
+            baseline=sustained.value / stripes,
+            burst=burst.value / stripes,
+            # A fixed rate has no credits: a bucket of zero.
+            capacity=(burst.capacity_low or 0.0) / stripes,
             counts=counts,
             unit_bytes=unit_bytes,
             stripes=stripes,

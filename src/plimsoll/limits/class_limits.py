@@ -1,8 +1,8 @@
 """
-The limits of an instance's class: what the catalog documents, under what the instance itself told.
+The limits of an instance's class, from the catalog and from the provider's API.
 
-The provider's API may know a class that the catalog does not, or newer numbers of one that it does.
-Where both agree, the catalog's row stays, for its origin says more.
+The API may know a class that the catalog lacks, or newer numbers. The API's numbers win where the two differ.
+Where they agree, the catalog's row stays, because its origin is more precise.
 """
 
 from msgspec.structs import replace
@@ -24,33 +24,34 @@ _SERVERLESS_NOTE = "about {} GiB of memory for each Aurora capacity unit"
 
 def limits_of(instance: Instance, catalog: Catalog) -> InstanceLimits | None:
     """
-    Return what is known of the instance's class, its own answers first.
+    Return the limits of the instance's class; numbers that the provider reported come first.
 
     EBS numbers that differ from the catalog's by more than AGREES_RATIO are the provider's, and
-    `ebs_origin` says so. The memory of Aurora Serverless is that of its largest capacity.
+    `ebs_origin` names it. The memory of Aurora Serverless is that of its largest capacity.
 
     Returns:
         None for an instance without a class.
 
     Raises:
-        CatalogError: the class is not in the catalog, and nothing was told of its EBS limits.
+        CatalogError: the class is not in the catalog, and its EBS limits were not reported.
     """
     row = catalogued(instance, catalog)
-    told = _usable(instance.ebs_limits)
-    if row is None and (told is None or instance.db_class is None):
+    reported = _usable(instance.ebs_limits)
+    if row is None and (reported is None or instance.db_class is None):
         return None
-    limits = row if row is not None else _bare(instance, told)
+    limits = row if row is not None else _bare(instance, reported)
     if is_serverless(instance):
         limits = _serverless(limits, instance, catalog)
-    if told is not None and (row is None or _differs(row, told)):
+    if reported is not None and (row is None or _differs(row, reported)):
         limits = replace(
             limits,
-            ebs_baseline_bytes_per_s=told.baseline_bytes_per_s,
-            ebs_burst_bytes_per_s=told.burst_bytes_per_s,
-            ebs_baseline_ops_per_s=told.baseline_ops_per_s,
-            ebs_burst_ops_per_s=told.burst_ops_per_s,
-            ebs_origin=_origin(told),
+            ebs_baseline_bytes_per_s=reported.baseline_bytes_per_s,
+            ebs_burst_bytes_per_s=reported.burst_bytes_per_s,
+            ebs_baseline_ops_per_s=reported.baseline_ops_per_s,
+            ebs_burst_ops_per_s=reported.burst_ops_per_s,
+            ebs_origin=_origin(reported),
         )
+    # A serverless instance reports the memory that it has at this moment, not its limit.
     memory_bytes = None if is_serverless(instance) else above_zero(instance.memory_bytes)
     return replace(
         limits,
@@ -61,13 +62,13 @@ def limits_of(instance: Instance, catalog: Catalog) -> InstanceLimits | None:
 
 def catalogued(instance: Instance, catalog: Catalog) -> InstanceLimits | None:
     """
-    Return the catalog's row of the class, before anything the instance told.
+    Return the catalog's row of the class, without the numbers that the provider reported.
 
     Returns:
-        None without a class, and for an unknown class whose EBS limits the instance told.
+        None without a class, and for an unknown class whose EBS limits the provider reported.
 
     Raises:
-        CatalogError: the class is not in the catalog, and nothing was told of its EBS limits.
+        CatalogError: the class is not in the catalog, and its EBS limits were not reported.
     """
     if instance.db_class is None:
         return None
@@ -78,19 +79,20 @@ def catalogued(instance: Instance, catalog: Catalog) -> InstanceLimits | None:
 
 def superseded(instance: Instance, catalog: Catalog) -> LegacyLimits | None:
     """
-    Return the catalog's numbers as legacy ones, where the provider has told newer and other numbers since.
+    Return the catalog's numbers as legacy limits, if the provider has since reported different ones.
 
     An instance that was not stopped and started in between may still have them.
 
     Raises:
         CatalogError: as limits_of.
     """
-    row, told = catalogued(instance, catalog), _usable(instance.ebs_limits)
-    if row is None or told is None or not _differs(row, told):
+    row, reported = catalogued(instance, catalog), _usable(instance.ebs_limits)
+    if row is None or reported is None or not _differs(row, reported):
         return None
     if row.ebs_burst_bytes_per_s is None or row.ebs_burst_ops_per_s is None:
         return None
-    if told.read_on < row.origin.read_on:
+    # A recorded answer can be older than the catalog: then the catalog has the newer numbers.
+    if reported.read_on < row.origin.read_on:
         return None
     return LegacyLimits(
         db_class=row.db_class,
@@ -102,41 +104,41 @@ def superseded(instance: Instance, catalog: Catalog) -> LegacyLimits | None:
     )
 
 
-def is_near(told: float, known: float | None) -> bool:
-    """Return whether two numbers are one and the same limit, rounded differently."""
-    return known is not None and abs(told - known) <= AGREES_RATIO * known
+def is_near(reported: float, known: float | None) -> bool:
+    """Return whether two numbers are the same limit, rounded differently."""
+    return known is not None and abs(reported - known) <= AGREES_RATIO * known
 
 
-def _usable(told: EbsLimits | None) -> EbsLimits | None:
-    """Return none where the numbers cannot be limits: not above zero, or a baseline above the maximum."""
-    if told is None:
+def _usable(reported: EbsLimits | None) -> EbsLimits | None:
+    """Return the reported limits; None where a number is not above zero, or a baseline exceeds its burst."""
+    if reported is None:
         return None
     pairs = (
-        (told.baseline_bytes_per_s, told.burst_bytes_per_s),
-        (told.baseline_ops_per_s, told.burst_ops_per_s),
+        (reported.baseline_bytes_per_s, reported.burst_bytes_per_s),
+        (reported.baseline_ops_per_s, reported.burst_ops_per_s),
     )
     for baseline, burst in pairs:
         if above_zero(baseline) is None or above_zero(burst) is None or baseline > burst:
             return None
-    return told
+    return reported
 
 
-def _differs(row: InstanceLimits, told: EbsLimits) -> bool:
+def _differs(row: InstanceLimits, reported: EbsLimits) -> bool:
     return not (
-        is_near(told.baseline_bytes_per_s, row.ebs_baseline_bytes_per_s)
-        and is_near(told.burst_bytes_per_s, row.ebs_burst_bytes_per_s)
-        and is_near(told.baseline_ops_per_s, row.ebs_baseline_ops_per_s)
-        and is_near(told.burst_ops_per_s, row.ebs_burst_ops_per_s)
+        is_near(reported.baseline_bytes_per_s, row.ebs_baseline_bytes_per_s)
+        and is_near(reported.burst_bytes_per_s, row.ebs_burst_bytes_per_s)
+        and is_near(reported.baseline_ops_per_s, row.ebs_baseline_ops_per_s)
+        and is_near(reported.burst_ops_per_s, row.ebs_burst_ops_per_s)
     )
 
 
-def _origin(told: EbsLimits) -> Origin:
-    return Origin(source=told.source, read_on=told.read_on)
+def _origin(reported: EbsLimits) -> Origin:
+    return Origin(source=reported.source, read_on=reported.read_on)
 
 
-def _bare(instance: Instance, told: EbsLimits | None) -> InstanceLimits:
-    """Return a class that the catalog does not know, without numbers."""
-    assert told is not None
+def _bare(instance: Instance, reported: EbsLimits | None) -> InstanceLimits:
+    """Return the limits of a class that the catalog does not know, without numbers."""
+    assert reported is not None
     assert instance.db_class is not None
     return InstanceLimits(
         db_class=class_name(instance.db_class),
@@ -155,14 +157,14 @@ def _bare(instance: Instance, told: EbsLimits | None) -> InstanceLimits:
         is_current_generation=None,
         is_offered=True,
         is_verified=False,
-        origin=_origin(told),
+        origin=_origin(reported),
         note="the catalog does not know this class",
     )
 
 
 def _serverless(limits: InstanceLimits, instance: Instance, catalog: Catalog) -> InstanceLimits:
     """
-    Return the memory of the largest capacity; without a capacity, nothing.
+    Return the limits with the memory of the largest capacity; None as memory if that is unknown.
 
     Source:
         Aurora User Guide, aurora-serverless-v2-how-it-works: each unit is about 2 GiB.

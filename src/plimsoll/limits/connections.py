@@ -1,4 +1,4 @@
-"""How many clients may be connected."""
+"""The ceiling of client connections."""
 
 from math import floor
 
@@ -15,18 +15,18 @@ _CLASS_NOTE = "default for this class; read the setting from the server"
 
 
 def applies(instance: Instance) -> bool:
-    """Return whether the server told its setting, or the default of its engine is documented."""
+    """Return whether the setting was read from the server, or the engine is known."""
     return instance.connection_max is not None or instance.engine is not None
 
 
 def ceilings(instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]:
     """
-    Return one count: the server's setting, otherwise the documented default; none where neither is known.
+    Return one count, the server's setting or else the documented default; none if neither is known.
 
     Raises:
         CatalogError: the class is not in the catalog.
     """
-    # SQL Server says 0 for "as many as it can": that is no ceiling, its default is.
+    # In SQL Server 0 means "as many as it supports": that is no ceiling, but its default is one.
     if instance.connection_max is not None and instance.connection_max > 0:
         return (_ceiling(instance.connection_max, READ_FROM_INSTANCE, "max_connections as set"),)
     if is_aurora(instance):
@@ -50,7 +50,7 @@ def _by_formula(rule: ConnectionRule, instance: Instance, catalog: Catalog) -> t
 
 def _aurora(instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]:
     """
-    Aurora MySQL has a table by class, Aurora PostgreSQL the formula of PostgreSQL.
+    Return the default of an Aurora engine: a table by class for MySQL, a formula for PostgreSQL.
 
     Source:
         Aurora User Guide, "Maximum connections" of either engine and of Aurora Serverless v2.
@@ -68,7 +68,7 @@ def _aurora(instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]:
 
 
 def _serverless(engine: str, instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]:
-    """Return the default at the largest capacity; between two documented ones, that of the larger."""
+    """Return the default at the largest capacity; between two documented capacities, that of the larger."""
     capacity = above_zero(instance.capacity_acu_max)
     rows = catalog.aurora_capacities(engine)
     row = next((r for r in rows if capacity is not None and capacity <= r.capacity_acu), None)
@@ -82,6 +82,8 @@ def _serverless(engine: str, instance: Instance, catalog: Catalog) -> tuple[Ceil
         note = (
             f"upper bound of the default: {number(row.capacity_acu)} units have {row.connections:,}"
         )
+    # Aurora PostgreSQL caps the default at 2,000 for a smallest capacity of 0 or 0.5 units. The
+    # smallest capacity is not read, so the cap is a note (aurora-serverless-v2.setting-capacity).
     cap = catalog.volume_rule("serverless", "small_minimum_connections_max").value
     if engine == "aurora-postgresql" and count > cap:
         note += f"; {cap:,.0f} where the smallest capacity is 0 or 0.5 units"
@@ -94,6 +96,8 @@ def _default(rule: ConnectionRule, instance: Instance, catalog: Catalog) -> int 
     sizes = memory.ceilings(instance, catalog)
     if not sizes:
         return None
+    # Formulas of parameter groups cut decimals (RDS User Guide, user-paramvaluesref), and the default
+    # is the LEAST of the quotient and a constant.
     count = floor(sizes[0].value / rule.memory_bytes_per_connection)
     return count if rule.connections_max is None else min(count, rule.connections_max)
 

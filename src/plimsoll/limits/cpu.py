@@ -1,4 +1,4 @@
-"""All vCPUs busy."""
+"""The CPU ceiling: all vCPUs busy."""
 
 from plimsoll.catalog.load import Catalog
 from plimsoll.limits.class_limits import catalogued
@@ -7,19 +7,19 @@ from plimsoll.model.ceiling import Ceiling, Dimension, Family, Origin, Phase
 from plimsoll.model.instance import Instance
 
 # Aurora User Guide, aurora-serverless-v2.setting-capacity (2026-04).
-_SERVERLESS_NOTE = "CPUUtilization is a ratio of the CPU that the largest capacity brings"
+_SERVERLESS_NOTE = "CPUUtilization is a ratio of the CPU of the largest capacity"
 _BY_DEFINITION = Origin(source="by definition: every vCPU busy", read_on="")
 
 
 def applies(instance: Instance) -> bool:
-    """Return True: every machine has a CPU, whatever else is unknown."""
+    """Return True: every machine has a CPU."""
     del instance
     return True
 
 
 def ceilings(instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]:
     """
-    Return one: a ratio of all vCPUs.
+    Return one ceiling, a ratio of all vCPUs.
 
     Raises:
         CatalogError: the class is not in the catalog.

@@ -1,8 +1,8 @@
 """
-CPU credits of burstable classes: what can be saved, and what can be held without saving.
+CPU credits of burstable classes: how many can be saved, and which CPU ratio they sustain.
 
-On RDS most of these classes run on borrowed credits when the saved ones are gone: they do not slow
-down, they cost. That is not the EBS burst of the same class, which does slow down.
+On RDS most of these classes run on borrowed credits when the saved ones are spent: they are billed, not
+throttled. The EBS burst of the same class is another bucket, and it does throttle.
 """
 
 from plimsoll.catalog.load import Catalog
@@ -20,7 +20,7 @@ def applies(instance: Instance) -> bool:
 
 def ceilings(instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]:
     """
-    Return the most credits that can be saved, then the CPU ratio that they hold forever.
+    Return the maximum of saved credits, then the CPU ratio that the earned credits sustain.
 
     Raises:
         CatalogError: the class is not in the catalog.
@@ -43,7 +43,9 @@ def ceilings(instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]:
             balance_metric=Metric.CPU_CREDITS,
             capacity_low=earned.credits_max,
             capacity_high=earned.credits_max,
-            note=f"{earned.credits_per_hour:g} credits an hour, saved for 24 hours; {note}",
+            # Earned credits expire after 24 hours, which bounds the balance
+            # (EC2 User Guide, burstable-credits-baseline-concepts).
+            note=f"{earned.credits_per_hour:g} credits per hour, kept for 24 hours; {note}",
         ),
         Ceiling(
             family=Family.CPU_CREDITS,
@@ -55,7 +57,7 @@ def ceilings(instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]:
             balance_metric=Metric.CPU_CREDITS,
             capacity_low=earned.credits_max,
             capacity_high=earned.credits_max,
-            note=f"CPU that the earned credits hold forever; {note}",
+            note=f"CPU ratio that the earned credits sustain; {note}",
         ),
     )
 

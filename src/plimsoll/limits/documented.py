@@ -1,8 +1,8 @@
 """
-Every number that is documented for a storage rate, and what has it: the limits read backwards.
+Every documented number of a storage rate, with the classes and storages that have it.
 
-From the numbers of the other files here, asked for every class and for the sizes at which the rules of
-gp2 and gp3 change. What a customer provisions has no number of its own and is not among them.
+The numbers come from the other files of this package, for every class and for the sizes at which the rules
+of gp2 and gp3 change. Provisioned rates can be any number and are not among them.
 """
 
 from collections.abc import Iterable, Iterator
@@ -27,7 +27,7 @@ _KINDS = ("gp2", "gp3")
 
 
 class Documented(Struct, frozen=True, kw_only=True):
-    """One number, and everything that has it in the same role."""
+    """One number, with all classes or sizes that have it in the same role."""
 
     dimension: Dimension
     value: float
@@ -42,10 +42,10 @@ class Documented(Struct, frozen=True, kw_only=True):
     storage_kind: str = ""
     """`gp2` or `gp3`; empty for classes."""
     size_gib: tuple[float, float] = (0.0, 0.0)
-    """Least and most allocated storage that has it; zeros for classes."""
+    """Smallest and largest allocated storage that has it; zeros for classes."""
 
 
-# A few engines and one catalog; reading some two hundred classes backwards takes longer than a diagnosis.
+# There are few engines and one catalog. Computing some two hundred classes takes longer than a diagnosis.
 @lru_cache(maxsize=8)
 def documented(catalog: Catalog, engine: str) -> tuple[Documented, ...]:
     """
@@ -61,6 +61,7 @@ def documented(catalog: Catalog, engine: str) -> tuple[Documented, ...]:
 def _of_classes(catalog: Catalog) -> Iterator[Documented]:
     found: dict[tuple[Family, float, Phase, str | None], set[str]] = {}
     for row in catalog.rows(schema.INSTANCE_LIMITS):
+        # A class that RDS does not offer cannot be the class behind an observed level.
         if not row["offered"]:
             continue
         instance = Instance(db_class=row["db_class"])
@@ -102,12 +103,14 @@ def _with_storage(engine: str, kind: str, size_gib: float) -> Instance:
 
 
 def _sizes(catalog: Catalog, engine: str, kind: str) -> list[float]:
-    """Return sizes in GiB at which a rule begins or ends."""
+    """Return the sizes in GiB at which a rule begins or ends."""
     found = set()
     small = catalog.volume_rule("gp2", "small_size_gib_max").value
     for rule in catalog.storage_rules(engine, kind):
         found |= {rule.size_gib_min or 0.0, rule.size_gib_max}
         count = rule.volume_count or 1
+        # The throughput of a gp2 volume changes at a size of one volume, here 170 GiB, so the
+        # allocated storage at which it changes is that size times the number of volumes.
         if kind == "gp2" and (rule.size_gib_min or 0.0) <= count * small < rule.size_gib_max:
             found |= {count * small, count * (small + 1)}
     return sorted(size for size in found if size)
@@ -119,6 +122,7 @@ def _ranges(kind: str, by_size: Iterable[tuple[float, Ceiling]]) -> Iterator[Doc
     for _, group in groupby(ordered, key=lambda pair: _key(pair[1])):
         members = list(group)
         first, ceiling = members[0]
+        # Above 1,000 GiB per volume this is 3 IOPS per GiB again: any number fits some size.
         if kind == "gp2" and ceiling.phase is Phase.FIXED and ceiling.dimension is Dimension.IOPS:
             continue
         yield Documented(

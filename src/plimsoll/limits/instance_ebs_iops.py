@@ -1,4 +1,4 @@
-"""How many operations an instance sends to all its EBS volumes, reads and writes together."""
+"""The EBS IOPS ceilings of an instance over all its volumes, reads and writes together."""
 
 from plimsoll.catalog.load import Catalog
 from plimsoll.limits.bucket import Bucket, applies, instance_ceilings
@@ -15,7 +15,7 @@ _BUCKET = Bucket(
     unit="ops/s",
     balance_metric=Metric.IO_BALANCE_RATIO,
     numbers=lambda limits: (limits.ebs_baseline_ops_per_s, limits.ebs_burst_ops_per_s),
-    say=format_ops_per_s,
+    format_value=format_ops_per_s,
 )
 
 

@@ -1,4 +1,4 @@
-"""How many bytes an instance exchanges with all its EBS volumes, reads and writes together."""
+"""The EBS throughput ceilings of an instance over all its volumes, reads and writes together."""
 
 from plimsoll.catalog.load import Catalog
 from plimsoll.limits.bucket import Bucket, applies, instance_ceilings
@@ -15,7 +15,7 @@ _BUCKET = Bucket(
     unit="bytes/s",
     balance_metric=Metric.BYTE_BALANCE_RATIO,
     numbers=lambda limits: (limits.ebs_baseline_bytes_per_s, limits.ebs_burst_bytes_per_s),
-    say=lambda bytes_per_s: format_bytes_per_s(bytes_per_s, 5),
+    format_value=lambda bytes_per_s: format_bytes_per_s(bytes_per_s, 5),
 )
 
 

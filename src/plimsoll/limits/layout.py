@@ -1,7 +1,7 @@
 """
-What lies under an instance's storage: which EBS volumes, how many, and what each was bought with.
+The EBS volumes under an instance's storage: their type, number, size and provisioned rates.
 
-Aurora keeps its data elsewhere: no volume or EBS limit is documented for it, so none is made up.
+Aurora keeps its data in a cluster volume. AWS documents no volume or EBS limit for it, so there is none here.
 """
 
 from datetime import UTC, datetime
@@ -33,9 +33,9 @@ class Volumes(Struct, frozen=True, kw_only=True):
     engine: str | None
     """Engine family."""
     rule: StorageRule | None
-    """What RDS documents for this engine, type and size; None if nothing, or the engine is unknown."""
+    """The documented rule for this engine, type and size; None if there is none or the engine is unknown."""
     note: str
-    """What a reader must know about the layout; may be empty."""
+    """A remark on the layout for the reader; may be empty."""
 
 
 def is_aurora(instance: Instance) -> bool:
@@ -46,12 +46,12 @@ def is_aurora(instance: Instance) -> bool:
 
 
 def is_serverless(instance: Instance) -> bool:
-    """Return whether the instance is Aurora Serverless v2, which has a capacity and no class of its own."""
+    """Return whether the instance is Aurora Serverless v2, which has a capacity instead of a class."""
     return instance.db_class is not None and class_name(instance.db_class) == "db.serverless"
 
 
 def launch_date(instance: Instance) -> str | None:
-    """Return ISO date in UTC on which the instance was created; None where it is not known."""
+    """Return the ISO date in UTC on which the instance was created; None where it is not known."""
     if instance.launched_s is None:
         return None
     try:
@@ -67,9 +67,9 @@ def above_zero(value: float | None) -> float | None:
 
 def each_storage(instance: Instance) -> tuple[Instance, ...]:
     """
-    Return the instance once for each storage that was bought on its own: the first one, then additional ones.
+    Return the instance once for each of its storages: the first one, then the additional ones.
 
-    How many volumes were seen in all says nothing about any one of several, so it is dropped then.
+    With several storages an observed number of volumes belongs to none of them, so it is dropped.
     """
     storage = instance.storage
     if not storage.additional:
@@ -79,7 +79,7 @@ def each_storage(instance: Instance) -> tuple[Instance, ...]:
 
 
 def volume_count_of(instance: Instance, catalog: Catalog) -> int | None:
-    """Return all EBS volumes under an instance; None where any storage's layout is not known."""
+    """Return the number of EBS volumes under an instance; None where any storage's layout is unknown."""
     found = [volumes_of(one, catalog) for one in each_storage(instance)]
     known = [volumes.count for volumes in found if volumes is not None]
     return sum(known) if len(known) == len(found) else None
@@ -89,8 +89,8 @@ def volumes_of(instance: Instance, catalog: Catalog) -> Volumes | None:
     """
     Return the volumes under an instance; None where type, size or number of volumes is not known.
 
-    A number of volumes that was seen on the instance wins over the documented striping rule.
-    Additional storage is left out: `each_storage` takes the instance apart.
+    A number of volumes that was observed on the instance wins over the documented striping rule.
+    Additional storages are not counted: `each_storage` separates them.
     """
     storage = instance.storage
     size_gib = above_zero(storage.size_gib)
@@ -101,10 +101,13 @@ def volumes_of(instance: Instance, catalog: Catalog) -> Volumes | None:
     count = storage.volume_count
     if count is None:
         count = rule.volume_count if rule else None
+    # Striping differs by engine. Without the engine, only a number that all engines share is safe.
     if count is None and engine is None:
         count = _common_count(storage.kind, size_gib, catalog)
     if count is None or count < 1:
         return None
+    # RDS stripes data over its volumes, and splits size, IOPS and throughput evenly among them
+    # (RDS User Guide, chap-storage).
     return Volumes(
         kind=storage.kind,
         count=count,

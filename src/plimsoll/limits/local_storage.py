@@ -1,7 +1,7 @@
 """
-How much the local disk of an Aurora instance holds: temporary files and, for most classes, logs.
+The size of an Aurora instance's local disk: temporary files and, for most classes, logs.
 
-The data itself lies in the cluster volume, which grows by itself.
+The data is in the cluster volume, which grows automatically.
 """
 
 from plimsoll.catalog.load import Catalog
@@ -10,17 +10,17 @@ from plimsoll.limits.layout import is_aurora, is_serverless
 from plimsoll.model.ceiling import Ceiling, Dimension, Family, Phase
 from plimsoll.model.instance import Instance
 
-_NOTE = "the most that is documented for the class; Aurora itself takes a part of it"
+_NOTE = "the documented maximum for the class; Aurora itself uses a part of it"
 
 
 def applies(instance: Instance) -> bool:
-    """Return whether it is an Aurora instance of a class; Aurora Serverless does not report its local storage."""
+    """Return whether it is an Aurora instance with a class; Aurora Serverless reports no local storage."""
     return is_aurora(instance) and instance.db_class is not None and not is_serverless(instance)
 
 
 def ceilings(instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]:
     """
-    Return one, in bytes; none where no size is documented, as for classes with NVMe disks.
+    Return one ceiling in bytes; none where no size is documented, for example for classes with NVMe disks.
 
     Source:
         Aurora User Guide, "Temporary storage limits" of Aurora MySQL and of Aurora PostgreSQL.

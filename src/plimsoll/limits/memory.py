@@ -1,4 +1,4 @@
-"""How much memory the instance has."""
+"""The memory ceiling of an instance."""
 
 from plimsoll.catalog.load import Catalog
 from plimsoll.limits.class_limits import limits_of
@@ -8,24 +8,25 @@ from plimsoll.model.instance import Instance
 
 
 def applies(instance: Instance) -> bool:
-    """Return whether it is a host that told its memory, or an instance with a class."""
+    """Return whether the memory was reported, or the instance has a class."""
     return instance.memory_bytes is not None or instance.db_class is not None
 
 
 def ceilings(instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]:
     """
-    Return one, in bytes; none where it is not known.
+    Return one ceiling in bytes; none where the memory is not known.
 
     Raises:
         CatalogError: the class is not in the catalog.
     """
-    # What a serverless instance has at the moment says nothing: its limit is what it may have.
-    told = None if is_serverless(instance) else instance.memory_bytes
-    memory_bytes, origin, note = above_zero(told), READ_FROM_INSTANCE, ""
+    # A serverless instance reports its memory of the moment; its limit is that of the largest capacity.
+    reported = None if is_serverless(instance) else instance.memory_bytes
+    memory_bytes, origin, note = above_zero(reported), READ_FROM_INSTANCE, ""
     limits = limits_of(instance, catalog) if memory_bytes is None else None
     if limits is not None:
         memory_bytes, origin = limits.memory_bytes, limits.origin
-        # FreeableMemory of Aurora Serverless counts what is free at the largest capacity, as this does.
+        # FreeableMemory of Aurora Serverless is relative to the largest capacity
+        # (Aurora User Guide, aurora-serverless-v2.setting-capacity).
         note = f"of the largest capacity: {limits.note}" if is_serverless(instance) else ""
     if memory_bytes is None:
         return ()

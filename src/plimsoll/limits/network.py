@@ -1,4 +1,4 @@
-"""How many bytes the instance exchanges with its clients, each way."""
+"""The network ceilings of an instance, in bytes per second each way."""
 
 from plimsoll.catalog.load import Catalog
 from plimsoll.limits.class_limits import catalogued
@@ -6,7 +6,7 @@ from plimsoll.limits.layout import is_aurora
 from plimsoll.model.ceiling import Ceiling, Dimension, Family, Phase
 from plimsoll.model.instance import Instance
 
-_NOTE = "each way; no metric tells how many network credits are left"
+_NOTE = "each way; no metric shows the remaining network credits"
 
 
 def applies(instance: Instance) -> bool:
@@ -27,6 +27,7 @@ def ceilings(instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]:
     baseline, burst = limits.network_baseline_bytes_per_s, limits.network_burst_bytes_per_s
     if baseline is None or burst is None:
         return ()
+    # EC2 states bandwidth for each direction: a full-duplex link has it for receiving and for sending.
     phases = [(Phase.FIXED, burst)]
     if baseline < burst:
         phases = [(Phase.BASELINE, baseline), (Phase.BURST, burst)]

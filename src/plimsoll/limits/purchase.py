@@ -1,4 +1,4 @@
-"""Whether storage can be bought as asked: what contradicts the documented rules, in one sentence."""
+"""Check that RDS sells a storage as described, and name the first rule that it breaks."""
 
 from plimsoll.catalog.load import Catalog
 from plimsoll.errors import UsageError
@@ -64,7 +64,7 @@ def _check_aurora(instance: Instance) -> None:
     if not kind.startswith("aurora"):
         raise UsageError(
             f"Aurora does not keep its data on {kind}",
-            "Leave --storage out, or use aurora or aurora-iopt1.",
+            "Omit --storage, or use aurora or aurora-iopt1.",
         )
     if engine_family(instance.engine) not in (None, "aurora"):
         raise UsageError(
@@ -84,8 +84,8 @@ def _rule(family: str, kind: str, size_gib: float, catalog: Catalog) -> StorageR
         least, most = rules[0].size_gib_min or 0, rules[-1].size_gib_max
         span = f"from {number(least)} to" if least else "up to"
         raise UsageError(
-            f"{kind} storage for {family} is never {number(size_gib)} GiB",
-            f"It is documented {span} {number(most)} GiB.",
+            f"RDS does not sell {kind} storage of {number(size_gib)} GiB for {family}",
+            f"The documented sizes are {span} {number(most)} GiB.",
         )
     return rule
 
@@ -94,7 +94,7 @@ def _check_ops(storage: Storage, rule: StorageRule, catalog: Catalog) -> None:
     ops_per_s, size_gib = storage.provisioned_ops_per_s, storage.size_gib or 0.0
     if ops_per_s is None:
         if rule.kind in _PROVISIONED_KINDS:
-            raise UsageError(f"{rule.kind} storage is bought with IOPS", "Add --iops.")
+            raise UsageError(f"{rule.kind} storage needs provisioned IOPS", "Add --iops.")
         return
     least, most = rule.provisioned_ops_per_s_min, rule.provisioned_ops_per_s_max
     if least is None or most is None:
@@ -102,8 +102,9 @@ def _check_ops(storage: Storage, rule: StorageRule, catalog: Catalog) -> None:
     if not least <= ops_per_s <= most:
         raise UsageError(
             f"{number(ops_per_s)} IOPS cannot be provisioned on {_where(rule, size_gib)}",
-            f"It takes {number(least)} to {number(most)} IOPS.",
+            f"Use {number(least)} to {number(most)} IOPS.",
         )
+    # RDS checks IOPS against the size, in addition to the range (RDS User Guide, chap-storage).
     ratio = ops_per_s / size_gib
     low, high = rule.ops_per_gib_min or 0.0, rule.ops_per_gib_max or float("inf")
     if not low <= ratio <= high:
@@ -114,32 +115,34 @@ def _check_ops(storage: Storage, rule: StorageRule, catalog: Catalog) -> None:
 
 
 def _check_throughput(storage: Storage, rule: StorageRule) -> None:
-    wanted, size_gib = storage.provisioned_bytes_per_s, storage.size_gib or 0.0
-    if wanted is None:
+    throughput, size_gib = storage.provisioned_bytes_per_s, storage.size_gib or 0.0
+    if throughput is None:
         return
     least, most = rule.provisioned_bytes_per_s_min, rule.provisioned_bytes_per_s_max
     if rule.kind in _PROVISIONED_KINDS:
         raise UsageError(
             f"the throughput of {rule.kind} storage follows from its IOPS",
-            "Leave --throughput-mibps out.",
+            "Omit --throughput-mibps.",
         )
     if least is None or most is None:
         raise UsageError(
             f"throughput cannot be provisioned on {_where(rule, size_gib)}",
-            "Leave --throughput-mibps out, or describe a larger gp3 storage.",
+            "Omit --throughput-mibps, or describe a larger gp3 storage.",
         )
-    if not least <= wanted <= most:
+    if not least <= throughput <= most:
         raise UsageError(
-            f"{number(wanted / MIB)} MiB/s cannot be provisioned on {_where(rule, size_gib)}",
-            f"It takes {number(least / MIB)} to {number(most / MIB)} MiB/s.",
+            f"{number(throughput / MIB)} MiB/s cannot be provisioned on {_where(rule, size_gib)}",
+            f"Use {number(least / MIB)} to {number(most / MIB)} MiB/s.",
         )
+    # gp3 without provisioned IOPS has the included ones, and their number bounds throughput too
+    # (EBS User Guide, general-purpose: 0.25 MiB/s per provisioned IOPS).
     ops_per_s = storage.provisioned_ops_per_s or rule.ops_per_s_min or 0.0
     per_op = rule.bytes_per_op_max
-    if per_op is not None and wanted > per_op * ops_per_s:
+    if per_op is not None and throughput > per_op * ops_per_s:
         raise UsageError(
-            f"{number(wanted / MIB)} MiB/s need more than {number(ops_per_s)} IOPS",
+            f"{number(throughput / MIB)} MiB/s need more than {number(ops_per_s)} IOPS",
             f"{rule.kind} allows {number(per_op / MIB)} MiB/s per IOPS:"
-            f" add --iops {number(wanted / per_op).replace(',', '')}.",
+            f" add --iops {number(throughput / per_op).replace(',', '')}.",
         )
 
 
@@ -151,9 +154,9 @@ def _not_provisionable(
         for other in catalog.storage_rules(rule.engine, rule.kind)
         if other.provisioned_ops_per_s_max is not None and other.size_gib_min is not None
     ]
-    hint = f"Leave --{what.lower()} out, or use gp3, io1 or io2."
+    hint = f"Omit --{what.lower()}, or use gp3, io1 or io2."
     if larger:
-        hint = f"They can be provisioned from {number(min(larger))} GiB on."
+        hint = f"They can be provisioned at {number(min(larger))} GiB and above."
     return UsageError(f"{what} cannot be provisioned on {_where(rule, size_gib)}", hint)
 
 

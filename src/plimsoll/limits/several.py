@@ -24,24 +24,25 @@ _NOTE = (
 
 def together(rule: Rule, instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]:
     """
-    Return the ceilings of an instance's storages by a rule for one of them, added up.
+    Return the sums of the ceilings of an instance's storages.
 
     Args:
-        rule: the ceilings of one storage: a fixed number, or a baseline and a burst.
+        rule: returns the ceilings of one storage: a fixed number, or a baseline and a burst.
 
     Returns:
-        None at all where one storage has none: a part of a sum is no bound of the whole.
+        No ceilings if one storage has none: a part of a sum is no bound of the whole.
     """
     parts = [rule(one, catalog) for one in each_storage(instance)]
     if len(parts) == 1:
         return parts[0]
     if not all(parts):
         return ()
-    held, most = [part[0] for part in parts], [part[-1] for part in parts]
-    bursting = [ceiling for ceiling in most if ceiling.phase is Phase.BURST]
+    # A fixed rate counts both as the baseline and as the burst of its storage.
+    sustained, peak = [part[0] for part in parts], [part[-1] for part in parts]
+    bursting = [ceiling for ceiling in peak if ceiling.phase is Phase.BURST]
     if not bursting:
-        return (_sum(held, held[0]),)
-    return _sum(held, bursting[0], Phase.BASELINE), _sum(most, bursting[0])
+        return (_sum(sustained, sustained[0]),)
+    return _sum(sustained, bursting[0], Phase.BASELINE), _sum(peak, bursting[0])
 
 
 def _sum(parts: Sequence[Ceiling], like: Ceiling, phase: Phase | None = None) -> Ceiling:

@@ -1,4 +1,4 @@
-"""The limit sheet of an instance: its chain at every I/O size, and what follows from it."""
+"""The limit sheet of an instance: the rates of its chain at every I/O size."""
 
 import numpy as np
 
@@ -34,7 +34,7 @@ _PAIRS = (
 
 def sheet_of(instance: Instance, catalog: Catalog) -> LimitSheet:
     """
-    Return what the instance can do at each I/O size, and what follows from that.
+    Return the rates of the instance at each I/O size, with its ceilings, balances and notes.
 
     Raises:
         CatalogError: the class is not in the catalog.
@@ -61,9 +61,11 @@ def sheet_of(instance: Instance, catalog: Catalog) -> LimitSheet:
 def _rows(chain: tuple[Stage, ...], sizes: tuple[float, ...]) -> tuple[SheetRow, ...]:
     if not chain:
         return ()
-    held, most = ceiling_curve(chain, sizes), ceiling_curve(chain, sizes, burst=True)
+    baseline, burst = ceiling_curve(chain, sizes), ceiling_curve(chain, sizes, burst=True)
     return tuple(
-        SheetRow(io_size_bytes=size, baseline=_rate(chain, held, at), burst=_rate(chain, most, at))
+        SheetRow(
+            io_size_bytes=size, baseline=_rate(chain, baseline, at), burst=_rate(chain, burst, at)
+        )
         for at, size in enumerate(sizes)
     )
 
@@ -77,13 +79,14 @@ def _rate(chain: tuple[Stage, ...], curve: Curve, at: int) -> ChainRate:
 
 
 def _knee(chain: tuple[Stage, ...], *, burst: bool) -> Knee | None:
-    """Return where the binding stage changes from one that counts operations to one that counts bytes."""
+    """Return the I/O size where the binding stage changes from an IOPS limit to a throughput limit."""
     if not chain:
         return None
     # From half a KiB to 4 MiB: wider than any request, so that no knee lies outside.
     sizes = np.geomspace(KIB / 2, 4096 * KIB, 512)
     curve = ceiling_curve(chain, sizes, burst=burst)
     counts_bytes = np.array([chain[int(index)].counts == "bytes" for index in curve.stage])
+    # Below the knee a chain is bound by operations, above it by bytes. One kind alone has no knee.
     if counts_bytes.all() or not counts_bytes.any():
         return None
     above = int(np.argmax(counts_bytes))
@@ -98,17 +101,17 @@ def _knee(chain: tuple[Stage, ...], *, burst: bool) -> Knee | None:
 
 
 def _line(stage: Stage) -> StageLine:
-    held = ceiling_curve([stage], _CURVE_SIZES).bytes_per_s
-    most = ceiling_curve([stage], _CURVE_SIZES, burst=True).bytes_per_s
+    baseline = ceiling_curve([stage], _CURVE_SIZES).bytes_per_s
+    burst = ceiling_curve([stage], _CURVE_SIZES, burst=True).bytes_per_s
     return StageLine(
         family=Family(stage.name),
-        baseline_bytes_per_s=tuple(held.tolist()),
-        burst_bytes_per_s=tuple(most.tolist()),
+        baseline_bytes_per_s=tuple(baseline.tolist()),
+        burst_bytes_per_s=tuple(burst.tolist()),
     )
 
 
 def _unreachable(chain: tuple[Stage, ...]) -> tuple[UnusableStorage, ...]:
-    """Return volume rates that can be held, and that the instance cannot take for as long."""
+    """Return sustained volume rates above the sustained rate of the instance."""
     stages = {Family(stage.name): stage for stage in chain}
     found = []
     for volume_family, instance_family in _PAIRS:
@@ -116,6 +119,7 @@ def _unreachable(chain: tuple[Stage, ...]) -> tuple[UnusableStorage, ...]:
         if volume is None or instance is None:
             continue
         bought = volume.baseline * volume.stripes
+        # Baselines are compared: a burst of the instance uses such a volume for a part of the day only.
         if bought > instance.baseline:
             found.append(
                 UnusableStorage(
@@ -169,9 +173,9 @@ def _class_notes(instance: Instance, limits: InstanceLimits, catalog: Catalog) -
     family = engine_family(instance.engine)
     offered = {engine_family(engine) for engine, count in regions.items() if count}
     if family is not None and offered and family not in offered:
-        notes.append(f"No region lists {limits.db_class} for {instance.engine}.")
+        notes.append(f"{limits.db_class} is listed for {instance.engine} in no region.")
     if not limits.is_offered:
-        notes.append(f"No RDS list contains {limits.db_class}; these are the numbers of EC2.")
+        notes.append(f"{limits.db_class} is in no RDS list; the numbers shown are those of EC2.")
     return notes
 
 

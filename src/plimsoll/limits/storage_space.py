@@ -1,4 +1,4 @@
-"""How much the storage holds."""
+"""The ceiling of storage space."""
 
 from plimsoll.catalog.load import Catalog
 from plimsoll.limits.layout import READ_FROM_INSTANCE, above_zero, is_aurora
@@ -8,12 +8,12 @@ from plimsoll.units import gib
 
 
 def applies(instance: Instance) -> bool:
-    """Return whether its storage has a fixed size; Aurora's grows by itself."""
+    """Return whether the storage has a fixed size; that of Aurora grows automatically."""
     return instance.storage.total_gib is not None and not is_aurora(instance)
 
 
 def ceilings(instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]:
-    """Return one, in bytes: what was allocated; none where it is not known."""
+    """Return one ceiling in bytes, the allocated storage; none where it is not known."""
     del catalog
     size_gib = above_zero(instance.storage.total_gib)
     if size_gib is None or not applies(instance):

@@ -1,4 +1,4 @@
-"""How many operations the volumes under an instance serve, reads and writes together."""
+"""The IOPS ceilings of the volumes under an instance, reads and writes together."""
 
 from msgspec.structs import replace
 
@@ -18,14 +18,14 @@ def applies(instance: Instance) -> bool:
 
 def ceilings(instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]:
     """
-    Return what all volumes together serve, ops/s; none where type, size or layout is not known.
+    Return the IOPS of all volumes together, ops/s; none where type, size or layout is not known.
 
-    gp2 earns credits and bursts, every volume for itself; the others have one fixed number.
+    gp2 earns credits and bursts, each volume separately; the others have one fixed number.
     """
-    return together(_of_one, instance, catalog)
+    return together(_of_one_storage, instance, catalog)
 
 
-def _of_one(instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]:
+def _of_one_storage(instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]:
     if instance.storage.kind == "standard":
         return _magnetic(catalog)
     volumes = volumes_of(instance, catalog)
@@ -36,6 +36,7 @@ def _of_one(instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]:
     provisioned = volumes.provisioned_ops_per_s
     if provisioned is not None:
         return (_fixed(volumes, provisioned, READ_FROM_INSTANCE, "IOPS as provisioned"),)
+    # gp3 includes IOPS at no charge; io1 and io2 without provisioned IOPS do not exist.
     if volumes.kind == "gp3":
         included = catalog.volume_rule("gp3", "included_ops_per_s")
         return (_fixed(volumes, included.value, included.origin, "IOPS included with gp3"),)
@@ -44,7 +45,7 @@ def _of_one(instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]:
 
 def gp2_baseline_ops_per_s(size_gib: float, catalog: Catalog) -> float:
     """
-    Return what one gp2 volume serves forever.
+    Return the baseline of one gp2 volume, ops/s.
 
     Source:
         EBS User Guide, general-purpose: 3 IOPS per GiB, at least 100 and at most 16,000.
@@ -59,8 +60,10 @@ def _gp2(volumes: Volumes, catalog: Catalog) -> tuple[Ceiling, ...]:
     baseline = gp2_baseline_ops_per_s(volumes.size_gib, catalog)
     burst = catalog.volume_rule("gp2", "ops_per_s_burst")
     fixed = _fixed(volumes, baseline, burst.origin, f"{number(baseline)} IOPS per gp2 volume")
+    # From 1,000 GiB the baseline reaches the burst of 3,000 IOPS: credits have no effect any more.
     if baseline >= burst.value:
         return (fixed,)
+    # Every volume of a stripe set has its own full bucket of 5.4 million credits.
     capacity = catalog.volume_rule("gp2", "credit_capacity_ops").value * volumes.count
     bucket = {
         "balance_metric": Metric.VOLUME_BALANCE_RATIO,
@@ -88,7 +91,7 @@ def _fixed(volumes: Volumes, each_ops_per_s: float, origin: Origin, note: str) -
 
 
 def _magnetic(catalog: Catalog) -> tuple[Ceiling, ...]:
-    """Return magnetic storage: RDS documents the most it can do, and neither layout nor throughput."""
+    """Return the IOPS maximum of magnetic storage; RDS documents neither its layout nor its throughput."""
     rules = [
         rule
         for engine in catalog.engine_families()
@@ -104,6 +107,6 @@ def _magnetic(catalog: Catalog) -> tuple[Ceiling, ...]:
             origin=rule.origin,
             note="the most RDS documents for magnetic storage; a volume may serve less",
         )
-        for rule in rules[:1]  # every engine has the same
+        for rule in rules[:1]  # RDS documents the same maximum for every engine.
         if rule.ops_per_s_max is not None
     )

@@ -1,4 +1,4 @@
-"""How many bytes the volumes under an instance move, reads and writes together."""
+"""The throughput ceilings of the volumes under an instance, reads and writes together."""
 
 from msgspec import Struct
 
@@ -15,7 +15,7 @@ _GP3_RAISED_ENGINES = ("mysql", "mariadb")
 
 
 class _Rate(Struct, frozen=True, kw_only=True):
-    """What one volume moves, and why."""
+    """The throughput of one volume and its source."""
 
     bytes_per_s: float
     origin: Origin
@@ -28,11 +28,11 @@ def applies(instance: Instance) -> bool:
 
 
 def ceilings(instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]:
-    """Return what all volumes together move, bytes/s; none where it is not known or not documented."""
-    return together(_of_one, instance, catalog)
+    """Return the throughput of all volumes together, bytes/s; none where it is unknown or undocumented."""
+    return together(_of_one_storage, instance, catalog)
 
 
-def _of_one(instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]:
+def _of_one_storage(instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]:
     volumes = volumes_of(instance, catalog)
     if volumes is None:
         return ()
@@ -58,6 +58,7 @@ def _rate(volumes: Volumes, catalog: Catalog) -> _Rate | None:
         return _gp2(volumes, catalog)
     if volumes.kind == "gp3":
         return _gp3(volumes, catalog)
+    # The throughput of io1 and io2 is a function of their IOPS; no throughput is provisioned.
     if volumes.provisioned_ops_per_s is None:
         return None
     if volumes.kind == "io1":
@@ -69,10 +70,10 @@ def _rate(volumes: Volumes, catalog: Catalog) -> _Rate | None:
 
 def _gp2(volumes: Volumes, catalog: Catalog) -> _Rate:
     """
-    Return 128 MiB/s up to 170 GiB, 250 MiB/s above.
+    Return the throughput of a gp2 volume: 128 MiB/s up to 170 GiB, 250 MiB/s above.
 
-    Between 170 and 334 GiB the higher number needs credits. That needs no rule of its own: without
-    credits such a volume serves 3 IOPS per GiB of at most 256 KiB, which the chain already bounds.
+    Between 170 and 334 GiB the higher number needs credits. No separate rule is needed: without
+    credits such a volume serves 3 IOPS per GiB of at most 256 KiB, and the chain has that bound.
 
     Source:
         EBS User Guide, general-purpose.
@@ -93,12 +94,14 @@ def _gp3(volumes: Volumes, catalog: Catalog) -> _Rate:
             origin=READ_FROM_INSTANCE,
             note="throughput as provisioned",
         )
+    # RDS documents the threshold for the whole storage, so the volumes' IOPS are added before it.
     ops_per_s = (volumes.provisioned_ops_per_s or 0.0) * volumes.count
     above = catalog.volume_rule("gp3", "raised_above_ops_per_s")
     if volumes.engine not in _GP3_RAISED_ENGINES or ops_per_s <= above.value:
         return rate
     per_op = catalog.volume_rule("gp3", "raised_kib_per_op")
     raised = kib(per_op.value) * ops_per_s / volumes.count
+    # RDS raises the throughput; it does not lower one that was provisioned higher.
     if raised <= rate.bytes_per_s:
         return rate
     note = f"raised by RDS to {per_op.value:g} KiB for each provisioned operation"
@@ -107,7 +110,9 @@ def _gp3(volumes: Volumes, catalog: Catalog) -> _Rate:
 
 def _io1(ops_per_s: float, catalog: Catalog) -> _Rate:
     """
-    Return 500 MiB/s up to 32,000 IOPS, 16 KiB per provisioned operation above, at most 1,000 MiB/s.
+    Return the throughput of an io1 volume.
+
+    It is 500 MiB/s up to 32,000 IOPS, above that 16 KiB per provisioned operation, at most 1,000 MiB/s.
 
     Source:
         EBS User Guide, provisioned-iops.
@@ -128,7 +133,7 @@ def _io1(ops_per_s: float, catalog: Catalog) -> _Rate:
 
 def _io2(ops_per_s: float, catalog: Catalog) -> _Rate:
     """
-    Return 0.256 MiB/s per provisioned operation, at most 4,000 MiB/s.
+    Return the throughput of an io2 volume: 0.256 MiB/s per provisioned operation, at most 4,000 MiB/s.
 
     Source:
         EBS User Guide, provisioned-iops.

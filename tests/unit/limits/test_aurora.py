@@ -79,7 +79,7 @@ def test_local_storage_follows_engine_and_class(engine: str, db_class: str, gib:
 )
 def test_local_storage_is_unknown_where_nothing_is_documented(subject: Instance):
     """
-    NVMe classes, an engine or a class that is not told, Serverless; and RDS has no such table.
+    NVMe classes, an engine or an unknown class, Serverless; and RDS has no such table.
     """
     assert of(subject, Family.LOCAL_STORAGE) == ()
 
@@ -221,7 +221,7 @@ def test_metrics_that_mean_another_thing_are_named():
     assert other_meaning(instance()) == {}
 
 
-def test_the_sheet_says_why_no_balance_tells_anything():
+def test_the_sheet_says_why_no_balance_is_used():
     """
     Neither of the two EBS balances is claimed to move.
     """

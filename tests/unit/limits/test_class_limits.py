@@ -16,7 +16,7 @@ THROUGHPUT, IOPS = Family.INSTANCE_EBS_THROUGHPUT, Family.INSTANCE_EBS_IOPS
 SOURCE = "ec2:DescribeInstanceTypes of r5.2xlarge"
 
 
-def told(
+def ec2_answer(
     baseline: float = 287.5,
     burst: float = 593.75,
     baseline_ops_per_s: float = 12_000,
@@ -24,7 +24,7 @@ def told(
     read_on: str = "2027-02-03",
 ) -> EbsLimits:
     """
-    An answer of EC2 in MB/s and IOPS; that of db.r5.2xlarge, unless told otherwise.
+    Return an answer of EC2 in MB/s and IOPS; by default that of db.r5.2xlarge.
     """
     return EbsLimits(
         baseline_bytes_per_s=mb_per_s(baseline),
@@ -44,7 +44,7 @@ def legacy(subject: Instance, family: Family) -> dict[float, Phase | None]:
     return {c.value: c.former_phase for c in of(subject, family) if c.phase is Phase.LEGACY}
 
 
-@pytest.mark.parametrize("answer", [told(), told(287.4, 593.0, 11_990, 18_800)])
+@pytest.mark.parametrize("answer", [ec2_answer(), ec2_answer(287.4, 593.0, 11_990, 18_800)])
 def test_where_ec2_agrees_the_catalog_stays(answer: EbsLimits):
     """
     Half a percent is rounding; the catalog's origin says more than an API call.
@@ -56,7 +56,7 @@ def test_where_ec2_differs_its_numbers_are_used():
     """
     Today's ceilings are EC2's, with the call and its date, and the note names both numbers.
     """
-    subject = instance(ebs_limits=told(burst=1000))
+    subject = instance(ebs_limits=ec2_answer(burst=1000))
     baseline, burst = present(subject, THROUGHPUT)
 
     assert values((baseline, burst)) == {
@@ -65,38 +65,40 @@ def test_where_ec2_differs_its_numbers_are_used():
     }
     assert (burst.origin.source, burst.origin.read_on) == (SOURCE, "2027-02-03")
     assert burst.note.startswith(
-        "the catalog (read 2026-10-27) has 593.75 MB/s; EC2 says 1,000 MB/s"
+        "the catalog (read 2026-10-27) has 593.75 MB/s; EC2 reports 1,000 MB/s"
     )
-    assert "EC2 says" not in baseline.note
+    assert "EC2 reports" not in baseline.note
 
 
 def test_iops_differ_in_iops():
     """
     The other bucket says its numbers in its own unit.
     """
-    baseline, burst = present(instance(ebs_limits=told(baseline_ops_per_s=15_000)), IOPS)
+    baseline, burst = present(instance(ebs_limits=ec2_answer(baseline_ops_per_s=15_000)), IOPS)
 
     assert baseline.note.startswith(
-        "the catalog (read 2026-10-27) has 12,000 IOPS; EC2 says 15,000 IOPS"
+        "the catalog (read 2026-10-27) has 12,000 IOPS; EC2 reports 15,000 IOPS"
     )
-    assert "EC2 says" not in burst.note
+    assert "EC2 reports" not in burst.note
 
 
 def test_one_number_for_ever_may_come_from_ec2():
     """
     A baseline equal to the maximum is a fixed number, without a balance.
     """
-    (fixed,) = present(instance(ebs_limits=told(1000, 1000)), THROUGHPUT)
+    (fixed,) = present(instance(ebs_limits=ec2_answer(1000, 1000)), THROUGHPUT)
 
     assert (fixed.phase, fixed.value) == (Phase.FIXED, mb_per_s(1000))
-    assert "EC2 says 1,000 MB/s" in fixed.note
+    assert "EC2 reports 1,000 MB/s" in fixed.note
 
 
 def test_the_chain_replays_what_ec2_says():
     """
     The law is handed the same numbers as the list of ceilings.
     """
-    chain = {stage.name: stage for stage in chain_of(instance(ebs_limits=told(400)), catalog())}
+    chain = {
+        stage.name: stage for stage in chain_of(instance(ebs_limits=ec2_answer(400)), catalog())
+    }
 
     assert chain["instance_ebs_throughput"].baseline == mb_per_s(400)
 
@@ -105,7 +107,7 @@ def test_what_the_catalog_has_becomes_a_legacy_limit():
     """
     An instance that ran before the change may still have the catalog's number, until it restarts.
     """
-    old = instance(ebs_limits=told(burst=1000), launched_s=epoch("2024-01-01"))
+    old = instance(ebs_limits=ec2_answer(burst=1000), launched_s=epoch("2024-01-01"))
     new = replace(old, launched_s=epoch("2027-01-01"))
 
     assert legacy(old, THROUGHPUT) == {mb_per_s(593.75): Phase.BURST}
@@ -117,11 +119,11 @@ def test_what_the_catalog_has_becomes_a_legacy_limit():
 
 def test_legacy_limits_still_come_from_the_catalog():
     """
-    What EC2 says today does not change what was documented in 2019.
+    What EC2 reports today does not change what was documented in 2019.
     """
     old = instance(launched_s=epoch("2019-06-01"))
 
-    assert legacy(replace(old, ebs_limits=told()), THROUGHPUT) == legacy(old, THROUGHPUT)
+    assert legacy(replace(old, ebs_limits=ec2_answer()), THROUGHPUT) == legacy(old, THROUGHPUT)
 
 
 def test_an_older_answer_supersedes_nothing():
@@ -129,7 +131,7 @@ def test_an_older_answer_supersedes_nothing():
     An answer from before the catalog was read is used for its own time, and makes no legacy limit.
     """
     subject = instance(
-        ebs_limits=told(burst=1000, read_on="2026-01-01"), launched_s=epoch("2024-01-01")
+        ebs_limits=ec2_answer(burst=1000, read_on="2026-01-01"), launched_s=epoch("2024-01-01")
     )
 
     assert legacy(subject, THROUGHPUT) == {}
@@ -139,7 +141,7 @@ def test_a_class_the_catalog_does_not_know_has_ec2s_limits():
     """
     The EBS ceilings are EC2's alone; memory and network stay unknown, and nothing is raised.
     """
-    subject = instance("db.r99.large", ebs_limits=told())
+    subject = instance("db.r99.large", ebs_limits=ec2_answer())
     families = {c.family for c in ceilings_of(subject, catalog())}
 
     assert families == {THROUGHPUT, IOPS, Family.CPU}
@@ -152,7 +154,7 @@ def test_a_class_that_runs_is_not_called_unoffered():
     """
     The account has such an instance: only the catalog does not know it, and the sheet says that.
     """
-    notes = sheet_of(instance("db.r99.large", ebs_limits=told()), catalog()).notes
+    notes = sheet_of(instance("db.r99.large", ebs_limits=ec2_answer()), catalog()).notes
 
     assert "The catalog does not know this class." in notes
     assert not any("No list of RDS" in note for note in notes)
@@ -169,11 +171,11 @@ def test_a_class_of_which_nothing_is_known_stays_an_error():
 @pytest.mark.parametrize(
     "answer",
     [
-        told(0, 0),
-        told(float("nan"), 593.75),
-        told(700, 593.75),
-        told(baseline_ops_per_s=-1),
-        told(burst_ops_per_s=float("inf")),
+        ec2_answer(0, 0),
+        ec2_answer(float("nan"), 593.75),
+        ec2_answer(700, 593.75),
+        ec2_answer(baseline_ops_per_s=-1),
+        ec2_answer(burst_ops_per_s=float("inf")),
     ],
 )
 def test_an_answer_that_cannot_be_is_no_answer(answer: EbsLimits):
@@ -189,27 +191,27 @@ def test_a_listed_class_without_numbers_gets_ec2s():
     """
     db.x2m is listed and has no numbers in the catalog.
     """
-    (fixed,) = present(instance("db.x2m.xlarge", ebs_limits=told(500, 500)), THROUGHPUT)
+    (fixed,) = present(instance("db.x2m.xlarge", ebs_limits=ec2_answer(500, 500)), THROUGHPUT)
 
     assert fixed.value == mb_per_s(500)
     assert "the catalog has no number for it" in fixed.note
 
 
-def test_what_the_instance_told_of_itself_is_used():
+def test_numbers_that_the_instance_reported_are_used():
     """
     vCPUs and memory read from the instance replace those of the class; a host has no class at all.
     """
     limits = limits_of(instance(vcpu_count=4, memory_bytes=3 * GIB), catalog())
 
     assert (limits.vcpu_count, limits.memory_bytes) == (4, 3 * GIB)
-    assert limits_of(Instance(ebs_limits=told()), catalog()) is None
+    assert limits_of(Instance(ebs_limits=ec2_answer()), catalog()) is None
 
 
 def test_no_ebs_limit_for_aurora_whatever_ec2_says():
     """
     The class's EBS limits are not those of the cluster volume.
     """
-    subject = instance(engine="aurora-mysql", ebs_limits=told())
+    subject = instance(engine="aurora-mysql", ebs_limits=ec2_answer())
 
     assert of(subject, THROUGHPUT) == ()
     assert chain_of(subject, catalog()) == ()

@@ -123,7 +123,7 @@ def test_a_legacy_limit_says_what_lifts_it():
     other = [c for c in of(instance("db.t4g.xlarge"), THROUGHPUT) if c.phase is Phase.LEGACY]
 
     assert documented
-    assert all("a stop and start brings" in c.note for c in documented)
+    assert all("a stop and start applies" in c.note for c in documented)
     assert other
     assert all("does not document" in c.note for c in other)
 

@@ -82,7 +82,7 @@ def test_a_counted_volume_wins_over_the_striping_rule():
 
 def test_an_old_instance_may_have_another_layout():
     """
-    Striping was documented in 2022: an older instance is told to count its volumes.
+    Striping was documented in 2022: the note asks for a count of an older instance.
     """
     storage = Storage(kind="gp2", size_gib=1000)
     old, young = (
@@ -107,7 +107,7 @@ def test_gp3_includes_3000_iops_a_volume(size_gib: float, iops: float, mib: floa
 
 def test_the_note_counts_the_volumes():
     """
-    Who adds up volumes reads how many there are.
+    The note gives the number of volumes that were added up.
     """
     notes = [of(on("gp3", size_gib), IOPS)[0].note for size_gib in (20, 400)]
 

@@ -13,14 +13,14 @@ from unit.limits.instances import instance, of, on, values
 
 def test_cpu_is_a_ratio_of_all_vcpus():
     """
-    The ceiling is one; the note says of how many.
+    The ceiling is one; the note gives their number.
     """
     (ceiling,) = of(instance(), Family.CPU)
 
     assert (ceiling.value, ceiling.unit, ceiling.note) == (1.0, "ratio", "8 vCPUs")
 
 
-def test_what_a_host_told_wins():
+def test_numbers_of_the_instance_win_over_its_class():
     """
     Numbers that the instance itself gave are taken before those of its class.
     """
@@ -75,7 +75,7 @@ def test_cpu_credits_are_those_of_a_day():
 
 def test_the_mode_of_t2_is_not_claimed():
     """
-    Whether RDS slows T2 down at zero credits was not found, and is not said.
+    Whether RDS slows T2 down at zero credits is not documented, so no note claims it.
     """
     saved, _ = of(instance("db.t2.medium"), Family.CPU_CREDITS)
 

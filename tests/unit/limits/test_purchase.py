@@ -64,7 +64,7 @@ def test_what_rds_sells_passes(subject: Instance):
         (
             on("gp2", 100, engine="aurora-mysql"),
             "Aurora does not keep its data on gp2",
-            "Leave --storage out",
+            "Omit --storage",
         ),
         (
             on("aurora", 100),
@@ -72,9 +72,17 @@ def test_what_rds_sells_passes(subject: Instance):
             "Aurora engine",
         ),
         (on("gp2", 100, engine="db2-se"), "RDS does not offer gp2 storage for db2", "another"),
-        (on("gp2", 4), "gp2 storage for postgres is never 4 GiB", "from 5 to 65,536 GiB"),
-        (on("gp3", 70_000), "gp3 storage for postgres is never 70,000 GiB", "65,536"),
-        (on("standard", 4000), "standard storage for postgres is never 4,000 GiB", "up to 3,072"),
+        (
+            on("gp2", 4),
+            "RDS does not sell gp2 storage of 4 GiB for postgres",
+            "from 5 to 65,536 GiB",
+        ),
+        (on("gp3", 70_000), "RDS does not sell gp3 storage of 70,000 GiB for postgres", "65,536"),
+        (
+            on("standard", 4000),
+            "RDS does not sell standard storage of 4,000 GiB for postgres",
+            "up to 3,072",
+        ),
         (
             on("gp2", 100, provisioned_ops_per_s=1000),
             "IOPS cannot be provisioned on 100 GiB of gp2 for postgres",
@@ -83,7 +91,7 @@ def test_what_rds_sells_passes(subject: Instance):
         (
             on("gp3", 399, provisioned_ops_per_s=3000),
             "IOPS cannot be provisioned on 399 GiB of gp3 for postgres",
-            "from 400 GiB on",
+            "at 400 GiB and above",
         ),
         (
             on("gp3", 399, provisioned_bytes_per_s=mib_per_s(500)),
@@ -105,7 +113,7 @@ def test_what_rds_sells_passes(subject: Instance):
             "3,500 MiB/s need more than 12,000 IOPS",
             "--iops 14000",
         ),
-        (on("io1", 100), "io1 storage is bought with IOPS", "--iops"),
+        (on("io1", 100), "io1 storage needs provisioned IOPS", "--iops"),
         (
             on("io1", 100, provisioned_ops_per_s=6000),
             "6,000 IOPS on 100 GiB are 60 IOPS per GiB",
@@ -119,7 +127,7 @@ def test_what_rds_sells_passes(subject: Instance):
         (
             on("io2", 400, provisioned_ops_per_s=1000, provisioned_bytes_per_s=mib_per_s(500)),
             "the throughput of io2 storage follows from its IOPS",
-            "Leave --throughput-mibps out",
+            "Omit --throughput-mibps",
         ),
     ],
 )

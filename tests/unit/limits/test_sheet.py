@@ -140,7 +140,7 @@ def test_under_legacy_limits_such_a_balance_may_move():
 
 def test_a_legacy_limit_without_credits_moves_no_balance():
     """
-    db.m5.12xlarge had one number in 2018, 625 MB/s, as it has one now: there were never credits.
+    db.m5.12xlarge had fixed limit in 2018, 625 MB/s, as it has one now: there were never credits.
     """
     storage = Storage(kind="gp3", size_gib=1000, provisioned_bytes_per_s=mib_per_s(1000))
     old = instance("db.m5.12xlarge", storage=storage, launched_s=epoch("2018-06-01"))
@@ -183,7 +183,7 @@ def test_large_gp2_volumes_have_no_credits_to_move():
 )
 def test_what_is_not_documented_is_not_known(subject: Instance):
     """
-    Without EBS limits, or on Aurora, nobody says whether the instance balances move.
+    Without EBS limits, or on Aurora, it is unknown whether the instance balances move.
     """
     assert balances(subject)[Metric.BYTE_BALANCE_RATIO] is None
     assert balances(subject)[Metric.IO_BALANCE_RATIO] is None
@@ -196,7 +196,7 @@ def test_a_class_with_one_number_has_no_moving_balance():
     plain = instance("db.r5.4xlarge", launched_s=epoch("2024-01-01"))
 
     assert balances(plain)[Metric.BYTE_BALANCE_RATIO] is False
-    assert "one number" in reason(plain, Metric.BYTE_BALANCE_RATIO)
+    assert "fixed limit" in reason(plain, Metric.BYTE_BALANCE_RATIO)
 
 
 def test_storage_above_the_class_is_unreachable():
@@ -250,8 +250,8 @@ def test_sources_are_named_once_with_their_dates():
         (instance("db.x2m.xlarge"), "no numbers were found"),
         (instance("db.r5.2xlarge.tpc1.mem2x"), "inferred from equal memory"),
         (instance(multi_az=True), "writes wait for the standby"),
-        (instance("db.m5.metal"), "No RDS list contains db.m5.metal"),
-        (instance("db.z1d.large"), "No region lists db.z1d.large for postgres"),
+        (instance("db.m5.metal"), "db.m5.metal is in no RDS list"),
+        (instance("db.z1d.large"), "db.z1d.large is listed for postgres in no region"),
         (instance(storage=Storage(kind="standard", size_gib=100)), "magnetic storage are not"),
         (instance(storage=GP2, launched_s=epoch("2019-06-01")), "count the devices"),
         (
@@ -263,7 +263,7 @@ def test_sources_are_named_once_with_their_dates():
         ),
     ],
 )
-def test_what_is_not_sure_is_said(subject: Instance, words: str):
+def test_every_doubt_is_a_note(subject: Instance, words: str):
     """
     Every doubt about the numbers is a note.
     """

@@ -266,7 +266,7 @@ def test_sentences_begin_with_a_capital_and_spread_work_promises_nothing():
     restart = found.options[0]
     (spread,) = [o for o in found.options if o.moves and o.moves[0].kind is MoveKind.SCHEDULE]
 
-    assert ". EC2 documents that a stop and start brings the present limits. " in restart.reason
+    assert ". EC2 documents that a stop and start applies the present limits. " in restart.reason
     assert restart.reason.partition("present limits. ")[2][0].isupper()
     assert ". This is enough if" in spread.reason
     assert "e+" not in spread.reason

@@ -133,9 +133,9 @@ def _restart(instance: Instance, catalog: Catalog, legacy: LegacyLimits | None) 
         text=f"stop and start: EBS throughput {was} to {will}",
     )
     how_sure = (
-        "EC2 documents that a stop and start brings the present limits"
+        "EC2 documents that a stop and start applies the present limits"
         if legacy.is_lifted_by_restart
-        else "EC2 does not document whether a stop and start brings the present limits"
+        else "EC2 does not document whether a stop and start applies the present limits"
     )
     text = f"The instance has {was}; its class has {will} now. {how_sure}."
     return FreeMove(moves=(move,), instance=instance, legacy=legacy, text=text)

@@ -89,7 +89,7 @@ def test_the_search_service_is_stopped_and_started_first():
         "stop and start: EBS throughput 212.5 MB/s (437.5 MB/s in bursts)"
         " to 287.5 MB/s (593.8 MB/s in bursts)"
     )
-    assert "EC2 documents that a stop and start brings the present limits" in move.text
+    assert "EC2 documents that a stop and start applies the present limits" in move.text
 
 
 def test_without_a_legacy_plateau_nobody_restarts():
