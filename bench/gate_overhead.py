@@ -179,7 +179,7 @@ def _servers(stack: ExitStack, arms: tuple[Arm, Arm], scale: int) -> tuple[Postg
     subprocess.run(["cp", "-a", str(native), str(gated)], check=True)
     size = sum(path.stat().st_size for path in (native / "base").rglob("*") if path.is_file())
     print(f"data set {size / MIB:,.0f} MiB, {size / SHARED_BUFFERS_BYTES:.1f} times shared_buffers")
-    beside, behind = (loading.elsewhere(place, SERVING) for place in (native, gated))
+    beside, behind = (loading.relocated(place, SERVING) for place in (native, gated))
     return stack.enter_context(beside), stack.enter_context(behind)
 
 

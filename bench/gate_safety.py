@@ -256,7 +256,7 @@ def suite(place: Path, source: Path) -> Outcome:
     # The suite connects as accounts of its own, without passwords.
     rules = "host all all 127.0.0.1/32 trust\nhost replication all 127.0.0.1/32 trust\n"
     (place / "pg" / "pg_hba.conf").write_text(rules)
-    with server.elsewhere(place / "pg", settings) as server:
+    with server.relocated(place / "pg", settings) as server:
         folders = [f"--{name}dir={tests}" for name in ("input", "output", "expected")]
         done = subprocess.run(
             [

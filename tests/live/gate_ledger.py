@@ -139,7 +139,7 @@ class Ledger:
             AssertionError: the ledger of the rounds before is not whole.
         """
         with Gate(self.setup, self.folder / "data", self.folder / "disk") as gate:
-            server = self._made.elsewhere(gate.mount / "pg", SETTINGS)
+            server = self._made.relocated(gate.mount / "pg", SETTINGS)
             with server:
                 self.check(server)
                 postmaster = postmaster_of(server)
@@ -171,7 +171,7 @@ class Ledger:
             SourceError: a page or an index is broken.
         """
         with Gate(self.setup, self.folder / "data", self.folder / "disk") as gate:
-            with self._made.elsewhere(gate.mount / "pg", SETTINGS) as server:
+            with self._made.relocated(gate.mount / "pg", SETTINGS) as server:
                 self.check(server)
                 server.run("pg_amcheck", "--install-missing", "--heapallindexed", "postgres")
             server.run("pg_checksums", "--check", "-D", str(gate.mount / "pg"))

@@ -22,8 +22,8 @@ from plimsoll.kernel import Stage
 from plimsoll.lab.load.dataset import LOADING, SCAN_TABLE, dataset_of, fill
 from plimsoll.lab.load.workload import Clients, Workload, workload_of
 from plimsoll.lab.servers.postgres import Postgres
-from plimsoll.lab.sessions.ground import beside
-from plimsoll.lab.sessions.postgres import behind
+from plimsoll.lab.sessions.ground import compare_with_truth
+from plimsoll.lab.sessions.postgres import sized_setup
 from plimsoll.model.ceiling import Family, Phase
 from plimsoll.model.diagnosis import Diagnosis
 from plimsoll.model.instance import Instance, Storage
@@ -259,7 +259,7 @@ class Rig:
             with loader:
                 fill(loader, dataset)
             buffers = MEMORY_BYTES // 4
-            setup = behind(
+            setup = sized_setup(
                 GateSetup(instance=CASES[0].instance, clock=self.clock),
                 workload_of("scan", clients=CLIENTS),
                 cache_bytes=MEMORY_MIN_BYTES,
@@ -270,7 +270,7 @@ class Rig:
                 "max_connections": str(CLIENTS + 20),
                 "max_parallel_workers_per_gather": "0",
             }
-            server = loader.elsewhere(self.folder / "mount" / "data", settings)
+            server = loader.relocated(self.folder / "mount" / "data", settings)
             self.server = stack.enter_context(server)
             blocks = dataset.size_bytes // 8192 // dataset.table_count
             scripts = {"points": _POINTS, "idle": _IDLE, "pauses": _PAUSES}
@@ -336,7 +336,7 @@ class Rig:
     ) -> Answer:
         lines = [line for line in self.gate.lines() if line.t - line.dt >= began_s]
         diagnosis = diagnose_snapshot(snapshot_of(lines, setup))
-        ground = beside(diagnosis, truth_of(lines), chain, clock=self.clock)
+        ground = compare_with_truth(diagnosis, truth_of(lines), chain, clock=self.clock)
         return Answer(case=case, diagnosis=diagnosis, ground=ground)
 
     def end_statements(self) -> None:

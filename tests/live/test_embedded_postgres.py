@@ -97,7 +97,7 @@ def test_data_in_a_given_place_outlives_the_server(place: Path):
         server.run("psql", "-Xqc", "create table kept as select 7 as number")
         mine = server.data_directory.parent
     (place / "one").rename(place / "two")
-    with server.elsewhere(place / "two", {"work_mem": "5MB"}) as again:
+    with server.relocated(place / "two", {"work_mem": "5MB"}) as again:
         told = again.run("psql", "-XAtc", "select number, current_setting('work_mem') from kept")
 
     assert "7|5MB\n" == told
@@ -115,7 +115,7 @@ def test_after_a_kill_it_is_ready_only_once_it_is(place: Path):
         family = [postmaster, *children_of(postmaster)]
         os.kill(postmaster, signal.SIGKILL)
     wait_for_end(family)
-    with server.elsewhere(place / "one", {"fsync": "off"}) as again:
+    with server.relocated(place / "one", {"fsync": "off"}) as again:
         told = again.run("psql", "-XAtc", "select number from kept")
 
     assert "7\n" == told

@@ -63,7 +63,7 @@ def test_the_same_plan_without_credits_is_not_the_query():
             Gate(
                 GateSetup(instance=MICRO), folder / "disk", folder / "mount", lent=(folder,)
             ) as gate,
-            loader.elsewhere(folder / "mount" / "data", SETTINGS) as server,
+            loader.relocated(folder / "mount" / "data", SETTINGS) as server,
         ):
             recorder = Recorder(server.dsn)
             before = explained(recorder)

@@ -355,7 +355,7 @@ def test_a_standby_is_read_by_a_plain_role_and_says_that_it_is_one(server: Contr
         (data / "standby.signal").touch()
         for path in (folder, data, *data.rglob("*")):
             primary.account.own(path)
-        standby = primary.elsewhere(
+        standby = primary.relocated(
             data, {**SETTINGS, "primary_conninfo": server.dsn.replace("'", "")}
         )
         with standby:

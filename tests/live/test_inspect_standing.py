@@ -296,7 +296,7 @@ def old(request: pytest.FixtureRequest) -> Iterator[Postgres]:
             extra_groups=[] if who else None,
             **who,
         )
-        with first.elsewhere(folder / "data", settings) as running:
+        with first.relocated(folder / "data", settings) as running:
             yield running
     finally:
         shutil.rmtree(folder, ignore_errors=True)

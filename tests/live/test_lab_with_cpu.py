@@ -46,7 +46,7 @@ def test_a_server_and_all_it_starts_are_in_the_group(
     simulate_cgroup(folder, monkeypatch)
     group = ClassGroup(catalog().instance_limits("db.t3.micro"))
     group.folder.mkdir()
-    with make(folder).elsewhere(folder / "data", {}, group) as server:
+    with make(folder).relocated(folder / "data", {}, group) as server:
         joined = group.members.read_text()
         parents = {
             line.split()[1]

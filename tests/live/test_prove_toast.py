@@ -238,7 +238,7 @@ def test_a_standby_is_told_that_it_is_one(server: Postgres, run: Run):
     for path in (data, *data.rglob("*")):
         server.account.own(path)
     settings = {"wal_level": "logical", "primary_conninfo": server.dsn.replace("'", "")}
-    with server.elsewhere(data, settings) as standby:
+    with server.relocated(data, settings) as standby:
         done = run("prove", "toast", standby.dsn)
 
     assert 2 == done.returncode

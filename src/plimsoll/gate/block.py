@@ -42,7 +42,7 @@ def check_block(*, is_root: bool | None = None) -> None:
     """
     if not (os.geteuid() == 0 if is_root is None else is_root):
         raise UsageError(
-            "block mode sets up a loop device and mounts ext4 on it, which only root can do",
+            "block mode sets up a loop device and mounts ext4 on it, which only root may do",
             "Leave out --mode block, or run as root.",
         )
     for tool, package in _TOOLS.items():

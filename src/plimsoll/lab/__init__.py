@@ -1,1 +1,1 @@
-"""Run real servers and real load on this machine; handed its edges, told when to stop."""
+"""Run real servers under real load on this machine; the caller passes the callbacks and the time limit."""

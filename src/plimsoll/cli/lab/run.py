@@ -29,7 +29,7 @@ from plimsoll.gate.config import GateSetup, stages_of
 from plimsoll.gate.record import MINUTE_S, encode_truth, minutes_of
 from plimsoll.lab.load.dataset import dataset_of
 from plimsoll.lab.load.workload import workload_of
-from plimsoll.lab.sessions.ground import beside
+from plimsoll.lab.sessions.ground import compare_with_truth
 from plimsoll.lab.sessions.postgres import PostgresPlan, run_lab
 from plimsoll.lab.sessions.session import Outcome, check_memory
 from plimsoll.model.cause import Inspection
@@ -95,7 +95,7 @@ def report(outcome: Outcome, flags: RunFlags) -> int:
 
     _say(_done(outcome))
     diagnosis = diagnose_snapshot(outcome.snapshot)
-    ground = beside(
+    ground = compare_with_truth(
         diagnosis,
         outcome.truth,
         stages_of(outcome.setup, catalog()),

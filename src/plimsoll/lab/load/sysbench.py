@@ -1,7 +1,7 @@
 """
-What clients ask of a MariaDB, and the tables that they work on: larger than the buffer pool.
+Run clients against a MariaDB, on tables that are larger than the buffer pool.
 
-All of them are run by sysbench: one way to start and end clients, one form of progress.
+All workloads use sysbench: one way to start and end clients, one format of progress.
 """
 
 import os
@@ -20,29 +20,29 @@ from plimsoll.units import MIB
 
 NAMES = ("oltp", "select", "scan")
 
-# Fifteen rows to a page of 16 KiB, which InnoDB fills to fifteen sixteenths when rows come in order
-# (MySQL 8.0 Reference Manual, 15.6.2.2): measured 1,092 bytes of file a row.
+# Fifteen rows in each page of 16 KiB; InnoDB fills pages to 15/16 when rows arrive in order
+# (MySQL 8.0 Reference Manual, 15.6.2.2). Measured: 1,092 bytes of file for each row.
 _PAD_BYTES = 950
 _ROW_BYTES = 1_092
-# About 100 MiB in one statement: few statements, and undo that fits the small pool.
+# About 100 MiB in one statement: few statements, and undo logs that fit the small pool.
 _ROWS_AT_ONCE = 100_000
 
-# Random reads find a part of what they seek in the buffer pool, a scan of tables in turn nothing once they
-# exceed it at all: least ratio of tables to memory, as for PostgreSQL.
+# Least ratio of tables to memory, as for PostgreSQL. Random reads find part of their pages in the buffer
+# pool; a scan of tables in turn finds nothing once the tables exceed it at all (LRU).
 _RATIO = {"scan": 2.0, "oltp": 4.0, "select": 4.0}
 # About as much as PostgreSQL's tables at the largest scale (dataset.py).
 SIZE_MAX_BYTES = 150_000 * MIB
 
 LOADING = {
-    # Tables that are lost in a crash are made again, so nothing is made safe while they are filled.
+    # Tables lost in a crash are simply made again, so nothing needs to be durable during filling.
     "innodb-flush-log-at-trx-commit": "0",
     "innodb-doublewrite": "0",
     "innodb-log-file-size": "256M",
     "innodb-buffer-pool-size": "256M",
 }
-"""Settings of the server while it is filled."""
+"""Settings of the server while the tables are filled."""
 
-# A transaction reads four rows and changes two, as far apart as can be; a scan reads all of a table.
+# A transaction reads four rows and changes two, all at random places; a scan reads a whole table.
 _SCRIPT = """\
 sysbench.cmdline.options = {{}}
 local rows, tables, kind = {rows}, {tables}, "{kind}"
@@ -68,12 +68,12 @@ end
 # "[ 1s ] thds: 4 tps: 812.31 qps: 6498.5 (r/w/o: …) lat (ms,95%): 7.30 err/s: 0.00 reconn/s: 0.00"
 _PROGRESS = re.compile(r"^\[ \d+s \] thds: \d+ tps: ([\d.]+)", re.MULTILINE)
 _SUMMARY = re.compile(r"transactions: +\d+ +\(([\d.]+) per sec|^ +avg: +([\d.]+)", re.MULTILINE)
-# A line of progress has some hundred bytes; messages may come between.
+# A line of progress has some hundred bytes; messages may stand between the lines.
 _TAIL_BYTES = 4000
 
 
 class MySqlLoad(Struct, frozen=True, kw_only=True):
-    """What is asked, by how many, of how much."""
+    """Describe the workload, its clients and its tables."""
 
     name: str
     """One of `NAMES`."""
@@ -83,12 +83,12 @@ class MySqlLoad(Struct, frozen=True, kw_only=True):
 
     @property
     def table_count(self) -> int:
-        """Tables to scan: one for each client, so that none finds what another has just read."""
+        """Return the number of tables: one for each scanning client, so that none finds another's pages."""
         return self.clients if self.name == "scan" else 1
 
     @property
     def row_count(self) -> int:
-        """Of each table."""
+        """Return the number of rows in each table."""
         return max(ceil(self.size_bytes / _ROW_BYTES / self.table_count), 1)
 
 
@@ -96,20 +96,20 @@ def load_of(
     name: str, *, clients: int, rate_per_s: float | None, memory_bytes: int, size_bytes: int | None
 ) -> MySqlLoad:
     """
-    Return the load that a command line names.
+    Return the load for a command line.
 
     Args:
         name: one of `NAMES`.
         clients: connections at work at once, 1 ≤ x ≤ CLIENTS_MAX.
-        rate_per_s: transactions to ask for together, 0 < x ≤ RATE_MAX; None for as many as they get.
-        memory_bytes: all that may cache the tables.
-        size_bytes: of all tables; None for what exceeds the memory enough.
+        rate_per_s: transactions of all clients together, 0 < x ≤ RATE_MAX; None for as many as possible.
+        memory_bytes: everything that may cache the tables.
+        size_bytes: size of all tables; None chooses one that exceeds the memory enough.
 
     Raises:
-        UsageError: an unknown name, or numbers that are not possible.
+        UsageError: the name is unknown, or a number is not possible.
     """
     if name not in NAMES:
-        raise UsageError(f"workload '{name}' is not known", f"Use {', '.join(NAMES)}.")
+        raise UsageError(f"unknown workload '{name}'", f"Use {', '.join(NAMES)}.")
     if not 1 <= clients <= CLIENTS_MAX:
         raise UsageError(
             f"{clients} clients are not possible", f"Give --clients 1 to {CLIENTS_MAX}."
@@ -123,17 +123,17 @@ def load_of(
     if size > SIZE_MAX_BYTES:
         raise UsageError(
             f"tables of {size // MIB:,} MiB are too large for a run of the lab",
-            f"Give less --memory; {SIZE_MAX_BYTES // MIB:,} MiB are the most.",
+            f"Give less --memory; the largest size is {SIZE_MAX_BYTES // MIB:,} MiB.",
         )
     return MySqlLoad(name=name, clients=clients, rate_per_s=rate_per_s, size_bytes=size)
 
 
 def fill(server: MariaDb, load: MySqlLoad) -> None:
     """
-    Make the tables in a server that runs with `LOADING`.
+    Create the tables in a server that runs with `LOADING`.
 
     Raises:
-        SourceError: the server refused, as for want of space.
+        SourceError: the server refused, for example because the disk is full.
     """
     server.run(f"create database {DATABASE};")
     for number in range(1, load.table_count + 1):
@@ -146,31 +146,31 @@ def fill(server: MariaDb, load: MySqlLoad) -> None:
             last = min(first + _ROWS_AT_ONCE - 1, load.row_count)
             values = f"seq, 0, repeat(char(97 + seq % 26), {_PAD_BYTES})"
             statements.append(f"insert into {table} select {values} from seq_{first}_to_{last};")  # noqa: S608
-        # The statistics that a first statement would else gather, in the middle of the measurement.
+        # Otherwise the first statement would gather these statistics, during the measurement.
         statements.append(f"analyze table {table};")
         server.run("\n".join(statements))
 
 
 class SysbenchClients:
-    """Clients of one load."""
+    """Run the clients of one load."""
 
     def __init__(
         self, load: MySqlLoad, server: MariaDb, *, duration_s: float, folder: Path
     ) -> None:
         """
-        Prepare to run them; nothing runs yet.
+        Prepare the clients; nothing runs yet.
 
         Args:
-            load: what they do.
-            server: with the tables of the load.
-            duration_s: how long they shall work.
-            folder: for what they print.
+            load: workload of the clients.
+            server: server with the tables of the load.
+            duration_s: how long the clients work.
+            folder: folder for their output.
 
         Raises:
-            UsageError: there is no sysbench.
+            UsageError: sysbench is not installed.
         """
         self._load = load
-        self._told, self._failed = folder / "load.out", folder / "load.err"
+        self._output, self._failed = folder / "load.out", folder / "load.err"
         script = folder / "load.lua"
         script.write_text(
             _SCRIPT.format(rows=load.row_count, tables=load.table_count, kind=load.name)
@@ -178,10 +178,10 @@ class SysbenchClients:
         self._argv = [
             *(str(server.program("sysbench")), str(script), "--db-driver=mysql"),
             *(f"--mysql-socket={server.socket}", f"--mysql-user={USER}", f"--mysql-db={DATABASE}"),
-            # A second longer than they are watched, so that none ends before it.
+            # One second longer than we watch them, so that none ends before.
             *(f"--threads={load.clients}", f"--time={ceil(duration_s) + 1}"),
             *("--report-interval=1", "--db-ps-mode=disable", "--forced-shutdown=1"),
-            # sysbench takes whole transactions a second.
+            # sysbench accepts only whole transactions a second.
             *([] if load.rate_per_s is None else [f"--rate={ceil(load.rate_per_s)}"]),
             "run",
         ]
@@ -189,48 +189,48 @@ class SysbenchClients:
 
     def start(self) -> None:
         """
-        Start them.
+        Start the clients.
 
         Raises:
             UsageError: the system cannot run sysbench.
         """
-        with self._told.open("w") as told, self._failed.open("w") as failed:
-            self._command = ChildCommand(self._argv, output=told, errors=failed)
+        with self._output.open("w") as output, self._failed.open("w") as failed:
+            self._command = ChildCommand(self._argv, output=output, errors=failed)
             self._command.start()
 
     def pace(self) -> LoadPace | None:
-        """Return what the last second brought; None before the first second is over."""
-        found = _PROGRESS.findall(_tail(self._told))
+        """Return the rate of the last second; None before the first second is over."""
+        found = _PROGRESS.findall(_tail(self._output))
         return LoadPace(transactions_per_s=float(found[-1]), latency_s=None) if found else None
 
     def is_over(self) -> bool:
-        """Return whether they have ended by themselves."""
+        """Return whether the clients have ended by themselves."""
         return self._command is not None and self._command.is_over()
 
     def failure(self) -> SourceError:
-        """Return why they ended before their time."""
-        lines = (_tail(self._told) + _tail(self._failed)).splitlines()
-        complaints = [line for line in lines if line.startswith("FATAL: ")]
-        cause = complaints[0].removeprefix("FATAL: ") if complaints else "no reason given"
+        """Return the error that ended the clients early."""
+        lines = (_tail(self._output) + _tail(self._failed)).splitlines()
+        errors = [line for line in lines if line.startswith("FATAL: ")]
+        cause = errors[0].removeprefix("FATAL: ") if errors else "no reason given"
         return SourceError(
-            f"the workload '{self._load.name}' ended before its time: {cause}",
-            "Check memory and space of this machine.",
+            f"the workload '{self._load.name}' ended early: {cause}",
+            "Check the memory and the free space of this machine.",
         )
 
     def end(self, patience_s: float) -> LoadPace | None:
         """
-        End them, after waiting for those who are about to.
+        End the clients, after waiting for those that are about to end.
 
         Returns:
-            What was done over the whole time; None where it was cut short.
+            The rate over the whole time; None if it was cut short.
         """
         if self._command is None:
             return None
-        # A scan has no end worth waiting for.
+        # A scan takes too long to wait for its end.
         if self._load.name != "scan":
             self._command.wait(patience_s)
         self._command.stop()
-        numbers = _SUMMARY.findall(_tail(self._told))
+        numbers = _SUMMARY.findall(_tail(self._output))
         per_s = next((float(tps) for tps, _ in numbers if tps), None)
         latency = next((float(ms) / 1e3 for _, ms in numbers if ms), None)
         return None if per_s is None else LoadPace(transactions_per_s=per_s, latency_s=latency)

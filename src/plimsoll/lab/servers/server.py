@@ -1,10 +1,10 @@
 """
-A throwaway real server, kept by a keeper: what is the same for every engine.
+Run a throwaway real server with a keeper: the part that all engines share.
 
-Rule 1: it never runs as root: an unprivileged user of the system is used.
-Rule 2: only what was started here is ended, by process id, and its directory is removed, whatever
-        becomes of us: that is the keeper's work (`keeper.py`).
-Rule 3: a data directory that we were given outlives the server.
+Rule 1: it never runs as root; an unprivileged user of the system is used.
+Rule 2: only what was started here is ended, by process id. Its directory is removed, however this process
+        ends; the keeper does that (`keeper.py`).
+Rule 3: a data directory that the caller named outlives the server.
 """
 
 import contextlib
@@ -27,43 +27,43 @@ from plimsoll.gate.class_group import ClassGroup
 from plimsoll.gate.place import disk_folder
 from plimsoll.lab.servers import keeper
 
-# The first start makes a database or recovers what a loader left: a slow disk under load may take many seconds.
+# The first start creates a database or recovers after a loader; that may take long on a slow, busy disk.
 _START_S = 120.0
-# A server is ready within tenths of a second, and each look is a read of a small file.
-_GLANCE_S = 0.02
+# A server is ready within tenths of a second, and each check reads only a small file.
+_POLL_S = 0.02
 
-# Accounts that Linux systems have, in the order in which we would rather use them.
+# Accounts that Linux systems have, in our order of preference.
 _UNPRIVILEGED = ("nobody", "daemon")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerAccount:
-    """Whom the server runs as; None for ourselves."""
+    """Name the account of the server; ids are None for our own."""
 
     uid: int | None = None
     gid: int | None = None
 
     @property
     def name(self) -> str:
-        """For people."""
+        """Return the name for people."""
         return pwd.getpwuid(self.uid if self.uid is not None else os.geteuid()).pw_name
 
     def own(self, path: Path) -> None:
-        """Give a file or folder to the account; ours is ours already."""
+        """Give a file or folder to the account; do nothing if it is our own."""
         if self.uid is not None and self.gid is not None:
             os.chown(path, self.uid, self.gid)
 
 
 def unprivileged_account() -> ServerAccount:
     """
-    Return whom to run the server as: ourselves, or for root the one who called sudo, or nobody.
+    Return the account for the server: ours, or as root that of the sudo caller, or nobody.
 
     Raises:
-        UsageError: we are root and the system has no other account we know.
+        UsageError: we are root, and the system has no other account that we know.
     """
     if os.geteuid() != 0:
         return ServerAccount()
-    # Who called sudo can read the files that were named on the command line.
+    # The sudo caller can read the files that were named on the command line.
     for name in (os.environ.get("SUDO_USER", ""), *_UNPRIVILEGED):
         with contextlib.suppress(KeyError):
             entry = pwd.getpwnam(name)
@@ -76,18 +76,18 @@ def unprivileged_account() -> ServerAccount:
 
 
 class KeptServer(ABC):
-    """A server of our own, for as long as the `with` block lasts; an engine's class says what runs."""
+    """Run a server of our own while the `with` block lasts; subclasses say what runs."""
 
     kind: str
-    """What its folders are called."""
+    """Part of its folders' names."""
 
     def __init__(self, settings: Mapping[str, str], lent: tuple[Path, ...]) -> None:
         """
         Choose the account; nothing is started yet.
 
         Args:
-            settings: by the server's own names.
-            lent: folders that are removed with all they hold if we go without having ended it.
+            settings: settings under the server's own names.
+            lent: folders to remove with their contents if this process is killed.
 
         Raises:
             UsageError: root has no other account to use.
@@ -102,43 +102,43 @@ class KeptServer(ABC):
     @property
     @abstractmethod
     def version(self) -> str:
-        """Of the server; it need not run."""
+        """Return the server's version; it need not run."""
 
     @abstractmethod
     def __enter__(self) -> Self:
-        """Start the server and wait until it takes connections."""
+        """Start the server and wait until it accepts connections."""
 
     def __exit__(self, *exception: object) -> None:
-        """Stop the server and remove its directory, not a data directory that was given."""
+        """Stop the server and remove its directory, except a data directory that the caller named."""
         self.stop()
 
     def stop(self) -> str:
-        """Let the keeper end the server and clear up; what the keeper had to say."""
+        """Make the keeper end the server and clear up; return the keeper's output."""
         found, self._keeper = self._keeper, None
         if found is None:
             return ""
-        # The word says that we live on; the end of its input tells it to end.
-        told, _ = found.communicate("end\n")
-        return told
+        # The line says that this process goes on; the end of the input makes the keeper end.
+        output, _ = found.communicate("end\n")
+        return output
 
     @abstractmethod
     def _job(self) -> dict[str, Any]:
-        """Prepare the directory; what the keeper is to do in it, as `_job_of` has it."""
+        """Prepare the directory, and return the keeper's job from `_job_of`."""
 
     @abstractmethod
     def _takes_connections(self) -> bool:
-        """Return whether it takes connections now."""
+        """Return whether it accepts connections now."""
 
     def _job_of(
         self, server: list[str], *, first: list[str] | None, **more: object
     ) -> dict[str, Any]:
         """
-        Return what the keeper is told.
+        Return the keeper's job.
 
         Args:
-            server: the command that stays.
-            first: a command that is run to its end before; None for none.
-            more: fields of an engine's own.
+            server: the command that keeps running.
+            first: a command to run to completion before; None for none.
+            more: additional fields of the engine.
         """
         log = self._directory / "log"
         log.touch(mode=0o600)
@@ -148,7 +148,7 @@ class KeptServer(ABC):
             "log": str(log),
             "first": [] if first is None else [first],
             "server": server,
-            # A clean one: PGDATA, PGOPTIONS and the like of our caller are not meant for it.
+            # A clean environment: PGDATA, PGOPTIONS and similar variables are not meant for it.
             "environment": {"PATH": os.defpath, "LC_ALL": "C", "HOME": str(self._directory)},
             "uid": self.account.uid,
             "gid": self.account.gid,
@@ -157,15 +157,15 @@ class KeptServer(ABC):
         }
 
     def _start(self) -> str | None:
-        """Start a keeper with the server; None if it is ready, else what went wrong."""
+        """Start a keeper with the server; return None if it is ready, else what went wrong."""
         self._directory = Path(tempfile.mkdtemp(prefix=f"plimsoll-{self.kind}-", dir=disk_folder()))
         try:
             self.account.own(self._directory)
             job = self._job()
             self._keeper = subprocess.Popen(  # noqa: S603 - our own interpreter and file
                 [sys.executable, "-I", keeper.__file__],
-                # Held open for as long as we live: its end tells the keeper that we are gone, kill
-                # -9 included.
+                # Open for as long as this process lives. Its end shows the keeper that we are gone,
+                # even after kill -9.
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 text=True,
@@ -182,18 +182,18 @@ class KeptServer(ABC):
         return None if is_ready else self.stop()
 
     def _is_ready(self) -> bool:
-        """Return whether it takes connections within the time; false once the keeper has ended."""
+        """Return whether it accepts connections within the time; False once the keeper has ended."""
         assert self._keeper is not None
-        for _ in range(round(_START_S / _GLANCE_S)):
+        for _ in range(round(_START_S / _POLL_S)):
             if self._keeper.poll() is not None:
                 return False
             if self._takes_connections():
                 return True
-            time.sleep(_GLANCE_S)
+            time.sleep(_POLL_S)
         return False
 
     def _refusal(self, program: Path, *arguments: str) -> Exception | None:
-        """Return why the account cannot run a program; None if it can, or if it is ours."""
+        """Return why the account cannot run a program; None if it can, or if it is our own account."""
         if self.account.uid is None:
             return None
         try:

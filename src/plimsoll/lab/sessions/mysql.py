@@ -1,7 +1,7 @@
 """
-A run of the lab with MariaDB: tables made, a gate mounted over them, a server and its clients behind it.
+Run the lab with MariaDB: create tables, mount a gate over them, start a server and its clients behind it.
 
-It goes as every run does (`session.py`); here is what MariaDB brings to it.
+`session.py` has the steps that all engines share; this file has MariaDB's part.
 """
 
 from collections.abc import Callable
@@ -16,54 +16,54 @@ from plimsoll.lab.sessions.session import (
     RunPlan,
     Say,
     Tell,
-    behind_cache,
     check_space,
     run_behind_gate,
-    unwatched,
+    with_page_cache,
+    without_watch,
 )
 from plimsoll.model.database import Observation
 from plimsoll.units import MIB, format_bytes
 
-# RDS gives MariaDB and MySQL three quarters of the memory: innodb_buffer_pool_size =
+# RDS gives three quarters of the memory to MariaDB's and MySQL's buffer pool: innodb_buffer_pool_size =
 # {DBInstanceClassMemory*3/4} (RDS User Guide, best practices for MySQL storage engines, read 2026-04-13).
 _POOL_SHARE = 3 / 4
 
 
 class MySqlPlan(RunPlan, frozen=True, kw_only=True):
-    """What is to be run with MariaDB."""
+    """Describe a run with MariaDB."""
 
     load: MySqlLoad
 
 
 def run_mysql(plan: MySqlPlan, facts: Catalog, *, tell: Tell, say: Say) -> Outcome:
     """
-    Run MariaDB, and clear up.
+    Run MariaDB behind a gate, and clear up.
 
     Args:
-        plan: what is to be run.
+        plan: what to run.
         facts: the documented limits.
         tell: called about once a second while the clients work.
-        say: called with a sentence at every step before and after.
+        say: called with a sentence before each step.
 
     Raises:
-        UsageError: this machine has no FUSE or no MariaDB, or the plan cannot be.
-        SourceError: server, gate or clients did not start or ended too early.
+        UsageError: this machine has no FUSE or no MariaDB, or the plan is not possible.
+        SourceError: the server, the gate or the clients did not start or ended early.
         DataError: the run was too short for one emulated minute.
     """
     return run_behind_gate(plan, _MariaDbParts(plan), facts, tell=tell, say=say)
 
 
 class _MariaDbParts:
-    """MariaDB's part in a run."""
+    """Provide MariaDB's part of a run."""
 
     def __init__(self, plan: MySqlPlan) -> None:
         self._plan = plan
         self._pool_bytes = int(plan.memory_bytes * _POOL_SHARE) // MIB * MIB
 
     def setup(self) -> GateSetup:
-        # The gate needs its least for readahead and writeback, whatever the pool leaves.
+        # The gate needs its minimum for readahead and writeback, however large the pool is.
         cache_bytes = max(self._plan.memory_bytes - self._pool_bytes, MEMORY_MIN_BYTES)
-        return behind_cache(self._plan.setup, cache_bytes=cache_bytes)
+        return with_page_cache(self._plan.setup, cache_bytes=cache_bytes)
 
     def loader(self, data: Path, lent: tuple[Path, ...]) -> MariaDb:
         server = MariaDb(LOADING, data_directory=data, binaries=self._plan.binaries, lent=lent)
@@ -81,22 +81,22 @@ class _MariaDbParts:
 
     def server(self, loader: MariaDb, data: Path) -> MariaDb:
         plan = self._plan
-        return loader.elsewhere(data, _settings(plan, self._pool_bytes), plan.group)
+        return loader.relocated(data, _settings(plan, self._pool_bytes), plan.group)
 
     def clients(self, server: MariaDb, folder: Path) -> SysbenchClients:
         plan = self._plan
         return SysbenchClients(plan.load, server, duration_s=plan.duration_s, folder=folder)
 
     def watch(self, server: MariaDb) -> Callable[[], Observation | None]:
-        return unwatched(server)
+        return without_watch(server)
 
 
 def _settings(plan: MySqlPlan, pool_bytes: int) -> dict[str, str]:
     return {
         "innodb-buffer-pool-size": str(pool_bytes),
         "innodb-log-file-size": "256M",
-        # Some for us and for whoever looks on.
+        # Some for us and for other observers.
         "max-connections": str(plan.load.clients + 20),
-        # What an earlier run had in memory would be read in at the start, as after no crash.
+        # Otherwise the pages that an earlier run had in memory would be loaded at the start.
         "innodb-buffer-pool-load-at-startup": "0",
     }

@@ -1,7 +1,7 @@
 """
-A run of the lab with PostgreSQL: tables made, a gate mounted over them, a server and its clients behind it.
+Run the lab with PostgreSQL: create tables, mount a gate over them, start a server and its clients behind it.
 
-It goes as every run does (`session.py`); here is what PostgreSQL brings to it.
+`session.py` has the steps that all engines share; this file has PostgreSQL's part.
 """
 
 from collections.abc import Callable
@@ -21,39 +21,39 @@ from plimsoll.lab.sessions.session import (
     Tell,
     check_space,
     run_behind_gate,
-    unwatched,
+    without_watch,
 )
 from plimsoll.model.database import Observation
 from plimsoll.units import MIB, format_bytes
 
-# RDS gives PostgreSQL a quarter of the memory: shared_buffers = {DBInstanceClassMemory/32768} pages of
+# RDS gives a quarter of the memory to PostgreSQL: shared_buffers = {DBInstanceClassMemory/32768} pages of
 # 8 KiB (RDS User Guide, parameters of PostgreSQL, read 2026-04-13). The rest is page cache here.
 _BUFFERS_SHARE = 4
 
-# The kernel skips reading ahead while three quarters of the requests it may have in flight are (Linux,
-# fuse_readahead), and the reader then asks for small pieces: measured with 16 readers in order, 16 in
-# flight gave reads of 30 KiB on average, 64 gave 127 KiB, as one reader alone gets.
-_AHEAD = 4
+# The kernel skips readahead while three quarters of the allowed background requests are in flight (Linux,
+# fuse_readahead), and the reader then requests small pieces. Measured with 16 sequential readers: 16 in
+# flight gave reads of 30 KiB on average; 64 gave 127 KiB, as for a single reader.
+_READAHEAD_FACTOR = 4
 
 Watch = Callable[[str], Callable[[], Observation | None]]
-"""Begin to observe the database of a DSN; what it gives ends that and has what was seen, once or again."""
+"""Start observing the database of a DSN; the returned function ends that and returns the observation."""
 
 
 class PostgresPlan(RunPlan, frozen=True, kw_only=True):
-    """What is to be run with PostgreSQL."""
+    """Describe a run with PostgreSQL."""
 
     workload: Workload
     dataset: Dataset
     is_inspected: bool = False
-    """Whether the server shall tell all it can of itself."""
+    """Whether the server collects all the statistics it can about itself."""
 
 
-def behind(setup: GateSetup, workload: Workload, *, cache_bytes: int) -> GateSetup:
-    """Return the setup with the page cache and the requests in flight that fit a workload."""
+def sized_setup(setup: GateSetup, workload: Workload, *, cache_bytes: int) -> GateSetup:
+    """Return the setup with the page cache and the requests in flight that suit a workload."""
     in_flight = setup.max_background
-    # Statements of the user's may scan too.
+    # The user's own statements may scan too.
     if workload.tables == "scan" or workload.script is not None:
-        in_flight = max(in_flight, _AHEAD * workload.clients)
+        in_flight = max(in_flight, _READAHEAD_FACTOR * workload.clients)
     return msgspec.structs.replace(setup, memory_bytes=cache_bytes, max_background=in_flight)
 
 
@@ -61,25 +61,25 @@ def run_lab(
     plan: PostgresPlan, facts: Catalog, *, tell: Tell, say: Say, watch: Watch | None = None
 ) -> Outcome:
     """
-    Run PostgreSQL, and clear up.
+    Run PostgreSQL behind a gate, and clear up.
 
     Args:
-        plan: what is to be run.
+        plan: what to run.
         facts: the documented limits.
         tell: called about once a second while the clients work.
-        say: called with a sentence at every step before and after.
-        watch: observes the database while the clients work, if that is wanted.
+        say: called with a sentence before each step.
+        watch: observes the database while the clients work; None for no observation.
 
     Raises:
-        UsageError: this machine has no FUSE, or the plan cannot be.
-        SourceError: server, gate or clients did not start or ended too early.
+        UsageError: this machine has no FUSE, or the plan is not possible.
+        SourceError: the server, the gate or the clients did not start or ended early.
         DataError: the run was too short for one emulated minute.
     """
     return run_behind_gate(plan, _PostgresParts(plan, watch), facts, tell=tell, say=say)
 
 
 class _PostgresParts:
-    """PostgreSQL's part in a run."""
+    """Provide PostgreSQL's part of a run."""
 
     def __init__(self, plan: PostgresPlan, watch: Watch | None) -> None:
         self._plan, self._watch = plan, watch
@@ -89,7 +89,7 @@ class _PostgresParts:
     def setup(self) -> GateSetup:
         plan = self._plan
         cache_bytes = plan.memory_bytes - self._buffers_bytes
-        return behind(plan.setup, plan.workload, cache_bytes=cache_bytes)
+        return sized_setup(plan.setup, plan.workload, cache_bytes=cache_bytes)
 
     def loader(self, data: Path, lent: tuple[Path, ...]) -> Postgres:
         return Postgres(LOADING, binaries=self._plan.binaries, data_directory=data, lent=lent)
@@ -100,7 +100,7 @@ class _PostgresParts:
     def server(self, loader: Postgres, data: Path) -> Postgres:
         plan = self._plan
         settings = _settings(plan, self._buffers_bytes, has_statements=self._has_statements)
-        return loader.elsewhere(data, settings, plan.group)
+        return loader.relocated(data, settings, plan.group)
 
     def clients(self, server: Postgres, folder: Path) -> Clients:
         plan = self._plan
@@ -113,11 +113,11 @@ class _PostgresParts:
         )
 
     def watch(self, server: Postgres) -> Callable[[], Observation | None]:
-        return unwatched(server) if self._watch is None else self._watch(server.dsn)
+        return without_watch(server) if self._watch is None else self._watch(server.dsn)
 
 
 def _make_tables(loader: Postgres, plan: PostgresPlan, folder: Path, say: Say) -> bool:
-    """Make them; whether the server can also count its statements, where that is wanted."""
+    """Create the tables; return whether the server can also count its statements, if the plan wants that."""
     dataset = plan.dataset
     what = {
         "scan": f"{dataset.table_count} tables to scan",
@@ -133,7 +133,7 @@ def _make_tables(loader: Postgres, plan: PostgresPlan, folder: Path, say: Say) -
 
 
 def _counts_statements(loader: Postgres) -> bool:
-    """Return whether `pg_stat_statements` came with the server; then it is there from now on."""
+    """Return whether the server has `pg_stat_statements`; if so, create the extension."""
     came = "select count(*) from pg_available_extensions where name = 'pg_stat_statements'"
     if loader.run("psql", "-XAtc", came).strip() != "1":
         return False
@@ -144,18 +144,19 @@ def _counts_statements(loader: Postgres) -> bool:
 def _settings(plan: PostgresPlan, buffers_bytes: int, *, has_statements: bool) -> dict[str, str]:
     settings = {
         "shared_buffers": f"{buffers_bytes // MIB}MB",
-        # Half of the memory: what the planner may take for cached.
+        # Half of the memory: what the planner may assume to be cached.
         "effective_cache_size": f"{plan.memory_bytes // 2 // MIB}MB",
-        # Some for us and for whoever looks on.
+        # Some for us and for other observers.
         "max_connections": str(plan.workload.clients + 20),
     }
     if plan.workload.is_scan:
-        # One reader for each client, so that --clients says how many read at once.
+        # No parallel workers, so that --clients is the number of readers.
         settings["max_parallel_workers_per_gather"] = "0"
     if plan.dataset.kind == "toast":
-        # A minute of waiting between two looks would be all of a run.
+        # The default of one minute between two rounds could be the whole run.
         settings["autovacuum_naptime"] = "1s"
-        # A server that has run for a while uses its log files again; a new one writes each of them twice.
+        # A server that has run for a while recycles its WAL files; a new one would write each of them twice
+        # (PostgreSQL, wal_init_zero).
         settings["wal_init_zero"] = "off"
     if has_statements:
         settings["shared_preload_libraries"] = "pg_stat_statements"

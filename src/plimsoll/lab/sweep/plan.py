@@ -1,4 +1,4 @@
-"""What a sweep shall measure, and the bounds it keeps: time, bytes, requests in flight."""
+"""Plan what a sweep measures, within its bounds on time, bytes and requests in flight."""
 
 from collections.abc import Callable, Sequence
 
@@ -8,32 +8,32 @@ from plimsoll.errors import UsageError
 from plimsoll.model.sweep import Direction, Pattern, SweepPoint
 from plimsoll.units import GIB, MIB, format_bytes, kib
 
-# 384 KiB lies between two multiples of the unit that SSD volumes charge by, and so shows it.
+# 384 KiB is between two multiples of the unit by which SSD volumes count, so it reveals the unit.
 SIZES_BYTES = tuple(int(kib(size)) for size in (4, 8, 16, 32, 64, 128, 256, 384, 512, 1024))
-# Far above every accounting unit, and what some systems split anyway.
+# Far above every accounting unit; some systems split such requests anyway.
 SIZE_MAX_BYTES = 16 * MIB
 
-# Half a dozen milliseconds of latency at 5,000 requests per second; more would only wait longer.
+# Enough for 6 ms of latency at 5,000 requests per second (Little's law); more would only wait longer.
 DEPTH = 32
 DEPTH_MAX = 1024
-# Long enough for sixteen parts of a third of a second, from whose scatter the error is told.
+# Long enough for sixteen parts of a third of a second; their scatter gives the error.
 FOR_EACH_S = 5
-# A bound on wear, and on what a sweep costs whoever else uses the disk.
+# Limits the wear of the disk, and the load on others who use it.
 MAX_BYTES = 20 * GIB
 
-# A point of fewer requests than this says little: its rate is off by what one request is of it.
+# With fewer requests a point says little: a single request changes its rate too much.
 REQUESTS_MIN = 30
 
-# At every third size a request is measured alone, for a shorter time: it only has to tell latency.
+# Every third size is also measured with a single request, for a shorter time: that shows the latency.
 ALONE_EVERY = 3
 ALONE_S = 1.0
 
-Told = Callable[[str], None]
-"""Takes a line of progress."""
+ShowProgress = Callable[[str], None]
+"""Shows a line of progress."""
 
 
 class SweepPlan(Struct, frozen=True, kw_only=True):
-    """Which points to measure."""
+    """Describe which points to measure."""
 
     sizes_bytes: tuple[int, ...] = SIZES_BYTES
     patterns: tuple[Pattern, ...] = (Pattern.SCATTERED, Pattern.SEQUENTIAL)
@@ -46,11 +46,11 @@ class SweepPlan(Struct, frozen=True, kw_only=True):
 
     def steps(self) -> list["Step"]:
         """
-        Return every point in the order in which it is measured.
+        Return every point in the order of measurement.
 
-        A server keeps a part of what it read. What a step finds of the step before must not cut its
-        requests in two: so sequential steps come before scattered ones, large sizes before small ones,
-        and first of all those that are no power of two. Requests alone, which tell latency, come last.
+        A server keeps part of what it read. Cached blocks of an earlier step would split the requests of
+        the next. So sequential steps come before scattered ones, large sizes before small ones, and sizes
+        that are no power of two come first of all. Single requests, which show latency, come last.
         """
         sizes = sorted(self.sizes_bytes, key=lambda size: (size & (size - 1) == 0, -size))
         patterns = sorted(self.patterns, reverse=True)
@@ -71,7 +71,7 @@ class SweepPlan(Struct, frozen=True, kw_only=True):
 
 
 class Step(Struct, frozen=True, kw_only=True):
-    """One point to measure."""
+    """Describe one point to measure."""
 
     size_bytes: int
     pattern: Pattern
@@ -82,16 +82,16 @@ class Step(Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        """For progress: `64 KiB, scattered reads, 32 in flight`."""
+        """Return its name for progress: `64 KiB, scattered reads, 32 in flight`."""
         flight = "alone" if self.is_alone else f"{self.depth} in flight"
         return f"{format_bytes(self.size_bytes)}, {self.pattern.value} {self.direction.value}s, {flight}"
 
 
 class ByteBudget:
-    """Bytes that may still be moved, shared evenly among the steps that are left."""
+    """Share the bytes that may still be moved evenly among the remaining steps."""
 
     def __init__(self, plan: SweepPlan, steps: Sequence[Step]) -> None:
-        """Begin with all of the plan's bytes."""
+        """Start with all of the plan's bytes."""
         self._left_bytes = plan.max_bytes
         self._left_steps = len(steps)
 
@@ -101,30 +101,32 @@ class ByteBudget:
         return max(even // size_bytes, 1) * size_bytes
 
     def spend(self, moved_bytes: float) -> None:
-        """Account for a step that is done."""
+        """Subtract the bytes of a finished step."""
         self._left_bytes = max(self._left_bytes - int(moved_bytes), 0)
         self._left_steps -= 1
 
 
 def check_plan(plan: SweepPlan) -> None:
     """
-    Refuse what cannot be measured.
+    Check that a plan can be measured.
 
     Raises:
-        UsageError: the first thing that is wrong.
+        UsageError: the first problem of the plan.
     """
     if not plan.sizes_bytes:
-        raise UsageError("no I/O size was given", "Give --sizes as 8KiB,64KiB,1MiB.")
+        raise UsageError(
+            "no I/O size was given", "Give sizes, for example --sizes 8KiB,64KiB,1MiB."
+        )
     for size in plan.sizes_bytes:
         if size < 512 or size % 512 or size > SIZE_MAX_BYTES:
             raise UsageError(
-                f"an I/O size of {size:,} bytes cannot be read from a disk",
+                f"an I/O size of {size:,} bytes is not possible",
                 f"Give multiples of 512 bytes up to {format_bytes(SIZE_MAX_BYTES)}.",
             )
     if not 2 <= plan.depth <= DEPTH_MAX:
         raise UsageError(
             f"{plan.depth} requests in flight are not possible",
-            f"Give 2 to {DEPTH_MAX}: a single one never waits, and a limit shows by waiting.",
+            f"Give 2 to {DEPTH_MAX}: a single request never waits, and a limit only shows in waiting.",
         )
     if not 1 <= plan.for_each_s <= 3600:
         raise UsageError(
@@ -136,10 +138,10 @@ def check_plan(plan: SweepPlan) -> None:
         raise UsageError(
             f"--max-bytes of {format_bytes(plan.max_bytes)} is too little: {REQUESTS_MIN} requests of each"
             f" of {len(steps)} kinds are {format_bytes(least)}",
-            "Give more, or fewer or smaller --sizes.",
+            "Give more --max-bytes, or fewer or smaller --sizes.",
         )
 
 
 def point_line(point: SweepPoint) -> str:
-    """Return what a step found, for progress."""
+    """Format the result of a step for progress."""
     return f"{point.bytes_per_s / 1e6:,.1f} MB/s, {point.ops_per_s:,.0f} IOPS"

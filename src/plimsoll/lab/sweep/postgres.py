@@ -1,8 +1,8 @@
 """
-A sweep of the storage under a PostgreSQL server, by reading a large table with requests of each size.
+Sweep the storage under a PostgreSQL server, by reading a large table with requests of each size.
 
-`io_combine_limit` says how many blocks a scan reads at once. Scans give sequential requests; scattered
-ones of just one size come from `pg_prewarm`, whose stream of blocks begins with full requests.
+`io_combine_limit` sets how many blocks a scan reads at once. Scans give sequential requests. Scattered
+requests of exactly one size come from `pg_prewarm`, whose stream of blocks starts with full requests.
 """
 
 from collections.abc import Callable
@@ -11,30 +11,37 @@ from contextlib import ExitStack
 from msgspec.structs import replace
 
 from plimsoll.errors import UsageError
-from plimsoll.lab.sweep.plan import ByteBudget, Step, SweepPlan, Told, check_plan, point_line
+from plimsoll.lab.sweep.plan import (
+    ByteBudget,
+    ShowProgress,
+    Step,
+    SweepPlan,
+    check_plan,
+    point_line,
+)
 from plimsoll.lab.sweep.server import VERSION_COUNTS, SweepServer, SweepServerFacts, SweepTable
 from plimsoll.lab.sweep.streams import Streams
 from plimsoll.model.ceiling import Phase
 from plimsoll.model.sweep import Pattern, Sweep, SweepPoint
 from plimsoll.units import MIB, format_bytes
 
-# More sessions only take memory and connections of a server; a volume of 0.7 ms answers 23,000 times a
-# second to so many.
+# More sessions only use memory and connections of the server. A volume with 0.7 ms of latency serves 16
+# sessions at 23,000 requests a second (Little's law).
 STREAMS = 16
 
-# Of large requests fewer sessions are enough to keep a disk busy; then each statement is over sooner.
+# With large requests fewer sessions keep a disk busy, and then each statement ends sooner.
 _IN_FLIGHT_BYTES = 8 * MIB
 _STREAMS_MIN = 4
-# Storage that merges what follows one another has to see it: between the requests of many scans side by
-# side it would not.
+# Storage merges requests that follow one another, but must see them in a row. With many scans in parallel
+# other requests would come between.
 _SCANS_MAX = 6
 
-# We and others may need some.
+# Others and we may need some connections.
 _CONNECTIONS_SPARED = 3
 
 
-def _nothing() -> None:
-    """What is done before a point of storage that is what it is."""
+def _do_nothing() -> None:
+    """Prepare nothing before a point."""
 
 
 def sweep_database(
@@ -44,33 +51,33 @@ def sweep_database(
     place: str,
     allow_writes: bool,
     table: str | None,
-    tell: Told,
+    tell: ShowProgress,
     phase: Phase = Phase.FIXED,
 ) -> Sweep:
     """
     Measure the storage under a server.
 
     Args:
-        server: where it is.
-        plan: what to measure; sizes that the server cannot read at once are left out and said.
-        place: the server's name for people, without any secret.
-        allow_writes: whether a table may be made and dropped.
-        table: which table to read; None for the largest.
-        tell: takes lines of progress.
-        phase: which phase of the storage's credits this is, where the caller knows.
+        server: the server.
+        plan: what to measure; sizes that the server cannot read at once are left out, with a note.
+        place: name of the server for people, without secrets.
+        allow_writes: whether a table may be created and dropped.
+        table: table to read; None for the largest.
+        tell: called with lines of progress.
+        phase: phase of the storage's credits, if the caller knows it.
 
     Raises:
-        UsageError: a server that is too old, no table that is large enough, or a plan that cannot be.
+        UsageError: the server is too old, no table is large enough, or the plan is not possible.
         SourceError: the server refused or failed.
     """
     facts = server.facts()
-    plan, notes = fitted(plan, facts, has_prewarm=server.has_prewarm())
+    plan, notes = fit_to_server(plan, facts, has_prewarm=server.has_prewarm())
     check_plan(plan)
     with ExitStack() as stack:
         if allow_writes:
             if table is not None:
                 raise UsageError(
-                    "--allow-writes makes a table, and --table names one",
+                    "--allow-writes creates a table, but --table names an existing one",
                     "Leave one of them out.",
                 )
             source = stack.enter_context(server.scratch_table(facts, tell))
@@ -93,25 +100,25 @@ def measure(
     table: SweepTable,
     plan: SweepPlan,
     *,
-    tell: Told,
+    tell: ShowProgress,
     phase: Phase = Phase.FIXED,
-    at_start: Callable[[], None] = _nothing,
+    at_start: Callable[[], None] = _do_nothing,
     is_held: Callable[[], bool] | None = None,
 ) -> tuple[tuple[SweepPoint, ...], tuple[SweepPoint, ...]]:
     """
-    Return all points of a plan, and those with one request alone.
+    Return all points of a plan, and those with a single request.
 
     Args:
-        server: where the table is.
-        facts: what the server says of itself.
-        table: what is read.
-        plan: what to measure, as `fitted` returns it.
-        tell: takes lines of progress.
-        phase: of the storage's credits.
+        server: server with the table.
+        facts: capabilities of the server.
+        table: table to read.
+        plan: what to measure, as `fit_to_server` returns it.
+        tell: called with lines of progress.
+        phase: phase of the storage's credits.
         at_start: called before each point, when nothing has been read for it.
-        is_held: asked after each point whether a limit held requests back all along, where that can
-            be known. If none did, this machine may have stalled; a stall takes from a rate and never
-            adds, so the point is measured again and the faster one stands.
+        is_held: called after each point, if known; returns whether a limit throttled all the time. If
+            none did, this machine may have stalled. A stall can only lower a rate, so the point is
+            measured again and the faster result counts.
 
     Raises:
         SourceError: the server refused or failed.
@@ -136,7 +143,7 @@ def measure(
 
 
 def _with_sessions(step: Step) -> Step:
-    """Return the step with as many sessions as are enough for it."""
+    """Return the step with as many sessions as it needs."""
     if step.is_alone:
         return step
     enough = max(_IN_FLIGHT_BYTES // step.size_bytes, _STREAMS_MIN)
@@ -145,26 +152,26 @@ def _with_sessions(step: Step) -> Step:
     return replace(step, depth=min(step.depth, enough))
 
 
-def fitted(
+def fit_to_server(
     plan: SweepPlan, facts: SweepServerFacts, *, has_prewarm: bool
 ) -> tuple[SweepPlan, tuple[str, ...]]:
     """
-    Return the plan as far as the server can carry it out, and sentences about what it cannot.
+    Return the plan as far as the server can execute it, and notes about the rest.
 
     Raises:
-        UsageError: no size is left, or the server has too few connections left.
+        UsageError: no size is left, or the server has too few free connections.
     """
     notes = []
     sizes = tuple(size for size in plan.sizes_bytes if _can_read(size, facts))
     if not sizes:
         raise UsageError(
             f"this server reads {format_bytes(facts.block_bytes)} to "
-            f"{format_bytes(facts.largest_request_bytes)} at once, and none of the sizes is one of these",
-            "Give --sizes that are multiples of its block; io_max_combine_limit bounds them.",
+            f"{format_bytes(facts.largest_request_bytes)} at once, and the plan has none of these sizes",
+            "Give --sizes that are multiples of its block; io_max_combine_limit is the largest.",
         )
     if sizes[-1] < plan.sizes_bytes[-1]:
         notes.append(
-            f"This server reads {format_bytes(facts.largest_request_bytes)} at once at most; larger sizes "
+            f"This server reads at most {format_bytes(facts.largest_request_bytes)} at once; larger sizes "
             "were left out. "
             + (
                 "PostgreSQL 18 can be started with io_max_combine_limit = 1MB."
@@ -183,8 +190,8 @@ def fitted(
     left = facts.connections_left - _CONNECTIONS_SPARED
     if left < 2:
         raise UsageError(
-            f"the server has {facts.connections_left} connections left, too few for a sweep",
-            "Try when fewer clients are connected.",
+            f"the server has only {facts.connections_left} free connections, too few for a sweep",
+            "Try again when fewer clients are connected.",
         )
     return replace(plan, sizes_bytes=sizes, patterns=patterns, depth=min(depth, left)), tuple(notes)
 
@@ -195,24 +202,24 @@ def _can_read(size: int, facts: SweepServerFacts) -> bool:
 
 def _notes(facts: SweepServerFacts, table: SweepTable) -> list[str]:
     notes = [
-        "Other I/O of the server and of other programs is not in these numbers.",
-        "Credits of the storage were neither known nor set: what was measured is what it had left.",
-        "Reading replaced what was in the server's buffers.",
+        "These numbers do not include other I/O of the server and of other programs.",
+        "The storage's credits were neither known nor set: the results depend on how many were left.",
+        "The reads replaced the content of the server's buffers.",
     ]
     if not facts.is_direct:
         notes.append(
-            "The server reads through the system's page cache (debug_io_direct is off): sizes are those "
-            "it asked for, the kernel may read ahead and merge, and what is cached there is not read from "
-            "the disk."
+            "The server reads through the system's page cache (debug_io_direct is off). Sizes are those "
+            "it requested; the kernel may read ahead and merge, and cached data is not read from the "
+            "disk."
         )
         if table.size_bytes < facts.cache_bytes:
             notes.append(
-                f"The table ({format_bytes(table.size_bytes)}) is smaller than what the server takes for "
+                f"The table ({format_bytes(table.size_bytes)}) is smaller than the server's setting for "
                 f"all caches ({format_bytes(facts.cache_bytes)}), so parts of it came from memory."
             )
     if facts.version_number < VERSION_COUNTS:
         notes.append(
-            f"PostgreSQL {facts.version} counts blocks, not requests: sizes are those that were asked for, "
-            "and blocks found in its buffers could not be told from those that were read."
+            f"PostgreSQL {facts.version} counts blocks, not requests: sizes are the requested ones, "
+            "and blocks found in its buffers also count as read."
         )
     return notes

@@ -1,25 +1,25 @@
-"""What the parts of a run say of it: from where on it was steady, how well its mean is known."""
+"""Evaluate the parts of a run: from where it was steady, and how well its mean is known."""
 
 from collections.abc import Sequence
 from itertools import pairwise
 from math import sqrt
 from statistics import fmean
 
-# Fewer parts tell nothing of their scatter.
+# The scatter of fewer parts says nothing.
 PARTS_MIN = 4
-# At least this share of a run is kept.
+# Keep at least this share of a run.
 _KEPT_MIN = 0.5
-# Parts must differ by more than this before any is left out: five times what clocks are off by.
+# Parts must differ by more than this before any is left out: five times the error of the clocks.
 _STEADY_RATIO = 0.005
 
 
 def steady_from(rates: Sequence[float]) -> int:
     """
-    Return index of the part from which on a run is steady.
+    Return the index of the part from which a run is steady.
 
-    Credits that idle time has earned let a run begin faster than it goes on. Parts are left out at the
-    beginning as long as that makes the standard error of the mean of the rest smaller, half of them at
-    most (MSER: K. P. White, "An effective truncation heuristic for bias reduction in simulation output",
+    With credits from idle time a run may start faster than it goes on. Parts at the beginning are left
+    out as long as that lowers the standard error of the mean of the rest, but at most half of them
+    (MSER: K. P. White, "An effective truncation heuristic for bias reduction in simulation output",
     Simulation 69, 1997).
     """
     most = int(len(rates) * (1 - _KEPT_MIN))
@@ -37,14 +37,14 @@ def steady_from(rates: Sequence[float]) -> int:
 
 def error_of_mean(rates: Sequence[float]) -> float | None:
     """
-    Return standard error of the mean of a run, as a share of it, from the rates of its parts in time.
+    Return the standard error of the mean of a run, as a share of it, from the rates of its parts in time.
 
-    Parts of equal length cut a steady flow of few requests into more and fewer of them by turns; what
-    one has too many its neighbour lacks. Hence the covariance of neighbours is added, which is negative
-    then. It never takes away more than nine tenths.
+    If a steady flow of few requests is cut into equal parts, a part may count one request too many and
+    its neighbour one too few. So the covariance of neighbours, which is negative then, is added. It
+    removes at most nine tenths.
 
     Returns:
-        None with fewer than four parts.
+        The share; None with fewer than four parts.
     """
     count = len(rates)
     mean = fmean(rates) if count else 0.0

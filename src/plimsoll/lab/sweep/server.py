@@ -1,11 +1,11 @@
 """
-The server that a sweep reads, the table it reads there, and what can be seen of its I/O.
+Connect to the server that a sweep reads, choose the table, and observe its I/O.
 
-Rule 1: sessions are read only, with a time limit on every statement, under our application name. Only
-        with leave is a table made, and then dropped again.
-Rule 2: names are found in pg_catalog alone, and no view is read: what the database's owner made does not
-        run with our rights.
-Rule 3: no password is in any message: what the server says is passed through `hide` first.
+Rule 1: sessions are read only, with a time limit on every statement, under our application name. A table
+        is created, and then dropped, only with the user's permission.
+Rule 2: names are resolved in pg_catalog only, and no view is read: code of the database's owner must not
+        run with our privileges (PostgreSQL, CVE-2018-1058).
+Rule 3: no message contains a password: the server's text is passed through `hide` first.
 """
 
 from collections.abc import Callable, Iterator
@@ -16,7 +16,7 @@ from uuid import uuid4
 from msgspec import Struct
 
 from plimsoll.errors import AccessDenied, PlimsollError, SourceError, UsageError
-from plimsoll.lab.sweep.plan import Told
+from plimsoll.lab.sweep.plan import ShowProgress
 from plimsoll.model.sql_name import quoted_name, spellings
 from plimsoll.sources.postgres.named_table import keep_views_out, path_of
 from plimsoll.sources.postgres.session import open_session
@@ -27,22 +27,22 @@ from plimsoll.units import GIB, KIB, MIB, format_bytes
 if TYPE_CHECKING:
     import psycopg
 
-# From 17 on a scan reads several blocks at once, as many as io_combine_limit says.
+# From 17 on a scan reads several blocks at once, up to io_combine_limit (PostgreSQL 17 release notes).
 VERSION_MIN = 170_000
-# From 18 on a session can ask for its own counts, and requests are counted, not blocks.
+# From 18 on a session can read its own counters, which count requests instead of blocks.
 VERSION_COUNTS = 180_000
 
-# What is larger than the buffers by so much is hardly in them when it is read the next time.
+# A table larger than the buffers by this factor is mostly out of them when it is read again.
 _TABLE_RATIO = 3
-# Not soon read through, even where the buffers are small.
+# Large enough to take some time, even if the buffers are small.
 _SCRATCH_MIN_BYTES = 512 * MIB
-# More would take hours to make, and is a server whose own tables are large enough.
+# A larger table would take hours to create, and such a server has large tables itself.
 _SCRATCH_MAX_BYTES = 64 * GIB
 SCRATCH_PREFIX = "plimsoll_sweep_"
 
 
 class SweepServerFacts(Struct, frozen=True, kw_only=True):
-    """What a server says of itself, as far as it matters here."""
+    """Describe the server, as far as a sweep needs it."""
 
     version_number: int
     version: str
@@ -58,12 +58,12 @@ class SweepServerFacts(Struct, frozen=True, kw_only=True):
 
     @property
     def is_direct(self) -> bool:
-        """Whether the server reads tables past the system's page cache."""
+        """Return whether the server reads tables past the system's page cache."""
         return "data" in self.direct
 
     @property
     def largest_request_bytes(self) -> int:
-        """Most bytes that it reads at once: 256 KiB in 17, from 18 on as it was started with."""
+        """Return the most bytes that it reads at once: 256 KiB in 17, its start setting from 18 on."""
         if self.combine_limit is None:
             return 256 * KIB
         number = int("".join(c for c in self.combine_limit if c.isdigit()) or "1")
@@ -72,33 +72,33 @@ class SweepServerFacts(Struct, frozen=True, kw_only=True):
 
 
 class SweepTable(Struct, frozen=True, kw_only=True):
-    """What is read."""
+    """Describe the table to read."""
 
     name: str
-    """Quoted as the server quotes it."""
+    """Name, quoted as the server quotes it."""
     size_bytes: int
     is_own: bool = False
 
 
 class SweepServer:
-    """A server to be swept: makes connections to it, and says what goes wrong without any secret."""
+    """Connect to a server, and report its errors without secrets."""
 
     def __init__(self, dsn: str, hide: Callable[[str], str]) -> None:
         """
-        Keep where it is; nothing is connected yet.
+        Remember the server; nothing is connected yet.
 
         Args:
             dsn: libpq connection string or URI.
-            hide: strikes passwords out of a text.
+            hide: removes passwords from a text.
         """
         self._dsn, self._hide = dsn, hide
         self._path: tuple[str, ...] = ()
         self.prewarm = ""
-        """`pg_prewarm` with its schema, once it was looked for and found."""
+        """`pg_prewarm` with its schema, after it was found."""
 
     def connect(self, *, is_read_only: bool = True) -> "psycopg.Connection[dict[str, Any]]":
         """
-        Return a session of ours, each statement its own transaction.
+        Return a new session, in which each statement is its own transaction.
 
         Raises:
             SourceError: the server refused or did not answer.
@@ -114,17 +114,17 @@ class SweepServer:
             if is_read_only:
                 connection.execute(sql.READ_ONLY)
         except psycopg.Error as error:
-            raise self.told(error, "unable to connect") from None
+            raise self.error_from(error, "unable to connect") from None
         return connection
 
-    def told(self, error: Exception, doing: str) -> PlimsollError:
-        """Return what the server said, as one of our errors."""
+    def error_from(self, error: Exception, doing: str) -> PlimsollError:
+        """Convert an error of the server to one of ours."""
         import psycopg
 
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
         said = self._hide(lines[0] if lines else type(error).__name__)
         if isinstance(error, psycopg.errors.InsufficientPrivilege):
-            return AccessDenied(f"{doing}: {said}", "Use a role that may.")
+            return AccessDenied(f"{doing}: {said}", "Use a role with this privilege.")
         if isinstance(error, psycopg.errors.QueryCanceled):
             return SourceError(
                 f"{doing}: no answer within {SWEEP.statement_s} s",
@@ -134,11 +134,11 @@ class SweepServer:
 
     def facts(self) -> SweepServerFacts:
         """
-        Return what the server says of itself.
+        Return what the server supports.
 
         Raises:
-            UsageError: it is too old.
-            SourceError: it cannot be asked.
+            UsageError: the server is too old.
+            SourceError: the server refused.
         """
         with self.connect() as connection:
             version = connection.info.server_version
@@ -153,7 +153,7 @@ class SweepServer:
 
     def _row(self, query: str, *values: object) -> dict[str, Any] | None:
         """
-        Return one row of a session of its own.
+        Return one row from a separate session.
 
         Raises:
             SourceError: the server refused.
@@ -164,7 +164,7 @@ class SweepServer:
             try:
                 return connection.execute(query.encode(), values).fetchone()
             except psycopg.Error as error:
-                raise self.told(error, "unable to ask the server") from None
+                raise self.error_from(error, "unable to ask the server") from None
 
     def _named(self, text: str) -> dict[str, Any] | None:
         pairs = spellings(text, self._path)
@@ -177,7 +177,7 @@ class SweepServer:
         return bool(self.prewarm)
 
     def evicting(self, connection: "psycopg.Connection[dict[str, Any]]") -> str:
-        """Name what takes a table of ours out of the buffers; empty where only a superuser could."""
+        """Return the function that evicts our table from the buffers; empty if only a superuser may."""
         row = connection.execute(
             sql.FUNCTION.encode(), ["pg_buffercache_evict_relation"]
         ).fetchone()
@@ -185,7 +185,7 @@ class SweepServer:
 
     def existing_table(self, facts: SweepServerFacts, named: str | None) -> SweepTable:
         """
-        Return a table of the database to read: the one that was named, or the largest.
+        Return a table of the database to read: the named one, or the largest.
 
         Raises:
             UsageError: there is none, or none that is larger than the caches.
@@ -193,14 +193,14 @@ class SweepServer:
         least = _TABLE_RATIO * facts.buffers_bytes
         remedy = (
             "Name a larger one with --table, or give --allow-writes: then a table of "
-            f"{format_bytes(scratch_bytes(facts))} is made, read and dropped."
+            f"{format_bytes(scratch_bytes(facts))} is created, read and dropped."
         )
         row = self._row(sql.LARGEST) if named is None else self._named(named)
         if named is not None and (row is None or row["kind"] not in ("r", "m")):
             raise UsageError(f"there is no table '{named}'", "Write it as schema.table.")
         if row is None or row["size_bytes"] < least:
             size = format_bytes(row["size_bytes"]) if row else "nothing"
-            what = f"table '{named}'" if named else "the largest table that may be read"
+            what = f"table '{named}'" if named else "the largest readable table"
             raise UsageError(
                 f"{what} has {size}; less than {_TABLE_RATIO} × shared_buffers "
                 f"({format_bytes(least)}) would come from the buffers, not from the disk",
@@ -209,25 +209,25 @@ class SweepServer:
         return SweepTable(name=row["name"], size_bytes=int(row["size_bytes"]))
 
     @contextmanager
-    def scratch_table(self, facts: SweepServerFacts, tell: Told) -> Iterator[SweepTable]:
+    def scratch_table(self, facts: SweepServerFacts, tell: ShowProgress) -> Iterator[SweepTable]:
         """
-        A table of our own with one row in each block, dropped at the end.
+        Create a table with one row in each block, and drop it at the end.
 
         Raises:
-            UsageError: the server takes no writes.
+            UsageError: the server accepts no writes.
             SourceError: it refused to make the table.
         """
         import psycopg
 
         if facts.is_standby or facts.is_read_only:
             raise UsageError(
-                "the server takes no writes, so no table can be made there",
+                "the server accepts no writes, so no table can be created there",
                 "Leave --allow-writes out, and name a large --table.",
             )
         plain = f"{SCRATCH_PREFIX}{uuid4().hex[:12]}"
         blocks = scratch_bytes(facts) // facts.block_bytes
         with self.connect(is_read_only=False) as connection:
-            # Where the role makes its tables by default: there it surely may.
+            # The schema in which the role creates tables by default, so it surely may do so there.
             schema = next((one for one in self._path if one != "pg_catalog"), "public")
             name = f"{quoted_name(schema)}.{plain}"
             try:
@@ -237,9 +237,9 @@ class SweepServer:
                 assert row is not None
                 yield SweepTable(name=row["name"], size_bytes=int(row["size_bytes"]), is_own=True)
             except psycopg.Error as error:
-                raise self.told(error, "unable to make a table") from None
+                raise self.error_from(error, "unable to make a table") from None
             finally:
-                # A new session: the old one may have been broken off in the middle.
+                # A new session: the old one may be in the middle of an interrupted statement.
                 with (
                     suppress(psycopg.Error, PlimsollError),
                     self.connect(is_read_only=False) as last,
@@ -249,7 +249,7 @@ class SweepServer:
 
 
 def scratch_bytes(facts: SweepServerFacts) -> int:
-    """Return how large a table of ours has to be."""
+    """Return the size that our own table needs."""
     wanted = max((_TABLE_RATIO + 1) * facts.buffers_bytes, _SCRATCH_MIN_BYTES)
     return min(wanted, _SCRATCH_MAX_BYTES)
 
@@ -259,11 +259,11 @@ def _fill(
     name: str,
     blocks: int,
     facts: SweepServerFacts,
-    tell: Told,
+    tell: ShowProgress,
 ) -> None:
     import psycopg
 
-    # A row that leaves no room for a second one; stored as it is, neither compressed nor elsewhere.
+    # A row that leaves no room for a second one; plain storage neither compresses nor moves it.
     width = facts.block_bytes - 300
     tell(f"making a table of {blocks:,} blocks, one row in each")
     connection.execute(sql.NO_TIMEOUT)
@@ -273,12 +273,12 @@ def _fill(
         some = min(_ROWS_AT_ONCE, blocks - done)
         connection.execute(sql.filled(name, width=width, count=some).encode())
         done += some
-    # Every row is marked as visible now, so that reading it later writes nothing.
+    # Freeze every row now, so that reading it later writes nothing (hint bits).
     connection.execute(sql.frozen(name).encode())
-    # So that no writing of ours runs beside the first points; only some roles may ask for it.
+    # Write it to disk now, so that no checkpoint disturbs the first points; only some roles may do that.
     with suppress(psycopg.errors.InsufficientPrivilege):
         connection.execute(sql.CHECKPOINT)
 
 
-# A row fills a block: 128 MiB between two looks at whether the sweep was interrupted.
+# A row fills a block: 128 MiB between two checks for an interruption.
 _ROWS_AT_ONCE = 16_384

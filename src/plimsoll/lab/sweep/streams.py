@@ -1,9 +1,9 @@
 """
-Several sessions that read parts of one table side by side, over and over, and how fast they do.
+Read parts of one table in several parallel sessions, repeatedly, and measure how fast they are.
 
-Each session keeps one request in flight (`effective_io_concurrency = 0`), so that the number of sessions
-is the depth. A session works in statements that take about a quarter of a second; what each read, and
-when, is kept, and a statement that reaches over the edge of the time that counts is counted by its share.
+Each session keeps one request in flight (`effective_io_concurrency = 0`), so the number of sessions is the
+depth. A session's statements take about a quarter of a second each. What each one read, and when, is kept.
+A statement that crosses the edge of the counted time counts by its share.
 """
 
 import threading
@@ -29,29 +29,29 @@ if TYPE_CHECKING:
 
 # Long enough that starting it costs nothing, short enough to end soon after the time is up.
 _STATEMENT_S = 0.25
-# A scan begins with small requests and doubles them; enough large ones follow to make these few.
+# A scan starts with small requests and doubles them; enough large ones must follow to outweigh these.
 _SCAN_REQUESTS_MIN = 12
 _GROWTH_MAX = 4.0
-# Twenty looks a second tell how many sessions wait, and cost the server next to nothing.
-_GLANCE_S = 0.05
-# As many as with fio: from their scatter the error is told.
+# Twenty checks a second show how many sessions wait, and cost the server next to nothing.
+_POLL_S = 0.05
+# As many as with fio; their scatter gives the error.
 _PARTS = 16
 _RAMP_S = 1.0
-# Of a short run no more than this is given away.
+# Do not use more of a short run than this for the ramp.
 _RAMP_RATIO = 0.25
-# Requests that are in flight when the time is up may still have to wait for a slow disk.
+# Requests in flight when the time is up may still have to wait for a slow disk.
 _GRACE_S = 30.0
-# For the last statements to end; a slower one is cut in proportion.
+# Time for the last statements to end; a slower one counts in proportion.
 _TAIL_S = 5.0
-# How much later the time that counts may begin for the sake of a slow first statement.
+# How much later the counted time may start because of a slow first statement.
 _LATE_RATIO = 2.0
 
-# (√5 − 1) / 2: multiples of it are spread over the whole from the first few on.
+# (√5 − 1) / 2: its multiples spread evenly over the whole range from the start (golden-ratio sequence).
 _GOLDEN = 0.6180339887498949
 
 
 class Piece(Struct, frozen=True):
-    """What one statement read, and when."""
+    """Hold what one statement read, and when."""
 
     began_s: float
     ended_s: float
@@ -60,31 +60,31 @@ class Piece(Struct, frozen=True):
 
 
 class Part(Struct, frozen=True, kw_only=True):
-    """The blocks that one stream reads."""
+    """Define the blocks that one stream reads."""
 
     first: int
     count: int
 
 
 def parts_of(block_count: int, streams: int) -> list[Part]:
-    """Return the table cut into as many parts as there are streams, none overlapping another."""
+    """Divide the table into one part for each stream, without overlaps."""
     each = block_count // streams
     return [Part(first=index * each, count=each) for index in range(streams)]
 
 
 def stride_of(slots: int) -> int:
-    """Return a step that visits every one of the slots once before any comes again, and no two neighbours."""
+    """Return a step that visits every slot once before any repeats, and never two neighbours in a row."""
     if slots < 4:
         return 1
     step = max(round(slots * _GOLDEN), 2)
-    # Only a step that shares no factor with their number visits them all.
+    # Only a step without a common factor with the number of slots visits them all.
     while gcd(step, slots) != 1:
         step += 1
     return step
 
 
 class _Stream:
-    """One session, run by a thread of its own."""
+    """Run one session in its own thread."""
 
     def __init__(
         self,
@@ -117,7 +117,7 @@ class _Stream:
             self._counts = self._own_counts()
 
     def run(self, is_over: Callable[[], bool]) -> None:
-        """Read until it is over; an error ends it and is kept."""
+        """Read until it is over; keep an error and stop."""
         least = _SCAN_REQUESTS_MIN if self._step.pattern == Pattern.SEQUENTIAL else 1
         requests = least
         try:
@@ -128,14 +128,13 @@ class _Stream:
                 self.pieces.append(self._piece(began_s, ended_s, blocks))
                 ratio = _STATEMENT_S / max(ended_s - began_s, 1e-6)
                 grown = max(int(requests * min(ratio, _GROWTH_MAX)), least)
-                # Not more than once through the part: what comes twice in a statement is in the
-                # buffers.
+                # At most once through the part: a block that comes twice in a statement is in the buffers.
                 requests = min(grown, max(self._slots, least))
         except Exception as error:  # noqa: BLE001 - a thread has nobody to raise it to
             self.failed = error
 
     def _piece(self, began_s: float, ended_s: float, blocks: int) -> Piece:
-        """Return what the statement really read; blocks that were in the buffers were not."""
+        """Return what the statement really read, without blocks that were in the buffers."""
         if self._facts.version_number < VERSION_COUNTS:
             asked = blocks * self._facts.block_bytes
             return Piece(began_s, ended_s, asked, asked / self._step.size_bytes)
@@ -148,7 +147,7 @@ class _Stream:
         return self._scan(requests)
 
     def _scattered(self, requests: int) -> int:
-        """Return requests of just the size, in an order in which none begins where another ended."""
+        """Read with requests of exactly the size, in an order in which none starts where another ended."""
         begins = []
         for _ in range(min(requests, self._slots)):
             begins.append(self._part.first + self._place * self._blocks)
@@ -160,7 +159,7 @@ class _Stream:
         return int(row["blocks"]) if row else 0
 
     def _scan(self, requests: int) -> int:
-        """Return a stretch of a scan; the next one goes on where it ended, and begins anew at the end."""
+        """Read a stretch of a scan; continue where the last one ended, and start again at the end."""
         count = min(requests * self._blocks, self._part.count - self._place)
         first = self._part.first + self._place
         self.connection.execute(sql.scan(self._table.name, first=first, end=first + count).encode())
@@ -170,22 +169,22 @@ class _Stream:
         return count
 
     def _own_counts(self) -> tuple[int, int]:
-        """Requests and bytes that the session has read and reported so far."""
+        """Return the requests and bytes that the session has read and reported so far."""
         row = self.connection.execute(sql.OWN_COUNTS.encode()).fetchone()
         return (int(row["reads"]), int(row["bytes"])) if row else (0, 0)
 
 
 class Streams:
-    """As many sessions as a sweep needs at most; each step uses some of them."""
+    """Keep as many sessions as a sweep needs at most; each step uses some of them."""
 
     def __init__(
         self, server: SweepServer, facts: SweepServerFacts, table: SweepTable, count: int
     ) -> None:
         """
-        Connect them all, and one that looks on.
+        Connect all sessions, and one to observe them.
 
         Raises:
-            SourceError: the server refused one.
+            SourceError: the server refused a connection.
         """
         self._server, self._facts, self._table = server, facts, table
         self._sessions: list[psycopg.Connection[dict[str, Any]]] = []
@@ -199,7 +198,7 @@ class Streams:
             raise
 
     def close(self) -> None:
-        """Stop what still runs on the server, and disconnect."""
+        """Cancel what still runs on the server, and disconnect."""
         onlooker = getattr(self, "_onlooker", None)
         for connection in [*self._sessions, *([onlooker] if onlooker is not None else [])]:
             connection.close()
@@ -209,7 +208,7 @@ class Streams:
         self, step: Step, bytes_max: int, phase: Phase, at_start: Callable[[], None]
     ) -> SweepPoint:
         """
-        Return one point; `at_start` is called when all is prepared and nothing has been read.
+        Measure one point; `at_start` is called when all is prepared and nothing has been read.
 
         Raises:
             SourceError: a session failed, or did not end in time.
@@ -219,7 +218,7 @@ class Streams:
         try:
             return self._measured(step, bytes_max, phase, at_start)
         except psycopg.Error as error:
-            raise self._server.told(error, f"unable to read {self._table.name}") from None
+            raise self._server.error_from(error, f"unable to read {self._table.name}") from None
 
     def _measured(
         self, step: Step, bytes_max: int, phase: Phase, at_start: Callable[[], None]
@@ -258,7 +257,7 @@ class Streams:
 
 
 class _StreamRun:
-    """The time in which the streams of one step work."""
+    """Run the streams of one step for its time."""
 
     def __init__(self, streams: Sequence[_Stream], step: Step, bytes_max: int) -> None:
         self._streams, self._step, self._bytes_max = streams, step, bytes_max
@@ -272,7 +271,7 @@ class _StreamRun:
         self._began_s = self._first_s = self._last_s = 0.0
 
     def watch(self, look: Callable[[list[int]], tuple[int, int]]) -> None:
-        """Start them, look on, and end them when the time or the bytes are up."""
+        """Start the streams, observe them, and end them when the time or the bytes are used up."""
         ramp_s = min(_RAMP_S, _RAMP_RATIO * self._step.length_s)
         self._began_s = time.monotonic()
         self._first_s = self._began_s + ramp_s
@@ -284,22 +283,22 @@ class _StreamRun:
         while (now_s := time.monotonic()) < self._last_s and self._moved() < self._bytes_max:
             if any(stream.failed for stream in self._streams):
                 break
-            # A statement from the ramp that reaches into the time that counts would bring along what
-            # idle time had saved up; so that time begins when all first statements are over.
+            # A statement of the ramp that reaches into the counted time would bring credits from idle
+            # time along. So the counted time starts when all first statements are over.
             if not all(stream.pieces for stream in self._streams) and self._last_s < latest_s:
-                self._first_s = max(self._first_s, now_s + _GLANCE_S)
+                self._first_s = max(self._first_s, now_s + _POLL_S)
                 self._last_s = self._first_s + self._step.length_s
             if now_s >= self._first_s:
                 waiting, computing = look(pids)
                 self._waiting.append(waiting)
                 self._computing.append(computing)
-            time.sleep(min(_GLANCE_S, max(self._last_s - now_s, 0.0)))
+            time.sleep(min(_POLL_S, max(self._last_s - now_s, 0.0)))
         self._last_s = min(self._last_s, time.monotonic())
-        # All go on until each has ended a statement: were some done before the others, those would be
-        # quicker at their end than at their beginning, and could not be cut in proportion.
+        # All go on until each has ended a statement. If some stopped earlier, the others would be faster
+        # at their end than at their start, and could not be counted in proportion.
         end_s = self._last_s + _TAIL_S
         while time.monotonic() < end_s and not all(self._is_past(s) for s in self._streams):
-            time.sleep(_GLANCE_S)
+            time.sleep(_POLL_S)
         self.join()
 
     def _is_past(self, stream: _Stream) -> bool:
@@ -308,7 +307,7 @@ class _StreamRun:
         return bool(stream.pieces) and stream.pieces[-1].ended_s >= self._last_s
 
     def join(self) -> None:
-        """Wait for the statements that still run; the server ends them in time."""
+        """Wait for the statements that still run; the server's time limit ends them."""
         self._is_over.set()
         for thread in self._threads:
             if thread.ident is not None:
@@ -318,9 +317,9 @@ class _StreamRun:
         return sum(piece.bytes for stream in self._streams for piece in list(stream.pieces))
 
     def point(self, phase: Phase) -> SweepPoint:
-        """Return what was found."""
+        """Return the measured point."""
         pieces = [piece for stream in self._streams for piece in stream.pieces]
-        # Where the bytes were up before the ramp was over, there is nothing but the ramp.
+        # If the bytes were used up during the ramp, there is only the ramp to evaluate.
         first_s = self._first_s if self._last_s - self._first_s > _RAMP_S / 2 else self._began_s
         part_s = max(self._last_s - first_s, 1e-6) / _PARTS
         edges = [first_s + part_s * n for n in range(_PARTS + 1)]
@@ -333,7 +332,7 @@ class _StreamRun:
         if moved <= 0 or requests <= 0:
             raise SourceError(
                 f"nothing was read from the disk in {self._step.name}",
-                "Everything was in the server's buffers: name a larger --table.",
+                "All blocks were in the server's buffers: name a larger --table.",
             )
         looks = max(len(self._waiting), 1)
         seen = sum(self._waiting) + sum(self._computing)
@@ -345,7 +344,7 @@ class _StreamRun:
             ops_per_s=requests / length_s,
             bytes_per_s=moved / length_s,
             length_s=length_s,
-            # Sessions seen waiting for I/O stand for requests in flight: each has one.
+            # Each session has one request, so sessions waiting for I/O are requests in flight.
             depth=sum(self._waiting) / looks or None,
             busy_ratio=sum(self._computing) / seen if seen else None,
             error_ratio=error_of_mean(rates),
@@ -355,7 +354,7 @@ class _StreamRun:
 def within(
     pieces: Sequence[Piece], first_s: float, last_s: float, amount: Callable[[Piece], float]
 ) -> float:
-    """Return what came within a time; a statement that reaches over its edge counts by its share."""
+    """Return what was read within a time; a statement that crosses its edge counts by its share."""
     total = 0.0
     for piece in pieces:
         inside_s = min(piece.ended_s, last_s) - max(piece.began_s, first_s)

@@ -24,7 +24,7 @@ def test_tables_exceed_the_memory(name: str, ratio: int, tables: int):
 @pytest.mark.parametrize(
     ("facts", "said"),
     [
-        ({"name": "tpcb"}, "workload 'tpcb' is not known"),
+        ({"name": "tpcb"}, "unknown workload 'tpcb'"),
         ({"clients": 0}, "0 clients are not possible"),
         ({"rate_per_s": 0.0}, "0 transactions a second are not possible"),
         ({"size_bytes": 200_000 * MIB}, "tables of 200,000 MiB are too large"),

@@ -211,7 +211,7 @@ def test_the_servers_complaint_is_the_cause_of_a_failure(server, tmp_path):
     clients = over(clients_of(server(tells=PROGRESS + told, then="exit 2"), tmp_path))
 
     assert clients.is_over()
-    assert clients.failure().message.endswith('its time: relation "orders" does not exist')
+    assert clients.failure().message.endswith('early: relation "orders" does not exist')
 
 
 def test_clients_that_never_began_end_at_once(server, tmp_path):

@@ -125,7 +125,7 @@ def test_no_server_runs_outside_the_group_that_it_was_to_join(kept, tmp_path: Pa
     server = ["touch", str(tmp_path / "started")]
     told, _ = process.communicate(job(directory, server, group=members) + "\n", timeout=60)
 
-    assert f"'{members}' cannot be joined: No such file or directory\n" == told
+    assert f"unable to join '{members}': No such file or directory\n" == told
     assert 1 == process.returncode
     assert not (tmp_path / "started").exists()
     assert not directory.exists()

@@ -133,7 +133,7 @@ def test_the_same_data_elsewhere_has_the_same_password(tmp_path):
     The password is in the data; only the place and the settings are others.
     """
     server = Postgres(data_directory=tmp_path / "here")
-    other = server.elsewhere(tmp_path / "there", {"fsync": "on"})
+    other = server.relocated(tmp_path / "there", {"fsync": "on"})
 
     assert server.environment["PGPASSWORD"] == other.environment["PGPASSWORD"]
     assert tmp_path / "there" == other.data_directory

@@ -9,7 +9,7 @@ from plimsoll.app.diagnose import diagnose_snapshot
 from plimsoll.catalog.load import catalog
 from plimsoll.gate.config import GateSetup, stages_of
 from plimsoll.gate.record import Bound, snapshot_of, truth_of
-from plimsoll.lab.sessions.ground import beside
+from plimsoll.lab.sessions.ground import compare_with_truth
 from plimsoll.model.ceiling import Dimension, Family, Phase
 from plimsoll.model.lab import GroundTruth
 from unit.lab.fixture_record import record, setup
@@ -23,7 +23,7 @@ VOLUME_THROUGHPUT, VOLUME_IOPS = Family.VOLUME_THROUGHPUT.value, Family.VOLUME_I
 def ground_of(of: GateSetup, **load: float) -> GroundTruth:
     lines = record(of, **load)
     diagnosis = diagnose_snapshot(snapshot_of(lines, of))
-    return beside(diagnosis, truth_of(lines), stages_of(of, catalog()), clock=of.clock)
+    return compare_with_truth(diagnosis, truth_of(lines), stages_of(of, catalog()), clock=of.clock)
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_a_baseline_that_was_found_is_no_burst_that_was_found():
     whole = diagnose_snapshot(snapshot_of(lines, of))
     only = tuple(t for t in whole.time_at if t.phase is Phase.BASELINE)
     found = msgspec.structs.replace(whole, time_at=only)
-    ground = beside(found, truth_of(lines), stages_of(of, catalog()), clock=of.clock)
+    ground = compare_with_truth(found, truth_of(lines), stages_of(of, catalog()), clock=of.clock)
 
     assert 1 == len(only)
     assert [(Phase.BURST, False), (Phase.BASELINE, True)] == [
@@ -128,7 +128,9 @@ def test_a_limit_that_was_barely_touched_is_not_listed():
     touched = Bound(0.4, Phase.FIXED)
     lines = [*quiet[:-1], msgspec.structs.replace(quiet[-1], binding={THROUGHPUT: touched})]
     diagnosis = diagnose_snapshot(snapshot_of(lines, of))
-    ground = beside(diagnosis, truth_of(lines), stages_of(of, catalog()), clock=of.clock)
+    ground = compare_with_truth(
+        diagnosis, truth_of(lines), stages_of(of, catalog()), clock=of.clock
+    )
 
     assert {(THROUGHPUT, Phase.FIXED): 0.4} == truth_of(lines).bound_s()
     assert () == ground.held
@@ -152,7 +154,9 @@ def test_a_limit_that_was_missed_is_an_error_of_the_diagnosis():
     of = setup(balance=0.0)
     lines = record(of, seconds=30)
     diagnosis = msgspec.structs.replace(diagnose_snapshot(snapshot_of(lines, of)), time_at=())
-    ground = beside(diagnosis, truth_of(lines), stages_of(of, catalog()), clock=of.clock)
+    ground = compare_with_truth(
+        diagnosis, truth_of(lines), stages_of(of, catalog()), clock=of.clock
+    )
 
     assert ground.held[0].is_long_enough
     assert not ground.held[0].is_found
@@ -166,7 +170,9 @@ def test_a_limit_that_held_nothing_is_a_wrong_claim():
     of = setup("db.m4.large", storage="gp3", size_gib=400)
     diagnosis = diagnose_snapshot(snapshot_of(record(of), of))
     quiet = record(of, demand_ops_per_s=50)
-    ground = beside(diagnosis, truth_of(quiet), stages_of(of, catalog()), clock=of.clock)
+    ground = compare_with_truth(
+        diagnosis, truth_of(quiet), stages_of(of, catalog()), clock=of.clock
+    )
     claim = ground.wrong[0]
 
     assert not ground.is_right
@@ -186,7 +192,7 @@ def test_a_limit_found_without_a_name_counts_by_its_level():
             of.instance, db_class=None, storage=type(of.instance.storage)()
         ),
     )
-    ground = beside(
+    ground = compare_with_truth(
         diagnose_snapshot(unnamed), truth_of(lines), stages_of(of, catalog()), clock=of.clock
     )
 

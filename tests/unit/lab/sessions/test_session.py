@@ -10,7 +10,7 @@ from plimsoll.errors import UsageError
 from plimsoll.gate.config import GateSetup, stages_of
 from plimsoll.gate.control import GateStatus
 from plimsoll.lab.load.workload import Workload
-from plimsoll.lab.sessions.postgres import behind
+from plimsoll.lab.sessions.postgres import sized_setup
 from plimsoll.lab.sessions.session import check_memory, progress_of
 from plimsoll.model.ceiling import Family, Phase
 from plimsoll.model.lab import LabProgress, StageNow
@@ -170,6 +170,6 @@ def test_readers_in_order_have_room_to_read_ahead(workload, in_flight):
     """
     Four requests in flight for each, and never fewer than a gate has anyway.
     """
-    behind_it = behind(setup(), workload, cache_bytes=96 * MIB)
+    behind_it = sized_setup(setup(), workload, cache_bytes=96 * MIB)
 
     assert (in_flight, 96 * MIB) == (behind_it.max_background, behind_it.memory_bytes)

@@ -28,8 +28,10 @@ def disk(tmp_path: Path, monkeypatch) -> Path:
     return tmp_path
 
 
-def used(place: Path, *, allow_writes: bool = False, own_bytes: int = MIB):
-    return file_at(place, allow_writes=allow_writes, own_bytes=own_bytes, tell=lambda _: None)
+def used(place: Path, *, allow_writes: bool = False, temporary_bytes: int = MIB):
+    return file_at(
+        place, allow_writes=allow_writes, temporary_bytes=temporary_bytes, tell=lambda _: None
+    )
 
 
 def test_the_largest_file_of_a_folder_is_read(disk: Path):
@@ -56,7 +58,7 @@ def test_a_folder_without_a_large_file_needs_leave(disk: Path):
     with pytest.raises(UsageError) as raised, used(disk):
         pass
 
-    assert "holds no file" in raised.value.message
+    assert "has no readable file" in raised.value.message
     assert "--allow-writes" in raised.value.hint
     assert ["little"] == [p.name for p in disk.iterdir()]
 
@@ -100,7 +102,7 @@ def test_holes_are_not_read_from_a_disk(disk: Path):
 
     with pytest.raises(UsageError, match="has holes"), used(file):
         pass
-    with pytest.raises(UsageError, match="holds no file"), used(disk):
+    with pytest.raises(UsageError, match="has no readable file"), used(disk):
         pass
 
 
@@ -110,7 +112,7 @@ def test_memory_is_not_a_disk(tmp_path: Path, monkeypatch):
     """
     monkeypatch.setattr(sweep_file, "_file_system", lambda _: "tmpfs")
 
-    with pytest.raises(UsageError, match="lies in memory"), used(tmp_path):
+    with pytest.raises(UsageError, match="is in memory"), used(tmp_path):
         pass
 
 
@@ -133,7 +135,7 @@ def test_a_full_disk_is_not_filled(disk: Path):
     """
     with (
         pytest.raises(UsageError, match="too little"),
-        used(disk, allow_writes=True, own_bytes=2**60),
+        used(disk, allow_writes=True, temporary_bytes=2**60),
     ):
         pass
 
@@ -145,7 +147,7 @@ def test_small_files_say_what_would_be_large_enough(disk: Path):
     file = disk / "little"
     file.write_bytes(b"x" * KIB)
 
-    with pytest.raises(UsageError, match="too little to be read") as raised, used(file):
+    with pytest.raises(UsageError, match="too little for reads") as raised, used(file):
         pass
 
     assert "1 MiB" in raised.value.hint

@@ -73,7 +73,7 @@ def test_what_is_not_fios_document_is_refused(text):
     """
     An old or broken fio is one sentence.
     """
-    with pytest.raises(SourceError, match="did not print"):
+    with pytest.raises(SourceError, match="fio's output is not"):
         point_of(text, STEP, "")
 
 
@@ -81,7 +81,7 @@ def test_nothing_done_is_not_a_rate_of_zero():
     """
     A disk that answered nothing in time has no rate.
     """
-    with pytest.raises(SourceError, match="did nothing"):
+    with pytest.raises(SourceError, match="completed no request"):
         point_of(printed(io_bytes=0), STEP, "")
 
 
@@ -123,7 +123,7 @@ def test_writes_need_leave(tmp_path: Path):
     """
     plan = SweepPlan(directions=(Direction.READ, Direction.WRITE))
 
-    with pytest.raises(UsageError, match="without leave"):
+    with pytest.raises(UsageError, match="the plan writes"):
         sweep_path(tmp_path, plan, allow_writes=False, tell=print)
 
 
@@ -131,7 +131,7 @@ def test_reading_is_told_to_fio_as_reading():
     """
     For reads fio itself refuses to write.
     """
-    file = fio.SweepFile(path="/data:1", size_bytes=MIB, is_own=False, told="")
+    file = fio.SweepFile(path="/data:1", size_bytes=MIB, is_own=False, description="")
 
     arguments = fio._arguments("fio", file, STEP, 10 * MIB)
 
@@ -161,7 +161,7 @@ def test_bytes_are_shared_among_the_steps_that_are_left():
     [
         (SweepPlan(sizes_bytes=()), "no I/O size"),
         (SweepPlan(sizes_bytes=(1000,)), "1,000 bytes"),
-        (SweepPlan(sizes_bytes=(32 * MIB,)), "cannot be read"),
+        (SweepPlan(sizes_bytes=(32 * MIB,)), "is not possible"),
         (SweepPlan(depth=1), "in flight"),
         (SweepPlan(for_each_s=0), "for each size"),
         (SweepPlan(max_bytes=MIB), "too little"),

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from plimsoll.errors import UsageError
 from plimsoll.lab.sweep.plan import SweepPlan
-from plimsoll.lab.sweep.postgres import fitted
+from plimsoll.lab.sweep.postgres import fit_to_server
 from plimsoll.lab.sweep.server import SweepServerFacts, scratch_bytes
 from plimsoll.lab.sweep.streams import Piece, parts_of, stride_of, within
 from plimsoll.model.sweep import Pattern
@@ -85,7 +85,7 @@ def test_sizes_that_the_server_cannot_read_at_once_are_left_out_and_said():
     """
     Not multiples of its block, and beyond io_max_combine_limit.
     """
-    plan, notes = fitted(SweepPlan(), facts(), has_prewarm=True)
+    plan, notes = fit_to_server(SweepPlan(), facts(), has_prewarm=True)
 
     assert [8, 16, 32, 64, 128] == [size // KIB for size in plan.sizes_bytes]
     assert any("io_max_combine_limit = 1MB" in note for note in notes)
@@ -107,7 +107,7 @@ def test_without_pg_prewarm_only_scans_are_measured():
     """
     And the remedy is said.
     """
-    plan, notes = fitted(SweepPlan(), facts(combine_limit="1MB"), has_prewarm=False)
+    plan, notes = fit_to_server(SweepPlan(), facts(combine_limit="1MB"), has_prewarm=False)
 
     assert (Pattern.SEQUENTIAL,) == plan.patterns
     assert any("create extension pg_prewarm" in note for note in notes)
@@ -117,10 +117,10 @@ def test_a_server_without_room_is_left_alone():
     """
     Connections are for its clients; a few are not taken.
     """
-    with pytest.raises(UsageError, match="connections left"):
-        fitted(SweepPlan(), facts(connections_left=4), has_prewarm=True)
+    with pytest.raises(UsageError, match="free connections"):
+        fit_to_server(SweepPlan(), facts(connections_left=4), has_prewarm=True)
 
-    plan, _ = fitted(SweepPlan(), facts(connections_left=9), has_prewarm=True)
+    plan, _ = fit_to_server(SweepPlan(), facts(connections_left=9), has_prewarm=True)
     assert 6 == plan.depth
 
 
@@ -129,7 +129,7 @@ def test_no_size_at_all_is_refused():
     4 KiB are half a block.
     """
     with pytest.raises(UsageError, match="8 KiB to 128 KiB at once"):
-        fitted(SweepPlan(sizes_bytes=(4096, 2 * MIB)), facts(), has_prewarm=True)
+        fit_to_server(SweepPlan(sizes_bytes=(4096, 2 * MIB)), facts(), has_prewarm=True)
 
 
 def test_a_table_of_ours_is_larger_than_the_buffers_and_not_without_bounds():
