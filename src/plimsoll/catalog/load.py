@@ -1,9 +1,9 @@
 """
-The catalog: published facts, read from the data files beside this module when they are first asked.
+The catalog: published facts, read from the data files of this package on first use.
 
 Rule 1: this is the only file below the edges that reads files, and it reads only its own folder.
-Rule 2: a question reads the tables it needs and no others; a table is read once.
-Rule 3: what is not known is None; a class that is not known is an error that names the nearest.
+Rule 2: a query reads only the tables it needs, and each table once.
+Rule 3: an unknown number is None; an unknown class is an error that names the nearest classes.
 """
 
 import gzip
@@ -35,7 +35,7 @@ DATA = Path(__file__).parent / "data"
 
 
 class Catalog:
-    """The tables of one folder, read lazily and kept."""
+    """The tables of one folder, read on first use and kept in memory."""
 
     def __init__(self, folder: Path = DATA) -> None:
         """Read from `folder`, which holds the tables of `schema.TABLES`."""
@@ -48,7 +48,7 @@ class Catalog:
         Return all rows of a table.
 
         Raises:
-            CatalogError: the file is missing, or not what the schema asks for.
+            CatalogError: the file is missing, or does not match the schema.
         """
         if table.file not in self._rows:
             self._rows[table.file] = schema.parse(table, self._text(table))
@@ -56,7 +56,7 @@ class Catalog:
 
     def instance_limits(self, db_class: str) -> InstanceLimits:
         """
-        Return what is documented for a class today.
+        Return the limits documented for a class today.
 
         Args:
             db_class: with or without the prefix `db.`; an EC2 type does as well.
@@ -87,7 +87,7 @@ class Catalog:
 
     def class_named(self, text: str) -> str:
         """
-        Return the class that a person means by what was typed: `DB.R5.2XLARGE` is `db.r5.2xlarge`.
+        Return the class for a typed name: `db.r5.2xlarge` for `DB.R5.2XLARGE`.
 
         Raises:
             CatalogError: no such class; the hint names the nearest ones.
@@ -100,12 +100,13 @@ class Catalog:
         """
         Return EBS limits documented for a class in the past, oldest first; empty where none are known.
 
-        Equal neighbours are one, rows that equal today's limits and misprints are left out.
+        Equal neighbours are joined. Rows that equal today's limits, and misprints, are left out.
 
         Raises:
             CatalogError: no such class.
         """
         now = self.instance_limits(db_class)
+        # The history of an EC2 type that is only inferred would be a guess on a guess.
         if now.note == values.UNVERIFIED_HOST:
             return ()
         legacy = [
@@ -117,7 +118,7 @@ class Catalog:
 
     def cpu_credits(self, db_class: str) -> CpuCredits | None:
         """
-        Return what a burstable class earns; None for a class that is not burstable, or not documented.
+        Return the CPU credits of a burstable class; None if it is not burstable or not documented.
 
         Raises:
             CatalogError: no such class.
@@ -127,7 +128,7 @@ class Catalog:
         return values.cpu_credits(limits.db_class, row, self._origin(row)) if row else None
 
     def storage_rules(self, engine_family: str, kind: str) -> tuple[StorageRule, ...]:
-        """Return what RDS documents for an engine family and a storage type, by size; may be empty."""
+        """Return the rules of an engine family and a storage type, by size; may be empty."""
         return tuple(
             values.storage_rule(row, self._origin(row))
             for row in self.rows(schema.STORAGE_RULES)
@@ -147,7 +148,7 @@ class Catalog:
         return tuple(sorted({row["engine"] for row in self.rows(schema.STORAGE_RULES)}))
 
     def volume_rule(self, kind: str, rule: str) -> VolumeRule:
-        """Return one documented number, by the name it has in the data; asking for another is our bug."""
+        """Return one documented number by its name in the data; an unknown name is our mistake."""
         row = self._by(schema.VOLUME_RULES, "kind", "rule")[kind, rule]
         return VolumeRule(kind=kind, rule=rule, value=row["value"], origin=self._origin(row))
 
@@ -169,7 +170,7 @@ class Catalog:
         return None
 
     def aurora_class(self, engine: str, db_class: str) -> AuroraClass | None:
-        """Return what is documented for a class under `aurora-mysql` or `aurora-postgresql`, or None."""
+        """Return the limits of a class under `aurora-mysql` or `aurora-postgresql`; None if undocumented."""
         key = (engine, class_name(db_class))
         row = self._by(schema.AURORA_CLASSES, *schema.AURORA_CLASSES.key).get(key)
         return values.aurora_class(row, self._origin(row)) if row else None
@@ -184,7 +185,7 @@ class Catalog:
         return tuple(sorted(found, key=lambda capacity: capacity.capacity_acu))
 
     def pooler_fixes(self, pooler: str, defect: str) -> tuple[PoolerFix, ...]:
-        """Return the releases that ended a defect, oldest branch first; asking for another is our bug."""
+        """Return the releases that fixed a defect, oldest branch first; an unknown defect is our mistake."""
         found = [
             values.pooler_fix(row, self._origin(row))
             for row in self.rows(schema.POOLER_FIXES)
@@ -197,7 +198,7 @@ class Catalog:
         self, pooler: str, setting: str, version: str | None = None
     ) -> PoolerDefault | None:
         """
-        Return what a setting is by default; None where it is not known, or the version is older than it.
+        Return the default of a setting; None where it is unknown, or the version is older than the setting.
 
         Without a version, a default that differs between versions is not known.
         """
@@ -215,7 +216,7 @@ class Catalog:
         return None
 
     def classes(self) -> tuple[str, ...]:
-        """Return every class that is known, by family and size; also those without numbers."""
+        """Return every known class, by family and size, including those without numbers."""
         tables = (schema.INSTANCE_LIMITS, schema.CLASSES_PRECONFIGURED, schema.CLASSES)
         names = {row["db_class"] for table in tables for row in self.rows(table)}
         return tuple(sorted(names, key=size_order))
@@ -259,6 +260,7 @@ class Catalog:
             and license_model in (None, row["license"])
             and (row["storage"] == "aurora-iopt1") == (storage_kind == "aurora-iopt1")
         ]
+        # Without a licence, an engine with several has several offers: none of them is the price.
         if len(offers) != 1 or region not in schema.INSTANCE_PRICES:
             return None
         rows = self._offered(region, offers[0]["offer"])
@@ -289,7 +291,7 @@ class Catalog:
 
     def api_price(self, action: str) -> Price | None:
         """
-        Return price of an AWS API action, the same in every region; None where it is not known or free.
+        Return the price of an AWS API action, the same in every region; None where it is unknown or free.
 
         Args:
             action: as IAM names it, `cloudwatch:GetMetricData`.
@@ -298,7 +300,7 @@ class Catalog:
         return values.storage_price({**row, "region": "any"}, self._origin(row)) if row else None
 
     def licenses(self, engine: str) -> tuple[str, ...]:
-        """Return the licences with which an engine is priced: `none`, or `byol` and `included`; or none."""
+        """Return the licences with which an engine is priced: `none`, or `byol` and `included`; may be empty."""
         found = {row["license"] for row in self.rows(schema.OFFERS) if row["engine"] == engine}
         return tuple(sorted(found))
 
@@ -341,7 +343,7 @@ class Catalog:
 
     def _origin(self, row: Row) -> Origin:
         source = self._by(schema.SOURCES, "id").get(row["source"], {})
-        # A legacy row of a live answer has no date of its own but the first one it was valid on.
+        # A legacy row of a live answer has only one date: the first day on which it was valid.
         read_on = row.get("read_on") or source.get("read_on") or row.get("valid_from")
         if not source or read_on is None:
             raise CatalogError(
@@ -355,7 +357,7 @@ class Catalog:
         hint = (
             f"The nearest ones are {', '.join(nearest)}."
             if nearest
-            else "A class reads like db.r5.2xlarge; 'plimsoll catalog show' lists them."
+            else "Write a class like db.r5.2xlarge; 'plimsoll catalog show' lists all of them."
         )
         return CatalogError(f"unknown instance class '{asked}'", hint)
 
@@ -367,21 +369,21 @@ def catalog() -> Catalog:
 
 
 def _nearest(name: str, classes: tuple[str, ...]) -> list[str]:
-    """Return three classes: the nearest sizes of the same family, otherwise names that look alike."""
+    """Return three classes: the nearest sizes of the same family, otherwise similar names."""
     family, rank, _ = size_order(name)
     relatives = [known for known in classes if size_order(known)[0] == family]
     if relatives:
         # A size that exists is compared by size, a misspelt one by its letters.
-        alike = get_close_matches(name, relatives, n=3, cutoff=0.8)
+        similar = get_close_matches(name, relatives, n=3, cutoff=0.8)
         if name.split(".")[2:3] and not any(name.split(".")[2] in k.split(".") for k in classes):
-            return alike or relatives[:3]
+            return similar or relatives[:3]
         plain = [known for known in relatives if known.count(".") == 2] or relatives
         return sorted(plain, key=lambda known: abs(size_order(known)[1] - rank))[:3]
     return get_close_matches(name, classes, n=3, cutoff=0.6)
 
 
 def version_of(text: str) -> tuple[int, ...]:
-    """Return leading numbers of a version: `10.6.7` is (10, 6, 7)."""
+    """Return the leading numbers of a version: (10, 6, 7) for `10.6.7`."""
     numbers: list[int] = []
     for part in text.split("."):
         if not part.isdigit():

@@ -1,4 +1,4 @@
-"""The names of instance classes: what people write, and what RDS calls it."""
+"""The names of instance classes: from what people type to the names that RDS uses."""
 
 # RDS drops the 'd' of this family although the instances have local disks (RDS User Guide,
 # DB instance classes): db.x2g.large runs on x2gd.large.
@@ -6,7 +6,7 @@ _RDS_FAMILY_OF_EC2 = {"x2gd": "x2g"}
 
 
 def class_name(text: str) -> str:
-    """`R5.2xlarge` and `db.r5.2xlarge` are both `db.r5.2xlarge`; `x2gd.large` is `db.x2g.large`."""
+    """Return the RDS name of a class: `db.r5.2xlarge` for `R5.2xlarge`, `db.x2g.large` for `x2gd.large`."""
     name = text.strip().lower().removeprefix("db.")
     family, dot, size = name.partition(".")
     return f"db.{_RDS_FAMILY_OF_EC2.get(family, family)}{dot}{size}"
@@ -21,6 +21,8 @@ def size_order(db_class: str) -> tuple[str, float, str]:
     if head in small:
         return family, float(small.index(head)), size
     digits = head.removesuffix("xlarge")
+    # `xlarge` has rank 5, so N xlarge with N ≥ 2 follow it in order of N.
     if digits.isdigit():
         return family, 5.0 + int(digits), size
+    # `metal` is a whole host, which no other size of the family exceeds.
     return family, 1e6, size

@@ -1,7 +1,7 @@
 """
-The catalog's prices of one region, as the rest asks for prices.
+The catalog's prices of one region, as a `PriceBook`.
 
-Rule: an engine with several licences has a price only where the licence is said.
+Rule: an engine with several licences has a price only where the licence is given.
 """
 
 from plimsoll.catalog.load import Catalog
@@ -14,18 +14,18 @@ class CatalogPrices:
     """The prices of a region that the catalog knows; a `PriceBook`."""
 
     def __init__(self, catalog: Catalog, region: str) -> None:
-        """Ask `catalog` for the prices of `region`; nothing is read yet."""
+        """Refer to the prices of `region` in `catalog`; nothing is read yet."""
         self._catalog = catalog
         self._region = region
 
     @property
     def region(self) -> str:
-        """As AWS names it."""
+        """Return the region's name in AWS."""
         return self._region
 
     @property
     def name(self) -> str:
-        """Where the prices are from."""
+        """Return the source of the prices."""
         return "the catalog"
 
     def instance_price(
@@ -37,7 +37,7 @@ class CatalogPrices:
         deployment: Deployment = Deployment.SINGLE_AZ,
         storage_kind: str | None = None,
     ) -> Price | None:
-        """Return price of an hour; None where it is not known."""
+        """Return the price of an hour; None where it is not known."""
         return self._catalog.instance_price(
             db_class,
             priced_engine(engine),
@@ -50,7 +50,7 @@ class CatalogPrices:
     def storage_price(
         self, item: str, *, deployment: Deployment = Deployment.SINGLE_AZ
     ) -> Price | None:
-        """Return price of an item of `STORAGE_ITEMS`; None where it is not known."""
+        """Return the price of an item of `STORAGE_ITEMS`; None where it is not known."""
         return self._catalog.storage_price(item, region=self._region, deployment=deployment)
 
     def why_unknown(

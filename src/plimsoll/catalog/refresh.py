@@ -1,9 +1,9 @@
 """
-A live `ec2 describe-instance-types` answer against the table of instance limits.
+Comparison of a live `ec2 describe-instance-types` answer with the table of instance limits.
 
-Rule 1: nothing is forgotten: numbers that changed move to the legacy limits with both dates, and a
-        type that the answer does not name keeps its row, for a region need not offer every type.
-Rule 2: this file reads and writes no files and knows no date but the one it is given.
+Rule 1: no number is lost. Changed numbers move to the legacy limits with both dates. A type that the
+        answer does not name keeps its row, because a region need not offer every type.
+Rule 2: this file reads and writes no files, and its only date is the one that is passed in.
 """
 
 import json
@@ -27,13 +27,13 @@ _EBS = (
     "ebs_baseline_ops_per_s",
     "ebs_max_ops_per_s",
 )
-# What stays as it is when a row is read again, or follows from the reading itself.
+# Columns that stay when a row is read again, or that follow from the reading itself.
 _NOT_COMPARED = ("offered", "documentation", "read_on", "source")
 _HINT = "Save the answer with 'aws ec2 describe-instance-types > types.json'."
 
 # The API prints memory in MiB; the table keeps GiB with three decimals.
 _GIB_DIGITS = 3
-# Mbit/s are cut to whole numbers in the API, so its MB/s may say up to an eighth of one more.
+# The API cuts Mbit/s to whole numbers, so its MB/s can be larger by up to an eighth of one.
 _MB_PER_S_ROUNDING = 0.125
 
 _Whole = Annotated[int, Meta(gt=0)]
@@ -103,7 +103,7 @@ class LimitChange(Struct, frozen=True, kw_only=True):
 
 
 class Refresh(Struct, frozen=True, kw_only=True):
-    """The tables as they would be, and how they differ."""
+    """The new tables, and their differences from the present ones."""
 
     limits: list[Row]
     legacy: list[Row]
@@ -152,6 +152,7 @@ def refreshed(
             now |= {"offered": before["offered"], "documentation": before["documentation"]}
             differences = _differences(before, now)
             changed += differences
+            # The documentation was compared with the old EBS numbers: for new ones that says nothing.
             if any(change.column in _EBS for change in differences):
                 now["documentation"] = "absent"
                 legacy = _with_legacy(legacy, before, read_on)
@@ -227,7 +228,7 @@ def _row(kind: _InstanceType, db_class: str, *, is_offered: bool, read_on: str) 
 
 
 def _mb_per_s(mbit_per_s: int, mb_per_s: float) -> float:
-    """Return Mbit/s over eight, unless MB/s shows what was cut off the Mbit/s."""
+    """Return Mbit/s divided by eight, or MB/s if they show a fraction that was cut off the Mbit/s."""
     exact = mbit_per_s / 8
     cut = mb_per_s - exact
     # A float near the division (156.25039999999998 for 1,250 Mbit/s) is noise, not a fraction.
@@ -236,15 +237,15 @@ def _mb_per_s(mbit_per_s: int, mb_per_s: float) -> float:
 
 def _gbit_per_s(network: _NetworkInfo, cards: list[float | None]) -> float | None:
     """
-    Sum over the network cards, at most the number in the type's description.
+    Return the sum over the network cards, at most the number in the type's description.
 
     Some types count the same bandwidth on two cards: `200 Gigabit` with twice 200.
     """
     known = [card for card in cards if card is not None]
     if not known:
         return None
-    said = re.match(r"(?:Up to )?([0-9.]+) Gigabit", network.network_performance)
-    return min(sum(known), float(said[1])) if said else sum(known)
+    stated = re.match(r"(?:Up to )?([0-9.]+) Gigabit", network.network_performance)
+    return min(sum(known), float(stated[1])) if stated else sum(known)
 
 
 def _differences(before: Row, now: Row) -> list[LimitChange]:
@@ -258,6 +259,7 @@ def _differences(before: Row, now: Row) -> list[LimitChange]:
 def _with_legacy(legacy: list[Row], before: Row, read_on: str) -> list[Row]:
     """Return the legacy limits with today's numbers of one type closed at `read_on`."""
     numbers = {column: before[column] for column in _EBS}
+    # An answer that is older than the table does not supersede it.
     if numbers["ebs_max_mb_per_s"] is None or before["read_on"] >= read_on:
         return legacy
     mine = [row for row in legacy if row["ec2_type"] == before["ec2_type"]]

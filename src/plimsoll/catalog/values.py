@@ -1,4 +1,4 @@
-"""Rows of the data files as values of the model; the units of the files end here."""
+"""Conversion of the data files' rows to values of the model, and of their units to SI units."""
 
 from collections.abc import Callable
 from decimal import Decimal
@@ -23,7 +23,7 @@ from plimsoll.units import gbit_per_s, gib, mb_per_s, mib_per_s
 UNVERIFIED_HOST = (
     "the EC2 type behind this preconfigured class is inferred from equal memory, not documented"
 )
-NO_NUMBERS = "RDS lists this class, but no numbers were found for it"
+NO_NUMBERS = "RDS lists this class, but documents no numbers for it"
 
 
 def instance_limits(row: Row, origin: Origin) -> InstanceLimits:
@@ -51,9 +51,9 @@ def instance_limits(row: Row, origin: Origin) -> InstanceLimits:
 
 def preconfigured_limits(row: Row, host: InstanceLimits) -> InstanceLimits:
     """
-    Return a row of classes_preconfigured.csv, with the EBS numbers of the EC2 type it is thought to run on.
+    Return a row of classes_preconfigured.csv, with the EBS numbers of the EC2 type it probably runs on.
 
-    How many vCPUs such a class has, and its network, is not inferred from that type.
+    The number of vCPUs and the network of such a class are not inferred from that type.
     """
     return replace(
         host,
@@ -107,7 +107,7 @@ def legacy_limits(db_class: str, row: Row, origin: Origin) -> LegacyLimits:
 
 
 def consolidated(legacy: list[LegacyLimits], now: InstanceLimits) -> tuple[LegacyLimits, ...]:
-    """Return equal neighbours as one stretch of time; without those that equal today's limits."""
+    """Return the legacy limits with equal neighbours joined, without those that equal today's limits."""
     stretches: list[LegacyLimits] = []
     for limits in legacy:
         if stretches and _ebs(stretches[-1]) == _ebs(limits):
@@ -125,6 +125,7 @@ def cpu_credits(db_class: str, row: Row, origin: Origin) -> CpuCredits:
         db_class=db_class,
         credits_per_hour=row["credits_per_hour"],
         credits_max=row["credits_max"],
+        # EC2 states the baseline per vCPU, which is also the ratio of all vCPUs together.
         baseline_ratio=row["baseline_ratio_per_vcpu"],
         is_unlimited=row["unlimited"],
         origin=origin,
@@ -222,7 +223,7 @@ def instance_price(row: Row, origin: Origin) -> Price:
 
 def derived_multi_az(single: Price, offer: Row) -> Price | None:
     """
-    Return a Multi-AZ price that is not printed: the Single-AZ price times the ratio of the offer.
+    Return a Multi-AZ price that is not listed: the Single-AZ price times the ratio of the offer.
 
     Returns:
         None for an offer without a ratio.

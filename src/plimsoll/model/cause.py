@@ -1,4 +1,4 @@
-"""A database-side reason for demand: what it is, how large, how to end it, what would refute it."""
+"""A cause of demand inside the database: its size, its remedy, and what would disprove it."""
 
 from enum import StrEnum
 
@@ -9,7 +9,7 @@ from plimsoll.model.severity import Severity
 
 
 class CauseKind(StrEnum):
-    """Which detector says it."""
+    """The detector that found it."""
 
     VACUUM = "vacuum"
     TOAST = "toast"
@@ -38,7 +38,7 @@ class Remedy(Struct, frozen=True, kw_only=True):
     text: str
     """A sentence."""
     commands: tuple[str, ...] = ()
-    """Exact SQL, settings or code, ready to be read and run by somebody; never run by Plimsoll."""
+    """Exact SQL, settings or code for the reader to run; Plimsoll never runs it."""
     expected: str = ""
     """What it should change, with numbers where they follow."""
 
@@ -61,11 +61,11 @@ class Cause(Struct, frozen=True, kw_only=True):
     written_bytes_per_s: float | None = None
     """What it reads and writes; None where it moves no bytes or it is not known."""
     uncounted_bytes_per_s: float = 0.0
-    """What of it the server has not counted yet, as a mean of the time that was watched."""
+    """The part of it that the server has not counted yet, as a mean over the observed time."""
     is_estimated: bool = False
-    """Whether those bytes are an estimate; the text says by what."""
+    """Whether those bytes are an estimate; the text gives its basis."""
     share_of_load: float | None = None
-    """Of all bytes that the database read and wrote meanwhile, 0–1."""
+    """Of all bytes that the database read and wrote in that time, 0–1."""
     share_of_ceiling: float | None = None
     """Of the binding ceiling, 0–1; None where none is known."""
     evidence: tuple[Evidence, ...] = ()
@@ -75,7 +75,7 @@ class Cause(Struct, frozen=True, kw_only=True):
 
     @property
     def bytes_per_s(self) -> float | None:
-        """Reads and writes together."""
+        """Return the bytes read and written per second; None where neither is known."""
         known = [b for b in (self.read_bytes_per_s, self.written_bytes_per_s) if b is not None]
         return sum(known) if known else None
 
@@ -95,7 +95,7 @@ class Inspection(Struct, frozen=True, kw_only=True):
     load_is_estimated: bool = False
     """Whether that follows from blocks, checkpoints and WAL, as before PostgreSQL 16."""
     unexplained_bytes_per_s: float | None = None
-    """What of the load none of the causes explains, at least; None where the load is not known."""
+    """Lower bound of the load that no cause explains; None where the load is not known."""
     unexplained_share: float | None = None
     """The same as a share of the load, 0–1."""
     ceiling_bytes_per_s: float | None
@@ -111,4 +111,4 @@ class Inspection(Struct, frozen=True, kw_only=True):
     reading_count: int = 2
     """Moments at which all counters were read."""
     glance_count: int = 0
-    """Moments in between at which sessions and vacuums were looked at."""
+    """Moments between the readings at which sessions and vacuums were listed."""

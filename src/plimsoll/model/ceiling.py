@@ -8,7 +8,7 @@ from plimsoll.model.metric import Metric
 
 
 class Family(StrEnum):
-    """Which rule bounds the instance; one file each in `limits/`."""
+    """The rule that bounds the instance; one file each in `limits/`."""
 
     INSTANCE_EBS_THROUGHPUT = "instance_ebs_throughput"
     INSTANCE_EBS_IOPS = "instance_ebs_iops"
@@ -21,19 +21,19 @@ class Family(StrEnum):
     NETWORK = "network"
     STORAGE_SPACE = "storage_space"
     LOCAL_STORAGE = "local_storage"
-    """Aurora's disk for temporary files and logs; its data lies elsewhere."""
+    """Aurora's disk for temporary files and logs; its data is in the cluster volume."""
     CAPACITY = "capacity"
-    """Aurora Serverless: the largest capacity it may take."""
+    """Aurora Serverless: its largest capacity."""
     UNKNOWN = "unknown"
 
 
 class Phase(StrEnum):
-    """Which number of the limit it is."""
+    """The number of the limit."""
 
     BASELINE = "baseline"
-    """What can be held forever."""
+    """The rate that refilled credits sustain."""
     BURST = "burst"
-    """What can be had while credits last."""
+    """The rate while credits last."""
     FIXED = "fixed"
     """A limit without credits."""
     LEGACY = "legacy"
@@ -78,15 +78,15 @@ class Ceiling(Struct, frozen=True, kw_only=True):
     former_phase: Phase | None = None
     """For `legacy`: which number it was (baseline, burst or fixed)."""
     balance_metric: Metric | None = None
-    """The metric that tells how many credits are left; None where no bucket exists."""
+    """The metric of the remaining credits; None where no bucket exists."""
     capacity_low: float | None = None
     """Smallest capacity (bytes or ops) compatible with what is documented; None without a bucket."""
     capacity_high: float | None = None
     """Largest such capacity; equal to `capacity_low` where AWS publishes it (gp2)."""
     note: str = ""
-    """What a reader must know about this number."""
+    """A remark for the reader about this number."""
 
     @property
     def bucket_phase(self) -> Phase:
-        """Baseline, burst or fixed, also for legacy limits."""
+        """Return baseline, burst or fixed, also for legacy limits."""
         return self.former_phase or self.phase

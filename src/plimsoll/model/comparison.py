@@ -1,8 +1,8 @@
 """
-Two windows side by side: before and after a change, or two instances.
+A comparison of two windows: before and after a change, or two instances.
 
-Nothing here knows which side is the better one of a quantity; only time at ceilings and verdicts
-are judged. Exchanging the sides exchanges `before` and `after` everywhere and changes nothing else.
+A quantity has no better side; only time at ceilings and verdicts are judged. Exchanging the sides
+exchanges `before` and `after` everywhere and changes nothing else.
 """
 
 from enum import StrEnum
@@ -15,7 +15,7 @@ from plimsoll.model.snapshot import Gap
 
 
 class LimitsOutcome(StrEnum):
-    """What became of the limits, from before to after."""
+    """The change of the limits from before to after."""
 
     BETTER = "better"
     """A lighter verdict, or less of the time at a ceiling."""
@@ -27,19 +27,19 @@ class LimitsOutcome(StrEnum):
 
 
 class StepResult(StrEnum):
-    """Whether what lies between the windows was enough for a ceiling that bound before."""
+    """Whether the change between the windows was enough for the ceiling that bound before."""
 
     ENOUGH = "enough"
-    """After, no more time is spent at a ceiling than a plan allows."""
+    """Afterwards, no more time is spent at a ceiling than a plan allows."""
     ENOUGH_FOR_LESS = "enough_for_less"
-    """Likewise, but less was served than before: the load of before was not put to it."""
+    """Likewise, but less was served than before: the earlier load did not occur again."""
     NOT_ENOUGH = "not_enough"
     NOT_SEEN = "not_seen"
     """After covers no hour of the day in which the ceiling bound before."""
 
 
 class MeasuredQuantity(StrEnum):
-    """What was measured on both sides; rates and latencies are of storage."""
+    """A quantity measured on both sides; rates and latencies are of storage."""
 
     THROUGHPUT = "throughput"
     """Reads and writes together."""
@@ -62,14 +62,14 @@ class MeasuredQuantity(StrEnum):
 
 
 class WindowStatistic(StrEnum):
-    """Which number stands for the window."""
+    """The statistic of the window."""
 
     MEAN = "mean"
     """Over the measured time; of latency over the operations, of I/O size bytes per operation."""
     MEDIAN = "median"
     P95 = "p95"
     P99 = "p99"
-    """What the samples of that share of the measured time stayed at or below."""
+    """The value that samples do not exceed in that share of the measured time."""
     PEAK = "peak"
     """The largest sample; a mean over its step."""
     LOWEST = "lowest"
@@ -132,12 +132,12 @@ class Quantity(Struct, frozen=True, kw_only=True):
 
     @property
     def difference(self) -> float | None:
-        """After − before, in `unit`; None if a side is unknown."""
+        """Return after − before, in `unit`; None if a side is unknown."""
         return difference_of(self.before, self.after)
 
     @property
     def change_ratio(self) -> float | None:
-        """(After − before) / before; None if a side is unknown, or before is zero."""
+        """Return (after − before) / before; None if a side is unknown, or before is zero."""
         return change_ratio_of(self.before, self.after)
 
 
@@ -162,7 +162,7 @@ class SharedHours(Struct, frozen=True, kw_only=True):
 
 
 class Caveat(Struct, frozen=True, kw_only=True):
-    """What a reader must know before believing a difference."""
+    """A reason to doubt a difference."""
 
     kind: str
     """`length`, `step`, `hours`, `weekdays`, `gaps`, `demand`, `instances`, `order`, `overlap`,
@@ -172,7 +172,7 @@ class Caveat(Struct, frozen=True, kw_only=True):
 
 
 class Side(Struct, frozen=True, kw_only=True):
-    """One window: what was found in it."""
+    """One window with its diagnosis."""
 
     diagnosis: Diagnosis
     at_ceiling_s: float | None
@@ -180,7 +180,7 @@ class Side(Struct, frozen=True, kw_only=True):
 
     @property
     def at_ceiling_share(self) -> float | None:
-        """Of the measured time, 0–1; None where the verdict is unknown."""
+        """Return the share 0–1 of the measured time at a ceiling; None where the verdict is unknown."""
         return self.share_of(self.at_ceiling_s)
 
     def share_of(self, seconds: float | None) -> float | None:
@@ -200,11 +200,11 @@ class Comparison(Struct, frozen=True, kw_only=True):
     lighter_ratio: float = 0.0
     """Share 0–1 by which less was served after, of what the limit counts that bound before."""
     next_command: str = ""
-    """What plans the next step, where this one was not enough; empty where it cannot be told."""
+    """The command that plans the next step, where this one was not enough; empty where it is unknown."""
     next_where: str = ""
-    """What a reader has to replace in it: `, with the prices of your region in place of us-east-1`."""
+    """What to replace in it: `, with the prices of your region in place of us-east-1`."""
     bought: tuple[SetupChange, ...]
-    """What differs; empty where the same was bought."""
+    """The differences of the setups; empty where both are the same."""
     time_at: tuple[TimePair, ...]
     """Every limit that one side was at, the longest first."""
     quantities: tuple[Quantity, ...]
@@ -218,12 +218,12 @@ class Comparison(Struct, frozen=True, kw_only=True):
 
 
 def difference_of(before: float | None, after: float | None) -> float | None:
-    """After − before; None if either is unknown."""
+    """Return after − before; None if either is unknown."""
     return None if before is None or after is None else after - before
 
 
 def change_ratio_of(before: float | None, after: float | None) -> float | None:
-    """Return (After − before) / before; None if either is unknown, or before is zero."""
+    """Return (after − before) / before; None if either is unknown, or before is zero."""
     if before is None or after is None or before == 0:
         return None
     return (after - before) / before

@@ -1,5 +1,5 @@
 """
-What a database server says of itself: its counters at two moments, and its sessions in between.
+The statistics of a database server: its counters at two moments, and its sessions in between.
 
 Bytes, operations, seconds and ratios throughout; a counter that a version does not have, or that a role
 may not see, is None. Counters grow since `reset_s`; what happened is the difference of two readings.
@@ -13,7 +13,7 @@ from plimsoll.model.toast import ToastSample
 
 
 class ServerInfo(Struct, frozen=True, kw_only=True):
-    """What a server says of itself once."""
+    """The facts about a server that do not change during an inspection."""
 
     place: str
     """`127.0.0.1:5432/orders`, without user and password."""
@@ -243,7 +243,7 @@ class DecodingSlot(Struct, frozen=True, kw_only=True):
 
 
 class DatabaseReading(Struct, frozen=True, kw_only=True):
-    """Everything the server said at one moment, of the database that was connected to."""
+    """All counters of the server at one moment, for the connected database."""
 
     time_s: float
     """Epoch seconds, the server's clock."""
@@ -269,7 +269,7 @@ class Glance(Struct, frozen=True, kw_only=True):
     sessions: tuple[Session, ...]
     vacuums: tuple[VacuumRun, ...] = ()
     lock_waits: tuple[LockWait, ...] = ()
-    """Who waits for whom; empty where nobody waited for a lock."""
+    """Sessions that wait for a lock, with their blockers; empty where none waited."""
     transaction_count: int | None = None
     """Committed and rolled back so far in all databases; None where it was not asked for."""
     active_s: float | None = None
@@ -308,7 +308,7 @@ class CachedServer(Struct, frozen=True, kw_only=True):
 
 
 class PoolerReading(Struct, frozen=True, kw_only=True):
-    """What a pooler says of itself at one moment."""
+    """The state of a pooler at one moment."""
 
     kind: str
     """`pgbouncer` or `pgpool`."""
@@ -319,7 +319,7 @@ class PoolerReading(Struct, frozen=True, kw_only=True):
     pools: tuple[PoolRow, ...] = ()
     cached: tuple[CachedServer, ...] = ()
     clients: int | None = None
-    """Connected to it now, without us; None where it does not say."""
+    """Connected to it now, without this program; None where it does not report them."""
     databases: tuple[PooledDatabase, ...] = ()
     """That PgBouncer offers."""
     users: tuple[PooledUser, ...] = ()
@@ -327,7 +327,7 @@ class PoolerReading(Struct, frozen=True, kw_only=True):
 
 
 class Observation(Struct, frozen=True, kw_only=True):
-    """What one inspection brought home."""
+    """The data that one inspection read."""
 
     server: ServerInfo
     first: DatabaseReading
@@ -338,9 +338,9 @@ class Observation(Struct, frozen=True, kw_only=True):
     toast_samples: tuple[ToastSample, ...] = ()
     """Of logical decoding, where somebody asked for it."""
     standing: ServerHealth | None = None
-    """What stands on the server at the end; None where it was not asked for."""
+    """The health of the server at the end; None where it was not asked for."""
     full: str = ""
-    """What the server said where it took no more connections, so that only poolers were read; else empty."""
+    """The server's error where it accepted no connection, so that only poolers were read; else empty."""
     resets: tuple[str, ...] = ()
     """What was reset between the readings and is in neither: `io`, `wal`, `bgwriter`, `checkpointer`,
     `statements`, `relations`."""
@@ -351,9 +351,9 @@ class Observation(Struct, frozen=True, kw_only=True):
     query_count: int = 0
     received_bytes: int = 0
     asked_s: float = 0.0
-    """Time the server spent on our statements, as we saw it."""
+    """Time the server spent on our statements, measured by the client."""
 
     @property
     def seconds(self) -> float:
-        """Between the two readings."""
+        """Return the seconds between the two readings."""
         return self.last.time_s - self.first.time_s

@@ -1,4 +1,4 @@
-"""What was found: intervals at a ceiling, what was ruled out, what is left, what is not known."""
+"""The result of a diagnosis: intervals at a ceiling, limits ruled out, headroom, and what is not known."""
 
 from enum import StrEnum
 
@@ -15,7 +15,7 @@ SHORT_WINDOW = "window too short"
 
 
 class Verdict(StrEnum):
-    """What is said of a resource, or of the whole window."""
+    """The verdict on a resource, or on the whole window."""
 
     BINDS = "binds"
     """Raising it would raise what is served."""
@@ -28,11 +28,11 @@ class Verdict(StrEnum):
 
 
 class Evidence(Struct, frozen=True, kw_only=True):
-    """One observation that speaks for or against a claim."""
+    """One observation for or against a claim."""
 
     kind: str
     """`match`, `waiting`, `step`, `waited_share`, `balance`, `credits`, `flatness`, `noise`, `elasticity`,
-    `persistence`, `recurrence`, `cliff`, `exceeded`, `entry`, `cpu`; told without weight: `io_size`, `sessions`"""
+    `persistence`, `recurrence`, `cliff`, `exceeded`, `entry`, `cpu`; without weight: `io_size`, `sessions`"""
     text: str
     """A sentence with number, unit and comparison."""
     value: float | None = None
@@ -40,8 +40,8 @@ class Evidence(Struct, frozen=True, kw_only=True):
     reference: float | None = None
     """What it is compared with, in the same unit."""
     weight: float = 0.0
-    """What it adds to the claim, as the logarithm of a likelihood ratio; below zero it speaks
-    against it, and at zero it is told for context."""
+    """What it adds to the claim, as the logarithm of a likelihood ratio; below zero it is evidence
+    against it, and at zero it is context."""
 
 
 class RuledOut(Struct, frozen=True, kw_only=True):
@@ -78,31 +78,31 @@ class Interval(Struct, frozen=True, kw_only=True):
     """Mean I/O size at the ceiling."""
     latency_s: float | None
     latency_reference_s: float | None
-    """Mean latency at the ceiling, and when the same storage was not pressed."""
+    """Mean latency at the ceiling, and of the same storage when no requests waited."""
     queue_depth: float | None
     evidence: tuple[Evidence, ...]
     ruled_out: tuple[RuledOut, ...]
     refuted_by: str
-    """What completes the sentence: we would be wrong if …."""
+    """Completes the sentence: we would be wrong if …."""
     step_s: int = 0
     """Length of the samples that show it; shorter than the window's where a finer source did."""
     context: str = ""
-    """What happened then that changes the reading: `lazy loading after a restore`; or empty."""
+    """An event in that time that changes its meaning: `lazy loading after a restore`; or empty."""
 
 
 class Lookalike(Struct, frozen=True, kw_only=True):
-    """Something else that is documented with the number of a level of unknown origin."""
+    """A documented limit with the number of a level of unknown origin."""
 
     text: str
     """A clause: `212.5 MB/s was the baseline of db.r5.2xlarge until 2019-12-04`."""
     flags: str
-    """What to say on the command line to confirm it: `--class db.r5.2xlarge`."""
+    """The command-line options that confirm it: `--class db.r5.2xlarge`."""
     value: float
     """The documented number, bytes/s or ops/s."""
 
 
 class CeilingTime(Struct, frozen=True, kw_only=True):
-    """How long the window was spent at one ceiling."""
+    """The time of the window spent at one ceiling."""
 
     family: Family
     phase: Phase
@@ -135,7 +135,7 @@ class Resource(Struct, frozen=True, kw_only=True):
     headroom: float | None
     """Ceiling − peak, ≥ 0, in `unit`."""
     note: str = ""
-    """Why it is unknown, or what a reader must know."""
+    """Why it is unknown, or a remark for the reader."""
 
 
 class BucketFit(Struct, frozen=True, kw_only=True):
@@ -155,7 +155,7 @@ class BucketFit(Struct, frozen=True, kw_only=True):
     is_reliable: bool
     """Whether capacity_se is below 5 % of the capacity; otherwise shown as a rough estimate."""
     grant_s: tuple[int, ...] = ()
-    """Moments (epoch s) at which the balance jumped up although credits were being spent."""
+    """Moments (epoch s) at which the balance rose in one step while credits were being spent."""
     grant_clock: str | None = None
     """`14:05 UTC` if those jumps come at one time of day; None otherwise."""
     text: str = ""
@@ -163,7 +163,7 @@ class BucketFit(Struct, frozen=True, kw_only=True):
 
 
 class Forecast(Struct, frozen=True, kw_only=True):
-    """When a balance reaches zero, or a space fills, at the present rate."""
+    """The time until a balance is empty, or a space is full, at the present rate."""
 
     family: Family
     balance_ratio: float
@@ -189,7 +189,7 @@ class Finding(Struct, frozen=True, kw_only=True):
     text: str = ""
     """What it means."""
     moves: tuple[str, ...] = ()
-    """What to do, the free thing first."""
+    """Actions to take, those at no cost first."""
 
 
 class Missing(Struct, frozen=True, kw_only=True):
@@ -197,7 +197,7 @@ class Missing(Struct, frozen=True, kw_only=True):
 
     name: str
     hides: str
-    """What cannot be said without it; `verdict` if nothing can; empty where only a part is missing."""
+    """What cannot be judged without it; `verdict` if nothing can; empty where only a part is missing."""
     remedy: str
     """Why it is missing and what would supply it."""
 
@@ -228,7 +228,7 @@ class Diagnosis(Struct, frozen=True, kw_only=True):
     ceilings: tuple[Ceiling, ...]
     """Every documented ceiling of this instance, legacy ones included."""
     annotations: tuple[Annotation, ...] = ()
-    """What happened in or before the window, as the source told it."""
+    """Events in or before the window, as the source reported them."""
     waiting: tuple[UnexplainedWaiting, ...] = ()
     """Stretches in which requests waited and no ceiling explains it, in order of time."""
     waiting_causes: tuple[WaitingCause, ...] = ()
@@ -238,7 +238,7 @@ class Diagnosis(Struct, frozen=True, kw_only=True):
 
     @property
     def span_s(self) -> int:
-        """Return the length of the window asked for, or of what was read: what shares are shares of."""
+        """Return the length of the window asked for, or of the window read; shares are shares of it."""
         start_s, end_s = self.window_s
         if self.asked_s is None:
             return end_s - start_s

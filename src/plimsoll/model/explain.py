@@ -1,5 +1,5 @@
 """
-A captured execution of a statement: its plan, what each node touched, and where the time went.
+A captured execution of a statement: its plan, and the blocks and the time of each node.
 
 Blocks are counted as PostgreSQL counts them, times are seconds, rows are of all loops together.
 """
@@ -14,7 +14,7 @@ EXPLAIN_SCHEMA = "plimsoll.explain/1"
 
 
 class Blocks(Struct, frozen=True, kw_only=True):
-    """What was touched, in blocks, and how long the system took over it."""
+    """Numbers of blocks by kind of access, and the time that the system took to read and write them."""
 
     hit: int = 0
     read: int = 0
@@ -28,12 +28,12 @@ class Blocks(Struct, frozen=True, kw_only=True):
 
     @property
     def touched(self) -> int:
-        """Found in the server's buffers or read into them."""
+        """Return the blocks that were found in the server's buffers or read into them."""
         return self.hit + self.read
 
     @property
     def io_s(self) -> float | None:
-        """Reads and writes together; None where they were not timed, and there were some."""
+        """Return the time of reads and writes together; None if there were some and they were not timed."""
         if self.read_s is None and self.write_s is None:
             return None if self.read or self.written or self.temp_read or self.temp_written else 0.0
         return (self.read_s or 0.0) + (self.write_s or 0.0)
@@ -78,12 +78,12 @@ class Capture(Struct, frozen=True, kw_only=True):
     source: Source
     query_id: int | None = None
     time_s: float | None = None
-    """Epoch seconds; None where the log does not tell."""
+    """Epoch seconds; None where the log does not have it."""
     plan: Node | None = None
     settings: dict[str, str] = {}
     """Settings that bear on plans and are not the server's defaults."""
     settings_known: bool = False
-    """Whether the source tells settings at all."""
+    """Whether the source has settings."""
     is_generic: bool = False
     """Planned without knowing its parameters."""
     was_run: bool = True
@@ -106,7 +106,7 @@ class UnrecordedStatement(Struct, frozen=True, kw_only=True):
 
 
 class CaptureFile(Struct, frozen=True, kw_only=True):
-    """What one recording of executions brought home."""
+    """The result of one recording of executions."""
 
     schema: str = EXPLAIN_SCHEMA
     made_by: str = ""
@@ -122,7 +122,7 @@ class CaptureFile(Struct, frozen=True, kw_only=True):
 
 
 class PairOutcome(StrEnum):
-    """What the difference between two captures of one statement is."""
+    """The kind of difference between two captures of one statement."""
 
     SAME = "same"
     NOT_THE_QUERY = "not_the_query"
@@ -136,7 +136,7 @@ class PairOutcome(StrEnum):
     PLAN = "plan"
     """Another plan."""
     UNKNOWN = "unknown"
-    """What is there cannot tell."""
+    """The captures do not show it."""
 
 
 class DiffLine(Struct, frozen=True, kw_only=True):
@@ -148,7 +148,7 @@ class DiffLine(Struct, frozen=True, kw_only=True):
 
 
 class StatementPair(Struct, frozen=True, kw_only=True):
-    """One statement on both sides, and what differs."""
+    """One statement on both sides, and the differences."""
 
     statement: str
     outcome: PairOutcome
@@ -180,7 +180,7 @@ class ExplainComparison(Struct, frozen=True, kw_only=True):
 
     first: str
     second: str
-    """What they are called, for people."""
+    """The names of the two files, for people."""
     pairs: tuple[StatementPair, ...]
     """The largest difference in time first."""
     only_first: tuple[str, ...] = ()
@@ -219,7 +219,7 @@ def without_literals(text: str) -> str:
 
 def likeness(statement: str) -> str:
     """
-    Return what statements have in common that differ only in literals, white space and letter case.
+    Return a form that is equal for statements that differ only in literals, white space and letter case.
 
     A list of literals is one: `IN (1, 2, 3)` is like `IN (4)`.
     """

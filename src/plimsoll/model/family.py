@@ -1,5 +1,5 @@
 """
-What is known of each ceiling family: one row each, and nothing about a family stands elsewhere.
+The facts about each ceiling family, one row each; no other file has any.
 
 A family is added by one row here and one file in `limits/`.
 Reason codes: AWS Compute Optimizer's finding reason codes where it has one (Compute Optimizer API
@@ -29,7 +29,7 @@ class FamilyFacts(Struct, frozen=True, kw_only=True):
     unit: str
     """Of its ceiling: `bytes/s`, `ops/s`, `bytes`, `count`, `ratio`, `credits`."""
     metrics: tuple[Metric, ...]
-    """What shows its use; added up for storage rates, the larger counts for the network."""
+    """The metrics of its use: the sum for storage rates, the larger one for the network."""
     owner: Literal["instance", "volume"] | None = None
     """Which part of the storage path a rate limit belongs to; None where it bounds no storage rate."""
     short_name: str = ""
@@ -49,7 +49,7 @@ class FamilyFacts(Struct, frozen=True, kw_only=True):
 
     @property
     def counts(self) -> Literal["bytes", "ops"]:
-        """What a storage rate counts; bytes for what is not a storage rate."""
+        """Return what a storage rate counts; `bytes` for a family that bounds no storage rate."""
         return "ops" if self.dimension is Dimension.IOPS else "bytes"
 
 

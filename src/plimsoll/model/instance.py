@@ -1,4 +1,4 @@
-"""The database instance: what was bought. Every field may be unknown (None)."""
+"""The database instance as it was bought. Every field may be unknown (None)."""
 
 from enum import StrEnum
 
@@ -43,32 +43,32 @@ class Storage(Struct, frozen=True, kw_only=True):
     provisioned_ops_per_s: float | None = None
     """Provisioned IOPS; None where none were bought."""
     provisioned_bytes_per_s: float | None = None
-    """Provisioned throughput; the RDS API says MiB/s, we keep bytes/s."""
+    """Provisioned throughput; the RDS API uses MiB/s, the model bytes/s."""
     volume_count: int | None = None
-    """Volumes seen under the instance; None leaves it to the documented striping rule."""
+    """Volumes observed under the instance; with None the documented striping rule applies."""
     additional: tuple["Storage", ...] = ()
-    """Oracle and SQL Server: storage that was bought beside this one, each with its own limits."""
+    """Oracle and SQL Server: additional storage volumes, each with its own limits."""
 
     @property
     def total_gib(self) -> float | None:
-        """Allocated storage with all that is additional; None where any part of it is not known."""
+        """Return the allocated storage including additional volumes; None if a part is unknown."""
         sizes = [self.size_gib, *(more.size_gib for more in self.additional)]
         known = [size for size in sizes if size is not None]
         return sum(known) if len(known) == len(sizes) else None
 
 
 class Deployment(StrEnum):
-    """How many instances hold the data; it sets prices apart."""
+    """The number and roles of the instances; prices depend on it."""
 
     SINGLE_AZ = "single-az"
     MULTI_AZ = "multi-az"
-    """An instance and a standby that serves nobody."""
+    """An instance and a standby that serves no clients."""
     MULTI_AZ_CLUSTER = "multi-az-cluster"
     """A Multi-AZ DB cluster: a writer and two readable standbys, changed and paid together."""
 
 
 class EbsLimits(Struct, frozen=True, kw_only=True):
-    """What the provider's own API said of a class when it was asked; it may know better than we."""
+    """The EBS limits of a class as the provider's API reported them; they can be newer than the catalog."""
 
     baseline_bytes_per_s: float
     burst_bytes_per_s: float
@@ -81,7 +81,7 @@ class EbsLimits(Struct, frozen=True, kw_only=True):
 
 
 class Instance(Struct, frozen=True, kw_only=True):
-    """A managed database instance, or a host standing for one."""
+    """A managed database instance, or a host that is treated as one."""
 
     identifier: str = "unnamed"
     """DBInstanceIdentifier, or the host's name."""
@@ -101,21 +101,21 @@ class Instance(Struct, frozen=True, kw_only=True):
     launched_s: int | None = None
     """Epoch seconds of InstanceCreateTime; decides whether legacy limits are possible."""
     connection_max: int | None = None
-    """max_connections as read from the server; None leaves it to the default formula."""
+    """max_connections as read from the server; with None the default formula applies."""
     vcpu_count: int | None = None
-    """Read from a host or the provider; None leaves it to the class."""
+    """Read from a host or the provider; with None the number of the class applies."""
     memory_bytes: int | None = None
-    """Read from a host or the provider; None leaves it to the class."""
+    """Read from a host or the provider; with None the number of the class applies."""
     ebs_limits: EbsLimits | None = None
-    """As the provider's API gave them; None leaves them to the catalog."""
+    """As the provider's API reported them; with None the catalog applies."""
     capacity_acu_max: float | None = None
-    """Aurora Serverless: the most capacity it may take, in Aurora capacity units."""
+    """Aurora Serverless: its largest capacity, in Aurora capacity units."""
     pending: tuple[str, ...] = ()
-    """Changes that were ordered but are not in force: `class db.r5.4xlarge`."""
+    """Changes that were requested and are not in force yet: `class db.r5.4xlarge`."""
 
     @property
     def deployment(self) -> Deployment:
-        """Return how it is deployed; an unknown standby is taken for none."""
+        """Return the deployment; if a standby is unknown, none is assumed."""
         if self.cluster is not UNSET:
             return Deployment.MULTI_AZ_CLUSTER
         return Deployment.MULTI_AZ if self.multi_az else Deployment.SINGLE_AZ

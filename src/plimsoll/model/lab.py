@@ -1,4 +1,4 @@
-"""What a lab shows: how a run stands while it goes on, and what really bound once it is over."""
+"""The output of a lab: the progress of a run, and the ceilings that really bound in it."""
 
 from msgspec import Struct
 
@@ -14,7 +14,7 @@ class StageNow(Struct, frozen=True, kw_only=True):
     served: float
     """bytes/s or ops/s, all stripes together."""
     ceiling: float
-    """What it lets through at this moment, in the same unit."""
+    """The most it serves at this moment, in the same unit."""
     phase: Phase
     """Whether that is its burst, its baseline or its only number."""
     balance_ratio: float | None
@@ -26,7 +26,7 @@ class StageNow(Struct, frozen=True, kw_only=True):
 
 
 class LabProgress(Struct, frozen=True, kw_only=True):
-    """How a run stands."""
+    """The progress of a run."""
 
     elapsed_s: float
     duration_s: float
@@ -45,12 +45,12 @@ class LabProgress(Struct, frozen=True, kw_only=True):
 
     @property
     def emulated_s(self) -> float:
-        """Seconds on the credit clock."""
+        """Return the elapsed seconds on the credit clock."""
         return self.elapsed_s * self.clock
 
 
 class ThrottledCeiling(Struct, frozen=True, kw_only=True):
-    """One number of one stage: how long it really held requests back, and what the diagnosis said."""
+    """One number of one stage: how long it really throttled requests, and whether the diagnosis found it."""
 
     name: str
     """The family's value, or the name in a file of limits."""
@@ -71,12 +71,12 @@ class ThrottledCeiling(Struct, frozen=True, kw_only=True):
 
     @property
     def is_found(self) -> bool:
-        """Whether the diagnosis named it."""
+        """Return whether the diagnosis named it."""
         return self.found_level is not None
 
     @property
     def level_error_ratio(self) -> float | None:
-        """(Found level − limit) / limit; None where it was not found."""
+        """Return (found level − limit) / limit; None where it was not found."""
         return None if self.found_level is None else (self.found_level - self.limit) / self.limit
 
 
@@ -92,7 +92,7 @@ class WrongClaim(Struct, frozen=True, kw_only=True):
 
 
 class GroundTruth(Struct, frozen=True, kw_only=True):
-    """The diagnosis beside what the gate really did."""
+    """The diagnosis compared with what the gate really did."""
 
     clock: float
     recorded_s: float
@@ -101,11 +101,11 @@ class GroundTruth(Struct, frozen=True, kw_only=True):
     """The longest first."""
     wrong: tuple[WrongClaim, ...]
     is_void: bool
-    """Whether this machine was slower than what it was to emulate, so that the run proves nothing."""
+    """Whether this machine was slower than the storage it emulates, so that the run proves nothing."""
     kept_up: str
-    """A sentence on that."""
+    """A sentence that describes it."""
 
     @property
     def is_right(self) -> bool:
-        """Whether all that was held for long enough was named, and nothing else was."""
+        """Return whether every ceiling that throttled for long enough was named, and no other."""
         return not self.wrong and all(h.is_found for h in self.held if h.is_long_enough)

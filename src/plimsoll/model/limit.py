@@ -21,7 +21,7 @@ class InstanceLimits(Struct, frozen=True, kw_only=True):
     memory_bytes: int | None
     ebs_baseline_bytes_per_s: float | None
     ebs_burst_bytes_per_s: float | None
-    """EBS throughput that can be held forever, and at most; equal where there is no burst."""
+    """EBS throughput, baseline and maximum; equal where there is no burst."""
     ebs_baseline_ops_per_s: float | None
     ebs_burst_ops_per_s: float | None
     network_baseline_bytes_per_s: float | None
@@ -47,19 +47,19 @@ class LegacyLimits(Struct, frozen=True, kw_only=True):
 
     db_class: str
     ebs_baseline_bytes_per_s: float | None
-    """None where the page of the time gave a maximum only."""
+    """None where the documentation of that time had only a maximum."""
     ebs_burst_bytes_per_s: float
     ebs_baseline_ops_per_s: float | None
     ebs_burst_ops_per_s: float
     origin: Origin
-    """With `valid_from` and `valid_to`, the dates between which the documentation said so."""
+    """With `valid_from` and `valid_to`, the dates between which it was documented."""
     is_lifted_by_restart: bool | None = None
-    """True where EC2 documents that a stop and start brings today's limits; None if it says nothing."""
+    """True where EC2 documents that a stop and start applies today's limits; None if undocumented."""
     note: str = ""
 
 
 class CpuCredits(Struct, frozen=True, kw_only=True):
-    """What a burstable class earns."""
+    """The CPU credits of a burstable class."""
 
     db_class: str
     credits_per_hour: float
@@ -67,14 +67,14 @@ class CpuCredits(Struct, frozen=True, kw_only=True):
     credits_max: float
     """Most credits that can be saved: what is earned in 24 hours."""
     baseline_ratio: float
-    """CPU that can be held forever, as a ratio 0–1 of all vCPUs."""
+    """CPU that the earned credits sustain, as a ratio 0–1 of all vCPUs."""
     is_unlimited: bool | None
     """True where RDS lets the class run on borrowed credits, at a price; None if not documented."""
     origin: Origin
 
 
 class StorageRule(Struct, frozen=True, kw_only=True):
-    """What RDS documents for an engine, a storage type and a range of sizes."""
+    """The rule that RDS documents for an engine, a storage type and a range of sizes."""
 
     kind: str
     engine: str
@@ -95,7 +95,7 @@ class StorageRule(Struct, frozen=True, kw_only=True):
     """Throughput at both ends of the range; for io1 and io2 the most that is documented."""
     provisioned_ops_per_s_min: float | None
     provisioned_ops_per_s_max: float | None
-    """What can be bought; None where nothing can."""
+    """The range of IOPS that can be provisioned; None where none can."""
     provisioned_bytes_per_s_min: float | None
     provisioned_bytes_per_s_max: float | None
     ops_per_gib_min: float | None
@@ -118,7 +118,7 @@ class VolumeRule(Struct, frozen=True, kw_only=True):
 
 
 class AuroraClass(Struct, frozen=True, kw_only=True):
-    """What is documented for a class under one of Aurora's two engines, and not for the class alone."""
+    """Limits of a class that depend on which of Aurora's two engines it runs."""
 
     engine: str
     """`aurora-mysql`, `aurora-postgresql`"""
@@ -131,7 +131,7 @@ class AuroraClass(Struct, frozen=True, kw_only=True):
 
 
 class AuroraCapacity(Struct, frozen=True, kw_only=True):
-    """What is documented for a largest capacity of Aurora Serverless v2."""
+    """The limits documented for a largest capacity of Aurora Serverless v2."""
 
     engine: str
     """`aurora-mysql`, `aurora-postgresql`"""
@@ -149,5 +149,5 @@ class ConnectionRule(Struct, frozen=True, kw_only=True):
     memory_bytes_per_connection: float | None
     """The default is memory over this; None where the default is a constant."""
     connections_max: int | None
-    """Most the formula gives, or the constant."""
+    """Upper bound of the formula, or the constant."""
     origin: Origin

@@ -1,4 +1,4 @@
-"""What is wrong with a pooler's settings."""
+"""Findings about a pooler's settings."""
 
 from msgspec import Struct
 
@@ -7,10 +7,10 @@ from plimsoll.model.pooler import PoolerConfig
 
 
 class PoolerFindings(Struct, frozen=True, kw_only=True):
-    """A configuration with what was found in it."""
+    """A configuration and its findings."""
 
     config: PoolerConfig
     causes: tuple[Cause, ...]
-    """The gravest first."""
+    """The most severe first."""
     notes: tuple[str, ...] = ()
-    """What could not be looked at; sentences without a stop."""
+    """What could not be checked; sentences without a full stop."""

@@ -1,7 +1,7 @@
 """
-What can be measured: one name per quantity, with its unit and what it is called elsewhere.
+The measured quantities: one name each, with its unit and its CloudWatch name.
 
-Inside there are seconds, bytes, operations and ratios 0–1; a source converts as it reads.
+Values are in seconds, bytes, operations and ratios 0–1; a source converts as it reads.
 CloudWatch names and units: RDS User Guide, "Amazon CloudWatch metrics for Amazon RDS" (2026-04).
 """
 
@@ -49,7 +49,7 @@ class Metric(StrEnum):
 
 
 class MetricFacts(Struct, frozen=True, kw_only=True):
-    """What a metric means and what CloudWatch calls it."""
+    """The meaning, unit and CloudWatch name of a metric."""
 
     cloudwatch: str | None
     """Name in namespace AWS/RDS; None where CloudWatch has no such metric."""

@@ -1,8 +1,8 @@
 """
-Whether a ceiling binds at the end of the window: the one rule for headline, table and JSON.
+The rule for *now*, shared by headline, table and JSON: a ceiling binds now if it binds at the window's end.
 
-*Now* is the end of the window. Nothing here reads a clock, so a report of an old file gives the date
-of that end and a live one is as recent as its last sample.
+Nothing here reads a clock. A report of an old file gives the date of that end, and a live report is as
+recent as its last sample.
 """
 
 from plimsoll.model.diagnosis import CeilingTime, Diagnosis, Interval
@@ -12,13 +12,13 @@ NOW_S = 300
 
 
 def open_at(diagnosis: Diagnosis) -> CeilingTime | None:
-    """Return the ceiling that binds at the end of the window; of several the one that bound longest."""
+    """Return the ceiling that binds at the end of the window; of several, the one that bound longest."""
     still = {limit_key(i) for i in diagnosis.intervals if reaches_end(diagnosis, i.end_s)}
     return next((at for at in diagnosis.time_at if limit_key(at) in still), None)
 
 
 def reaches_end(diagnosis: Diagnosis, end_s: int) -> bool:
-    """Tell whether something that ended at `end_s` lasted to the end of the window."""
+    """Return whether something that ended at `end_s` lasted to the end of the window."""
     # One step, or ten short ones: the last sample of a minute may be late.
     late_s = max(diagnosis.step_s, min(NOW_S, 10 * diagnosis.step_s))
     return end_s >= diagnosis.window_s[1] - late_s
@@ -30,7 +30,7 @@ def intervals_at(diagnosis: Diagnosis, at: CeilingTime) -> tuple[Interval, ...]:
 
 
 def limit_key(at: Interval | CeilingTime) -> tuple[object, ...]:
-    """Return what intervals at one ceiling have in common; unknown limits are told apart by level."""
+    """Return a key that is equal for all intervals at one ceiling; unknown limits differ by their level."""
     bound = at.ceiling
     where = (bound.family, bound.phase, bound.value) if bound else (round(at.level),)
     return (at.dimension, *where)

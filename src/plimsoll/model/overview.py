@@ -1,4 +1,4 @@
-"""Many instances at once: a row for each, what could not be read, and what the reading cost."""
+"""An overview of many instances: a row for each, those that could not be read, and the cost of reading."""
 
 from decimal import Decimal
 
@@ -11,7 +11,7 @@ from plimsoll.model.snapshot import Gap
 
 
 class UnreadInstance(Struct, frozen=True, kw_only=True):
-    """An instance that could not be read; the others still are."""
+    """An instance that could not be read; it does not stop the others."""
 
     identifier: str
     reason: str
@@ -21,7 +21,7 @@ class UnreadInstance(Struct, frozen=True, kw_only=True):
 
 
 class Usage(Struct, frozen=True, kw_only=True):
-    """What a reading asked of a provider's API."""
+    """The requests of a reading to a provider's API."""
 
     calls: tuple[tuple[str, int], ...]
     """Requests sent, retries included, by action as IAM names it: (`rds:DescribeDBInstances`, 2)."""
@@ -30,7 +30,7 @@ class Usage(Struct, frozen=True, kw_only=True):
 
     @property
     def call_count(self) -> int:
-        """Requests of all actions."""
+        """Return the number of requests of all actions."""
         return sum(count for _, count in self.calls)
 
 
@@ -55,7 +55,7 @@ class BoundTime(Struct, frozen=True, kw_only=True):
 
 
 class NearestResource(Struct, frozen=True, kw_only=True):
-    """The resource of an instance with the least room."""
+    """The resource of an instance with the least headroom."""
 
     family: Family
     name: str
@@ -70,7 +70,7 @@ class NearestResource(Struct, frozen=True, kw_only=True):
 
 
 class RemainingAmount(Struct, frozen=True, kw_only=True):
-    """What is left of credits or space at the end of the window."""
+    """The remaining credits or space at the end of the window."""
 
     family: Family
     ratio: float
@@ -86,18 +86,18 @@ class WaitingTime(Struct, frozen=True, kw_only=True):
     share_ratio: float
     """That time as a ratio 0–1 of the time for which storage was measured."""
     times: float
-    """Latency ÷ unpressed latency, in the longest stretch."""
+    """Latency ÷ latency without waiting, in the longest stretch."""
     first_s: int
     last_s: int
     """Epoch seconds UTC: start of the first stretch, end of the last."""
     is_now: bool
     """Whether it lasted to the end of the window."""
     check: str
-    """A sentence: what would tell the likeliest cause."""
+    """A sentence: the check of the likeliest cause."""
 
 
 class OverviewRow(Struct, frozen=True, kw_only=True):
-    """One instance: the verdict, and the few facts that say how urgent it is."""
+    """One instance: the verdict, and the facts that show its urgency."""
 
     instance: Instance
     window_s: tuple[int, int]
@@ -115,23 +115,23 @@ class OverviewRow(Struct, frozen=True, kw_only=True):
     now: BoundTime | None
     """The ceiling that binds at the end of the window; None if none does."""
     nearest: NearestResource | None
-    """The resource with the least room; None where a ceiling bound, or no ratio is known."""
+    """The resource with the least headroom; None where a ceiling bound, or no ratio is known."""
     credits_left: RemainingAmount | None
     """The lowest balance; None where every balance is full, or none was read."""
     space_left: RemainingAmount | None
     """Storage that fills; None where it does not."""
     latency_ratio: float | None
-    """Worst latency at the ceiling, as a ratio of what it is when the storage is not pressed."""
+    """Worst latency at the ceiling, as a ratio of the latency without waiting."""
     gaps: tuple[Missing, ...]
-    """What is missing and hides the verdict, or the limits it is judged by."""
+    """Missing data without which the verdict, or the limits behind it, are unknown."""
     contexts: tuple[str, ...]
-    """What happened that changes the reading: `lazy loading after a restore`; the longest first."""
+    """Events that change the meaning: `lazy loading after a restore`; the longest first."""
     waiting: WaitingTime | None = None
     """Waiting that no ceiling explains; None where there was none."""
     failed: tuple[Gap, ...] = ()
-    """What was asked for and refused, or came in part, whether the verdict hangs on it or not."""
+    """Requests that were refused or answered in part, whether or not the verdict depends on them."""
     ends_early: bool = False
-    """Whether its samples end well before the window does, so that nothing is known of *now*."""
+    """Whether its samples end well before the window does, so that *now* is unknown."""
 
 
 class Overview(Struct, frozen=True, kw_only=True):
@@ -154,7 +154,8 @@ class Overview(Struct, frozen=True, kw_only=True):
 
     @property
     def ranked(self) -> tuple[OverviewRow | UnreadInstance, ...]:
-        """Every instance in its rank, those that could not be read too."""
+        """Return every instance in the order of its rank, including those that could not be read."""
+        # An unread instance may be at a limit, so it comes before those that certainly are not.
         first_slack = next(
             (i for i, row in enumerate(self.rows) if row.verdict is Verdict.SLACK), len(self.rows)
         )

@@ -1,7 +1,7 @@
 """
-The way past a ceiling: demand behind it, changes that can be bought, what each does and costs.
+The plan to remove a ceiling: the demand, the changes that can be bought, and the effect and cost of each.
 
-Nothing here is ordered: every command is text for people. What is not known is None, never zero.
+Nothing here is executed: every command is text for people. What is not known is None, never zero.
 """
 
 from decimal import Decimal
@@ -18,63 +18,63 @@ class Judgement(StrEnum):
     """Whether a change lets the window's demand pass."""
 
     LIFTS = "lifts"
-    """Held back for less than the allowed share of minutes, whatever demand is plausible."""
+    """At a ceiling for no more than the allowed share of minutes, for every plausible demand."""
     DOES_NOT = "does not"
-    """Held back for more than that, whatever demand is plausible."""
+    """At a ceiling for more than that, for every plausible demand."""
     UNSURE = "unsure"
-    """It depends on demand that nobody saw; `settled_by` says what would tell."""
+    """It depends on demand that was not observed; `settled_by` names what would decide it."""
 
 
 class LoadResponse(StrEnum):
-    """How the load answers to a faster storage."""
+    """The response of the load to faster storage."""
 
     OPEN = "open"
-    """Requests come whether or not earlier ones are done: what is held back is done later."""
+    """Requests arrive whether or not earlier ones are done: throttled work is done later."""
     CLOSED = "closed"
-    """A fixed number of clients ask again when answered: more supply means more throughput."""
+    """A fixed number of clients send the next request after an answer: faster storage means more requests."""
     UNKNOWN = "unknown"
-    """Storage metrics alone do not tell."""
+    """Storage metrics alone do not show it."""
 
 
 class WorkloadKind(StrEnum):
-    """Whether the load has an end of its own, or takes whatever it is given."""
+    """Whether the demand of the load is bounded, or it uses any throughput it gets."""
 
     OPEN = "open"
-    """Users and schedules set how much is asked for; enough throughput serves it all."""
+    """Users and schedules set the demand; enough throughput serves all of it."""
     GREEDY = "greedy"
     """A vacuum, a load job or clients without pauses: more throughput is used up as well."""
     UNKNOWN = "unknown"
-    """Neither is likely enough to be said."""
+    """Neither is likely enough."""
 
 
 class RungKind(StrEnum):
-    """Why a step stands on the ladder."""
+    """The reason for a step of the ladder."""
 
     FREE = "free"
     """It costs nothing, so it is tried first."""
     SIZE_UP = "size up"
-    """The next size of the same family with the storage as it is: what is done most often. The steps
-    after it do not count on it."""
+    """The next size of the same family with the current storage: the most common change. The steps
+    after it do not assume it."""
     ENOUGH = "enough"
     """It is enough for a share of plausible demands."""
     SOONER = "sooner"
-    """It does the same work sooner: for a load that takes whatever it is given."""
+    """It does the same work sooner: for a load that uses any throughput it gets."""
 
 
 MOMENT, AFTER = "MOMENT", "AFTER"
-"""What a reader replaces in the command that checks a step: its time, or a file of samples after it."""
+"""Placeholders in the command that checks a step: its time, or a file of samples after it."""
 ALLOWED_RATIO = 0.01
-"""Share 0–1 of the measured time that may be spent at a ceiling, where nobody says otherwise."""
+"""Default share 0–1 of the measured time that may be spent at a ceiling."""
 PROBABLY = 0.9
 """
 A recommended step is enough with this chance; a step that is less likely is called the most likely one. Were
 calibrated chances spread evenly above the mark, (1 + 0.9) / 2 = 95 of 100 such steps would be enough. A few
-of those hundred loads take whatever they are given, which storage metrics do not always show.
+of those hundred loads use any throughput they get, which storage metrics do not always show.
 """
 FREE = "free"
 """Role of what costs nothing."""
 A_SIZE_UP = "a size up"
-"""Role of the next size of the same family, with the storage as it is."""
+"""Role of the next size of the same family, with the current storage."""
 FASTER = "faster for the money"
 """Role of what saves the most time of the same work for each dollar that it costs more."""
 FASTER_STILL = "faster still"
@@ -82,10 +82,10 @@ FASTER_STILL = "faster still"
 
 
 class MoveKind(StrEnum):
-    """What is changed."""
+    """The kind of a change."""
 
     RESTART = "restart"
-    """Stop and start: an old instance takes the present limits of its class."""
+    """Stop and start: an old instance gets the present limits of its class."""
     CLASS = "class"
     STORAGE_TYPE = "storage_type"
     STORAGE_SIZE = "storage_size"
@@ -96,29 +96,29 @@ class MoveKind(StrEnum):
 
 
 class PlanConstraints(Struct, frozen=True, kw_only=True):
-    """What the way past must keep to; the command line refuses what cannot be."""
+    """The constraints of a plan; the command line refuses impossible ones."""
 
     allowed_ratio: float = ALLOWED_RATIO
     """Share 0–1 of minutes that may be spent at a ceiling."""
     usd_per_day_max: Decimal | None = None
-    """Most that an arrangement may cost in a day of 24 hours; None where money is no object."""
+    """Maximum cost of a setup per day of 24 hours; None without a maximum."""
     keep_class: bool = False
     keep_storage: bool = False
     """Type, size, IOPS and throughput of the storage stay."""
     engine: str | None = None
-    """Another engine name than the instance says, as RDS names it; None keeps it."""
+    """The engine, as RDS names it, in place of the instance's; None keeps the current one."""
     multi_az: bool | None = None
-    """Whether it is to have a standby; None keeps it as it is."""
+    """Whether the new setup has a standby; None keeps the current setup."""
     growth: float = 1.0
-    """What demand is multiplied with, > 0."""
+    """Factor of the demand, > 0."""
     allow: tuple[str, ...] = ()
     """Patterns of classes and storage types that may be proposed, and what may get smaller."""
     deny: tuple[str, ...] = ()
     """Patterns that are not proposed; they go before `allow`."""
     prior: Prior = Prior()
-    """What is assumed of demand that nobody saw."""
+    """Assumptions about demand that was not observed."""
     discount: Decimal = Decimal(1)
-    """What a price on demand is multiplied with, 0 < x ≤ 1: 0.8 for one fifth off."""
+    """Factor of on-demand prices, 0 < x ≤ 1: 0.8 for a discount of 20 %."""
 
 
 class Band(Struct, frozen=True, kw_only=True):
@@ -130,7 +130,7 @@ class Band(Struct, frozen=True, kw_only=True):
 
 
 class DemandSummary(Struct, frozen=True, kw_only=True):
-    """What the load asked for, as far as it can be told from what was served."""
+    """The demand of the load, as far as it follows from the served rates."""
 
     measured_s: float
     """Seconds of the window that were measured."""
@@ -138,7 +138,7 @@ class DemandSummary(Struct, frozen=True, kw_only=True):
     """Seconds of them in which a ceiling bound: demand was higher than what was served."""
     loop: LoadResponse
     loop_reason: str
-    """A sentence: what tells it, or what would."""
+    """A sentence: the evidence for it, or what would show it."""
     is_lower_bound: bool
     """Whether only a lower bound is known: too little of the window was free of ceilings."""
     peak_bytes_per_s: Band | None
@@ -147,12 +147,12 @@ class DemandSummary(Struct, frozen=True, kw_only=True):
     held_back_bytes: Band | None
     """Demand minus served over the window, bytes."""
     assumptions: tuple[str, ...]
-    """Sentences: what was assumed to fill in what was not seen."""
+    """Sentences: the assumptions about what was not observed."""
     nature: WorkloadKind = WorkloadKind.UNKNOWN
     greedy_ratio: float = 0.0
-    """Chance 0–1 that what was held back takes whatever it is given, weighted by held-back time."""
+    """Chance 0–1 that the throttled load uses any throughput it gets, weighted by throttled time."""
     nature_reason: str = ""
-    """A sentence: what tells the nature and what follows from it; empty where nothing was held back."""
+    """A sentence: the evidence for the nature and its consequence; empty where nothing was throttled."""
 
 
 class Move(Struct, frozen=True, kw_only=True):
@@ -166,26 +166,26 @@ class Move(Struct, frozen=True, kw_only=True):
 
 
 class Disruption(Struct, frozen=True, kw_only=True):
-    """What making the change does to the users."""
+    """The effect on users while the change is made."""
 
     text: str
     """A sentence: restart, failover, hours of optimising."""
     is_restart: bool
     optimising_s: Band | None
     """
-    How long volumes that are changed in place are optimised, by the figures that EBS publishes; None
-    where none are, where data is copied instead, or where the size is not known.
+    Duration of the optimisation of volumes that are changed in place, by the figures that EBS publishes.
+    None where no volume is, where data is copied instead, or where the size is not known.
     """
     moved_bytes: float | None
-    """Bytes that are copied where volumes are made anew; None where nothing is."""
+    """Bytes that are copied where new volumes are created; None where none are."""
     reversal: str
-    """A sentence: what undoes it, and from when on."""
+    """A sentence: how the change is reverted, and when that is possible."""
     notes: tuple[str, ...] = ()
     """Sentences: other architecture, fewer cores, when storage can be changed again."""
 
 
 class NextCeiling(Struct, frozen=True, kw_only=True):
-    """What would bind next after the change, at the window's I/O size."""
+    """The ceiling that would bind after the change, at the window's I/O size."""
 
     family: Family
     phase: Phase
@@ -196,19 +196,19 @@ class NextCeiling(Struct, frozen=True, kw_only=True):
 
 class WorkTime(Struct, frozen=True, kw_only=True):
     """
-    How long exactly the work of the window's jobs would take, replayed from start to end of each.
+    The time that the same work of the window's jobs would take, replayed from start to end of each.
 
-    A job is what was served at a ceiling, with its burst before and its short pauses.
+    A job is the work served at a ceiling, with the burst before it and its short pauses.
     """
 
     chained_minutes: float
     """Every task starts when the one before it is done; pauses keep their length."""
     independent_minutes: float
-    """Every task keeps its start time, so credits return in the time that is left free."""
+    """Every task keeps its start time, so credits return in the idle time."""
 
 
 class Effect(Struct, frozen=True, kw_only=True):
-    """What the window would have been with the change, over the band of demand."""
+    """The window replayed with the change, over the band of demand."""
 
     minutes_at_ceiling: Band
     """Minutes of the measured window in which requests would wait for a ceiling."""
@@ -228,12 +228,12 @@ class Effect(Struct, frozen=True, kw_only=True):
     """Epoch seconds at which that lowest balance is reached."""
     next_ceiling: NextCeiling | None
     work: WorkTime | None = None
-    """How long the jobs of the window would take; None where nothing was held back, or where no limit
-    of the arrangement is documented."""
+    """Duration of the jobs of the window; None where nothing was throttled, or where no limit of the
+    setup is documented."""
 
 
 class Cost(Struct, frozen=True, kw_only=True):
-    """What an arrangement costs on demand; a part that is not known makes the sum unknown."""
+    """The on-demand cost of a setup; an unknown part makes the sum unknown."""
 
     usd_per_month: Decimal | None
     """Of 730 hours; None where any part is not known."""
@@ -244,7 +244,7 @@ class Cost(Struct, frozen=True, kw_only=True):
     credits_usd_per_month: Decimal | None = None
     """CPU credits beyond what a T class earns, at the window's rate; zero where it earns enough."""
     are_credits_counted: bool = True
-    """False where nobody said how many credits are spent: the sum is then without them."""
+    """False where the number of spent credits is unknown: the sum is then without them."""
     as_of: str | None = None
     """The oldest ISO date among its prices."""
     is_weak: bool = False
@@ -253,16 +253,17 @@ class Cost(Struct, frozen=True, kw_only=True):
     unknown: tuple[str, ...] = ()
     """Sentences: which price is not known, and what would supply it."""
     notes: tuple[str, ...] = ()
-    """Sentences: what was taken for granted, and what is not counted."""
+    """Sentences: what was assumed, and what is not counted."""
 
     @property
     def usd_per_day(self) -> Decimal | None:
-        """Of 24 hours, a month being 730."""
+        """Return the cost of 24 hours; None where that of the month is unknown."""
+        # AWS counts a month as 730 hours (8,760 hours of a year over 12).
         return None if self.usd_per_month is None else self.usd_per_month * 24 / 730
 
 
 class RejectedOption(Struct, frozen=True, kw_only=True):
-    """An arrangement that costs less than an option and is not proposed."""
+    """A setup that costs less than an option and is not proposed."""
 
     name: str
     """`db.m5.large, gp3 400 GiB`"""
@@ -272,7 +273,7 @@ class RejectedOption(Struct, frozen=True, kw_only=True):
 
 
 class BreakEven(Struct, frozen=True, kw_only=True):
-    """How cheap a class without a price would have to be."""
+    """The price below which a class of unknown price would be the cheaper one."""
 
     usd_per_hour: Decimal
     """On demand, below which it would cost less than the other."""
@@ -281,7 +282,7 @@ class BreakEven(Struct, frozen=True, kw_only=True):
 
 
 class Option(Struct, frozen=True, kw_only=True):
-    """One way: moves, what they do, and what they cost."""
+    """One option: its changes, their effect and their cost."""
 
     title: str
     """`db.m6g.xlarge, storage as it is`"""
@@ -290,9 +291,9 @@ class Option(Struct, frozen=True, kw_only=True):
     `smaller`, `cheaper but unsure`"""
     moves: tuple[Move, ...]
     instance: Instance
-    """As it would be."""
+    """The instance after the change."""
     commands: tuple[str, ...]
-    """Shell lines that would order it; they are never run."""
+    """Shell lines that request the change; they are never run."""
     disruption: Disruption
     effect: Effect
     cost: Cost
@@ -302,11 +303,11 @@ class Option(Struct, frozen=True, kw_only=True):
     probability: float
     """Share 0–1 of plausible demands under which it lifts."""
     reason: str
-    """A sentence: why it is judged so, with numbers."""
+    """A sentence: the reason of the judgement, with numbers."""
     settled_by: str
-    """What observation would settle `unsure`; empty otherwise."""
+    """The observation that would decide `unsure`; empty otherwise."""
     rejected: tuple[RejectedOption, ...] = ()
-    """Cheaper ones and what is wrong with each: the nearest few."""
+    """The nearest few cheaper setups, each with the reason why it is not enough."""
     break_even: BreakEven | None = None
     """Of an option without a price; None where it has one, or where nothing priced does as much."""
 
@@ -318,34 +319,33 @@ class Rung(Struct, frozen=True, kw_only=True):
     """Its place in the plan's options, from 0."""
     chance: float
     """Share 0–1 of plausible demands for which it is enough; of a step that does the same work sooner,
-    the chance that the load takes whatever it is given."""
+    the chance that the load uses any throughput it gets."""
     chance_after: float
-    """The same among those for which no earlier step was."""
+    """The same share, of the demands for which no earlier step is enough."""
     kind: RungKind = RungKind.ENOUGH
 
 
 class Ladder(Struct, frozen=True, kw_only=True):
-    """The steps to try one after the other, each if it is at its ceiling again."""
+    """The steps to try in order: the next one if the load is at a ceiling again."""
 
     rungs: tuple[Rung, ...]
-    """In the order in which they would be tried: what is free, a size up, a cheaper try, the recommended,
-    the next."""
+    """In order: free steps, a size up, a cheaper try, the recommended step, the next one."""
     recommended: int
     """Place in `rungs` of the cheapest step that probably suffices."""
     certain: int | None
     """Place in the plan's options of the cheapest that is almost certain; None where nothing is."""
     usd_per_day_more: Decimal | None
-    """Expected difference of price of the step that is kept, without the cheaper try; None where unknown."""
+    """Expected additional cost of the step that is enough, without the cheaper try; None where unknown."""
     step_count: float
     """Expected number of steps until one is enough, without the cheaper try."""
     check: str = ""
-    """The command that says after the step whether it was enough."""
+    """The command that checks after the step whether it was enough."""
     note: str = ""
-    """A sentence: what no step changes for a load that takes whatever it is given; empty for others."""
+    """A sentence: what no step changes for a load that uses any throughput it gets; empty for others."""
 
 
 class CurvePoint(Struct, frozen=True, kw_only=True):
-    """The most that can be had for a price."""
+    """The largest share that can be served for a price."""
 
     name: str
     usd_per_month: Decimal
@@ -355,7 +355,7 @@ class CurvePoint(Struct, frozen=True, kw_only=True):
 
 
 class WorkPoint(Struct, frozen=True, kw_only=True):
-    """An arrangement that does the same work at least a fifth sooner than all that cost less."""
+    """A setup that does the same work at least a fifth sooner than every cheaper one."""
 
     name: str
     usd_per_day_more: Decimal
@@ -372,20 +372,19 @@ class Plan(Struct, frozen=True, kw_only=True):
     allowed_ratio: float
     """Share 0–1 of minutes that may be spent at a ceiling."""
     growth: float
-    """What demand was multiplied with."""
+    """Factor of the demand."""
     demand: DemandSummary
     present: Option
     """Nothing changed."""
     options: tuple[Option, ...]
     """Free ones first, then by cost; what is judged `does not` is here only when it is free."""
     unpriced: tuple[Option, ...]
-    """They would suffice, surely or probably, but what they cost is not known; ordered by size."""
+    """Options that are enough, surely or probably, but whose cost is unknown; ordered by size."""
     curve: tuple[CurvePoint, ...]
     work_by_price: tuple[WorkPoint, ...]
-    """How long the same work takes, by what is paid more, cheapest first; empty where nothing was held
-    back."""
+    """Duration of the same work by additional cost, cheapest first; empty where nothing was throttled."""
     candidate_count: int
-    """Arrangements that can be bought and fit CPU, memory, connections, network and space."""
+    """Setups that can be bought and fit CPU, memory, connections, network and space."""
     vector_count: int
     """Distinct limits among them, each replayed once."""
     prices_as_of: str | None
@@ -393,8 +392,8 @@ class Plan(Struct, frozen=True, kw_only=True):
     are_prices_old: bool
     """Whether that is more than a year ago."""
     headline: str
-    """The way past in a sentence or a few, or that there is none, or that nothing needs one."""
+    """The recommendation in a few sentences, or that no change helps, or that none is needed."""
     notes: tuple[str, ...]
-    """What a reader must know: what was not checked, and why."""
+    """Remarks for the reader: what was not checked, and why."""
     ladder: Ladder | None = None
-    """What to try first and what after it; None where nothing needs a way past or nothing helps."""
+    """The steps in order; None where no change is needed or none helps."""

@@ -1,4 +1,4 @@
-"""Pools of many services against one server: what they may open, and what it can run."""
+"""Pools of many services on one server: the connections they may open, and those it can run well."""
 
 from enum import StrEnum
 
@@ -15,16 +15,16 @@ class LoadPoint(Struct, frozen=True, kw_only=True):
 
 
 class ScalabilityCurve(Struct, frozen=True, kw_only=True):
-    """Throughput by busy sessions, as the universal scalability law has it."""
+    """Throughput by busy sessions, by the universal scalability law."""
 
     rate_per_s: float
     """Of a single session."""
     contention: float
-    """Share of the work that cannot be done side by side, 0–1."""
+    """Share of the work that cannot run in parallel, 0–1."""
     coherence: float
-    """What every pair of sessions costs."""
+    """Cost of every pair of sessions."""
     n95: int
-    """The fewest busy sessions with 95 % of the most there is."""
+    """The fewest busy sessions with 95 % of the maximum throughput."""
     most_per_s: float
     busy_seen_max: float
     """The most busy sessions that were measured."""
@@ -33,11 +33,11 @@ class ScalabilityCurve(Struct, frozen=True, kw_only=True):
     is_extrapolated: bool
     """Whether fewer than 1.2 × n95 were ever measured."""
     is_pegged: bool
-    """Whether storage was at its ceiling meanwhile: the knee is then the ceiling's."""
+    """Whether storage was at its ceiling in that time: the knee is then the ceiling's."""
 
 
 class Service(Struct, frozen=True, kw_only=True):
-    """One service: so many containers, each with a pool."""
+    """One service: a number of containers, each with a pool."""
 
     name: str
     containers: int
@@ -46,34 +46,34 @@ class Service(Struct, frozen=True, kw_only=True):
 
     @property
     def connections(self) -> int:
-        """The most it may open."""
+        """Return the most connections it may open."""
         return self.containers * self.pool
 
 
 class ServerCapacity(Struct, frozen=True, kw_only=True):
-    """What a server takes and a machine runs; None for what is not known."""
+    """The connections that a server accepts and a machine runs; None for what is not known."""
 
     connection_max: int | None = None
     reserved: int = 3
     others: int = 0
-    """Connections of everybody else, as people, backups and monitors."""
+    """Connections of all others, for example people, backups and monitors."""
     vcpu_count: int | None = None
     curve: ScalabilityCurve | None = None
     busy: float | None = None
-    """Sessions at work on average, as seen."""
+    """Measured mean of busy sessions."""
     per_s: float | None = None
-    """Transactions per second meanwhile."""
+    """Transactions per second in that time."""
 
     @property
     def usable(self) -> int | None:
-        """Connections for the services; None where it is not known."""
+        """Return the number of connections for the services; None where it is not known."""
         if self.connection_max is None:
             return None
         return max(self.connection_max - self.reserved - self.others, 0)
 
 
 class Basis(StrEnum):
-    """From what the number that the machine runs is known."""
+    """The basis of the number of sessions that the machine runs well."""
 
     MEASURED = "measured"
     EXTRAPOLATED = "extrapolated"
@@ -98,7 +98,7 @@ class RecommendedPool(Struct, frozen=True, kw_only=True):
     service: Service
     pool: int
     arithmetic: str
-    """How the number came about."""
+    """The calculation of the number."""
 
 
 class PoolSizing(Struct, frozen=True, kw_only=True):
@@ -113,7 +113,7 @@ class PoolSizing(Struct, frozen=True, kw_only=True):
     basis: Basis
     verdict: PoolVerdict
     target: int | None
-    """Connections that the pools should have together; None where nothing bounds them."""
+    """Recommended connections of all pools together; None where nothing bounds them."""
     recommended: tuple[RecommendedPool, ...]
     needs_pooler: bool
     """Whether even one connection per container is more than the target."""

@@ -1,4 +1,4 @@
-"""What is published of a connection pooler: its defects by release, and its defaults."""
+"""Published facts about connection poolers: defects by release, and defaults of settings."""
 
 from msgspec import Struct
 
@@ -24,12 +24,12 @@ class PoolerFix(Struct, frozen=True, kw_only=True):
 
 
 class PoolerDefault(Struct, frozen=True, kw_only=True):
-    """What a setting is where nobody set it."""
+    """The default of a setting."""
 
     pooler: str
     setting: str
     value: str
-    """As the pooler's own configuration would say it, times in seconds."""
+    """As written in the pooler's configuration, times in seconds."""
     origin: Origin
 
 
@@ -37,9 +37,9 @@ class PooledDatabase(Struct, frozen=True, kw_only=True):
     """A database that PgBouncer offers: a line of its section `[databases]`."""
 
     name: str
-    """`*` stands for every other one."""
+    """`*` matches every other database."""
     user: str | None = None
-    """Whom every client of it becomes at the server; None where each keeps its own name."""
+    """The user that all its clients have at the server; None where each keeps its own name."""
     size_max: int | None = None
     """`pool_size`; None for `default_pool_size`."""
     reserve: int | None = None
@@ -69,14 +69,14 @@ class PooledUser(Struct, frozen=True, kw_only=True):
 
 
 class PoolerConfig(Struct, frozen=True, kw_only=True):
-    """How a pooler is set up, from its configuration file or its own answer; no passwords."""
+    """The configuration of a pooler, from its file or its console; without passwords."""
 
     kind: str
     """`pgpool` or `pgbouncer`"""
     place: str
     version: str | None = None
     settings: dict[str, str] = {}
-    """Only what was set, by the pooler's own names; the last one wins where a name stands twice."""
+    """Only explicit settings, by the pooler's names; if a name is set twice, the last one applies."""
     databases: tuple[PooledDatabase, ...] = ()
     users: tuple[PooledUser, ...] = ()
     """Of PgBouncer, those with settings of their own."""

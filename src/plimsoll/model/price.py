@@ -1,4 +1,4 @@
-"""What things cost, with the day and the strength of the evidence. An unknown price is not zero."""
+"""Prices, each with its date and the strength of its evidence. An unknown price is not zero."""
 
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
@@ -48,12 +48,12 @@ class PriceBook(Protocol):
 
     @property
     def region(self) -> str:
-        """As AWS names it: `us-east-1`."""
+        """Return the region's name in AWS: `us-east-1`."""
         ...
 
     @property
     def name(self) -> str:
-        """Where the prices are from, for a sentence: `the catalog`, `prices.json`."""
+        """Return the source of the prices, for a sentence: `the catalog`, `prices.json`."""
         ...
 
     def instance_price(
@@ -66,7 +66,7 @@ class PriceBook(Protocol):
         storage_kind: str | None = None,
     ) -> Price | None:
         """
-        Return price of an hour.
+        Return the price of an hour.
 
         Args:
             db_class: with the prefix `db.`.
@@ -81,7 +81,7 @@ class PriceBook(Protocol):
         self, item: str, *, deployment: Deployment = Deployment.SINGLE_AZ
     ) -> Price | None:
         """
-        Return price of an item of storage, of backups, or of CPU credits.
+        Return the price of an item of storage, of backups, or of CPU credits.
 
         Args:
             item: one of `STORAGE_ITEMS`.
@@ -126,7 +126,7 @@ STORAGE_ITEMS: Mapping[str, str] = {
     "cpu_surplus_credits_arm": "vCPU-hour",
     "cpu_surplus_credits_sqlserver": "vCPU-hour",
 }
-"""What is priced beside instances, and by which unit."""
+"""Priced items other than instances, with their unit."""
 
 
 LICENSES: Mapping[str, str] = {
@@ -138,13 +138,13 @@ LICENSES: Mapping[str, str] = {
 """
 The licence by which a price is listed, by the licence as AWS writes it.
 
-Source: Amazon RDS API Reference, CreateDBInstance, LicenseModel (2026-11). What is bought of a seller
-on the marketplace is not in the price of the instance, so it is not among them.
+Source: Amazon RDS API Reference, CreateDBInstance, LicenseModel (2026-11). A licence from a seller on
+the marketplace is not part of the price of the instance, so it is not among them.
 """
 
 
 def licensed_as(license_model: str) -> str:
-    """Return a licence model as AWS writes it, where it sets prices apart: `bring-your-own-license` for `byol`."""
+    """Return AWS's name of a licence model that prices depend on: `bring-your-own-license` for `byol`."""
     return next((name for name, short in LICENSES.items() if short == license_model), license_model)
 
 
@@ -164,7 +164,7 @@ def subject(
     license_model: str | None = None,
 ) -> str:
     """
-    Return what a price is of, for a sentence: `the price of db.r5.large for postgres, Multi-AZ, in eu-west-1`.
+    Return a phrase for a price: `the price of db.r5.large for postgres, Multi-AZ, in eu-west-1`.
 
     Args:
         what: a class, or an item of `STORAGE_ITEMS`.
@@ -176,7 +176,7 @@ def subject(
 
 
 class InstanceKey(NamedTuple):
-    """What tells one price of an instance from another in a region."""
+    """The key of an instance price in a region."""
 
     db_class: str
     engine: str
@@ -188,7 +188,7 @@ class InstanceKey(NamedTuple):
 
 
 class PriceTable(Struct, frozen=True, kw_only=True):
-    """A `PriceBook` that was read from somewhere else than the catalog; it holds all it knows."""
+    """A `PriceBook` that was read from a file, not from the catalog; all its prices are in memory."""
 
     region: str
     name: str
@@ -196,7 +196,7 @@ class PriceTable(Struct, frozen=True, kw_only=True):
     items: Mapping[tuple[str, Deployment], Price]
     """By item of `STORAGE_ITEMS` and deployment."""
     disputed: Mapping[InstanceKey | tuple[str, Deployment], str] = {}
-    """What has several prices, which none of the rules tells apart: the prices, for a sentence."""
+    """Items with several prices that no rule distinguishes: the prices, for a sentence."""
     licenses: Mapping[str, tuple[str, ...]] = {}
     """The licences with which an engine is sold, by engine."""
 
@@ -209,7 +209,7 @@ class PriceTable(Struct, frozen=True, kw_only=True):
         deployment: Deployment = Deployment.SINGLE_AZ,
         storage_kind: str | None = None,
     ) -> Price | None:
-        """Return price of an hour; None where it is not known."""
+        """Return the price of an hour; None where it is not known."""
         optimized = storage_kind == "aurora-iopt1"
         if license_model is None:
             licenses = self.licenses_of(engine)
@@ -223,7 +223,7 @@ class PriceTable(Struct, frozen=True, kw_only=True):
     def storage_price(
         self, item: str, *, deployment: Deployment = Deployment.SINGLE_AZ
     ) -> Price | None:
-        """Return price of an item of `STORAGE_ITEMS`; None where it is not known."""
+        """Return the price of an item of `STORAGE_ITEMS`; None where it is not known."""
         return self.items.get(item_key(item, deployment))
 
     def licenses_of(self, engine: str) -> tuple[str, ...]:
@@ -270,7 +270,7 @@ def depends_on_license(
     book: PriceBook, db_class: str, engine: str, licenses: Iterable[str], *, deployment: Deployment
 ) -> str:
     """
-    Return a sentence: which licences set the prices of a class apart; empty where no two of them do.
+    Return a sentence that names the licences a class's price depends on; empty with fewer than two.
 
     Args:
         licenses: with which the engine is sold, as prices are listed: `byol`, `included`.
@@ -293,13 +293,13 @@ WITHOUT_DEPLOYMENT = frozenset(
 
 
 def item_key(item: str, deployment: Deployment) -> tuple[str, Deployment]:
-    """Return what tells one price of an item from another in a region."""
+    """Return the key of an item's price in a region."""
     return item, Deployment.SINGLE_AZ if item in WITHOUT_DEPLOYMENT else deployment
 
 
 def priced_engine(engine: str) -> str:
     """
-    Return the engine under which a price is listed: a container database costs what its edition costs.
+    Return the engine under which a price is listed; a container database has the price of its edition.
 
     Source: RDS for Oracle user guide, engine names `oracle-ee-cdb`, `oracle-se2-cdb` (2026-11).
     """

@@ -23,10 +23,10 @@ class Series:
     time_s: IntArray
     """Start of each sample's step, epoch seconds UTC, strictly increasing, shape (n,)."""
     value: FloatArray
-    """Mean over the step, shape (n,); NaN where the sample says nothing."""
+    """Mean over the step, shape (n,); NaN where the sample has no value."""
 
     def __post_init__(self) -> None:
-        """Sources sort, deduplicate and convert; a series that is not in order is our mistake."""
+        """Check that the series is in order; sources sort and deduplicate, so a failure is our mistake."""
         assert self.step_s > 0
         assert self.time_s.shape == self.value.shape
         assert self.time_s.ndim == 1
@@ -44,5 +44,5 @@ class Series:
         )
 
     def __hash__(self) -> int:
-        """Return hash of what is cheap to hash."""
+        """Return a hash of metric, step and size, which takes no time for long series."""
         return hash((self.metric, self.step_s, self.time_s.size))

@@ -1,4 +1,4 @@
-"""How much a finding or a cause matters."""
+"""The severity of a finding or a cause."""
 
 from typing import Literal, get_args
 
@@ -6,4 +6,4 @@ Severity = Literal["critical", "warning", "note"]
 """`critical`: it binds or soon will; `warning`: change it; `note`: know it, nothing has to change."""
 
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)
-"""The gravest first."""
+"""The most severe first."""

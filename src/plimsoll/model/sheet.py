@@ -1,5 +1,5 @@
 """
-The limit sheet: what an instance as bought can do at each I/O size, before anything is measured.
+The limit sheet: the rates that an instance can reach at each I/O size, by its documented limits.
 
 Rates are reads and writes together.
 """
@@ -12,7 +12,7 @@ from plimsoll.model.metric import Metric
 
 
 class ChainRate(Struct, frozen=True, kw_only=True):
-    """What the chain lets through at one I/O size, and the family that bounds it there."""
+    """The rate of the chain at one I/O size, and the family that bounds it there."""
 
     bytes_per_s: float
     ops_per_s: float
@@ -24,9 +24,9 @@ class SheetRow(Struct, frozen=True, kw_only=True):
 
     io_size_bytes: float
     baseline: ChainRate
-    """What can be held forever."""
+    """The sustained rate."""
     burst: ChainRate
-    """What can be had while all credits last; equal to the baseline without any."""
+    """The rate while all credits last; equal to the baseline without credits."""
 
 
 class Knee(Struct, frozen=True, kw_only=True):
@@ -40,7 +40,7 @@ class Knee(Struct, frozen=True, kw_only=True):
 
 
 class StageLine(Struct, frozen=True, kw_only=True):
-    """What one family alone would let through, bytes/s at each size of the sheet's curve."""
+    """The rate of one family alone, bytes/s at each size of the sheet's curve."""
 
     family: Family
     baseline_bytes_per_s: tuple[float, ...]
@@ -58,20 +58,20 @@ class BalanceNote(Struct, frozen=True, kw_only=True):
 
 
 class UnusableStorage(Struct, frozen=True, kw_only=True):
-    """Storage that was bought and that the instance cannot take."""
+    """Storage performance that was bought and that the instance cannot use."""
 
     family: Family
     unit: str
     bought: float
-    """What the volumes give, in `unit`."""
+    """Sustained rate of the volumes, in `unit`."""
     burst: float
-    """The most the instance takes, while its credits last."""
+    """Burst of the instance, while its credits last."""
     baseline: float
-    """What the instance takes forever."""
+    """Baseline of the instance."""
 
 
 class LimitSheet(Struct, frozen=True, kw_only=True):
-    """Everything `plimsoll limits` says."""
+    """The result of `plimsoll limits`."""
 
     instance: Instance
     volume_count: int | None
@@ -83,7 +83,7 @@ class LimitSheet(Struct, frozen=True, kw_only=True):
     curve: tuple[SheetRow, ...]
     """The same, dense enough to draw."""
     stages: tuple[StageLine, ...]
-    """What each family alone would let through at the sizes of `curve`."""
+    """The rates of each family alone at the sizes of `curve`."""
     ceilings: tuple[Ceiling, ...]
     """Every documented ceiling, legacy ones included."""
     balances: tuple[BalanceNote, ...]

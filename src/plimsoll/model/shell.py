@@ -11,13 +11,13 @@ from collections.abc import Iterable
 
 def shell_word(text: str) -> str:
     """
-    Quote a text so that a POSIX shell passes it on as it is.
+    Return a text quoted so that a POSIX shell passes it on unchanged.
 
-    A NUL cannot be passed on; it is left out.
+    An argument cannot contain a NUL; it is removed.
     """
     return shlex.quote(text.replace("\0", ""))
 
 
 def command_line(words: Iterable[str]) -> str:
-    """Return the command of these words, each quoted where a shell would take it for more than a word."""
+    """Return a command line of these words, each quoted if a shell would not read it as one word."""
     return " ".join(shell_word(word) for word in words)

@@ -1,4 +1,4 @@
-"""All that one reading brought home; `snapshot_file` keeps it."""
+"""A snapshot: the result of one reading. `snapshot_file` writes and reads its file."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -24,20 +24,20 @@ class Gap(Struct, frozen=True, kw_only=True, omit_defaults=True):
     remedy: str
     """What would supply it: a permission, a flag, a metric to export."""
     is_failed: bool = False
-    """Whether it was asked for and refused, or came in part; false where there was nothing to ask."""
+    """Whether a request for it was refused or answered in part; false where nothing could be requested."""
 
 
 class EventKind(StrEnum):
-    """What an event does to the story that the metrics tell."""
+    """The effect of an event on the metrics."""
 
     RESTORE = "restore"
-    """Made from a snapshot or a point in time: blocks not yet loaded come slowly."""
+    """Made from a snapshot or a point in time: the first read of each block is slow."""
     CLASS_CHANGE = "class_change"
     """Another instance class from here on, so other limits of the instance."""
     STORAGE_CHANGE = "storage_change"
     """Other storage from here on, so other limits of the volumes."""
     OPTIMISATION = "optimisation"
-    """Storage is being rearranged; it serves between the old and the new limits."""
+    """A storage modification in progress; the volumes serve rates between the old and the new limits."""
     CONVERSION = "conversion"
     """Became Multi-AZ: the standby's storage is loaded from a snapshot."""
     BACKUP = "backup"
@@ -55,7 +55,7 @@ class Annotation(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class CreditClock(Struct, frozen=True, kw_only=True):
-    """How the times of a snapshot lie to those of other clocks, where a gate ran faster than they do."""
+    """The relation of a snapshot's times to real time, where a gate ran with a faster credit clock."""
 
     ratio: float
     """Emulated seconds in a real one, ≥ 1; rates are real all the same."""
@@ -85,8 +85,8 @@ class Snapshot(Struct, frozen=True, kw_only=True, eq=False):
     fine: Mapping[Metric, Series] = {}
     """The same quantities at a finer step, for a part of the window: what an average hides."""
     observation: Observation | None = None
-    """What the database said of itself meanwhile, or later; None where it was not asked. Its times are
-    real ones, whatever the clock of the series."""
+    """What the database reported in the same time, or later; None where it was not asked. Its times are
+    real, also where those of the series are emulated."""
     credit_clock: CreditClock | None = None
     """Of a gate; None where times are real."""
     asked_s: tuple[int, int] | None = None
@@ -94,7 +94,7 @@ class Snapshot(Struct, frozen=True, kw_only=True, eq=False):
 
     @property
     def window_s(self) -> tuple[int, int] | None:
-        """First start and last end over all series, epoch seconds; None without any sample."""
+        """Return the first start and the last end over all series, epoch seconds; None without samples."""
         filled = [s for s in self.series.values() if s.time_s.size]
         if not filled:
             return None
@@ -119,8 +119,8 @@ def cut(snapshot: Snapshot, window_s: tuple[int, int]) -> Snapshot:
 
     Returns:
         The snapshot with the samples of the window. Series without any are left out. Annotations
-        before the window stay, since what happened before it may explain it. What was asked for
-        is then another window, and is not kept.
+        before the window stay, because an earlier event may explain it. `asked_s` is removed: it is
+        another window.
     """
     return msgspec.structs.replace(
         snapshot,

@@ -1,14 +1,14 @@
-"""Names in SQL: what people mean by the names of their tables, and how a name is quoted."""
+"""Names in SQL: the tables that a typed name may mean, and the quoting of identifiers."""
 
 from collections.abc import Iterator, Sequence
 
 
 def spellings(text: str, path: Sequence[str]) -> tuple[tuple[str, str], ...]:
     """
-    List the tables that a name may mean, as pairs of schema and name, the likeliest first.
+    Return the tables that a name may mean, as pairs of schema and name, the likeliest first.
 
-    First comes what SQL means by it: `public.Order` is `public.order`, and `public."Order"` is
-    `public.Order`. A shell takes quotes away, so the letters as they were written come next.
+    The first is the meaning in SQL: `public.Order` is `public.order`, and `public."Order"` is
+    `public.Order`. A shell removes quotes, so the letters as they were typed come next.
 
     Args:
         text: `schema.table` or `table`, quoted as in SQL or not at all.
@@ -26,7 +26,7 @@ def spellings(text: str, path: Sequence[str]) -> tuple[tuple[str, str], ...]:
 
 
 def quoted_name(name: str) -> str:
-    """Quote an identifier for SQL, whatever its letters are."""
+    """Return an identifier quoted for SQL."""
     return '"' + name.replace('"', '""') + '"'
 
 
@@ -61,7 +61,7 @@ def _folded(text: str) -> tuple[str, ...]:
 
 
 def _closing(text: str, start: int) -> int | None:
-    """Return where a quoted name that begins at `start` ends; None where it does not."""
+    """Return the place of the closing quote of a name that begins at `start`; None without one."""
     place = start
     while place < len(text):
         if text[place] == '"':

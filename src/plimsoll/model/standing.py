@@ -1,10 +1,10 @@
-"""What stands on a server, whatever it does now: ages of ids, what holds vacuum and WAL back, bloat, sequences."""
+"""The health of a server: ages of ids, holders of old row versions and WAL, bloat, sequences, invalid indexes."""
 
 from msgspec import Struct
 
 
 class DatabaseAge(Struct, frozen=True, kw_only=True):
-    """How old the oldest ids of a database are."""
+    """The ages of the oldest ids of a database."""
 
     name: str
     xid_age: int
@@ -14,7 +14,7 @@ class DatabaseAge(Struct, frozen=True, kw_only=True):
 
 
 class TableAge(Struct, frozen=True, kw_only=True):
-    """How old the oldest id of a table, or of its values, is."""
+    """The age of the oldest id of a table, or of its TOAST values."""
 
     name: str
     age: int
@@ -44,7 +44,7 @@ class ReplicationSlot(Struct, frozen=True, kw_only=True):
 
 
 class PreparedTransaction(Struct, frozen=True, kw_only=True):
-    """A prepared transaction that nobody has ended yet."""
+    """A prepared transaction that is neither committed nor rolled back."""
 
     gid: str
     owner: str
@@ -70,7 +70,7 @@ class XminHolder(Struct, frozen=True, kw_only=True):
 
 
 class Sequence(Struct, frozen=True, kw_only=True):
-    """A sequence that has used up half of its numbers or of its column's, at least."""
+    """A sequence that has used at least half of its numbers or of its column's range."""
 
     name: str
     last: int
@@ -92,12 +92,12 @@ class InvalidIndex(Struct, frozen=True, kw_only=True):
     table: str
     size_bytes: int
     is_maintained: bool
-    """Whether writes go into it all the same."""
+    """Whether writes still update it."""
     definition: str
 
 
 class TableSpace(Struct, frozen=True, kw_only=True):
-    """What a table's size is held against; numbers of rows as of the last vacuum or analyze."""
+    """The facts from which a table's expected size follows; row counts are of the last vacuum or analyze."""
 
     name: str
     oid: int
@@ -117,7 +117,7 @@ class TableSpace(Struct, frozen=True, kw_only=True):
 
 
 class IndexSpace(Struct, frozen=True, kw_only=True):
-    """What a B-tree's size is held against."""
+    """The facts from which a B-tree's expected size follows."""
 
     name: str
     table: str
@@ -128,7 +128,7 @@ class IndexSpace(Struct, frozen=True, kw_only=True):
 
 
 class ServerHealth(Struct, frozen=True, kw_only=True):
-    """Everything of this kind that was read; a part that was not is None."""
+    """All health data that was read; None for a part that was not."""
 
     databases: tuple[DatabaseAge, ...] | None = None
     oldest_tables: tuple[TableAge, ...] | None = None

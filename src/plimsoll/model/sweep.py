@@ -1,5 +1,5 @@
 """
-The I/O-size experiment: what storage delivered at each I/O size, and the limits that explain it.
+The I/O-size experiment: the rates that storage delivered at each I/O size, and the limits behind them.
 
 Rates of a point are those of its direction alone; nothing else is assumed to have used the storage.
 """
@@ -12,7 +12,7 @@ from plimsoll.model.ceiling import Phase
 
 
 class Pattern(StrEnum):
-    """Where a request begins."""
+    """The order of the requests' positions."""
 
     SCATTERED = "scattered"
     """Never where another one ended, so that no two can be merged."""
@@ -21,14 +21,14 @@ class Pattern(StrEnum):
 
 
 class Direction(StrEnum):
-    """What the requests did."""
+    """The direction of the requests."""
 
     READ = "read"
     WRITE = "write"
 
 
 class SweepPoint(Struct, frozen=True, kw_only=True):
-    """What was delivered at one I/O size."""
+    """The delivered rate at one I/O size."""
 
     io_size_bytes: float
     """As asked for, > 0."""
@@ -51,12 +51,13 @@ class SweepPoint(Struct, frozen=True, kw_only=True):
 
     @property
     def effective_size_bytes(self) -> float:
-        """Bytes per request as they came; below the size asked for where requests were split."""
+        """Return the bytes per request as measured; below the requested size where requests were split."""
         return self.bytes_per_s / self.ops_per_s
 
     @property
     def latency_s(self) -> float | None:
-        """Mean time of a request, by Little's law; None where the depth was not seen."""
+        """Return the mean time of a request by Little's law; None where the depth was not measured."""
+        # Little's law: requests in flight = rate × time in the system, in steady state.
         return None if self.depth is None else self.depth / self.ops_per_s
 
 
@@ -84,14 +85,14 @@ class Estimate(Struct, frozen=True, kw_only=True):
 
     @property
     def error_ratio(self) -> float | None:
-        """Half the width of the range as a share of the value."""
+        """Return half the width of the range as a share of the value; None where it is unknown."""
         if self.low is None or self.high is None:
             return None
         return (self.high - self.low) / 2 / self.value
 
 
 class UnitEvidence(StrEnum):
-    """How an accounting unit was recognised."""
+    """The evidence for an accounting unit."""
 
     SPLITTING = "splitting"
     """Sizes between its multiples delivered less: they are charged as the next multiple."""
@@ -111,7 +112,7 @@ class Unit(Struct, frozen=True, kw_only=True):
 
 
 class Merge(Struct, frozen=True, kw_only=True):
-    """What became of sequential requests of one size."""
+    """The merging of sequential requests of one size."""
 
     io_size_bytes: float
     merged_bytes: Estimate
@@ -147,7 +148,7 @@ class PhaseFit(Struct, frozen=True, kw_only=True):
     merges: tuple[Merge, ...]
     left_out: tuple[ExcludedPoint, ...]
     unknown: tuple[str, ...]
-    """Sentences: what these sizes cannot tell."""
+    """Sentences: what these sizes do not show."""
     scatter_ratio: float | None
     """Typical distance of a point from the model, as a share; None with nothing to compare."""
     is_explained: bool
@@ -155,14 +156,14 @@ class PhaseFit(Struct, frozen=True, kw_only=True):
 
 
 class SweepFit(Struct, frozen=True, kw_only=True):
-    """What a sweep says of the storage."""
+    """The limits of the storage by a sweep."""
 
     phases: tuple[PhaseFit, ...]
     """In the order in which they were measured."""
 
 
 class KnownNumber(Struct, frozen=True, kw_only=True):
-    """A number that is known of what was measured, beside the one that was found."""
+    """A number that is known of the storage, compared with the one that was found."""
 
     name: str
     phase: Phase
@@ -173,12 +174,12 @@ class KnownNumber(Struct, frozen=True, kw_only=True):
 
     @property
     def difference_ratio(self) -> float | None:
-        """(Found − known) / known; None where nothing was found."""
+        """Return (found − known) / known; None where nothing was found."""
         return None if self.found is None else self.found.value / self.known - 1
 
 
 class PublishedNumber(Struct, frozen=True, kw_only=True):
-    """A number that someone measured before, beside the one that was found."""
+    """A published measurement, compared with the number that was found."""
 
     name: str
     phase: Phase

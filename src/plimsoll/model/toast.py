@@ -1,5 +1,5 @@
 """
-Values stored out of line (TOAST): the arithmetic of their chunks, and what proofs and samples say.
+Values stored out of line (TOAST): the arithmetic of their chunks, and the results of proofs and samples.
 
 Such a value is cut into chunks, each a row of the table's TOAST relation. An UPDATE that sends the
 value leaves all the old chunks dead, whether or not the value changed; one that does not name the
@@ -12,27 +12,28 @@ from msgspec import Struct
 
 
 def chunks_of(stored_bytes: int, chunk_bytes: int) -> int:
-    """Return rows that a value of `stored_bytes` (after compression) takes in the TOAST relation."""
+    """Return the number of rows of the TOAST relation for a value of `stored_bytes` after compression."""
     assert chunk_bytes > 0
     return ceil(stored_bytes / chunk_bytes)
 
 
 def dead_rows_of_update(stored_bytes: int, chunk_bytes: int) -> int:
-    """Return dead rows that one UPDATE leaves when it sends the value: 1 + ⌈size ÷ chunk⌉."""
+    """Return the number of dead rows of one UPDATE that sends the value: 1 + ⌈size ÷ chunk⌉."""
+    # One is the old version of the row itself; every chunk of the old value is a row of its own.
     return 1 + chunks_of(stored_bytes, chunk_bytes)
 
 
 class ToastSample(Struct, frozen=True, kw_only=True):
-    """What logical decoding saw of one column during some seconds."""
+    """The updates of one column that logical decoding saw during some seconds."""
 
     table: str
     """`schema.table`"""
     column: str
     seconds: float
     untouched: int
-    """UPDATEs that left the value alone (`unchanged-toast-datum`)."""
+    """UPDATEs that did not touch the value (`unchanged-toast-datum`)."""
     resent_same: int
-    """UPDATEs that sent the value that was there already."""
+    """UPDATEs that sent the value that was already stored."""
     resent_changed: int
     """UPDATEs that sent another value."""
     resent_unknown: int
@@ -40,11 +41,11 @@ class ToastSample(Struct, frozen=True, kw_only=True):
     value_bytes_mean: float | None = None
     """Mean length of the values sent, as text; None if none was."""
     is_whole: bool = True
-    """False where the sample ended at its bound on bytes before its time."""
+    """False where the sample reached its limit of bytes before its end."""
 
 
 class ToastCase(Struct, frozen=True, kw_only=True):
-    """One statement against a scratch table, and what the server counted."""
+    """One statement against a scratch table, with the server's counters."""
 
     name: str
     """`send the same value again` …"""
@@ -66,17 +67,17 @@ class ToastCase(Struct, frozen=True, kw_only=True):
 
     @property
     def dead_rows(self) -> int:
-        """Old versions of the row and dead chunks together."""
+        """Return the number of old row versions and dead chunks together."""
         return self.rows_updated + self.chunks_dead
 
 
 class ToastProof(Struct, frozen=True, kw_only=True):
-    """What a server does with values that are sent again."""
+    """A measurement of what a server does with values that are sent again."""
 
     place: str
     version: str
     chunk_bytes: int
-    """Most bytes of a chunk, as the server's control file says."""
+    """Most bytes of a chunk, from the server's control file."""
     cases: tuple[ToastCase, ...]
     copies: tuple[ToastCase, ...] = ()
     """The same contrast on a scratch copy of a table that was named; one pair for each column."""

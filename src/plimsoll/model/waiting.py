@@ -1,4 +1,4 @@
-"""Waiting that no ceiling explains: when, how long, and what may have caused it."""
+"""Waiting that no ceiling explains: its time, its length, and its possible causes."""
 
 from msgspec import Struct
 
@@ -29,9 +29,9 @@ class UnexplainedWaiting(Struct, frozen=True, kw_only=True):
     latency_s: float
     latency_reference_s: float
     """
-    Median latency while they waited, and what the same mix takes when storage is not pressed.
+    Median latency while they waited, and the latency of the same mix when requests do not wait.
 
-    A window that never shows that is measured by its quickest tenth, which may be slower.
+    A window that never shows that is compared with its fastest tenth, which may be slower.
     """
     queue_depth: float | None
     bytes_per_s: float | None
@@ -43,16 +43,16 @@ class UnexplainedWaiting(Struct, frozen=True, kw_only=True):
 
 
 class WaitingCause(Struct, frozen=True, kw_only=True):
-    """Something that may have made requests wait, and what would tell whether it did."""
+    """A possible cause of waiting, and the check that confirms or excludes it."""
 
     code: str
     """`events`, `undocumented_limit`, `within_sample`, `cpu`, `replication`, `storage_fault`"""
     text: str
-    """A sentence: the cause, and what was measured that speaks for it."""
+    """A sentence: the cause, and the measurement that is evidence for it."""
     check: str
     """How to check it, as a sentence."""
     has_evidence: bool
-    """Whether something measured in this window speaks for it; otherwise it is merely possible."""
+    """Whether a measurement in this window is evidence for it; otherwise it is only possible."""
 
 
 def waiting_s_of(waiting: tuple[UnexplainedWaiting, ...]) -> float:

@@ -83,7 +83,7 @@ def test_a_preconfigured_class_is_marked_as_inferred():
         ("db.r5.3xlarge", "db.r5.2xlarge, db.r5.4xlarge"),
         ("db.m7x.large", "db.m7i.large"),
         ("quite.else", "plimsoll catalog show"),
-        ("", "A class reads like db.r5.2xlarge"),
+        ("", "Write a class like db.r5.2xlarge"),
     ],
 )
 def test_an_unknown_class_names_the_nearest(asked: str, nearest: str):

@@ -247,7 +247,7 @@ def test_sources_are_named_once_with_their_dates():
         (instance(), "only the limits of the instance class"),
         (instance(engine="aurora-mysql"), "documented for Aurora"),
         (instance("db.m3.large", storage=GP2), "unknown, not zero"),
-        (instance("db.x2m.xlarge"), "no numbers were found"),
+        (instance("db.x2m.xlarge"), "documents no numbers"),
         (instance("db.r5.2xlarge.tpc1.mem2x"), "inferred from equal memory"),
         (instance(multi_az=True), "writes wait for the standby"),
         (instance("db.m5.metal"), "db.m5.metal is in no RDS list"),

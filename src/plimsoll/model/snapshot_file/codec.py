@@ -1,8 +1,8 @@
 """
-Snapshots to files and back; pure: reading and writing files is a source's business.
+Conversion between snapshots and the bytes of their files; sources do the reading and writing.
 
-A series whose times lie on a regular grid is written as `start_s`, `step_s` and a list with null for gaps,
-otherwise with its times. What is written is read back exactly.
+A series on a regular grid is written as `start_s`, `step_s` and a list with null for gaps, any other with
+its times. Decoding returns exactly what was encoded.
 """
 
 from collections.abc import Mapping
@@ -55,7 +55,7 @@ def encode_snapshot(snapshot: Snapshot) -> bytes:
 
 def decode_snapshot(text: bytes) -> Snapshot:
     """
-    Return the snapshot of a file that this or an older Plimsoll wrote.
+    Return the snapshot in a file that this or an older Plimsoll wrote.
 
     Raises:
         DataError: not JSON, no snapshot, one of a newer form, a field that its form does not have, or a
@@ -89,18 +89,18 @@ def decode_snapshot(text: bytes) -> Snapshot:
 
 
 class _Head(msgspec.Struct):
-    """What tells the version of a file, whatever else is in it."""
+    """The version of a file; all other fields are ignored."""
 
     schema: str = ""
 
 
 def _as(value: object, kind: type[T]) -> T:
-    """Return a record as what the model has of the same names, or the other way round."""
+    """Return a record as the model's type with the same fields, or the reverse."""
     return msgspec.convert(msgspec.to_builtins(value), type=kind)
 
 
 def is_snapshot(document: Any) -> bool:
-    """Return whether a decoded JSON document says it is a snapshot of any version."""
+    """Return whether a decoded JSON document is a snapshot of any version, by its schema."""
     return isinstance(document, dict) and str(document.get("schema", "")).startswith(
         "plimsoll.snapshot/"
     )

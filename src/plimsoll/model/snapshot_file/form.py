@@ -41,7 +41,7 @@ class AnnotationRecord(Record, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class CreditClockRecord(Record, frozen=True, kw_only=True):
-    """How the times of the series lie to those of other clocks."""
+    """The relation of the series' times to real time."""
 
     ratio: float
     emulated_s: float

@@ -1,5 +1,5 @@
 """
-Versions of the form of snapshot files, and how each becomes the next.
+Versions of the form of snapshot files, and the migration of each to the next.
 
 A file is kept for the next incident, so every version that a release ever wrote stays readable. A field
 that is new and may be absent, or a new value of an enumeration, raises the minor version; everything else
@@ -19,7 +19,7 @@ _NAME = re.compile(r"plimsoll\.snapshot/(\d{1,6})(?:\.(\d{1,6}))?")
 
 
 def _same(document: Document) -> Document:
-    """Return the document as it is: what is new may be absent."""
+    """Return the document unchanged: new fields may be absent."""
     return document
 
 
@@ -45,9 +45,9 @@ def migrated(document: Any) -> Document:
         )
     version = _version(document.get("schema"))
     if version > CURRENT:
-        said = f"{version[0]}.{version[1]}"
+        newer = f"{version[0]}.{version[1]}"
         raise DataError(
-            f"the snapshot has form {said}; this Plimsoll reads forms up to {CURRENT[0]}.{CURRENT[1]}",
+            f"the snapshot has form {newer}; this Plimsoll reads forms up to {CURRENT[0]}.{CURRENT[1]}",
             "A newer Plimsoll wrote it: upgrade with 'pip install --upgrade plimsoll-db'.",
         )
     found: Document = document

@@ -170,7 +170,7 @@ def test_a_wrong_flag_ends_with_2(run, arguments):
         ("db.t3.3xlarge", "db.t3.2xlarge"),
         ("db.r5.2xlrge", "db.r5.2xlarge"),
         ("db.r5.3xlarge", "db.r5.2xlarge, db.r5.4xlarge"),
-        ("", "A class reads like db.r5.2xlarge"),
+        ("", "Write a class like db.r5.2xlarge"),
     ],
 )
 @pytest.mark.parametrize("command", ["diagnose", "plan", "limits"])
