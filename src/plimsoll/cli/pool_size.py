@@ -11,9 +11,8 @@ from plimsoll.cli.option_groups import expand
 from plimsoll.cli.output import WIDTH_OF_PAIRS, Output, output_options
 from plimsoll.errors import UsageError
 from plimsoll.model.pool_size import LoadPoint, PoolVerdict, ServerCapacity, Service
+from plimsoll.model.postgres import SUPERUSER_RESERVED
 
-# PostgreSQL's own default of superuser_reserved_connections.
-_RESERVED = 3
 _SERVICE = re.compile(r"(?P<name>[^=]+)=(?P<containers>\d{1,6})x(?P<pool>\d{1,6})")
 _POINT = re.compile(r"(?P<busy>\d+(?:\.\d+)?):(?P<per_s>\d+(?:\.\d+)?)")
 
@@ -243,7 +242,7 @@ def _room(points: tuple[LoadPoint, ...]) -> ServerCapacity:
             "these points say nothing of a curve: fewer than three numbers of sessions, or too near",
             "Measure at 1, 2, 4, 8, 16 and 32 sessions, as pgbench -c N does.",
         )
-    return ServerCapacity(curve=curve, reserved=_RESERVED)
+    return ServerCapacity(curve=curve, reserved=SUPERUSER_RESERVED)
 
 
 def _vcpus(db_class: str | None) -> int | None:

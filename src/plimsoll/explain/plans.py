@@ -1,9 +1,9 @@
 """
-Two captures of one statement: is it the query, or what it ran on?
+Compare two captures of one statement: is the query slower, or what it ran on?
 
-Rule 1: the same plan over the same blocks in more time is *not the query*. Everything else that could
-        explain the time is looked at first: another plan, other rows, other blocks, another cache.
-Rule 2: what was not captured is not taken as equal: without blocks a slower execution is unknown.
+Rule 1: the same plan over the same blocks in more time is *not the query*. Other explanations are checked
+        first: a different plan, different rows, different blocks, a different share found in memory.
+Rule 2: what was not captured is not assumed equal: without blocks a slower execution is unknown.
 """
 
 from collections import defaultdict
@@ -25,23 +25,23 @@ __all__ = ["compare", "status_of"]
 
 Group = list[Capture]
 Key = tuple[bool, str]
-"""Whether it comes from `pg_stat_statements`, and the likeness of the statement."""
+"""Whether it comes from `pg_stat_statements`, and the normalised text of the statement."""
 
 
 def compare(
     first: CaptureFile, second: CaptureFile, *, names: tuple[str, str]
 ) -> ExplainComparison:
     """
-    Return two files, statement by statement.
+    Compare two files statement by statement.
 
     Args:
-        first: what it is compared with, the normal time.
-        second: what is in question, the slow time.
-        names: what the files are called.
+        first: the reference, captured at a normal time.
+        second: the captures in question, of the slow time.
+        names: names of the files.
     """
     before, after = _grouped(first.captures), _grouped(second.captures)
     if len(before) == len(after) == 1:
-        _pair_the_unnamed(before, after)
+        _pair_unnamed(before, after)
     pairs = [_pair(before[key], after[key]) for key in before if key in after]
     notes = [*_notes(first, names[0]), *_notes(second, names[1])]
     if first.server_version and second.server_version not in ("", first.server_version):
@@ -50,11 +50,13 @@ def compare(
             f"{second.server_version} in '{names[1]}'."
         )
     if first.block_bytes != second.block_bytes:
-        notes.append("Blocks are of different size on the two sides.")
+        notes.append(
+            "The block size differs between the two sides, so block counts cannot be compared."
+        )
     return ExplainComparison(
         first=names[0],
         second=names[1],
-        pairs=tuple(sorted(pairs, key=_lost_s, reverse=True)),
+        pairs=tuple(sorted(pairs, key=_difference_s, reverse=True)),
         only_first=_only(before, after),
         only_second=_only(after, before),
         notes=tuple(notes),
@@ -62,11 +64,11 @@ def compare(
 
 
 def status_of(comparison: ExplainComparison) -> int:
-    """Return 0 all the same, 1 something differs, 2 could not tell."""
+    """Return the exit status: 0 all the same, 1 something differs, 2 unknown."""
     if {pair.outcome for pair in comparison.pairs} - {PairOutcome.SAME, PairOutcome.UNKNOWN}:
         return 1
     known = {likeness(p.statement) for p in comparison.pairs if p.outcome is PairOutcome.SAME}
-    # A plan that was not run tells nothing, but the counters of the same statement may.
+    # A plan that was not executed decides nothing, but the counters of the same statement may.
     unknown = {likeness(p.statement) for p in comparison.pairs} - known
     return 2 if unknown or not known else 0
 
@@ -79,8 +81,12 @@ def _grouped(captures: Iterable[Capture]) -> dict[Key, Group]:
     return dict(found)
 
 
-def _pair_the_unnamed(before: dict[Key, Group], after: dict[Key, Group]) -> None:
-    """A plan alone, as EXPLAIN gives it, is of the one statement that the other side has."""
+def _pair_unnamed(before: dict[Key, Group], after: dict[Key, Group]) -> None:
+    """
+    Pair a plan without text with the other side's only statement.
+
+    EXPLAIN prints a plan without its statement.
+    """
     (one,), (other,) = before, after
     if one != other and one[0] == other[0] and "" in (one[1], other[1]):
         after[one] = after.pop(other)
@@ -89,7 +95,7 @@ def _pair_the_unnamed(before: dict[Key, Group], after: dict[Key, Group]) -> None
 def _pair(before: Group, after: Group) -> StatementPair:
     (first, is_first_alone), (second, is_second_alone) = _typical(before), _typical(after)
     plans = [
-        f"The {side} side has several plans for it; the one that took most of the time is compared."
+        f"The {side} side has several plans for it; the one that took the most time is compared."
         for side, is_alone in (("first", is_first_alone), ("second", is_second_alone))
         if not is_alone
     ]
@@ -98,9 +104,9 @@ def _pair(before: Group, after: Group) -> StatementPair:
 
 def _typical(group: Sequence[Capture]) -> tuple[Capture, bool]:
     """
-    Return the median execution of the plan that took most of the time, and whether it is the only plan.
+    Return the median execution of the plan that took the most time, and whether it is the only plan.
 
-    The median, because a log of slow statements has the slowest in it.
+    The median is used because a log of slow statements has the slowest executions.
     """
     by_plan: dict[object, Group] = defaultdict(list)
     for capture in group:
@@ -110,7 +116,8 @@ def _typical(group: Sequence[Capture]) -> tuple[Capture, bool]:
     return ordered[(len(ordered) - 1) // 2], len(by_plan) == 1
 
 
-def _lost_s(pair: StatementPair) -> float:
+def _difference_s(pair: StatementPair) -> float:
+    """Return the time difference of all calls together, in seconds."""
     times = (pair.first.execution_s, pair.second.execution_s)
     calls = max(pair.second.calls, pair.counts[1])
     return abs((times[1] or 0.0) - (times[0] or 0.0)) * calls

@@ -1,8 +1,8 @@
 """
-Plans as shapes: what makes two of them the same, where they part, and where the time goes in one.
+Compare plans by shape, and find where the time goes in one plan.
 
-Two plans are the same if every node does the same to the same relation by the same index under the same
-conditions, literals apart. What was estimated and what was measured is no part of the shape.
+Two plans have the same shape if every node does the same to the same relation, with the same index and the
+same conditions. Literals, estimates and measurements are not part of the shape.
 """
 
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from typing import Literal
 
 from plimsoll.model.explain import DiffLine, Node, likeness
 
-# Details that are numbers and not literals of the statement.
+# Details whose numbers are settings of the plan, not literals of the statement.
 _KEPT = ("Workers Planned",)
 
 Line = tuple[int, str, str]
@@ -19,17 +19,17 @@ Line = tuple[int, str, str]
 
 
 def is_same_shape(first: Node, second: Node) -> bool:
-    """Return whether two plans do the same."""
+    """Return whether two plans have the same shape."""
     return shape(first) == shape(second)
 
 
 def shape(plan: Node) -> tuple[tuple[int, str], ...]:
-    """Return what a plan does, comparable and hashable."""
+    """Return the shape of a plan, comparable and hashable."""
     return tuple((depth, compared) for depth, _, compared in _lines(plan, 0))
 
 
 def difference(first: Node, second: Node) -> tuple[DiffLine, ...]:
-    """Return both plans line by line, each line with the side it stands on."""
+    """Return both plans line by line, each line with the side it is on."""
     before, after = list(_lines(first, 0)), list(_lines(second, 0))
     matcher = SequenceMatcher(
         a=[(depth, compared) for depth, _, compared in before],
@@ -47,14 +47,14 @@ def difference(first: Node, second: Node) -> tuple[DiffLine, ...]:
 
 
 def name_of(node: Node) -> str:
-    """Return a node as EXPLAIN's text has it: `Index Scan using orders_pkey on orders`."""
+    """Return a node as EXPLAIN prints it: `Index Scan using orders_pkey on orders`."""
     using = f" using {node.index}" if node.index and node.relation else ""
     on = node.relation or node.index
     return f"{node.label}{using}{f' on {on}' if on else ''}"
 
 
 def nodes_of(plan: Node) -> Iterator[Node]:
-    """Yield the node and all below it, each before those below it."""
+    """Yield the node and all nodes below it, parents first."""
     yield plan
     for child in plan.children:
         yield from nodes_of(child)
@@ -62,10 +62,9 @@ def nodes_of(plan: Node) -> Iterator[Node]:
 
 def own_s(node: Node) -> float | None:
     """
-    Return time of a node without those below it; None where it was not timed.
+    Return the time of a node without its children; None if it was not timed.
 
-    Below a Gather the times of all workers are added up, so that a Gather may have less than nothing
-    of its own; that is taken as nothing.
+    Below a Gather the times of all workers are added, so a Gather's own time can be negative; then it is 0.
     """
     if node.seconds is None:
         return None
@@ -74,7 +73,7 @@ def own_s(node: Node) -> float | None:
 
 
 def own_io_s(node: Node) -> float | None:
-    """Return I/O time of a node without those below it; None where it was not timed."""
+    """Return the I/O time of a node without its children; None if it was not timed."""
     if node.blocks is None or node.blocks.io_s is None:
         return None
     below = sum((child.blocks.io_s or 0.0) for child in node.children if child.blocks is not None)
@@ -82,7 +81,7 @@ def own_io_s(node: Node) -> float | None:
 
 
 def scanned_rows(plan: Node) -> float:
-    """Return rows that all nodes gave, together: what the plan had to do."""
+    """Return the rows of all nodes together, a measure of the work of the plan."""
     return sum(node.rows or 0.0 for node in nodes_of(plan))
 
 

@@ -4,6 +4,8 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+from plimsoll.model.postgres import SUPERUSER_RESERVED
+
 
 class LoadPoint(Struct, frozen=True, kw_only=True):
     """Throughput at a number of busy sessions."""
@@ -54,7 +56,7 @@ class ServerCapacity(Struct, frozen=True, kw_only=True):
     """The connections that a server accepts and a machine runs; None for what is not known."""
 
     connection_max: int | None = None
-    reserved: int = 3
+    reserved: int = SUPERUSER_RESERVED
     others: int = 0
     """Connections of all others, for example people, backups and monitors."""
     vcpu_count: int | None = None

@@ -1,12 +1,13 @@
 """
-How many sessions a machine runs well: the universal scalability law, Little's law, Erlang's formula.
+Compute how many active sessions a machine runs well.
 
-Throughput at N busy sessions is X(N) = λN / (1 + σ(N−1) + κN(N−1)): contention σ flattens it, coherence κ
-turns it down. N95, the smallest N with 95 % of the most there is, is flatter than the knee and safer:
-a few sessions too many cost little, a few too few cost more.
+It uses the universal scalability law, Little's law and Erlang's formula. Throughput at N active sessions
+is X(N) = λN / (1 + σ(N−1) + κN(N−1)). Contention σ flattens the curve; coherence κ makes it fall again.
+N95 is the smallest N with 95 % of the maximum throughput. Throughput changes little around N95, so an
+error in N95 costs little.
 
-Rule 1: what is beyond 1.2 × N95 was not seen: an answer from less is called extrapolated.
-Rule 2: throughput measured while storage was at its ceiling has the ceiling's knee, not the machine's.
+Rule 1: an answer is extrapolated unless more than 1.2 × N95 active sessions were measured.
+Rule 2: throughput measured while storage was at its ceiling shows the ceiling's knee, not the machine's.
 Sources: N. Gunther, Guerrilla Capacity Planning (2007); A. K. Erlang (1917); J. D. C. Little (1961).
 """
 
@@ -19,18 +20,24 @@ from msgspec import Struct
 from plimsoll.model.pool_size import LoadPoint, ScalabilityCurve
 from plimsoll.model.series import FloatArray
 
-# Beyond this nobody runs a database; it bounds the search where nothing turns the curve down.
+# A bound for the search where the curve never falls. It exceeds what one server runs: PostgreSQL starts
+# a process for each session.
 SESSIONS_MAX = 100_000
+# A judgement: the curve is flat near its maximum, so the last 5 % would cost many more sessions.
 _SHARE = 0.95
+# A judgement: a measurement a fifth above N95 shows that the curve has flattened.
 _SEEN_BEYOND = 1.2
-# Fewer different N, or N that are nearer together, say nothing of a curve of three constants.
+# The curve has three constants, so it needs three different N; N within a factor of two show no bend.
 _LEVELS_MIN = 3
 _SPREAD_MIN = 2.0
-# Residuals of log X beyond this count less and less (soft L1): a tenth is what a busy machine wobbles.
-_WOBBLE = 0.1
-# A weak prior, in logarithms; chosen among 0.02 to 1 by bench/pool_size.py for what its answers lose.
+# Residuals of log X above this count less and less (soft L1). A judgement: throughput of a busy machine
+# varies by about a tenth.
+_RESIDUAL_SCALE = 0.1
+# A weak prior for contention and coherence, in logarithms. Of weights from 0.02 to 1, bench/pool_size.py
+# found that this one loses the least throughput.
 _PRIOR = (log(0.03), log(1e-4))
 _PRIOR_WEIGHT = 0.3
+# The fit has local minima; the best of a light, a medium and a strong bend is taken.
 _STARTS = ((0.01, 1e-6), (0.1, 1e-4), (0.5, 1e-2))
 
 
@@ -39,8 +46,8 @@ class _Fit(Struct, frozen=True):
     constants: tuple[float, float, float]
 
 
-def medians(points: Sequence[LoadPoint]) -> tuple[LoadPoint, ...]:
-    """Return one point for each whole number of busy sessions: the median of its throughputs."""
+def median_points(points: Sequence[LoadPoint]) -> tuple[LoadPoint, ...]:
+    """Return the median throughput for each whole number of active sessions."""
     bins: dict[int, list[float]] = {}
     for point in points:
         if point.busy > 0 and point.per_s > 0:
@@ -51,15 +58,15 @@ def medians(points: Sequence[LoadPoint]) -> tuple[LoadPoint, ...]:
     )
 
 
-def fit_curve(points: Sequence[LoadPoint], *, is_pegged: bool = False) -> ScalabilityCurve | None:
+def fit_curve(points: Sequence[LoadPoint], *, at_ceiling: bool = False) -> ScalabilityCurve | None:
     """
-    Return the curve through measured throughputs; None where they are too few or too near together.
+    Fit a curve to measured throughputs; return None if they are too few or too close together.
 
     Args:
-        points: throughput at some numbers of busy sessions, in any order.
-        is_pegged: whether storage was at its ceiling meanwhile.
+        points: throughput at several numbers of active sessions, in any order.
+        at_ceiling: whether storage was at its ceiling during the measurement.
     """
-    seen = medians(points)
+    seen = median_points(points)
     if len(seen) < _LEVELS_MIN or seen[-1].busy < _SPREAD_MIN * seen[0].busy:
         return None
     busy = np.array([point.busy for point in seen])
@@ -80,27 +87,33 @@ def fit_curve(points: Sequence[LoadPoint], *, is_pegged: bool = False) -> Scalab
         busy_seen_max=seen[-1].busy,
         level_count=len(seen),
         is_extrapolated=seen[-1].busy < _SEEN_BEYOND * n95,
-        is_pegged=is_pegged,
+        is_pegged=at_ceiling,
     )
 
 
 def throughput(curve: ScalabilityCurve, busy: float) -> float:
-    """Return throughput of the curve at a number of busy sessions, per second."""
-    return _law(curve.rate_per_s, curve.contention, curve.coherence, busy)
+    """Return the throughput of the curve at a number of active sessions, per second."""
+    return _throughput(curve.rate_per_s, curve.contention, curve.coherence, busy)
 
 
-def little(busy: float, per_s: float) -> float:
-    """Return seconds that each one takes, where `busy` are under way and `per_s` leave."""
+def mean_duration_s(busy: float, per_s: float) -> float:
+    """
+    Return the mean seconds per transaction by Little's law.
+
+    Args:
+        busy: transactions under way, on average.
+        per_s: transactions that end per second.
+    """
     return busy / per_s if per_s > 0 else inf
 
 
 def erlang_sessions(busy: float, *, wait_ratio_max: float = 0.01) -> int:
     """
-    Return the fewest sessions with which at most that share of arrivals waits (Erlang C).
+    Return the smallest number of sessions with which at most a given share of arrivals waits (Erlang C).
 
     Args:
-        busy: sessions that are busy on average, ≥ 0.
-        wait_ratio_max: of arrivals that may wait, 0 < x < 1.
+        busy: active sessions on average, ≥ 0.
+        wait_ratio_max: share of arrivals that may wait, 0 < x < 1.
     """
     count = max(int(busy), 1)
     while _wait_ratio(busy, count) > wait_ratio_max and count < SESSIONS_MAX:
@@ -109,9 +122,11 @@ def erlang_sessions(busy: float, *, wait_ratio_max: float = 0.01) -> int:
 
 
 def _wait_ratio(busy: float, count: int) -> float:
+    """Return the share of arrivals that wait with `count` sessions (Erlang C)."""
+    # With as much work as sessions the queue grows without bound, so every arrival waits.
     if busy >= count:
         return 1.0
-    # Erlang B by recurrence, which stays between 0 and 1, then C from B.
+    # Erlang B by recurrence, then C from B: the closed form's factorials would overflow.
     blocked = 1.0
     for n in range(1, count + 1):
         blocked = busy * blocked / (n + busy * blocked)
@@ -119,20 +134,22 @@ def _wait_ratio(busy: float, count: int) -> float:
     return blocked / (1 - share * (1 - blocked))
 
 
-def _law(rate: float, contention: float, coherence: float, busy: float) -> float:
+def _throughput(rate: float, contention: float, coherence: float, busy: float) -> float:
+    """Return the throughput of the universal scalability law, per second."""
     return rate * busy / (1 + contention * (busy - 1) + coherence * busy * (busy - 1))
 
 
 def _n95(rate: float, contention: float, coherence: float) -> tuple[int, float]:
-    """Return the smallest whole N with 95 % of the most there is, and that most."""
+    """Return the smallest whole N with 95 % of the maximum throughput, and that maximum."""
     peak = SESSIONS_MAX
+    # dX/dN = 0 at N = √((1 − σ) / κ) (Gunther, chapter 4); without coherence the curve never falls.
     if coherence > 0 and contention < 1:
         peak = min(max(int(((1 - contention) / coherence) ** 0.5), 1), SESSIONS_MAX)
-    most = max(_law(rate, contention, coherence, n) for n in (peak, peak + 1))
+    most = max(_throughput(rate, contention, coherence, n) for n in (peak, peak + 1))
     low, high = 1, peak
     while low < high:
         middle = (low + high) // 2
-        if _law(rate, contention, coherence, middle) >= _SHARE * most:
+        if _throughput(rate, contention, coherence, middle) >= _SHARE * most:
             high = middle
         else:
             low = middle + 1
@@ -140,26 +157,34 @@ def _n95(rate: float, contention: float, coherence: float) -> tuple[int, float]:
 
 
 def _residuals(theta: FloatArray, busy: FloatArray, rates: FloatArray) -> FloatArray:
+    """Return the residuals of the fit in logarithms, and after them those of the prior."""
     rate, contention, coherence = np.exp(theta)
     slowed = 1 + contention * (busy - 1) + coherence * busy * (busy - 1)
-    misses = (np.log(rate * busy / slowed) - rates) / _WOBBLE
+    misses = (np.log(rate * busy / slowed) - rates) / _RESIDUAL_SCALE
     drift = (theta[1:] - np.array(_PRIOR)) * _PRIOR_WEIGHT
     return np.concatenate([misses, drift])
 
 
 def _cost(residuals: FloatArray) -> float:
+    """Return the soft L1 cost, on which a few outliers have little effect."""
     return float(np.sum(2 * (np.sqrt(1 + residuals**2) - 1)))
 
 
 def _minimise(theta: FloatArray, busy: FloatArray, rates: FloatArray) -> _Fit:
-    """Return levenberg and Marquardt's steps on reweighted residuals, in logarithms of the constants."""
+    """
+    Return the fit that minimises the cost.
+
+    It takes Levenberg–Marquardt steps on reweighted residuals. The parameters are logarithms of the
+    constants, so that these stay positive.
+    """
     damping, residuals = 1e-2, _residuals(theta, busy, rates)
     cost = _cost(residuals)
     for _ in range(200):
         weights = (1 + residuals**2) ** -0.25
-        slope = _slope(theta, busy, rates, residuals) * weights[:, None]
+        slope = _jacobian(theta, busy, rates, residuals) * weights[:, None]
         normal, pull = slope.T @ slope, slope.T @ (residuals * weights)
         step = np.linalg.solve(normal + damping * np.eye(3), -pull)
+        # Steps of at most e² keep exp() finite; contention stays below 1, where the law holds.
         trial = np.clip(theta + np.clip(step, -2, 2), -30, [30, -1e-6, 2])
         new = _residuals(trial, busy, rates)
         if _cost(new) < cost:
@@ -175,9 +200,10 @@ def _minimise(theta: FloatArray, busy: FloatArray, rates: FloatArray) -> _Fit:
     return _Fit(cost, (rate, contention, coherence))
 
 
-def _slope(
+def _jacobian(
     theta: FloatArray, busy: FloatArray, rates: FloatArray, residuals: FloatArray
 ) -> FloatArray:
+    """Return the derivatives of the residuals by finite differences."""
     columns = []
     for place in range(3):
         nudged = theta.copy()

@@ -1,9 +1,9 @@
 """
-Pools of services × containers against `max_connections`, and against what the machine can run.
+Compare pools of services × containers with `max_connections` and with what the machine can run.
 
-The two bounds are different things: `max_connections` refuses, a machine with too many sessions at work
-only gets slower, and all of them with it. A connection that lies idle costs little; a pool is an upper
-bound, and after a stall all of it is at work at once.
+The two bounds differ: the server refuses connections above `max_connections`; too many active sessions
+slow down each other. An idle connection costs little. A pool is an upper bound, but after a stall all its
+connections are active at once.
 """
 
 from math import floor
@@ -17,62 +17,62 @@ from plimsoll.model.pool_size import (
     ServerCapacity,
     Service,
 )
-from plimsoll.pools.concurrency import erlang_sessions, little
+from plimsoll.model.postgres import SUPERUSER_RESERVED
+from plimsoll.pools.concurrency import erlang_sessions, mean_duration_s
 from plimsoll.units import format_bytes, format_latency, number
 
 # PostgreSQL wiki, "Number Of Database Connections" (read 2026-11-20): about 2 × cores, hyperthreads
-# not counted, and more only for spinning disks. A vCPU is at most a core.
+# not counted, and more only for spinning disks. A vCPU is at most one core.
 SESSIONS_PER_VCPU = 2
-# Connections kept free of what the server takes: rolling deployments run old and new containers beside
-# each other, and somebody must still get in when it hurts.
+# The share of the server's connections kept free. A judgement: a rolling deployment runs old and new
+# containers at the same time, and an administrator must still be able to connect.
 SPARE_RATIO = 0.1
-# What PostgreSQL reserves for superusers unless it is set otherwise (superuser_reserved_connections).
-RESERVED = 3
-# Current families of burstable, balanced and large-memory classes; others have their like among them.
+# Current families of burstable, general-purpose and memory-optimized classes. Other families have similar
+# memory per vCPU.
 _FAMILIES = ("db.t4g", "db.m7g", "db.r7g")
-# Sessions at work below which a load is none. A judgement.
+# A judgement: with fewer active sessions the load is too small to size a pool.
 _BUSY_LEAST = 0.1
 
 
-def size_pools(services: tuple[Service, ...], room: ServerCapacity) -> PoolSizing:
+def size_pools(services: tuple[Service, ...], server: ServerCapacity) -> PoolSizing:
     """
-    Hold the sum of all pools against the server and the machine, and divide what there is.
+    Check the total of all pools against server and machine, and divide their capacity among the services.
 
     Args:
-        services: one at least, each with one container at least.
-        room: what is known of server and machine.
+        services: at least one, each with at least one container.
+        server: what is known about server and machine.
     """
     assert services
     connections = sum(service.connections for service in services)
-    runs, basis = _runs(room)
-    target = _target(room, runs)
+    runs, basis = _sessions_run_well(server)
+    target = _target(server, runs)
     return PoolSizing(
         services=services,
-        room=room,
+        room=server,
         connections=connections,
         runs=runs,
         basis=basis,
-        verdict=_verdict(connections, room, runs),
+        verdict=_verdict(connections, server, runs),
         target=target,
-        recommended=() if target is None else _divided(services, target),
+        recommended=() if target is None else _divide(services, target),
         needs_pooler=target is not None and target < sum(s.containers for s in services),
-        notes=_notes(room, runs, basis),
+        notes=_notes(server, runs, basis),
     )
 
 
 def class_notes(connections: int, others: int, catalog: Catalog) -> tuple[str, ...]:
     """
-    Return which classes of RDS for PostgreSQL take so many connections by default.
+    Return the smallest RDS for PostgreSQL classes whose default max_connections is large enough.
 
     Args:
-        connections: all pools together.
-        others: connections of everybody else.
+        connections: the total of all pools.
+        others: connections of other clients.
         catalog: memory and vCPUs of classes, and the default of max_connections.
     """
     rule = catalog.connection_rule("postgres", None)
     if rule is None or rule.memory_bytes_per_connection is None:
         return ()
-    needed = connections + others + RESERVED
+    needed = connections + others + SUPERUSER_RESERVED
     notes = []
     for family in _FAMILIES:
         known = [
@@ -84,25 +84,26 @@ def class_notes(connections: int, others: int, catalog: Catalog) -> tuple[str, .
             ((one.memory_bytes, one) for one in known if one.memory_bytes), key=lambda at: at[0]
         )
         for memory_bytes, limits in sized:
-            # The system's own share of the memory is not published: this is an upper bound.
+            # The formula uses DBInstanceClassMemory, the class's memory less the system's part. That part
+            # is not published, so this is an upper bound.
             count = floor(memory_bytes / rule.memory_bytes_per_connection)
             takes = min(count, rule.connections_max or count)
             if takes < needed:
                 continue
             runs = ""
             if limits.vcpu_count:
-                at_work = SESSIONS_PER_VCPU * limits.vcpu_count
+                active = SESSIONS_PER_VCPU * limits.vcpu_count
                 runs = (
-                    f"; its {limits.vcpu_count} vCPUs run about {at_work:,} sessions at work, so "
-                    f"{number(connections / at_work, 2)} connections share each of them"
+                    f"; its {limits.vcpu_count} vCPUs run about {active:,} active sessions well: "
+                    f"{number(connections / active, 2)} connections for each"
                 )
             notes.append(
                 f"{limits.db_class} ({format_bytes(memory_bytes)}, up to {takes:,} by default) is the "
-                f"first of {family} that takes {needed:,} connections{runs}"
+                f"smallest {family} class that accepts {needed:,} connections{runs}"
             )
             break
         else:
-            notes.append(f"no class of {family} takes {needed:,} connections by default")
+            notes.append(f"no {family} class accepts {needed:,} connections by default")
     return tuple(notes)
 
 
@@ -115,34 +116,34 @@ def _sessions(busy: float) -> str:
     return "1 session" if count == 1 else f"{count} sessions"
 
 
-def _runs(room: ServerCapacity) -> tuple[int | None, Basis]:
-    """N95 where throughput was measured; else the rule of thumb."""
-    curve = room.curve
+def _sessions_run_well(server: ServerCapacity) -> tuple[int | None, Basis]:
+    """Return N95 if throughput was measured, else the rule of thumb, and which of them it is."""
+    curve = server.curve
     if curve is not None:
         basis = Basis.EXTRAPOLATED if curve.is_extrapolated else Basis.MEASURED
         return curve.n95, Basis.CEILING if curve.is_pegged else basis
-    if room.vcpu_count is not None:
-        return SESSIONS_PER_VCPU * room.vcpu_count, Basis.RULE
+    if server.vcpu_count is not None:
+        return SESSIONS_PER_VCPU * server.vcpu_count, Basis.RULE
     return None, Basis.UNKNOWN
 
 
-def _target(room: ServerCapacity, runs: int | None) -> int | None:
+def _target(server: ServerCapacity, runs: int | None) -> int | None:
     bounds = [runs] if runs is not None else []
-    if room.usable is not None:
-        bounds.append(floor(room.usable * (1 - SPARE_RATIO)))
+    if server.usable is not None:
+        bounds.append(floor(server.usable * (1 - SPARE_RATIO)))
     return max(min(bounds), 1) if bounds else None
 
 
-def _verdict(connections: int, room: ServerCapacity, runs: int | None) -> PoolVerdict:
-    if room.usable is not None and connections > room.usable:
+def _verdict(connections: int, server: ServerCapacity, runs: int | None) -> PoolVerdict:
+    if server.usable is not None and connections > server.usable:
         return PoolVerdict.EXCEEDS_CONNECTIONS
     if runs is not None and connections > runs:
         return PoolVerdict.EXCEEDS_MACHINE
-    return PoolVerdict.UNKNOWN if room.usable is None and runs is None else PoolVerdict.FITS
+    return PoolVerdict.UNKNOWN if server.usable is None and runs is None else PoolVerdict.FITS
 
 
-def _divided(services: tuple[Service, ...], target: int) -> tuple[RecommendedPool, ...]:
-    """To each service in proportion to what it asked for, to its containers alike, one at least."""
+def _divide(services: tuple[Service, ...], target: int) -> tuple[RecommendedPool, ...]:
+    """Divide the target in proportion to the current pools; each container has at least 1 connection."""
     asked = sum(service.connections for service in services)
     found = []
     for service in services:
@@ -154,44 +155,44 @@ def _divided(services: tuple[Service, ...], target: int) -> tuple[RecommendedPoo
             f" {number(share, 3)} / {_containers(service)} = {number(each, 3)}"
         )
         if pool == service.pool:
-            arithmetic += f", as it is ({pool})"
+            arithmetic += f"; the current pool of {pool} is kept"
         elif each < 1:
-            arithmetic += ", but one is the least"
+            arithmetic += "; the minimum is 1"
         found.append(RecommendedPool(service=service, pool=pool, arithmetic=arithmetic))
     return tuple(found)
 
 
-def _notes(room: ServerCapacity, runs: int | None, basis: Basis) -> tuple[str, ...]:
+def _notes(server: ServerCapacity, runs: int | None, basis: Basis) -> tuple[str, ...]:
     notes = []
-    curve = room.curve
+    curve = server.curve
     if basis is Basis.RULE:
         notes.append(
-            f"{SESSIONS_PER_VCPU} sessions at work per vCPU is a rule of thumb (PostgreSQL wiki, Number Of"
+            f"{SESSIONS_PER_VCPU} active sessions per vCPU is a rule of thumb (PostgreSQL wiki, Number Of"
             " Database Connections, read 2026-11-20), not a measurement; verify it with pgbench"
         )
     if curve is not None and basis is Basis.EXTRAPOLATED:
         notes.append(
-            f"extrapolated: at most {number(curve.busy_seen_max, 3)} sessions were seen at work, less than"
+            f"extrapolated: at most {number(curve.busy_seen_max, 3)} active sessions were measured, less than"
             f" 1.2 × {curve.n95}; verify it with pgbench at {curve.n95} and {2 * curve.n95} clients"
         )
     if basis is Basis.CEILING:
         notes.append(
-            "storage was at its ceiling while throughput was measured, so the knee comes from storage;"
+            "storage was at its ceiling while throughput was measured, so the curve shows the storage limit;"
             " measure again below the ceiling"
         )
-    if room.busy is not None and room.busy < _BUSY_LEAST:
+    if server.busy is not None and server.busy < _BUSY_LEAST:
         notes.append(
-            f"only {number(room.busy, 2)} sessions were active while watched, too few to size pools;"
-            " watch a busy hour, --for 10m"
+            f"only {number(server.busy, 2)} sessions were active on average, too few to size pools;"
+            " measure during a busy hour, for example with --for 10m"
         )
-    elif room.busy is not None and room.per_s:
-        held = format_latency(little(room.busy, room.per_s))
+    elif server.busy is not None and server.per_s:
+        duration = format_latency(mean_duration_s(server.busy, server.per_s))
         notes.append(
-            f"Little's law: {number(room.busy, 3)} at work / {number(room.per_s, 3)} transactions per s"
-            f" = {held} each; this load, with at most 1 % waiting, takes {_sessions(room.busy)}"
+            f"Little's law: {number(server.busy, 3)} active sessions / {number(server.per_s, 3)} transactions"
+            f" per s = {duration} each; with {_sessions(server.busy)}, at most 1 % of this load would wait"
         )
     if runs is None:
-        notes.append("what the machine can run is not known: give --vcpus, --point or --dsn")
-    if room.connection_max is None:
-        notes.append("max_connections is not known: give --max-connections or --dsn")
+        notes.append("what the machine can run is unknown: give --vcpus, --point or --dsn")
+    if server.connection_max is None:
+        notes.append("max_connections is unknown: give --max-connections or --dsn")
     return tuple(notes)

@@ -66,15 +66,15 @@ def test_one_is_one():
 
 def test_without_a_server_the_total_is_compared_with_classes():
     """
-    960 connections: PostgreSQL on RDS takes them from 16 GiB on, and 4 vCPUs run 8 at work.
+    PostgreSQL on RDS accepts 960 connections from 16 GiB on; 4 vCPUs run 8 active sessions.
     """
     told = call(*ALIKE)
 
     assert told.exit_code == 0
     assert "Together: 960 connections" in told.output
     said = " ".join(told.output.split())
-    assert "db.m7g.xlarge (16 GiB, up to 1,802 by default) is the first of db.m7g" in said
-    assert "its 4 vCPUs run about 8 sessions at work" in said
+    assert "db.m7g.xlarge (16 GiB, up to 1,802 by default) is the smallest db.m7g class" in said
+    assert "its 4 vCPUs run about 8 active sessions well" in said
 
 
 def test_what_fits_is_status_0_and_nothing_known_status_2():

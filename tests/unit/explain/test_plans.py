@@ -66,7 +66,7 @@ def file(*captures: Capture, **changes) -> CaptureFile:
 
 def test_a_difference_is_indented_as_explain_indents_a_plan():
     """
-    What belongs to a node, its conditions and the nodes below it, stands one step to the right.
+    Conditions of a node and the nodes below it are indented one step further.
     """
     below = Node(label="Sort", details=("Sort Key: customer",), children=(scan(),))
     lines = difference(below, replace(below, children=(scan(relation="parts"),)))
@@ -74,9 +74,9 @@ def test_a_difference_is_indented_as_explain_indents_a_plan():
     assert [(" ", 0), (" ", 1), ("-", 1), ("+", 1), (" ", 2)] == [(x.sign, x.depth) for x in lines]
 
 
-def test_the_same_is_the_same():
+def test_small_differences_of_time_and_literals_are_the_same():
     """
-    A third more time is nothing; other literals are the same plan.
+    A third more time is no difference; different literals are the same plan.
     """
     other = capture(scan(details=("Filter: (customer = 8)",), seconds=0.13))
     pair = compare_pair(capture(), replace(other, execution_s=0.13))
@@ -87,7 +87,7 @@ def test_the_same_is_the_same():
 
 def test_the_same_plan_and_blocks_in_more_time_is_not_the_query():
     """
-    The factor of the time, of the I/O and of each block; and where the time went.
+    The ratios of time, I/O and each block are given, and the node that took the time.
     """
     pair = compare_pair(capture(), slow(0.01))
 
@@ -100,9 +100,9 @@ def test_the_same_plan_and_blocks_in_more_time_is_not_the_query():
     assert "storage" in pair.advice
 
 
-def test_time_that_is_no_io_sends_one_elsewhere():
+def test_time_without_io_points_to_waits_and_cpu():
     """
-    The same blocks at the same speed: it waited or computed, and storage is not blamed.
+    With the same blocks at the same speed it waited or computed, so storage is not the reason.
     """
     pair = compare_pair(capture(), slow(0.0001, other_s=5.0))
 
@@ -111,9 +111,9 @@ def test_time_that_is_no_io_sends_one_elsewhere():
     assert "storage" not in pair.advice
 
 
-def test_untimed_io_is_said():
+def test_untimed_io_is_reported():
     """
-    Without track_io_timing the verdict stands, but storage cannot be told from locks.
+    Without track_io_timing the verdict is the same, but storage and locks cannot be distinguished.
     """
     blocks = Blocks(hit=200, read=800)
     untimed = [capture(scan(blocks=blocks, seconds=s)) for s in (0.1, 9.0)]
@@ -126,7 +126,7 @@ def test_untimed_io_is_said():
 
 def test_more_reads_at_the_same_speed_are_the_cache():
     """
-    The same blocks, but more of them had to be read.
+    The same blocks were touched, but more of them were read.
     """
     pair = compare_pair(slow(0.001, hit=990, read=10), slow(0.001, hit=0, read=1000))
 
@@ -136,16 +136,16 @@ def test_more_reads_at_the_same_speed_are_the_cache():
 
 def test_more_reads_at_a_much_lower_speed_are_the_storage():
     """
-    A few more reads do not hide that each takes a hundred times as long.
+    A few more reads do not hide that each read takes a hundred times as long.
     """
     pair = compare_pair(slow(0.0001, hit=400, read=600), slow(0.01, hit=200, read=800))
 
     assert PairOutcome.NOT_THE_QUERY is pair.outcome
 
 
-def test_another_plan_is_shown_line_by_line():
+def test_a_different_plan_is_shown_line_by_line():
     """
-    What both have, what the first had, what the second has.
+    Lines of both plans, of the first and of the second are marked.
     """
     index = scan(
         label="Index Scan",
@@ -167,9 +167,9 @@ def test_another_plan_is_shown_line_by_line():
     ] == [(line.sign, line.text) for line in pair.diff]
 
 
-def test_another_number_of_workers_is_another_plan():
+def test_a_different_number_of_workers_is_a_different_plan():
     """
-    A number of the plan is no literal.
+    The number of workers is compared like a condition.
     """
     gather = Node(label="Gather", details=("Workers Planned: 2",), loops=1.0, rows=1.0)
     other = replace(gather, details=("Workers Planned: 4",))
@@ -177,19 +177,19 @@ def test_another_number_of_workers_is_another_plan():
     assert PairOutcome.PLAN is compare_pair(capture(gather), capture(other)).outcome
 
 
-def test_other_rows_are_no_verdict_on_the_storage():
+def test_more_rows_are_no_verdict_on_the_storage():
     """
-    Twice the rows explain twice the time.
+    More rows explain more time.
     """
     pair = compare_pair(capture(), capture(scan(rows=250.0, seconds=0.9)))
 
     assert PairOutcome.ROWS is pair.outcome
-    assert "250 instead of 100" in pair.title
+    assert "processed 250 rows instead of 100" in pair.title
 
 
 def test_more_blocks_for_the_same_rows_are_bloat():
     """
-    The same rows out of three times the blocks.
+    The same rows come from three times as many blocks.
     """
     pair = compare_pair(capture(), slow(0.0001, hit=600, read=2400))
 
@@ -199,7 +199,7 @@ def test_more_blocks_for_the_same_rows_are_bloat():
 
 def test_temporary_files_are_other_blocks():
     """
-    A sort that no longer fits its memory, with the setting that changed.
+    A sort that no longer fits its memory is reported with the changed setting.
     """
     spilled = Blocks(hit=200, read=800, temp_read=500, temp_written=500, read_s=0.1, write_s=0.1)
     pair = compare_pair(
@@ -212,9 +212,9 @@ def test_temporary_files_are_other_blocks():
     assert any("work_mem" in reason for reason in pair.reasons)
 
 
-def test_settings_that_one_side_does_not_tell_are_not_compared():
+def test_settings_that_one_side_lacks_are_not_compared():
     """
-    A log without auto_explain.log_settings is no server with defaults.
+    A log without auto_explain.log_settings does not mean default settings.
     """
     told = capture(settings={"work_mem": "64MB"})
 
@@ -223,7 +223,7 @@ def test_settings_that_one_side_does_not_tell_are_not_compared():
 
 def test_what_was_only_planned_cannot_be_judged():
     """
-    The same plan, and nothing known of its time.
+    The plan is the same, but its time is unknown.
     """
     planned = capture(scan(rows=None, loops=None, seconds=None, blocks=None), was_run=False)
 
@@ -232,7 +232,7 @@ def test_what_was_only_planned_cannot_be_judged():
 
 def test_without_blocks_a_slower_execution_is_unknown():
     """
-    It may be the cache; as fast, it is the same.
+    A slower execution may come from the cache; one as fast is the same.
     """
     bare = [capture(scan(blocks=None, seconds=s)) for s in (0.1, 5.0)]
 
@@ -240,9 +240,9 @@ def test_without_blocks_a_slower_execution_is_unknown():
     assert PairOutcome.SAME is compare_pair(bare[0], bare[0]).outcome
 
 
-def test_counters_alone_tell_the_same_story():
+def test_counters_alone_give_the_same_verdict():
     """
-    As many blocks and rows each call, each block slower: not the query.
+    With as many blocks and rows per call, but slower blocks, it is not the query.
     """
     blocks = Blocks(hit=200, read=800, read_s=8.0, write_s=0.0)
     pair = compare_pair(counted(), counted(blocks=blocks, execution_s=8.02))
@@ -254,7 +254,7 @@ def test_counters_alone_tell_the_same_story():
 
 def test_statements_are_paired_by_what_they_do():
     """
-    Literals, case and white space apart; what one side lacks is named; counters meet counters.
+    Literals, case and white space are ignored; counters pair with counters; unpaired ones are named.
     """
     like = capture(statement="SELECT *\nFROM orders WHERE customer = $1;")
     alone = capture(statement="select 1 from customers")
@@ -267,9 +267,9 @@ def test_statements_are_paired_by_what_they_do():
     assert () == comparison.only_second
 
 
-def test_a_plan_without_its_statement_meets_the_only_one():
+def test_a_plan_without_its_statement_pairs_with_the_only_one():
     """
-    What EXPLAIN gives has no statement in it; beside several it stays alone.
+    A plan of EXPLAIN has no statement; with several on the other side it stays unpaired.
     """
     unnamed = file(capture(statement=""))
     one = plans.compare(file(capture()), unnamed, names=("a", "b"))
@@ -284,7 +284,7 @@ def test_a_plan_without_its_statement_meets_the_only_one():
 
 def test_the_median_of_the_heaviest_plan_is_compared():
     """
-    Of many logged executions neither the fastest nor the slowest; several plans are told.
+    The median of many logged executions is compared; several plans are mentioned.
     """
     index = replace(scan(label="Index Scan", index="i"), seconds=0.001)
     many = [capture(scan(seconds=s)) for s in (0.1, 0.11, 90.0)]
@@ -301,18 +301,18 @@ def test_the_median_of_the_heaviest_plan_is_compared():
     ("second", "status"),
     [((capture(),), 0), ((slow(0.01),), 1), ((replace(capture(), was_run=False),), 2), ((), 2)],
 )
-def test_the_exit_status_tells_the_same_from_different_from_unknown(second, status):
+def test_the_exit_status_is_same_different_or_unknown(second, status):
     """
-    0, 1 and 2; nothing to compare is unknown.
+    The status is 0, 1 or 2; without a pair it is unknown.
     """
     comparison = plans.compare(file(capture()), file(*second), names=("a", "b"))
 
     assert status == plans.status_of(comparison)
 
 
-def test_counters_tell_of_a_statement_that_was_only_planned():
+def test_counters_decide_for_a_statement_that_was_only_planned():
     """
-    Its plan was not run, but its calls were counted: then it is known.
+    The plan was not executed, but its calls were counted, so the verdict is known.
     """
     planned = capture(was_run=False)
     both = file(planned, counted())
@@ -321,9 +321,9 @@ def test_counters_tell_of_a_statement_that_was_only_planned():
     assert 2 == plans.status_of(plans.compare(file(planned), both, names=("a", "b")))
 
 
-def test_what_could_not_be_captured_and_what_is_simulated_is_said():
+def test_uncaptured_statements_and_simulated_files_are_noted():
     """
-    In the notes, with the file's name.
+    The notes say it, with the file's name.
     """
     comparison = plans.compare(
         file(capture(), is_simulated=True, note="Made up."),
@@ -348,7 +348,7 @@ def test_what_could_not_be_captured_and_what_is_simulated_is_said():
 )
 def test_statements_that_differ_in_literals_are_alike(one: str, other: str):
     """
-    As pg_stat_statements takes them.
+    They are alike, as pg_stat_statements normalises them.
     """
     assert likeness(one) == likeness(other)
 
@@ -363,6 +363,6 @@ def test_statements_that_differ_in_literals_are_alike(one: str, other: str):
 )
 def test_names_are_no_literals(one: str, other: str):
     """
-    Digits in names and the case of quoted names count.
+    Digits in names and the case of quoted names are significant.
     """
     assert likeness(one) != likeness(other)

@@ -12,7 +12,7 @@ def found(
     *databases: PooledDatabase, version: str | None = "1.25.0", users=(), **settings: str
 ) -> dict[str, Cause]:
     """
-    Findings by code, before a server with 13 usable connections.
+    Return findings by code, for a server with 13 usable connections.
     """
     config = PoolerConfig(
         kind="pgbouncer",
@@ -27,14 +27,14 @@ def found(
 
 def summed(*databases: PooledDatabase, **others) -> Cause | None:
     """
-    The sum of the pools; None where they fit.
+    Return the finding about the pools' total; None if they fit.
     """
     return found(*databases, **others).get("PoolsExceedMaxConnections")
 
 
-def test_a_users_own_pool_size_holds_before_the_databases():
+def test_a_users_pool_size_comes_before_the_databases():
     """
-    Of a database that forces it; the bound of a user is of all its pools together.
+    The user's size counts for a database that forces the user; its limit is for all its pools.
     """
     a, b = (PooledDatabase(name=name, user="app", size_max=5) for name in "ab")
     large = (PooledUser(name="app", size_max=8, reserve=2),)
@@ -47,47 +47,47 @@ def test_a_users_own_pool_size_holds_before_the_databases():
     assert 14 == summed(a, b, users=large, max_user_connections="14").evidence[1].value
 
 
-def test_users_that_nobody_forces_are_as_many_as_databases():
+def test_databases_without_a_forced_user_count_as_different_users():
     """
-    A bound for each user bounds each pool there, not their sum.
+    max_user_connections limits each pool, not the total of pools of different users.
     """
     databases = [PooledDatabase(name=name) for name in "abc"]
     cause = summed(*databases, max_user_connections="5", users=(PooledUser(name="u", size_max=3),))
 
     assert 15 == cause.evidence[1].value
-    assert "of their own size have u (3)" in cause.text
+    assert "users with their own pool_size: u (3)" in cause.text
 
 
-def test_each_server_takes_its_own_pools():
+def test_pools_are_added_per_server():
     """
-    Two databases on two servers are not added up.
+    Pools to two servers are not added.
     """
     near = PooledDatabase(name="a", size_max=10, server="db1:5432")
     far = PooledDatabase(name="b", size_max=10, server="db2:5432")
     large = PooledDatabase(name="c", size_max=9, server="db2:5432")
 
     assert summed(near, far) is None
-    assert "19 connections to db2:5432, the server takes 13" in summed(near, far, large).title
+    assert "19 connections to db2:5432, but the server accepts 13" in summed(near, far, large).title
 
 
 @pytest.mark.parametrize(("version", "is_bounded"), [("1.23.1", True), ("1.24.0", False)])
-def test_a_size_of_zero_is_no_bound_since_1_24(version: str, is_bounded: bool):
+def test_a_size_of_zero_means_no_limit_from_1_24_on(version: str, is_bounded: bool):
     """
-    Then any number of connections may be opened, unless the database or the user is bounded.
+    From 1.24 on, any number may be opened, unless the database or the user has a limit.
     """
     database = PooledDatabase(name="a", user="app", size_max=0)
     bound = (PooledUser(name="app", servers_max=13),)
-    told = summed(database, version=version)
+    cause = summed(database, version=version)
 
-    assert (told is None) == is_bounded
+    assert (cause is None) == is_bounded
     if not is_bounded:
-        assert "may open any number of connections" in told.title
-        assert "A pool_size of 0 is no bound: a." in told.text
+        assert "may open any number of connections" in cause.title
+        assert "A pool_size of 0 means no limit: a." in cause.text
     assert summed(database, version=version, users=bound) is None
 
 
 @pytest.mark.parametrize(
-    ("version", "user", "is_told"),
+    ("version", "user", "is_found"),
     [
         ("1.22.1", PooledUser(name="app", size_max=5), True),
         ("1.23.0", PooledUser(name="app", size_max=5), False),
@@ -97,26 +97,26 @@ def test_a_size_of_zero_is_no_bound_since_1_24(version: str, is_bounded: bool):
         (None, PooledUser(name="app", size_max=5), False),
     ],
 )
-def test_a_release_refuses_settings_of_users_that_it_does_not_know(version, user, is_told):
+def test_a_release_rejects_unknown_user_settings(version, user, is_found):
     """
-    Sizes came with 1.23, reserves with 1.24; where the version is not known nothing is said.
+    Users have a pool_size from 1.23 on and a reserve from 1.24 on; an unknown version gives no finding.
     """
-    assert is_told == ("UserSettingTooNew" in found(version=version, users=(user,)))
+    assert is_found == ("UserSettingTooNew" in found(version=version, users=(user,)))
 
 
-def test_the_release_that_knows_all_settings_of_users_is_named():
+def test_the_release_that_knows_all_user_settings_is_named():
     """
-    Of two that are not known, the later one decides.
+    If two settings are unknown, the release that knows both is named.
     """
     users = (PooledUser(name="app", size_max=5, reserve=5),)
-    told = found(version="1.22.1", users=users)["UserSettingTooNew"]
+    cause = found(version="1.22.1", users=users)["UserSettingTooNew"]
 
-    assert "Upgrade to 1.24 or later" in told.remedies[0].text
+    assert "Upgrade to 1.24 or later" in cause.remedies[0].text
 
 
-def test_a_user_may_share_where_no_database_does():
+def test_a_user_may_have_transaction_mode_where_no_database_has_it():
     """
-    Its mode is a trap of its own, in front of any database.
+    A user's transaction mode gives the findings of shared connections for every database.
     """
     user = PooledUser(name="app", mode="transaction")
 
@@ -125,12 +125,12 @@ def test_a_user_may_share_where_no_database_does():
     )
 
 
-def test_a_database_keeps_no_more_warm_than_it_may_have():
+def test_a_minimum_above_the_pool_size_is_found():
     """
-    Its own minimum against its own size.
+    A database's minimum is compared with its own size.
     """
     database = PooledDatabase(name="a", size_max=5, size_min=6)
-    told = found(database)["MinPoolCapped"]
+    cause = found(database)["MinPoolCapped"]
 
-    assert "min_pool_size = 6 of a is more than a pool may have (5)" == told.title
+    assert "min_pool_size = 6 of a is more than the pool size (5)" == cause.title
     assert "MinPoolCapped" not in found(PooledDatabase(name="a", size_max=6), min_pool_size="6")

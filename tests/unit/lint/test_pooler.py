@@ -62,20 +62,20 @@ def one(causes: list[Cause], code: str) -> Cause:
         (ServerRoom(connection_max=100), ["--version"]),
     ],
 )
-def test_what_was_not_told_is_asked_for(room: ServerRoom | None, flags: list[str]):
+def test_missing_facts_name_their_option(room: ServerRoom | None, flags: list[str]):
     """
-    Only what no rule could look at, with the flag that gives it.
+    Each unchecked part is named with the option that allows the check.
     """
     config = PoolerConfig(kind="pgpool", place="pgpool.conf", version=None, settings={})
-    told = unknown_of(config, room)
+    found = unknown_of(config, room)
 
-    assert flags == [sentence.split()[-1] for sentence in told]
+    assert flags == [sentence.split()[-1] for sentence in found]
 
 
 @pytest.mark.parametrize("version", BROKEN)
 def test_the_life_time_is_ignored_before_the_fix(version: str):
     """
-    Every branch has the defect up to the release before the published one, dead branches for ever.
+    Every branch has the defect up to the release before the published one; dead branches have it forever.
     """
     cause = one(pgpool(version, **STORY), "LifeTimeIgnoredUnderSerializeAccept")
 
@@ -84,21 +84,21 @@ def test_the_life_time_is_ignored_before_the_fix(version: str):
 
 
 @pytest.mark.parametrize("version", [*FIXED, "4.3.5", "4.7.3", "4.10.0"])
-def test_the_life_time_holds_from_the_fix_on(version: str):
+def test_the_life_time_works_from_the_fix_on(version: str):
     """
-    4.2.0, 4.1.4, 4.0.11, 3.7.16, 3.6.23, 3.5.27 and every newer branch are mended.
+    4.2.0, 4.1.4, 4.0.11, 3.7.16, 3.6.23, 3.5.27 and every newer branch have the fix.
     """
     assert "LifeTimeIgnoredUnderSerializeAccept" not in codes(pgpool(version, **STORY))
 
 
-def test_an_unknown_version_is_said_to_be_unknown():
+def test_an_unknown_version_is_reported_as_unknown():
     """
-    Without a version the finding is a warning that names all mended releases.
+    Without a version the finding is a warning that names all releases with the fix.
     """
     cause = one(pgpool(None, **STORY), "LifeTimeIgnoredUnderSerializeAccept")
 
     assert cause.severity == "warning"
-    assert "this version is not known" in cause.title
+    assert "this version is unknown" in cause.title
     assert all(version in cause.evidence[1].text for version in FIXED)
 
 
@@ -109,7 +109,7 @@ def test_an_unknown_version_is_said_to_be_unknown():
 )
 def test_the_defect_needs_all_three_settings(change: dict[str, str]):
     """
-    Without the lock, with children that end by time, or without a life time, nothing is ignored.
+    Without the lock, with a child_life_time, or without a life time, the defect has no effect.
     """
     found = codes(pgpool("4.1.3", **{**STORY, **change}))
 
@@ -118,23 +118,23 @@ def test_the_defect_needs_all_three_settings(change: dict[str, str]):
 
 def test_the_upgrade_stays_in_the_branch():
     """
-    Who runs 4.0.5 is told 4.0.11; who runs a branch that nobody mended, the oldest that was.
+    4.0.5 needs 4.0.11; a branch without a fix needs the oldest branch that has one.
     """
-    told = {
+    found = {
         version: one(pgpool(version, **STORY), "LifeTimeIgnoredUnderSerializeAccept")
         .remedies[0]
         .text
         for version in ("4.0.5", "3.4.2")
     }
 
-    assert told == {
+    assert found == {
         "4.0.5": "Upgrade to 4.0.11 or later.",
         "3.4.2": "Upgrade to 3.5.27 or later.",
     }
 
 
 @pytest.mark.parametrize("version", NODE_0_FIXED)
-def test_the_timer_of_node_0_was_mended_one_release_earlier(version: str):
+def test_the_timer_of_node_0_was_fixed_one_release_earlier(version: str):
     """
     The second defect ends in 4.1.3, 4.0.10, 3.7.15, 3.6.22 and 3.5.26; 4.2 began without it.
     """
@@ -144,14 +144,14 @@ def test_the_timer_of_node_0_was_mended_one_release_earlier(version: str):
     before = re.sub(r"\d+$", lambda last: str(int(last[0]) - 1), version)
     older = Settings(config=PoolerConfig(kind="pgpool", place="", version=before), facts=catalog())
 
-    assert settings.has("life_time_needs_node_0") is Affected.NO
+    assert settings.affected_by("life_time_needs_node_0") is Affected.NO
     if not version.endswith(".0"):
-        assert older.has("life_time_needs_node_0") is Affected.YES
+        assert older.affected_by("life_time_needs_node_0") is Affected.YES
 
 
-def test_node_0_matters_with_several_nodes_only():
+def test_node_0_matters_only_with_several_nodes():
     """
-    One node is always node 0.
+    A single node is always node 0.
     """
     several = pgpool("4.1.2", connection_life_time="60", **THREE_NODES)
     alone = pgpool("4.1.2", connection_life_time="60", backend_hostname0="pg0")
@@ -160,9 +160,9 @@ def test_node_0_matters_with_several_nodes_only():
     assert codes(alone) <= {"ClientsMiscounted"}
 
 
-def test_children_times_pools_are_held_against_every_node():
+def test_children_times_pools_are_compared_with_each_node():
     """
-    32 children with 4 connections each make 128 at each of three nodes; 97 are usable of 100.
+    32 children with 4 connections each open 128 at each of three nodes; 97 of 100 are usable.
     """
     cause = one(
         pgpool("4.3.5", ServerRoom(connection_max=100), **THREE_NODES), "PoolsExceedMaxConnections"
@@ -174,9 +174,9 @@ def test_children_times_pools_are_held_against_every_node():
     assert cause.remedies[0].commands == ("num_init_children = 32", "max_pool = 3")
 
 
-def test_children_are_not_multiplied_by_the_remedy():
+def test_the_remedy_does_not_add_children():
     """
-    90 children with 4 connections do not fit into 97; 90 with one each do.
+    90 children with 4 connections each exceed 97; 90 with one each fit.
     """
     cause = one(
         pgpool("4.3.5", ServerRoom(connection_max=100), num_init_children="90"),
@@ -188,7 +188,7 @@ def test_children_are_not_multiplied_by_the_remedy():
 
 def test_cancelling_needs_twice_as_many():
     """
-    128 fit into 200, but not with a cancel request each; 259 less 3 take both.
+    128 connections fit into 200, but not with a cancel request each; 259 less 3 are enough.
     """
     tight = pgpool("4.3.5", ServerRoom(connection_max=200))
 
@@ -196,9 +196,9 @@ def test_cancelling_needs_twice_as_many():
     assert pgpool("4.3.5", ServerRoom(connection_max=259)) == []
 
 
-def test_settings_as_shipped_are_sound():
+def test_default_settings_are_sound():
     """
-    Where nothing is set and nothing is known of the server, nothing is found.
+    Default settings and an unknown server give no finding.
     """
     assert pgpool() == []
     assert pgpool("4.3.5") == []
@@ -224,9 +224,9 @@ def test_settings_as_shipped_are_sound():
     ],
     ids=lambda x: x if isinstance(x, str) else "",
 )
-def test_pgpool_settings_that_work_against_each_other(settings: dict, code: str, severity: str):
+def test_pgpool_settings_that_conflict(settings: dict, code: str, severity: str):
     """
-    Each of these alone gives this finding and no other.
+    Each of these settings alone gives exactly this finding.
     """
     (cause,) = pgpool("4.3.5", **settings)
 
@@ -256,9 +256,9 @@ def test_only_some_releases_miscount_their_clients():
         (None, {"max_prepared_statements": "0"}, "warning"),
     ],
 )
-def test_prepared_statements_hang_on_version_and_setting(version, settings, severity):
+def test_prepared_statements_depend_on_version_and_setting(version, settings, severity):
     """
-    Before 1.21 they break, from 1.21 on by default, from 1.24 on not by default.
+    They break before 1.21 always, from 1.21 on by default, and from 1.24 on only if disabled.
     """
     found = pgbouncer(version, pool_mode="transaction", **settings)
     said = [cause.severity for cause in found if cause.code == "PreparedStatementsBreak"]
@@ -268,7 +268,7 @@ def test_prepared_statements_hang_on_version_and_setting(version, settings, seve
 
 def test_session_mode_keeps_sessions():
     """
-    What is lost between transactions is said of shared servers only.
+    Lost session state is reported only for pools in transaction or statement mode.
     """
     shared = pgbouncer("1.25.0", pool_mode="transaction")
     one_database = pgbouncer(
@@ -300,9 +300,9 @@ def test_session_mode_keeps_sessions():
     ],
     ids=lambda x: x if isinstance(x, str) else "",
 )
-def test_pgbouncer_settings_that_work_against_each_other(settings: dict, code: str, severity: str):
+def test_pgbouncer_settings_that_conflict(settings: dict, code: str, severity: str):
     """
-    Each of these alone gives this finding and no other.
+    Each of these settings alone gives exactly this finding.
     """
     (cause,) = pgbouncer("1.25.0", **settings)
 
@@ -322,7 +322,7 @@ def test_pgbouncer_settings_that_work_against_each_other(settings: dict, code: s
         ("1.25.0", {}, "IdleTransactionsPinServers"),
     ],
 )
-def test_transaction_mode_has_traps_of_its_own(version: str, settings: dict, code: str):
+def test_findings_of_transaction_mode(version: str, settings: dict, code: str):
     """
     A reset that never runs, one that always runs, one that forgets statements, and pinned servers.
     """
@@ -352,7 +352,7 @@ def test_pools_are_summed_over_databases():
     assert "PoolsExceedMaxConnections" not in codes(bounded)
 
 
-def test_children_that_come_and_go_end_what_they_keep():
+def test_dynamic_children_end_their_cached_backends():
     """
     In dynamic mode spare children end, whatever their time.
     """
@@ -364,7 +364,7 @@ def test_children_that_come_and_go_end_what_they_keep():
     )
 
 
-def test_a_pooler_that_spares_nothing_is_told():
+def test_a_pooler_that_saves_no_connection_is_found():
     """
     100 clients that may open 100 servers gain no connection.
     """

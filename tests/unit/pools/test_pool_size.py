@@ -1,4 +1,4 @@
-"""Pools against max_connections and against what the machine runs; curves with a known truth."""
+"""Pools are compared with max_connections and the machine; fits are compared with known curves."""
 
 import math
 
@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 from plimsoll.model.pool_size import Basis, LoadPoint, PoolVerdict, ServerCapacity, Service
-from plimsoll.pools.concurrency import erlang_sessions, fit_curve, little, medians, throughput
+from plimsoll.pools.concurrency import (
+    erlang_sessions,
+    fit_curve,
+    mean_duration_s,
+    median_points,
+    throughput,
+)
 from plimsoll.pools.pool_size import size_pools
 
 LEVELS = (1, 2, 4, 8, 16, 32, 64, 128)
@@ -25,7 +31,7 @@ def truth_n95(contention: float, coherence: float) -> int:
 
 def simulated(contention: float, coherence: float, most: int, seed: int) -> list[LoadPoint]:
     """
-    Three noisy measurements at each level up to `most`, from a fixed seed.
+    Return three noisy measurements at each level up to `most`, from a fixed seed.
     """
     rng = np.random.default_rng(seed)
     return [
@@ -36,12 +42,12 @@ def simulated(contention: float, coherence: float, most: int, seed: int) -> list
     ]
 
 
-def test_where_nothing_ran_or_nothing_was_done_no_throughput_was_seen():
+def test_points_without_sessions_or_transactions_are_ignored():
     """
-    Of each number of busy sessions the median counts; an idle server and a stuck one are no points.
+    The median counts for each number of active sessions; idle and stuck servers give no point.
     """
     points = [(2, 10.0), (2, 12.0), (2, 90.0), (0, 5.0), (3, 0.0)]
-    found = medians([LoadPoint(busy=busy, per_s=per_s) for busy, per_s in points])
+    found = median_points([LoadPoint(busy=busy, per_s=per_s) for busy, per_s in points])
 
     assert found == (LoadPoint(busy=2.0, per_s=12.0),)
 
@@ -50,9 +56,9 @@ def test_where_nothing_ran_or_nothing_was_done_no_throughput_was_seen():
 @pytest.mark.parametrize(
     ("contention", "coherence"), [(0.02, 1e-4), (0.1, 1e-3), (0.05, 5e-4), (0.3, 1e-3)]
 )
-def test_a_curve_that_was_seen_whole_is_found(contention: float, coherence: float, seed: int):
+def test_a_curve_measured_beyond_its_knee_is_found(contention: float, coherence: float, seed: int):
     """
-    Measured beyond the knee, N95 gives 90 % of the true most or more, and is not extrapolated.
+    If the knee was measured, N95 gives at least 90 % of the true maximum, and is not extrapolated.
     """
     curve = fit_curve(simulated(contention, coherence, 128, seed))
     assert curve is not None
@@ -64,9 +70,9 @@ def test_a_curve_that_was_seen_whole_is_found(contention: float, coherence: floa
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_a_curve_that_was_seen_in_part_is_extrapolated(seed: int):
+def test_a_curve_measured_in_part_is_extrapolated(seed: int):
     """
-    Eight sessions of 63: the answer says that it goes beyond what was seen.
+    Eight sessions of 63 were measured: the answer is extrapolated.
     """
     curve = fit_curve(simulated(0.02, 1e-4, 8, seed))
     assert curve is not None
@@ -76,7 +82,7 @@ def test_a_curve_that_was_seen_in_part_is_extrapolated(seed: int):
 
 def test_one_bad_measurement_does_not_bend_the_curve():
     """
-    Medians by level, and a loss that forgives: a run that was disturbed changes little.
+    Medians by level and the soft L1 cost keep the effect of one disturbed run small.
     """
     points = simulated(0.1, 1e-3, 128, 1)
     disturbed = [*points, LoadPoint(busy=16, per_s=200.0)]
@@ -100,14 +106,14 @@ def test_one_bad_measurement_does_not_bend_the_curve():
 )
 def test_too_little_gives_no_curve(points: list[LoadPoint]):
     """
-    Three numbers of sessions at least, the largest twice the smallest.
+    A curve needs at least three numbers of sessions, the largest twice the smallest.
     """
     assert fit_curve(points) is None
 
 
-def test_a_curve_that_never_turns_has_a_bound():
+def test_a_curve_that_never_falls_has_a_bound():
     """
-    Work that shares nothing gives ever more; the answer stays finite and is extrapolated.
+    Throughput that never falls still gives a finite answer, which is extrapolated.
     """
     curve = fit_curve([LoadPoint(busy=n, per_s=100.0 * n) for n in LEVELS])
     assert curve is not None
@@ -118,16 +124,16 @@ def test_a_curve_that_never_turns_has_a_bound():
 
 def test_the_published_cluster_needs_555_sessions():
     """
-    4,500 to 5,000 queries per second at 100 ms are 450 to 500 at work; Erlang's formula gives 555.
+    4,500 to 5,000 queries per second at 100 ms are 450 to 500 active sessions; Erlang's formula gives 555.
     """
     assert erlang_sessions(5_000 * 0.1) == 555
-    assert little(500, 5_000) == pytest.approx(0.1)
+    assert mean_duration_s(500, 5_000) == pytest.approx(0.1)
 
 
 @pytest.mark.parametrize("busy", [0.5, 3.0, 20.0])
 def test_erlangs_formula_agrees_with_its_definition(busy: float):
     """
-    The sum of the textbook at the number found is at most 1 %, one fewer is above it.
+    By the textbook's sum, at most 1 % wait with this number of sessions, and more with one fewer.
     """
 
     def waits(count: int) -> float:
@@ -143,7 +149,7 @@ def test_erlangs_formula_agrees_with_its_definition(busy: float):
 
 def test_twelve_services_of_four_containers_make_960():
     """
-    960 do not fit into 497; 8 processors run 16; one connection per container is 48 already.
+    960 connections exceed 497; 8 vCPUs run 16 sessions; one connection per container makes 48.
     """
     sizing = size_pools(TWELVE, ServerCapacity(connection_max=500, vcpu_count=8))
 
@@ -157,7 +163,7 @@ def test_twelve_services_of_four_containers_make_960():
 
 def test_the_server_bounds_where_the_machine_is_larger():
     """
-    Nine tenths of 997 are 897, which 48 containers share: 18 each.
+    Nine tenths of 997 are 897; divided among 48 containers they are 18 each.
     """
     sizing = size_pools(TWELVE, ServerCapacity(connection_max=1000, vcpu_count=1000))
 
@@ -167,9 +173,9 @@ def test_the_server_bounds_where_the_machine_is_larger():
     assert not sizing.needs_pooler
 
 
-def test_services_share_in_proportion_to_what_they_ask_for():
+def test_services_share_in_proportion_to_their_pools():
     """
-    Of 100: 80 and 20, over 4 and 2 containers, 20 and 10 each; nobody gets more than asked for.
+    100 are divided into 80 and 20, so 20 and 10 per container; no pool grows.
     """
     services = (
         Service(name="orders", containers=4, pool=40),
@@ -185,29 +191,29 @@ def test_services_share_in_proportion_to_what_they_ask_for():
     assert [item.pool for item in large.recommended] == [40, 20]
 
 
-def test_a_curve_goes_before_the_rule_of_thumb():
+def test_a_measured_curve_comes_before_the_rule_of_thumb():
     """
-    What was measured counts; a curve seen in part says so, one at a ceiling says that.
+    A measured curve comes first; the basis says if it is extrapolated or measured at a ceiling.
     """
     whole = fit_curve(simulated(0.1, 1e-3, 128, 1))
     part = fit_curve(simulated(0.02, 1e-4, 8, 1))
-    pegged = fit_curve(simulated(0.1, 1e-3, 128, 1), is_pegged=True)
+    at_ceiling_curve = fit_curve(simulated(0.1, 1e-3, 128, 1), at_ceiling=True)
     answers = [
         size_pools(TWELVE, ServerCapacity(curve=curve, vcpu_count=2, connection_max=1000))
-        for curve in (whole, part, pegged)
+        for curve in (whole, part, at_ceiling_curve)
     ]
 
     assert whole is not None
     assert answers[0].runs == whole.n95
     assert [a.basis for a in answers] == [Basis.MEASURED, Basis.EXTRAPOLATED, Basis.CEILING]
     assert "extrapolated" in " ".join(answers[1].notes)
-    assert "the knee comes from storage" in " ".join(answers[2].notes)
+    assert "the curve shows the storage limit" in " ".join(answers[2].notes)
     assert answers[0].verdict is PoolVerdict.EXCEEDS_MACHINE
 
 
 def test_nothing_known_gives_no_number():
     """
-    Without a server and a machine there is a sum, and what is missing.
+    Without server and machine the answer has the total and what is missing.
     """
     sizing = size_pools(TWELVE, ServerCapacity())
 
@@ -215,15 +221,15 @@ def test_nothing_known_gives_no_number():
     assert len(sizing.notes) == 2
 
 
-def test_a_load_that_is_none_says_nothing_of_pools():
+def test_an_almost_idle_server_does_not_size_pools():
     """
-    Little's law is of sessions at work; of a server that does next to nothing that is said instead.
+    Little's law needs active sessions; for an almost idle server the note says so instead.
     """
     quiet, busy = (
         " ".join(size_pools(TWELVE, ServerCapacity(vcpu_count=8, busy=n, per_s=100.0)).notes)
         for n in (0.04, 0.2)
     )
 
-    assert "only 0.04 sessions were active while watched, too few to size pools" in quiet
+    assert "only 0.04 sessions were active on average, too few to size pools" in quiet
     assert "Little" not in quiet
-    assert "0.2 at work / 100 transactions per s = 2 ms each" in busy
+    assert "0.2 active sessions / 100 transactions per s = 2 ms each" in busy

@@ -9,7 +9,7 @@ from plimsoll.causes.connections import sessions as seen
 from plimsoll.model.cause import Cause, CauseKind, Remedy
 from plimsoll.model.database import Observation
 from plimsoll.model.diagnosis import Evidence
-from plimsoll.pools.concurrency import little
+from plimsoll.pools.concurrency import mean_duration_s
 from plimsoll.units import format_duration, number
 
 # Judgements. A start of a process costs some milliseconds of a core: twenty a second are a tenth of it.
@@ -35,7 +35,7 @@ def arrivals_of(observation: Observation) -> list[Cause]:
 def held_s(observation: Observation, came: int) -> float | None:
     """Return how long a connection is held on average; None without glances."""
     open_mean = seen.mean_count(observation.glances)
-    return None if open_mean is None else little(open_mean, came / observation.seconds)
+    return None if open_mean is None else mean_duration_s(open_mean, came / observation.seconds)
 
 
 def _difference(observation: Observation, name: str) -> int | None:

@@ -6,7 +6,7 @@ from plimsoll.model.cause import Cause, CauseKind, Remedy
 from plimsoll.model.database import Observation
 from plimsoll.model.diagnosis import Evidence
 from plimsoll.model.pool_size import ScalabilityCurve
-from plimsoll.pools.concurrency import erlang_sessions, fit_curve, little, throughput
+from plimsoll.pools.concurrency import erlang_sessions, fit_curve, mean_duration_s, throughput
 from plimsoll.pools.pool_size import SESSIONS_PER_VCPU
 from plimsoll.units import format_latency, format_ratio, number
 
@@ -23,10 +23,12 @@ BUSY_MIN = 4.0
 
 def curve_of(observation: Observation, budget: Budget) -> ScalabilityCurve | None:
     """Return throughput by sessions at work, from the glances; None where they do not vary enough."""
-    return fit_curve(seen.load_points(observation), is_pegged=is_pegged(observation, budget))
+    return fit_curve(
+        seen.load_points(observation), at_ceiling=is_storage_at_ceiling(observation, budget)
+    )
 
 
-def is_pegged(observation: Observation, budget: Budget) -> bool:
+def is_storage_at_ceiling(observation: Observation, budget: Budget) -> bool:
     """Return whether storage held the throughput: near its ceiling, or waited for by most."""
     share = budget.of_ceiling(budget.load_bytes_per_s)
     return (share is not None and share >= PEGGED) or seen.is_waiting_for_io(observation)
@@ -48,12 +50,12 @@ def overload(observation: Observation, budget: Budget) -> list[Cause]:
             Evidence(
                 kind="little",
                 text=f"{number(busy, 3)} active / {number(per_s, 3)} transactions per s"
-                f" = {format_latency(little(busy, per_s))} each (Little's law); Erlang C:"
+                f" = {format_latency(mean_duration_s(busy, per_s))} each (Little's law); Erlang C:"
                 f" {erlang_sessions(busy):,} sessions, so that at most 1 % wait at this load",
-                value=little(busy, per_s),
+                value=mean_duration_s(busy, per_s),
             )
         )
-    if is_pegged(observation, budget):
+    if is_storage_at_ceiling(observation, budget):
         evidence.append(
             Evidence(
                 kind="ceiling",

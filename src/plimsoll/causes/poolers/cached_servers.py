@@ -86,8 +86,10 @@ def outliving(
                     value=float(at_one_node),
                     reference=float(usable),
                 ),
-                settings.said("serialize_accept", "child_life_time", "connection_life_time"),
-                *((settings.fixed(UNDER_SERIALIZE),) if is_serialized(settings) else ()),
+                settings.settings_evidence(
+                    "serialize_accept", "child_life_time", "connection_life_time"
+                ),
+                *((settings.fix_evidence(UNDER_SERIALIZE),) if is_serialized(settings) else ()),
             ),
             remedies=remedies,
             refuted_by="Two readings of SHOW POOL_POOLS, a life time apart, share no row with"
@@ -193,8 +195,8 @@ def _explained(settings: Settings) -> tuple[str, tuple[Remedy, ...]]:
         expected="The next readings show none that is older than its life time.",
     )
     if is_serialized(settings):
-        affected = settings.has(UNDER_SERIALIZE)
-        upgrade = Remedy(text=f"Upgrade to {settings.upgrade(UNDER_SERIALIZE)} or later.")
+        affected = settings.affected_by(UNDER_SERIALIZE)
+        upgrade = Remedy(text=f"Upgrade to {settings.upgrade_for(UNDER_SERIALIZE)} or later.")
         if affected is Affected.YES:
             why = f"{settings.product} ignores the timer while serialize_accept is on."
             return why, (upgrade, off)
@@ -214,9 +216,9 @@ def _explained(settings: Settings) -> tuple[str, tuple[Remedy, ...]]:
             upgrade,
             off,
         )
-    if node_count(settings) > 1 and settings.has(NEEDS_NODE_0) is not Affected.NO:
+    if node_count(settings) > 1 and settings.affected_by(NEEDS_NODE_0) is not Affected.NO:
         why = "In this release the timer needs the primary to be node 0; see SHOW POOL_NODES."
-        return why, (Remedy(text=f"Upgrade to {settings.upgrade(NEEDS_NODE_0)} or later."),)
+        return why, (Remedy(text=f"Upgrade to {settings.upgrade_for(NEEDS_NODE_0)} or later."),)
     return "No known defect explains it with these settings.", (
         Remedy(
             text="Until then end them by hand, and report this to the project.",

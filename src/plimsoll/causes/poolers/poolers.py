@@ -178,7 +178,7 @@ def _clients_wait(
                 text=f"clients waited in {len(waits)} of {len(readings)} readings",
                 value=float(worst.clients_waiting),
             ),
-            settings.said("pool_mode", "default_pool_size", "query_wait_timeout"),
+            settings.settings_evidence("pool_mode", "default_pool_size", "query_wait_timeout"),
         ),
         remedies=_remedies_of_waiting(worst, size),
         refuted_by="SHOW POOLS has cl_waiting = 0 and maxwait = 0 at the busiest hour.",
@@ -312,7 +312,9 @@ def _children_taken(readings: list[PoolerReading], settings: Settings) -> list[C
                     value=float(taken),
                     reference=float(children),
                 ),
-                settings.said("num_init_children", "reserved_connections", "client_idle_limit"),
+                settings.settings_evidence(
+                    "num_init_children", "reserved_connections", "client_idle_limit"
+                ),
             ),
             remedies=(
                 Remedy(
