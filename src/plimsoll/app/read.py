@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 Meter = Callable[[], Usage]
 
 DEFAULT_LAST = "24h"
-PLAN_LAST = "14d"
-"""Two weeks show the rhythm of a week twice."""
 
 
 def read_target(

@@ -14,6 +14,7 @@ from plimsoll.cli.option_groups import expand
 from plimsoll.cli.output import (
     WIDTH_OF_PAIRS,
     Output,
+    check_ending,
     check_writable,
     file_option,
     is_color,
@@ -182,6 +183,7 @@ def record(
 
     Exit status: 0 all were recorded, 1 some, 2 none, or bad input.
     """
+    check_ending(output, "-o writes query plans in JSON", (".json",))
     check_writable(output)
     if watched is not None and top is None:
         raise UsageError("--for says how long --top watches", "Add --top N, or leave it out.")

@@ -6,6 +6,7 @@ Every report has the same four options: `--format`, `-o/--output`, `--html` and 
 
 import os
 import sys
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -55,6 +56,31 @@ Html = Annotated[
 
 # The name of a file says what its reader expects in it.
 _FORM_BY_ENDING = {".json": Format.JSON, ".md": Format.MARKDOWN}
+
+# What an ending says of a file's content. Others, for example that of orders-2026.11.20, say nothing.
+_KIND_BY_ENDING = {
+    ".csv": "a CSV table",
+    ".gif": "a GIF picture",
+    ".gz": "a gzip file",
+    ".htm": "a page",
+    ".html": "a page",
+    ".jpeg": "a JPEG picture",
+    ".jpg": "a JPEG picture",
+    ".json": "a JSON file",
+    ".md": "a Markdown file",
+    ".parquet": "a Parquet table",
+    ".pdf": "a PDF file",
+    ".png": "a PNG picture",
+    ".svg": "an SVG picture",
+    ".tsv": "a TSV table",
+    ".txt": "a text file",
+    ".webp": "a WebP picture",
+    ".xlsx": "an Excel table",
+    ".zip": "a ZIP archive",
+}
+PAGE_ENDINGS = (".html", ".htm")
+_REPORT_ENDINGS = (".txt", ".json", ".md")
+_SNAPSHOT_ENDINGS = (".json", ".json.gz")
 
 
 class Output(Struct, frozen=True, kw_only=True):
@@ -201,6 +227,52 @@ def check_writable(*files: Path | None) -> None:
             )
 
 
+def check_ending(
+    file: Path | None, writes: str, endings: Sequence[str], *, hint: str | None = None
+) -> None:
+    """
+    Refuse a name whose ending names another kind of file than the one that is written.
+
+    Args:
+        file: where it goes; None and `-` pass, and so does an ending that names no kind.
+        writes: the option and what it writes, for example `--html writes a page`.
+        endings: those that fit, the preferred one first.
+        hint: what to do instead; None proposes the endings.
+
+    Raises:
+        UsageError: the ending names another kind of file.
+    """
+    ending = "" if file is None else file.suffix.lower()
+    kind = _KIND_BY_ENDING.get(ending)
+    if kind is None or any(fitting.endswith(ending) for fitting in endings):
+        return
+    *others, last = endings
+    choice = f"{', '.join(others)} or {last}" if others else last
+    raise UsageError(f"{writes}, and '{file}' is {kind}", hint or f"End the name in {choice}.")
+
+
+def check_page(file: Path | None) -> None:
+    """
+    Refuse a page that could not be written, before the work for it begins.
+
+    Raises:
+        UsageError: its ending names another kind of file, or its folder is missing.
+    """
+    check_ending(file, "--html writes a page", PAGE_ENDINGS)
+    check_writable(file)
+
+
+def check_snapshot(file: Path | None) -> None:
+    """
+    Refuse a snapshot that could not be written, before the work for it begins.
+
+    Raises:
+        UsageError: its ending names another kind of file, or its folder is missing.
+    """
+    check_ending(file, "-o writes a snapshot in JSON", _SNAPSHOT_ENDINGS)
+    check_writable(file)
+
+
 def check_picture(file: Path | None) -> None:
     """
     Refuse a picture that could not be drawn or written, before the work for it begins.
@@ -236,10 +308,13 @@ def say_written(path: Path, what: str) -> None:
 
 def _checked_output(**given: object) -> Output:
     output = Output(**given)  # type: ignore[arg-type]
-    if output.file is not None and output.file.suffix.lower() in (".html", ".htm"):
-        raise UsageError(
-            f"-o writes text, JSON or Markdown, and '{output.file}' is a page",
-            f"Use --html {output.file} for the page.",
-        )
-    check_writable(output.file, output.html)
+    is_page = output.file is not None and output.file.suffix.lower() in PAGE_ENDINGS
+    check_ending(
+        output.file,
+        "-o writes text, JSON or Markdown",
+        _REPORT_ENDINGS,
+        hint=f"Use --html {output.file} for the page." if is_page else None,
+    )
+    check_page(output.html)
+    check_writable(output.file)
     return output

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from plimsoll.cli.options import MaxApiCalls, Profile
-from plimsoll.cli.output import check_writable, file_option
+from plimsoll.cli.output import check_ending, check_writable, file_option
 from plimsoll.cli.waiting import TERMINAL
 from plimsoll.errors import UsageError
 from plimsoll.model.instance import Deployment, engine_family
@@ -117,6 +117,7 @@ def refresh(
 
     The only permission it needs is pricing:GetProducts.
     """
+    check_ending(output, "-o writes an offer file in JSON", (".json", ".json.gz"))
     check_writable(output)
     from plimsoll.app.read import cost_of
     from plimsoll.reports.files.file import write_aside

@@ -19,7 +19,14 @@ from plimsoll.app.render import Form, Report, plan_below
 from plimsoll.app.targets import PROMETHEUS, is_fleet, is_several
 from plimsoll.cli.endings import FAILED, Failed, attempted
 from plimsoll.cli.next_command import answered_plan
-from plimsoll.cli.output import Format, Output, check_picture, say_written, write_text
+from plimsoll.cli.output import (
+    Format,
+    Output,
+    check_ending,
+    check_picture,
+    say_written,
+    write_text,
+)
 from plimsoll.cli.waiting import TERMINAL
 from plimsoll.cli.watching import observed_if_asked
 from plimsoll.errors import UsageError
@@ -66,6 +73,7 @@ def run_diagnose(target: str, wanted: DiagnoseOptions) -> int:
         Exit status: 0 nothing binds, 1 something binds, 2 could not tell.
     """
     flags, reach, output = wanted.flags, wanted.read_options, wanted.output
+    check_ending(wanted.png, "--png writes a PNG picture", (".png",))
     check_picture(wanted.png)
     if is_several(target, flags):
         is_of_one = wanted.has_plan or any(

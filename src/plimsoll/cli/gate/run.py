@@ -22,7 +22,7 @@ from plimsoll.app.options import InstanceOptions
 from plimsoll.cli.amounts import bytes_of
 from plimsoll.cli.endings import ended_like_ctrl_c
 from plimsoll.cli.gate import words as gate_words
-from plimsoll.cli.output import check_writable
+from plimsoll.cli.output import check_ending, check_snapshot, check_writable
 from plimsoll.errors import DataError, SourceError, UsageError
 from plimsoll.gate import place
 from plimsoll.gate.class_group import ClassGroup
@@ -74,7 +74,7 @@ def mount_until_ended(flags: GateFlags) -> int:
     """
     setup = setup_of(flags)
     assert flags.mount is not None
-    check_writable(flags.output, flags.metrics)
+    _check_files(flags)
     backing = flags.backing or flags.mount.absolute().with_name(
         flags.mount.absolute().name + ".data"
     )
@@ -106,7 +106,7 @@ def run_in_gate(flags: GateFlags, argv: tuple[str, ...]) -> int:
         PlimsollError: it cannot be mounted, the command cannot be run, or the daemon failed.
     """
     setup = setup_of(flags)
-    check_writable(flags.output, flags.metrics)
+    _check_files(flags)
     scratch = place.disk_folder() / f"plimsoll-gate-{token_hex(6)}"
     mount = flags.mount or scratch
     backing = flags.backing or scratch.with_name(f"{scratch.name}.data")
@@ -145,6 +145,12 @@ def run_in_gate(flags: GateFlags, argv: tuple[str, ...]) -> int:
         how = f"was ended by signal {-status}" if status < 0 else f"failed with status {status}"
         _say(f"{command.name} {how}")
     return void or (128 - status if status < 0 else status)
+
+
+def _check_files(flags: GateFlags) -> None:
+    check_snapshot(flags.output)
+    check_ending(flags.metrics, "--metrics writes OpenMetrics", (".prom", ".txt"))
+    check_writable(flags.metrics)
 
 
 def group_of(setup: GateSetup) -> ClassGroup:

@@ -11,7 +11,7 @@ from plimsoll.cli.gate import options as gate_options
 from plimsoll.cli.gate.options import RunFlags
 from plimsoll.cli.option_groups import expand
 from plimsoll.cli.options import BOUGHT
-from plimsoll.cli.output import Html, check_writable, width_option
+from plimsoll.cli.output import Html, check_page, check_snapshot, width_option
 
 
 class Engine(StrEnum):
@@ -155,7 +155,8 @@ def _run(flags: MySqlFlags) -> int:
         sys.stderr.write(f"{text}\n")
         sys.stderr.flush()
 
-    check_writable(flags.output, flags.html)
+    check_snapshot(flags.output)
+    check_page(flags.html)
     setup = setup_for(flags.instance, flags.engine, clock=flags.clock, balance=flags.credits)
     memory_bytes = bytes_of(flags.memory, "--memory")
     check_memory(memory_bytes)

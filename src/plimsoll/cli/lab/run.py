@@ -23,7 +23,7 @@ from plimsoll.cli.endings import ended_like_ctrl_c
 from plimsoll.cli.gate import words as gate_words
 from plimsoll.cli.gate.options import RunFlags
 from plimsoll.cli.gate.run import GateFlags, group_of, setup_of, truth_path
-from plimsoll.cli.output import check_writable, is_color
+from plimsoll.cli.output import check_page, check_snapshot, is_color
 from plimsoll.errors import UsageError
 from plimsoll.gate.config import GateSetup, stages_of
 from plimsoll.gate.record import MINUTE_S, encode_truth, minutes_of
@@ -67,7 +67,8 @@ def run_postgres(flags: LabFlags) -> int:
     """
     from plimsoll.catalog.load import catalog
 
-    check_writable(flags.output, flags.html)
+    check_snapshot(flags.output)
+    check_page(flags.html)
     plan = plan_of(flags)
     # A request to end during the work ends it early; before and after, it ends the command.
     with ended_like_ctrl_c():

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from plimsoll.app.options import InstanceOptions, ReadOptions
 from plimsoll.app.read import read_target
 from plimsoll.cli import watching
-from plimsoll.cli.output import check_writable
+from plimsoll.cli.output import check_snapshot
 from plimsoll.cli.record.host import HostFlags, record_host
 from plimsoll.cli.waiting import TERMINAL
 from plimsoll.model.snapshot import Snapshot
@@ -26,7 +26,7 @@ def record_target(
     duration: str | None,
 ) -> None:
     """Read a target, watch its database where one is named, and save the snapshot."""
-    check_writable(None if output is None else Path(output))
+    check_snapshot(None if output is None else Path(output))
     snapshot = read_target(target, flags, reach, TERMINAL)
     observation = watching.observed_if_asked(dsn, duration)
     if observation is not None:
@@ -36,7 +36,7 @@ def record_target(
 
 def record_this_host(flags: HostFlags, output: str | None) -> None:
     """Record this host, and save the snapshot."""
-    check_writable(None if output is None else Path(output))
+    check_snapshot(None if output is None else Path(output))
     snapshot = record_host(flags)
     _save(snapshot, output or _name_of(snapshot))
 
