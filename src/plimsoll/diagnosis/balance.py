@@ -1,5 +1,5 @@
 """
-What a balance metric teaches about its bucket: refill rate, capacity, and grants.
+The refill rate, the capacity and the grants of a bucket, learned from its balance metric.
 
 Theory. While a bucket is neither full nor empty its balance is b(t) = b0 + (B/C)·t − S(t)/C, with S the
 bytes or operations served so far. So B (refill) and C (capacity) follow from a regression of the
@@ -58,7 +58,7 @@ def bucket_fits(frame: Frame, balances: dict[Metric, Series]) -> tuple[BucketFit
 
     Args:
         frame: served rates on their grid.
-        balances: the balance series as they were read, not held on the grid.
+        balances: the balance series as they were read, not repeated on the grid.
 
     Source:
         Regression on levels after the EBS burst documentation: credits arrive at the baseline and
@@ -84,7 +84,7 @@ def _fit(family: Family, series: Series, rate: FloatArray, frame: Frame) -> Buck
     if solved is None:
         return None
     baseline, baseline_se, capacity, capacity_se, residual = solved
-    # A capacity that may be a third or three times as large teaches nothing.
+    # At this error the capacity may be a third or three times as large: the fit is of no use.
     if not (capacity > 0 and baseline > 0) or capacity_se > 0.6 * capacity:
         return None
     clock = _clock_of(grants)
@@ -149,14 +149,14 @@ def _readings(series: Series, rate: FloatArray, frame: Frame) -> tuple[_Readings
 
 
 def _running(within: FloatArray, after: FloatArray) -> FloatArray:
-    """Return running sum at both ends of every sample: what came within each, then what came after it."""
+    """Return the running sum at both ends of every sample, from amounts within and after each."""
     parts = np.column_stack((within, after)).ravel()
     return np.concatenate(([0.0], np.cumsum(parts)))[:-1]
 
 
 def _grants(jump: FloatArray, follows: BoolArray, width: FloatArray) -> BoolArray:
     rises = jump[(jump > 0) & follows]
-    # Nine in ten of the rises are refill; fewer than ten do not tell what is usual.
+    # Nine in ten of the rises are refill; fewer than ten rises do not show the usual one.
     usual = float(np.quantile(rises, 0.9)) if rises.size >= 10 else 0.0
     # Five minutes of pure refill of a half-hour bucket is about 5 %; a grant is well above the usual rise.
     floor = np.maximum(GRANT_RATIO, 0.08 * width / 300)
@@ -183,8 +183,8 @@ def _regress(readings: _Readings) -> tuple[float, float, float, float, float] | 
         x_c, y_c = _centred(columns, y, index, weight)
         root = np.sqrt(weight)
         gram = (x_c * weight[:, None]).T @ x_c
-        # Time and amount served rise together under a steady load; then refill and capacity cannot
-        # be parted.
+        # Under a steady load time and amount served rise together, and the regression cannot
+        # separate refill from capacity.
         if np.linalg.cond(gram) > 1e10:
             return None
         beta, *_ = np.linalg.lstsq(x_c * root[:, None], y_c * root, rcond=None)
@@ -206,6 +206,8 @@ def _regress(readings: _Readings) -> tuple[float, float, float, float, float] | 
     # autocorrelation).
     inflate = (1 + related) / (1 - related) * ERROR_INFLATION**2
     covariance = np.linalg.inv(gram) * power * inflate
+    # By b(t) = b0 + (B/C)·t − S(t)/C: the slope on S is −1/C and the slope on time is B/C. The relative
+    # errors of both follow by the delta method.
     capacity = -scale / beta[1]
     capacity_se = capacity * float(np.sqrt(covariance[1, 1])) / abs(beta[1])
     baseline = beta[0] / 3600 * capacity
@@ -217,7 +219,7 @@ def _regress(readings: _Readings) -> tuple[float, float, float, float, float] | 
 def _centred(
     columns: FloatArray, y: FloatArray, index: IntArray, weight: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Return columns and target less their weighted mean in each stretch (each has its own start)."""
+    """Return columns and target minus their weighted mean in each stretch, because each has its own b0."""
     total = np.maximum(np.bincount(index, weights=weight), 1e-12)
     x_c = np.empty_like(columns)
     for j in range(columns.shape[1]):

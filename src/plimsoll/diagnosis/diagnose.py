@@ -1,4 +1,4 @@
-"""Snapshot and catalog in, diagnosis out: the sentence of the product, stage by stage."""
+"""The diagnosis of a snapshot, stage by stage, from its ceilings to its findings."""
 
 import numpy as np
 from msgspec.structs import replace
@@ -24,7 +24,7 @@ from plimsoll.diagnosis.missing import (
     newer_class_of,
     not_covered,
     pressed_throughout,
-    stood_throughout,
+    steady_throughout,
     too_short,
 )
 from plimsoll.diagnosis.next_ceiling import next_ceiling_of
@@ -47,7 +47,7 @@ from plimsoll.units import gib
 
 def diagnose(snapshot: Snapshot, catalog: Catalog) -> Diagnosis:
     """
-    Return which ceiling binds, when, how sure, and what was ruled out.
+    Return the diagnosis: the binding ceiling, its intervals and confidence, and the limits ruled out.
 
     Args:
         snapshot: one reading; nothing in it is required. What is missing becomes *unknown*.
@@ -56,11 +56,11 @@ def diagnose(snapshot: Snapshot, catalog: Catalog) -> Diagnosis:
     Returns:
         The diagnosis; equal inputs give equal values.
     """
-    snapshot = _as_meant(snapshot)
+    snapshot = _without_other_meaning(snapshot)
     ceilings, unknown_class = _ceilings(snapshot.instance, catalog)
     frame = frame_of(snapshot)
     window_s = _window(snapshot, frame)
-    # What is left of class and storage, and what is learned of buckets, is of the present epoch.
+    # Headroom and buckets are those of the present class and storage, so only the last epoch counts.
     epochs = epochs_of(snapshot.annotations, ceilings, window_s)
     recent = snapshot if len(epochs) == 1 else cut(snapshot, (epochs[-1].start_s, window_s[1]))
     loadings = loadings_of(snapshot.annotations, snapshot.instance, ceilings)
@@ -83,7 +83,7 @@ def diagnose(snapshot: Snapshot, catalog: Catalog) -> Diagnosis:
     if db_class and not unknown_class and not catalog.knows(db_class):
         missing += newer_class_of(snapshot.instance)
     if not time_at:
-        missing = _opened(frame, judged, ceilings, missing)
+        missing = _with_open_gaps(frame, judged, ceilings, missing)
     causes = _waiting_causes(waiting, frame, snapshot, ceilings)
     return Diagnosis(
         instance=snapshot.instance,
@@ -124,13 +124,13 @@ def diagnose(snapshot: Snapshot, catalog: Catalog) -> Diagnosis:
     )
 
 
-def _opened(
+def _with_open_gaps(
     frame: Frame | None, judged: Judged, ceilings: tuple[Ceiling, ...], known: tuple[Missing, ...]
 ) -> tuple[Missing, ...]:
-    """Return the gaps, those first that leave open whether something binds although no ceiling was found."""
+    """Return the gaps; those come first that leave it open whether a ceiling bound."""
     deep = pressed_throughout(judged.frame, judged.congestion, ceilings)
-    deep = deep or stood_throughout(judged.frame, judged.congestion)
-    # That says why a time of light load is missing, and how deep the queue was.
+    deep = deep or steady_throughout(judged.frame, judged.congestion)
+    # This gap is more specific than LIGHT_LOAD: it also gives the queue depth or the latency.
     rest = tuple(m for m in known if m.name != LIGHT_LOAD) if deep else known
     return too_short(frame) + deep + rest
 
@@ -152,8 +152,8 @@ def _waiting_causes(
     )
 
 
-def _as_meant(snapshot: Snapshot) -> Snapshot:
-    """Return the snapshot without balances that say nothing of this instance's storage."""
+def _without_other_meaning(snapshot: Snapshot) -> Snapshot:
+    """Return the snapshot without balances that have no meaning for this instance's storage."""
     # Aurora reports some of these metrics with another meaning, so they must not be judged by EBS
     # rules.
     others = other_meaning(snapshot.instance)
@@ -194,7 +194,7 @@ def _ceilings(instance: Instance, catalog: Catalog) -> tuple[tuple[Ceiling, ...]
 
 
 def _window(snapshot: Snapshot, frame: Frame | None) -> tuple[int, int]:
-    """Return first start and last end of all that was measured; the last sample may be a long one."""
+    """Return the first start and the last end of all samples; the last sample may be a long one."""
     start, end = snapshot.window_s or (0, 0)
     if frame is not None:
         end = max(end, int(frame.time_s[-1] + frame.width_s[-1]))
@@ -209,7 +209,7 @@ def _measured_s(frame: Frame | None) -> float:
 
 
 def _time_at(intervals: tuple[Interval, ...]) -> tuple[CeilingTime, ...]:
-    """Return time spent at each ceiling, the longest first; unknown limits are told apart by level."""
+    """Return the time spent at each ceiling, the longest first; unknown limits differ by their level."""
     groups: dict[tuple[object, ...], list[Interval]] = {}
     for i in intervals:
         # A level is rounded to be a key; a byte per second is far below its error.
@@ -245,7 +245,7 @@ def _verdict(
     # Something made requests wait, so it cannot be said that nothing binds.
     if waits:
         return Verdict.UNKNOWN
-    # Without rates, or without anything that tells waiting, "nothing binds" cannot be said.
+    # Without rates, or without latency and queue depth, it is not known that nothing binds.
     if frame is None or any(m.hides == VERDICT for m in missing):
         return Verdict.UNKNOWN
     # Near comes after unknown: a resource that is near does not make an unseen ceiling less likely.

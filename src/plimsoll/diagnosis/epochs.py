@@ -1,6 +1,6 @@
 """
-What happened in the window: changes that end one epoch of limits and begin another, and the hours
-after a restore, in which storage answers late for another reason than a limit.
+Events in the window: changes that end one epoch of limits and begin another, and the hours after a
+restore, in which storage is slow for another reason than a limit.
 
 Source:
     RDS User Guide, "Restoring to a DB instance" (a restored instance loads its data in the
@@ -21,7 +21,7 @@ from plimsoll.units import format_clock, gib
 # No duration is documented. A day covers what users report of volumes up to a terabyte or so; a
 # larger one takes at least as long as reading all of it at what the instance can hold.
 LAZY_S = 86_400
-# How the contexts begin that findings must tell apart.
+# First words of contexts; findings distinguish contexts by them.
 BEFORE_CHANGE = "before"
 LOADING = ("lazy loading", "loading of the standby")
 LOADING_CODE = "StorageLazyLoading"
@@ -33,19 +33,19 @@ _ENDINGS = ("finish", "complet")
 
 
 class Epoch(Struct, frozen=True, kw_only=True):
-    """A part of the window in which class and storage stayed what they were."""
+    """A part of the window in which class and storage did not change."""
 
     start_s: int
     end_s: int
     """Epoch seconds, [start, end)."""
     ceilings: tuple[Ceiling, ...]
-    """What is documented for it; without the families of what was changed later."""
+    """Its documented ceilings, without the families that were changed later."""
     unknown: str = ""
-    """What is not known of it: `before the class was changed at 2026-11-19 10:02 UTC`; or empty."""
+    """Why some limits are unknown: `before the class was changed at 2026-11-19 10:02 UTC`; or empty."""
 
 
 class Loading(Struct, frozen=True, kw_only=True):
-    """Hours in which storage is filled from S3 behind the database's back."""
+    """Hours in which storage is loaded from S3 in the background."""
 
     start_s: int
     end_s: int
@@ -59,8 +59,8 @@ def epochs_of(
     """
     Return the window cut at changes of class and storage, the present epoch last.
 
-    What an instance was before a change is not told by the event, so the limits of what was changed
-    are not known before it: a level found there is one of unknown origin, not today's.
+    The event does not say what the instance had before a change, so those limits are unknown before
+    it. A level found there has an unknown origin and is not compared with today's limits.
     """
     start, end = window_s
     epochs: list[Epoch] = []
@@ -70,8 +70,8 @@ def epochs_of(
             epochs.append(Epoch(start_s=change.time_s, end_s=end, ceilings=known, unknown=unknown))
             end = change.time_s
         is_class = change.kind is EventKind.CLASS_CHANGE
-        # Going back in time: before a change of class the volumes' limits are still known, and the
-        # reverse.
+        # From the last change backwards: before a change of class the volumes' limits are still
+        # known, and before a change of storage those of the class.
         gone = INSTANCE_FAMILIES if is_class else VOLUME_FAMILIES
         known = tuple(c for c in known if c.family not in gone)
         what = "class" if is_class else "storage"
@@ -92,7 +92,7 @@ def _changes(annotations: tuple[Annotation, ...], window_s: tuple[int, int]) -> 
 def missing_before_changes(
     annotations: tuple[Annotation, ...], window_s: tuple[int, int]
 ) -> tuple[Missing, ...]:
-    """Return what is unknown of the time before each kind of change, and how to find out."""
+    """Return a gap for the time before each kind of change, with its remedy."""
     found = []
     for kind, what, flags in (
         (EventKind.CLASS_CHANGE, "instance class", "--class"),
@@ -144,7 +144,7 @@ def _loading_s(instance: Instance, ceilings: tuple[Ceiling, ...]) -> int:
     ]
     if size is None or not rates:
         return LAZY_S
-    # Every block has to pass the lowest ceiling once.
+    # A lower bound: every block passes the lowest ceiling once, so size ÷ rate is the least time.
     return max(LAZY_S, int(gib(size) / min(rates)))
 
 
@@ -154,32 +154,32 @@ def with_contexts(
     epochs: tuple[Epoch, ...],
     annotations: tuple[Annotation, ...],
 ) -> tuple[Interval, ...]:
-    """Return the intervals with what happened at their time; those of a loading are labelled so."""
+    """Return the intervals with their context: the event at that time, or why limits are unknown."""
     return tuple(
-        replace(i, context=_happening(i, loadings, annotations) or _unknown_then(i, epochs))
+        replace(i, context=_event_at(i, loadings, annotations) or _unknown_limits_at(i, epochs))
         for i in intervals
     )
 
 
-def _unknown_then(interval: Interval, epochs: tuple[Epoch, ...]) -> str:
-    """For a level that nothing explains: that the limits of its time are not all known."""
+def _unknown_limits_at(interval: Interval, epochs: tuple[Epoch, ...]) -> str:
+    """Return why limits are unknown at the time of an unexplained level; empty for an explained one."""
     if interval.ceiling is not None:
         return ""
     return next((e.unknown for e in epochs if e.start_s <= interval.start_s < e.end_s), "")
 
 
-def _happening(
+def _event_at(
     interval: Interval, loadings: tuple[Loading, ...], annotations: tuple[Annotation, ...]
 ) -> str:
     for loading in loadings:
         if loading.start_s <= interval.start_s < loading.end_s:
             return loading.label
-    told = [
+    optimising = [
         a
         for a in annotations
         if a.kind is EventKind.OPTIMISATION and a.time_s <= interval.start_s < a.time_s + LAZY_S
     ]
     # RDS reports the end of an optimisation as an event of the same kind.
-    if told and not any(word in told[-1].text.lower() for word in _ENDINGS):
-        return f"storage optimisation since {format_clock(told[-1].time_s)} UTC"
+    if optimising and not any(word in optimising[-1].text.lower() for word in _ENDINGS):
+        return f"storage optimisation since {format_clock(optimising[-1].time_s)} UTC"
     return ""

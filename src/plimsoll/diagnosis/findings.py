@@ -1,7 +1,7 @@
 """
-What is said first: the verdict in one sentence, and what to do, the free thing before the paid one.
+The findings: the verdict in one sentence, and actions, those at no cost before those that are paid.
 
-Codes are Compute Optimizer's finding reason codes where it has one, extended in its manner.
+Codes are Compute Optimizer's finding reason codes where it has one, extended in its style.
 """
 
 from plimsoll.diagnosis.epochs import BEFORE_CHANGE, LOADING, LOADING_CODE, LOADING_MOVES
@@ -38,10 +38,10 @@ def findings_of(
     is_open: bool = False,
 ) -> tuple[Finding, ...]:
     """
-    Return all findings: what binds (longest first), what is near, what costs, what else to know.
+    Return all findings: binding limits (longest first), near limits, costs, and remarks.
 
     Args:
-        is_open: whether the verdict is unknown, so that *no limit was reached* cannot be said.
+        is_open: whether the verdict is unknown, so that *no limit was reached* is not a finding.
     """
     found = [_bound(instance, t, intervals, ceilings, measured_s, step_s) for t in time_at]
     if not time_at and not is_open:
@@ -54,8 +54,8 @@ def findings_of(
             title=f.text,
         )
         for f in forecasts
-        # Judgement: within six hours whoever is on duty can act. Further ahead, forecasts are off
-        # by hours (forecast.py).
+        # Judgement: within six hours the person on duty can act. Forecasts further ahead are off by
+        # hours (forecast.py).
         if f.empty_in_s is not None and 0 < f.empty_in_s <= 6 * 3600
     ]
     found += _cpu_credit_cost(series)
@@ -110,30 +110,30 @@ def _bound(
 
 
 def _is_exhausted(intervals: list[Interval]) -> bool:
-    """Return whether the balance was seen at zero, or must have been by what was served."""
+    """Return whether the balance was measured at zero, or was zero by the arithmetic of credits."""
     return any(
         e.kind in {"balance", "credits"} and e.weight > 0 for i in intervals for e in i.evidence
     )
 
 
 def _name(instance: Instance) -> str:
-    """Return what the instance is called; an export without a name is not called `unnamed`."""
+    """Return the name of the instance, or `the storage` for an export without a name."""
     is_named = instance.identifier not in ("", Instance().identifier)
     return instance.identifier if is_named else "the storage"
 
 
 def _context_of(intervals: list[Interval]) -> str:
-    """Return what happened during most of the time of these intervals; empty where nothing did."""
+    """Return the context of most of the time of these intervals; empty where there is none."""
     seconds: dict[str, int] = {}
     for i in intervals:
         seconds[i.context] = seconds.get(i.context, 0) + i.end_s - i.start_s
     most = max(seconds, key=lambda context: seconds[context])
-    # What happened in less than half of the time does not explain the level.
+    # An event that covers less than half of the time does not explain the level.
     return most if 2 * seconds[most] >= sum(seconds.values()) else ""
 
 
 def _fine_text(intervals: list[Interval], usual_step_s: int) -> str:
-    """Return the remark that averages hid it, where only samples finer than the usual ones show it."""
+    """Return a remark where only samples finer than the usual ones show the ceiling; empty otherwise."""
     if any(i.step_s >= usual_step_s for i in intervals):
         return ""
     step_s = min(i.step_s for i in intervals)
@@ -250,11 +250,12 @@ def _moves(ceiling: Ceiling, ceilings: tuple[Ceiling, ...]) -> tuple[str, ...]:
     now.sort(key=lambda c: c.value)
     moves = []
     same = [c for c in now if c.phase == ceiling.bucket_phase] or now
-    # A stop and start is free, so it comes first, but only where it brings a higher limit.
+    # A stop and start is free, so it comes first, but only if the present limit is higher. One percent
+    # is the rounding between two editions of the documentation.
     if ceiling.phase == Phase.LEGACY and same and same[0].value > 1.01 * ceiling.value:
         numbers = " and ".join(f"{format_ceiling(c)} ({c.phase.value})" for c in now)
         moves.append(
-            f"Stop and start the instance: it is free, takes a few minutes offline, and brings the "
+            f"Stop and start the instance: it is free, takes a few minutes offline, and applies the "
             f"present limits, {numbers}."
         )
     instance_bound = ceiling.family in INSTANCE_FAMILIES
@@ -345,7 +346,7 @@ def _cpu_credit_cost(series: dict[Metric, Series]) -> list[Finding]:
 
 
 def _unreachable(instance: Instance, ceilings: tuple[Ceiling, ...]) -> list[Finding]:
-    """Storage IOPS or throughput that was bought above what the class can use at its best."""
+    """Return a finding for storage IOPS or throughput bought above the maximum of the class."""
     found = []
     storage = instance.storage
     for volume, machine, was_bought in (
@@ -363,7 +364,7 @@ def _unreachable(instance: Instance, ceilings: tuple[Ceiling, ...]) -> list[Find
         if not bought or not present:
             continue
         most, best = max(present, key=lambda c: c.value), max(bought, key=lambda c: c.value)
-        # Ladders of IOPS are coarse, so a tenth too much is what a careful buyer gets as well.
+        # IOPS are often bought in round numbers, so up to a tenth too much is no finding.
         if best.value > 1.1 * most.value:
             found.append(
                 Finding(

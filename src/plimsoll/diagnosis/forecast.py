@@ -1,4 +1,4 @@
-"""When a balance reaches zero or a space fills, if the last hours go on as they are."""
+"""The time until a balance is empty or a space is full, if the load of the last hours continues."""
 
 import numpy as np
 
@@ -11,8 +11,8 @@ from plimsoll.model.metric import Metric
 from plimsoll.model.series import FloatArray, Series
 from plimsoll.units import format_duration, format_ratio
 
-# Burst ends could be foretold within minutes for an hour ahead, not for half a day (published study of
-# such forecasts: median error 8 min below one hour, 168 min beyond three); so: the last hour, and a band.
+# The end of a burst can be predicted within minutes for an hour ahead, not for half a day (published study
+# of such forecasts: median error 8 min below one hour, 168 min beyond three). So: the last hour, and a band.
 LOOKBACK_S = 3600
 SPACE_LOOKBACK_S = 7 * 86400
 # Below a percent an hour a rounded balance is not falling.
@@ -29,14 +29,14 @@ def forecasts_of(
     """
     Return one forecast per balance that is neither full nor empty, and one for the storage space.
 
-    Where the bucket was learned, the law says when it empties at the last hour's rate; elsewhere
-    the balance's own slope does.
+    Where the bucket was learned, the kernel computes the time at the last hour's rate. Elsewhere the
+    slope of the balance is extrapolated.
 
     Args:
         series: the series of the snapshot.
-        frame: served rates; None leaves the law out.
-        buckets: what was learned of the buckets.
-        storage_bytes: allocated storage; None leaves the space out.
+        frame: served rates; with None only slopes are used.
+        buckets: buckets that were learned.
+        storage_bytes: allocated storage; with None there is no forecast of space.
     """
     learned = {fit.family: fit for fit in buckets if fit.is_reliable}
     found = []
@@ -47,7 +47,7 @@ def forecasts_of(
             continue
         fit = learned.get(family)
         rates = _recent_rates(frame, family) if frame is not None and fit is not None else None
-        # Rounded to whole percents, 0 and 100 % say only that the bucket is empty or full.
+        # The metric is rounded to whole percents: 0 and 100 % mean only empty and full.
         if fit is not None and rates is not None and 0.005 < float(one.value[-1]) < 0.995:
             found.append(_by_law(float(one.value[-1]), fit, rates, name))
             continue
@@ -64,20 +64,20 @@ def forecasts_of(
 
 
 def _recent_rates(frame: Frame, family: Family) -> FloatArray | None:
-    """Return served rates of the last hour in what the bucket counts; None if hardly any are known."""
+    """Return the served rates of the last hour in the bucket's unit; None if hardly any are known."""
     rate = frame.bytes_per_s if FAMILIES[family].counts == "bytes" else frame.ops_per_s
     recent = rate[frame.time_s >= frame.time_s[-1] - LOOKBACK_S]
     known = recent[np.isfinite(recent)]
-    # A slope or a spread of fewer than four samples is not one.
+    # Fewer than four samples show no spread.
     return known if known.size >= 4 else None
 
 
 def _by_law(balance: float, fit: BucketFit, rates: FloatArray, name: str) -> Forecast:
-    """Return when the learned bucket empties, at the mean, a high and a low rate of the last hour."""
+    """Return the forecast of a learned bucket, at the mean, a high and a low rate of the last hour."""
     stage = Stage(
         name=fit.family.value,
         baseline=fit.baseline,
-        # The rate is what was served, so no other limit is to be applied to it again.
+        # The rate was served, so it has passed every limit already.
         burst=float("inf"),
         capacity=fit.capacity,
         counts=FAMILIES[fit.family].counts,
@@ -92,6 +92,7 @@ def _by_law(balance: float, fit: BucketFit, rates: FloatArray, name: str) -> For
     # Eight in ten samples of the last hour lie in this range.
     low, high = (float(q) for q in np.quantile(rates, [0.1, 0.9]))
     mid, soon, late = empty_in_s(mean), empty_in_s(high), empty_in_s(low)
+    # Credits arrive at the baseline and leave at the served rate.
     change = (fit.baseline - mean) / fit.capacity
     left = f"{name}: {format_ratio(balance)} left"
     if mid is None:
@@ -142,7 +143,7 @@ def _of_space(series: Series, storage_bytes: float) -> Forecast | None:
     if slope is None or not np.isfinite(free):
         return None
     span_s = float(min(SPACE_LOOKBACK_S, series.time_s[-1] - series.time_s[0]))
-    # A fall that is smaller than one percent of the storage over all that was seen is not a trend.
+    # A fall of less than one percent of the storage over the observed time is not a trend.
     if slope * span_s > -0.01 * storage_bytes:
         return None
     mid = free / -slope
@@ -163,7 +164,7 @@ def _of_space(series: Series, storage_bytes: float) -> Forecast | None:
 
 
 def _slope(series: Series, lookback_s: int) -> tuple[float | None, float, float]:
-    """Return slope per second over the last stretch, with a band of two standard errors."""
+    """Return the slope per second over the last stretch, with a band of two standard errors."""
     recent = series.time_s >= series.time_s[-1] - lookback_s
     t, y = series.time_s[recent].astype(float), series.value[recent]
     known = np.isfinite(y)
@@ -174,7 +175,7 @@ def _slope(series: Series, lookback_s: int) -> tuple[float | None, float, float]
     power = float(np.sum(t * t))
     slope = float(np.sum(t * (y - y.mean())) / power)
     residual = y - y.mean() - slope * t
-    # Neighbouring residuals of a load are related; one in three counts.
+    # Neighbouring residuals of a load are correlated, so one in three counts: the variance is tripled.
     error = float(np.sqrt(np.sum(residual**2) / max(t.size - 2, 1) / power * 3))
     return slope, slope - 2 * error, slope + 2 * error
 

@@ -1,10 +1,10 @@
 """
-One table of what was measured: every series on the grid of the storage metrics.
+One table of all measurements: every series on the grid of the storage metrics.
 
-Rule 1: reads and writes share every limit, so totals are sums of both; a total with one half
-        missing is unknown, never the other half.
-Rule 2: a gap stays a gap (NaN); a coarser series holds for the length of its own step, a finer
-        one is averaged over ours.
+Rule 1: reads and writes share every limit, so totals are sums of both. If one half is missing the
+        total is unknown; the other half never replaces it.
+Rule 2: a gap stays a gap (NaN). A coarser sample is repeated for the length of its step, and finer
+        samples are averaged over a step of the grid.
 """
 
 from dataclasses import dataclass
@@ -51,11 +51,11 @@ class Frame:
     ops_per_s: FloatArray
     """Operations as storage counts them: whole I/Os, large ones in units of 256 KiB."""
     balances: dict[Metric, FloatArray]
-    """Byte, I/O and volume balance (0–1), each sample holding the reading that covers it."""
+    """Byte, I/O and volume balance (0–1): for each sample the reading that covers it."""
 
     @property
     def size(self) -> int:
-        """Number of samples."""
+        """Return the number of samples."""
         return int(self.time_s.size)
 
 
@@ -69,7 +69,7 @@ def frame_of(snapshot: Snapshot) -> Frame | None:
     present = [s for s in present if s.time_s.size]
     if not present:
         return None
-    # The densest series loses least by being the grid.
+    # On the grid of the densest series no sample of the others is lost.
     base = max(present, key=lambda s: s.time_s.size)
     width_s = sample_widths(base.time_s, base.step_s)
 
@@ -104,7 +104,7 @@ def frame_of(snapshot: Snapshot) -> Frame | None:
 
 def sample_widths(time_s: IntArray, step_s: int) -> FloatArray:
     """
-    Return how long each sample of a series covers, seconds.
+    Return the length of time that each sample of a series covers, seconds.
 
     CloudWatch keeps 60 s for 15 days, 300 s for 63 days and 3600 s beyond, so one export can hold
     several periods: a sample covers the distance to its nearer neighbour when that is one of
@@ -125,7 +125,7 @@ def sample_widths(time_s: IntArray, step_s: int) -> FloatArray:
 
 def on_grid(series: Series | None, time_s: IntArray, width_s: FloatArray) -> FloatArray:
     """
-    Return a series on the grid of another: exact, held (coarser) or averaged (finer).
+    Return a series on the grid of another: exact, repeated (coarser) or averaged (finer).
 
     Args:
         series: what to place; None gives all NaN.
@@ -133,14 +133,14 @@ def on_grid(series: Series | None, time_s: IntArray, width_s: FloatArray) -> Flo
         width_s: their lengths, shape (n,).
 
     Returns:
-        Values, shape (n,); NaN where the series says nothing about a sample.
+        Values, shape (n,); NaN where the series has no value for a sample.
     """
     if series is None or series.time_s.size == 0:
         return np.full(time_s.size, np.nan)
     if series.time_s.size == time_s.size and np.array_equal(series.time_s, time_s):
         return series.value
     usual = float(np.median(width_s)) if width_s.size else 0.0
-    # At least two finer samples in one of ours: a mean says more than the sample that comes first.
+    # With at least two finer samples in one of the grid, their mean is better than the first of them.
     if series.step_s * 2 <= usual:
         return _averaged(series, time_s, width_s)
     held = sample_widths(series.time_s, series.step_s)
@@ -164,13 +164,14 @@ def _averaged(series: Series, time_s: IntArray, width_s: FloatArray) -> FloatArr
 
 
 def _counted(ops_per_s: FloatArray, bytes_per_s: FloatArray) -> FloatArray:
-    # Without bytes the size is not known; nearly all database I/O is below 256 KiB, so we count it as is.
+    # A mean size above 256 KiB costs at least bytes ÷ 256 KiB operations. Without bytes the size is
+    # unknown; nearly all database I/O is below 256 KiB, so each request counts as one.
     counted = np.fmax(ops_per_s, bytes_per_s / IO_UNIT_BYTES)
     return np.where(np.isnan(ops_per_s), np.nan, counted)
 
 
 def runs_of(mask: BoolArray) -> IntArray:
-    """Return first and one-past-last index of every run of True, shape (k, 2)."""
+    """Return the first and one-past-last index of every run of True, shape (k, 2)."""
     edges = np.diff(np.concatenate(([False], mask, [False])).astype(np.int8))
     return np.column_stack((np.flatnonzero(edges == 1), np.flatnonzero(edges == -1))).astype(
         np.int64

@@ -1,7 +1,7 @@
 """
-How near every resource came to its ceiling, so that what is ruled out is shown like what is found.
+The use of every resource compared with its ceiling, for binding and for unused resources alike.
 
-A mean over a step is not a peak: peaks here are of means over the step, and the report says the step.
+A peak here is the highest mean over a step, and the report gives the step.
 """
 
 from collections.abc import Callable
@@ -25,16 +25,16 @@ from plimsoll.units import (
     format_ratio,
 )
 
-# Near: demand came within a fifth of the ceiling, for more than a stray minute.
+# Near: use came within a fifth of the ceiling, for more than a single minute.
 NEAR_RATIO = 0.8
 NEAR_MIN_MINUTES = 5.0
-# In a window of minutes, a twentieth of it counts as that.
+# In a window of minutes, a twentieth of the window is enough.
 NEAR_MIN_SHARE = 0.05
-# An enforced baseline is met within a percent or so; what is further above it was paid with credits.
+# An enforced baseline varies by about one percent; a higher rate used credits.
 ABOVE_BASELINE = 1.02
-# CloudWatch rounds ACUUtilization to whole percents: from here on there is nothing left to grow into.
+# CloudWatch rounds ACUUtilization to whole percents: from here on the capacity is at its maximum.
 _FULL_RATIO = 0.995
-# A disk whose free space moves by less than a percent shows nothing of how large it is.
+# Free space that varies by less than a percent gives no information about the size of the disk.
 _USE_SEEN_RATIO = 0.01
 
 _SEEN = Origin(source="the most that was free in the window", read_on="")
@@ -49,7 +49,7 @@ def resources_of(
     """
     Return every resource in a fixed order: the four of storage, then the rest of the machine.
 
-    Aurora has none of the four, and local storage and capacity in their place.
+    Aurora has none of the four; it has local storage and capacity instead.
     """
     found = []
     for family in _families(snapshot):
@@ -77,7 +77,8 @@ def _families(snapshot: Snapshot) -> list[Family]:
         for family, facts in FAMILIES.items()
         if facts.is_resource
     }
-    # Aurora Serverless has a capacity and does not report its local storage; Aurora is the other way.
+    # Aurora Serverless has a capacity and reports no local storage; provisioned Aurora has no capacity
+    # and reports local storage.
     has[Family.CAPACITY] |= is_serverless(instance)
     has[Family.LOCAL_STORAGE] |= is_aurora(instance) and not is_serverless(instance)
     return [
@@ -89,10 +90,10 @@ def _families(snapshot: Snapshot) -> list[Family]:
 
 def _local_storage(snapshot: Snapshot, documented: Ceiling | None) -> Resource:
     """
-    Return what was used of the local disk, where its size is documented or its filling was seen.
+    Return the use of the local disk, if its size is documented or its free space changed.
 
-    Without a documented size the most that was ever free is a lower bound of it: what is near that
-    bound is nearer still to the size, but what is far from it may be near nonetheless, and is unknown.
+    Without a documented size, the largest free space in the window is a lower bound of the size. Use
+    near that bound is reported as near. Use far from it may still be near the size, and is unknown.
     """
     family, metric = Family.LOCAL_STORAGE, Metric.FREE_LOCAL_STORAGE_BYTES
     series = snapshot.series.get(metric)
@@ -128,7 +129,7 @@ def _local_storage(snapshot: Snapshot, documented: Ceiling | None) -> Resource:
 
 
 def _sustained_ceiling(family: Family, ceilings: tuple[Ceiling, ...]) -> Ceiling | None:
-    """Return what can be held forever now: the present baseline or fixed number."""
+    """Return the present sustained ceiling of a family: its baseline or its fixed number."""
     rows = [c for c in ceilings if c.family == family and c.phase in (Phase.BASELINE, Phase.FIXED)]
     # Several may be documented for a family; the lowest binds first.
     return min(rows, key=lambda c: c.value) if rows else None
@@ -143,8 +144,8 @@ def _judging_ceiling(
     """
     Return the ceiling that a resource is compared with.
 
-    That is the one at which it was for the longest time; else the burst ceiling, where credits paid
-    for more than the baseline; else what can be held forever.
+    That is the ceiling at which it stayed for the longest time. Otherwise it is the burst ceiling, if
+    use exceeded the baseline on credits, and else the sustained ceiling.
     """
     reached = [t for t in bound if t.ceiling is not None]
     if reached:
@@ -158,7 +159,7 @@ def _judging_ceiling(
 
 
 def _at_legacy(resource: Resource, held: Ceiling | None) -> Resource:
-    """Say that the ceiling shown is a legacy one, and what the class has today."""
+    """Return the resource with a note: its ceiling is a legacy one, and the present limit is given."""
     today = f"; the present limit is {_rate(held)}" if held is not None else ""
     return replace(resource, note=f"{resource.note}, a legacy limit{today}")
 
@@ -170,10 +171,10 @@ def _on_credits(
     held: Ceiling | None,
 ) -> Resource:
     """
-    Judge a resource that went above its baseline: by its burst ceiling, and by the credits left.
+    Return the verdict on a resource above its baseline, by its burst ceiling and the credits left.
 
     Args:
-        used: what was used of it, and its own sample widths: the network has other samples than storage.
+        used: its use and its sample widths; the samples of the network differ from those of storage.
     """
     values, width_s = used
     assert held is not None
@@ -204,7 +205,7 @@ def _rate(ceiling: Ceiling) -> str:
 def _used(
     family: Family, snapshot: Snapshot, frame: Frame | None, ceilings: tuple[Ceiling, ...]
 ) -> tuple[FloatArray | None, FloatArray, str]:
-    """Return what was used of a resource, its sample widths, and what is missing if nothing is known."""
+    """Return the use of a resource, its sample widths, and the missing metric if nothing is known."""
     nothing = np.zeros(0)
     if family in (Family.INSTANCE_EBS_THROUGHPUT, Family.VOLUME_THROUGHPUT):
         gap = "ReadThroughput and WriteThroughput"
@@ -233,7 +234,7 @@ def _used(
 
 
 def _network(snapshot: Snapshot) -> tuple[FloatArray | None, FloatArray, str]:
-    """Return the busier direction: network bandwidth is full duplex, each way has the whole of it."""
+    """Return the busier direction; network bandwidth is full duplex, so each way has all of it."""
     gap = "NetworkReceiveThroughput and NetworkTransmitThroughput"
     both = [
         snapshot.series.get(Metric.NETWORK_RECEIVE_BYTES_PER_S),
@@ -290,7 +291,8 @@ def _resource(
 
 
 def _why_unknown(family: Family, values: FloatArray | None, gap: str) -> str:
-    """Return what is left of a size can be measured without the size: then only the size is missing."""
+    """Return why a resource could not be judged: the metric or the total size is missing."""
+    # Free memory and space are measured without their size; then only the size is missing.
     if family in (Family.MEMORY, Family.STORAGE_SPACE) and values is not None:
         return f"{gap} was measured, but the total size is unknown"
     return f"not measured: {gap} is missing"

@@ -1,8 +1,8 @@
 """
-Storage that is being filled from S3: slow for a reason that is no limit, and so labelled.
+Findings about storage that is still loaded from S3, which is slow for another reason than a limit.
 
-The signature is requests that take long although few are served (RDS User Guide: data that is not
-loaded yet is fetched from Amazon S3 when it is touched).
+Its sign is high latency at a low rate (RDS User Guide: data that is not loaded yet is fetched from
+Amazon S3 when it is first read).
 """
 
 import numpy as np
@@ -14,7 +14,7 @@ from plimsoll.units import format_clock, format_latency
 
 
 def loading_findings(frame: Frame | None, loadings: tuple[Loading, ...]) -> tuple[Finding, ...]:
-    """Return one finding for each loading that reaches into what was measured: how slow reads were in it."""
+    """Return one finding for each loading that overlaps the measured time, with its read latency."""
     if frame is None or not frame.size:
         return ()
     found = []

@@ -1,4 +1,4 @@
-"""What could not be judged, what that hides, and what would supply it."""
+"""The gaps of a diagnosis: what could not be judged, what that hides, and what would supply it."""
 
 import numpy as np
 
@@ -17,31 +17,31 @@ from plimsoll.units import format_duration, format_ratio, number
 # Wider than any ceiling's own jitter, narrower than what workloads do.
 STILL_LOG_SD = 0.05
 STILL_SAMPLES_MIN = 8
-# A ceiling shows as samples that stand at one number while requests wait, beside others that do not. Ten
-# samples are the fewest in which both can be seen, and a minute the least time, because a database
-# writes in bunches of some seconds. In less, nothing found does not mean that nothing bound.
+# A ceiling shows as samples at one number while requests wait, next to samples in which they do not. Ten
+# samples are the fewest that can show both, and a minute the least time, because a database writes in
+# bursts of some seconds. In less, a limit can bind without being found.
 SHORTEST_SAMPLES = 10
 SHORTEST_S = 60.0
 # Ten requests under way at every moment are ten processes that wait for storage.
 DEEP_QUEUE = 10.0
-# Nearly all the time: a tenth may be the pause between two runs.
+# Nearly all the time: up to a tenth may be the pause between two runs.
 THROUGHOUT_SHARE = 0.9
-# What is enforced, and what a limiter of the application holds, strays by less than this over a minute.
+# An enforced rate, and the rate of a limiter in the application, varies by less than this over a minute.
 STOOD_RATIO = 0.03
-# Twice what SSD storage usually takes is no error of that figure (score.py uses the same bar).
+# Twice the usual latency of SSD storage is beyond the error of that figure (score.py uses the same bound).
 SLOW_TIMES = 2.0
 # A limit that binds always has a request that waits for it; one client that pauses as long as it waits is
 # the least load that still meets one.
 IN_FLIGHT_MIN = 0.5
 # CloudWatch publishes a minute or two late, and a scrape may fail now and then.
 LATE_SHARE = 0.05
-# "Nothing binds" is not said of a time of which more than half was not seen.
+# With more than half of the time unmeasured, "nothing binds" is not a valid verdict.
 UNSEEN_SHARE = 0.5
 VERDICT = "verdict"
 """Marks a gap without which no overall verdict can be given."""
 
 LIGHT_LOAD = "a time of light load"
-"""Name of the gap where storage was never seen unpressed."""
+"""Name of the gap of a window in which requests always waited."""
 
 _RATES = frozenset(
     m.value
@@ -64,7 +64,7 @@ def missing_of(
     *,
     unknown_class: str,
 ) -> tuple[Missing, ...]:
-    """Return gaps in the input, those that hide the verdict first."""
+    """Return the gaps in the input, those that hide the verdict first."""
     found = []
     if unknown_class:
         found.append(
@@ -83,7 +83,7 @@ def missing_of(
             )
         )
     is_storage_unknown = snapshot.instance.storage.kind is None
-    # Aurora has no storage type to give, and without a class that is what has to be named first.
+    # Aurora has no storage type to name, and an unknown class is the more important gap.
     if is_storage_unknown and snapshot.instance.db_class and not is_aurora(snapshot.instance):
         found.append(
             Missing(
@@ -102,14 +102,14 @@ def missing_of(
             )
         )
     elif congestion is not None and not congestion.is_reference_seen:
-        found += _no_calm_hour(frame, ceilings)
+        found += _no_light_load(frame, ceilings)
     if frame is not None:
         found += _balances(snapshot, ceilings)
     for gap in snapshot.gaps:
         found.append(
             Missing(
                 name=_published_name(gap.metric),
-                # What came in part, or was refused, may have been at a ceiling in the rest.
+                # The part that was refused or not delivered may have been at a ceiling.
                 hides=VERDICT if gap.is_failed and gap.metric in _RATES else "",
                 remedy=f"{gap.reason}. {gap.remedy}",
             )
@@ -118,7 +118,7 @@ def missing_of(
 
 
 def not_covered(snapshot: Snapshot, measured_s: float) -> tuple[Missing, ...]:
-    """Return the part of the window asked for that has no sample, where it is more than a late one."""
+    """Return the gap of a requested window without samples, where more than late ones are missing."""
     if snapshot.asked_s is None:
         return ()
     start_s, end_s = snapshot.asked_s
@@ -139,7 +139,7 @@ def not_covered(snapshot: Snapshot, measured_s: float) -> tuple[Missing, ...]:
 
 
 def newer_class_of(instance: Instance) -> tuple[Missing, ...]:
-    """Return what is not known of a class that the account has and the catalog does not."""
+    """Return the gap of a class that the account knows and the catalog does not."""
     limits = instance.ebs_limits
     if limits is None:
         return ()
@@ -156,8 +156,8 @@ def newer_class_of(instance: Instance) -> tuple[Missing, ...]:
 
 
 def _balances(snapshot: Snapshot, ceilings: tuple[Ceiling, ...]) -> list[Missing]:
-    """Return balances that must exist, since class or volume can burst, and were not read."""
-    wanted = dict.fromkeys(
+    """Return the gaps of balances that exist, because class or volume can burst, but were not read."""
+    expected = dict.fromkeys(
         c.balance_metric
         for c in ceilings
         if c.balance_metric is not None and c.phase is not Phase.LEGACY
@@ -169,20 +169,21 @@ def _balances(snapshot: Snapshot, ceilings: tuple[Ceiling, ...]) -> list[Missing
             hides="how many credits are left, and when they run out",
             remedy=f"This instance can burst, so CloudWatch has this metric. {_REMEDY}",
         )
-        for metric in wanted
+        for metric in expected
         if metric not in read
     ]
 
 
 def _published_name(metric: str) -> str:
-    """Return CloudWatch's name for one of our metrics; anything else as it is."""
+    """Return CloudWatch's name for one of our metrics; any other name unchanged."""
     facts = {m.value: METRICS[m] for m in Metric}.get(metric)
     return (facts.cloudwatch if facts else None) or metric
 
 
-def _no_calm_hour(frame: Frame | None, ceilings: tuple[Ceiling, ...]) -> list[Missing]:
-    """Without any calm time and any documented number, a steady load and a ceiling look alike."""
-    if any(c.family in RATE_FAMILIES for c in ceilings) or not _stands_still(frame):
+def _no_light_load(frame: Frame | None, ceilings: tuple[Ceiling, ...]) -> list[Missing]:
+    """Return the gap of a constant rate without a documented limit or a time of light load."""
+    # A steady load and a ceiling look the same then: no latency to compare with, and no number.
+    if any(c.family in RATE_FAMILIES for c in ceilings) or not _is_steady(frame):
         return []
     return [
         Missing(
@@ -221,13 +222,13 @@ def too_short(frame: Frame | None) -> tuple[Missing, ...]:
 def pressed_throughout(
     frame: Frame | None, congestion: Congestion | None, ceilings: tuple[Ceiling, ...]
 ) -> tuple[Missing, ...]:
-    """Return the gap of a window whose queue was deep, or whose requests were slow, all the time."""
+    """Return the gap of a window with a deep queue, or slow requests, all the time."""
     if frame is None or congestion is None:
         return ()
     queue, latency_s = frame.queue_depth, congestion.latency_s
     with np.errstate(all="ignore"):
-        # Where limits are documented and far, many requests at a documented latency are no sign of one;
-        # where they are not, the device may be at its own.
+        # With documented limits far away, many requests at the documented latency are no sign of a limit.
+        # Without documented limits the device may be at its own.
         has_limits = any(c.family in RATE_FAMILIES for c in ceilings)
         is_deep = (queue >= DEEP_QUEUE) & (not has_limits)
         # At least one request in flight at every moment (Little's law): a lone slow one is no load.
@@ -251,8 +252,8 @@ def pressed_throughout(
     )
 
 
-def stood_throughout(frame: Frame | None, congestion: Congestion | None) -> tuple[Missing, ...]:
-    """Return the gap of a window that stood at one rate all the time, with requests that took long."""
+def steady_throughout(frame: Frame | None, congestion: Congestion | None) -> tuple[Missing, ...]:
+    """Return the gap of a window with a constant rate and slow requests all the time."""
     if frame is None or congestion is None or congestion.is_reference_seen:
         return ()
     with np.errstate(all="ignore"):
@@ -265,11 +266,11 @@ def stood_throughout(frame: Frame | None, congestion: Congestion | None) -> tupl
         if measured.sum() < STILL_SAMPLES_MIN:
             continue
         middle = float(np.median(rate[measured]))
-        stood = measured & (np.abs(rate / middle - 1) < STOOD_RATIO)
-        if stood.sum() < THROUGHOUT_SHARE * known.sum() or slow[stood].mean() < THROUGHOUT_SHARE:
+        steady = measured & (np.abs(rate / middle - 1) < STOOD_RATIO)
+        if steady.sum() < THROUGHOUT_SHARE * known.sum() or slow[steady].mean() < THROUGHOUT_SHARE:
             continue
-        times = number(float(np.exp(np.median(congestion.log_excess[stood]))), 2)
-        length = format_duration(float(frame.width_s[stood].sum()))
+        times = number(float(np.exp(np.median(congestion.log_excess[steady]))), 2)
+        length = format_duration(float(frame.width_s[steady].sum()))
         return (
             Missing(
                 name=LIGHT_LOAD,
@@ -285,7 +286,7 @@ def stood_throughout(frame: Frame | None, congestion: Congestion | None) -> tupl
 
 
 def _could_bind(frame: Frame | None, ceilings: tuple[Ceiling, ...]) -> bool:
-    """Return whether some documented number was come near, or a rate stood still at an undocumented one."""
+    """Return whether a rate came near a documented number, or was constant at an undocumented one."""
     if frame is None or not any(c.family in RATE_FAMILIES for c in ceilings):
         return True
     for row in ceilings:
@@ -296,20 +297,20 @@ def _could_bind(frame: Frame | None, ceilings: tuple[Ceiling, ...]) -> bool:
             known = rate[np.isfinite(rate)]
             if not known.size or float(known.max()) > NEAR_RATIO * row.value:
                 return True
-    return _stands_still(frame)
+    return _is_steady(frame)
 
 
-def _stands_still(frame: Frame | None) -> bool:
-    """Return whether either rate, while busy, kept within a few percent: only then may it be a ceiling."""
+def _is_steady(frame: Frame | None) -> bool:
+    """Return whether either rate, while busy, varied by a few percent only, as it does at a ceiling."""
     if frame is None:
         return False
     for rate in (frame.bytes_per_s, frame.ops_per_s):
         known = rate[np.isfinite(rate) & (rate > 0)]
-        # Idle minutes beside a steady load would look like variation.
+        # Idle minutes next to a steady load would count as variation.
         busy = known[known > 0.5 * np.median(known)] if known.size else known
         if busy.size >= STILL_SAMPLES_MIN:
-            # The robust standard deviation, so that a few other samples do not hide a rate that
-            # stands.
+            # 1.4826 × the median deviation is the standard deviation of a normal error; a few other
+            # samples do not move it.
             spread = 1.4826 * float(np.median(np.abs(np.log(busy / np.median(busy)))))
             if spread < STILL_LOG_SD:
                 return True

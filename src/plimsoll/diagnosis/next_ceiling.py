@@ -1,4 +1,4 @@
-"""Which ceiling would bind once the present one is raised."""
+"""The ceiling that would bind once the present one is raised."""
 
 from plimsoll.diagnosis.frame import IO_UNIT_BYTES
 from plimsoll.kernel import Stage
@@ -13,9 +13,9 @@ def next_ceiling_of(
     ceilings: tuple[Ceiling, ...],
 ) -> Ceiling | None:
     """
-    Return the lowest present ceiling above the level that binds, at the I/O size seen while it bound.
+    Return the lowest present ceiling above the binding level, at the I/O size measured while it bound.
 
-    A legacy limit is lifted by stopping and starting, so its present successor may be the next.
+    A stop and start replaces a legacy limit, so its present successor may be the next one.
     None when nothing binds, when the I/O size is not known, or nothing above it is documented.
     """
     if not time_at:
@@ -35,7 +35,7 @@ def next_ceiling_of(
         (rate, c)
         for c in ceilings
         if c.family in RATE_FAMILIES and c.phase != Phase.LEGACY
-        # Judged two percent away, so that the number that binds is not its own successor.
+        # At least two percent above, so that the binding number is not its own successor.
         if (rate := bytes_per_s_through(c, size)) > 1.02 * level
     ]
     # Raising a family's limit raises its burst as well; the next limit is one of another family.
@@ -45,7 +45,7 @@ def next_ceiling_of(
 
 
 def bytes_per_s_through(ceiling: Ceiling, io_size_bytes: float) -> float:
-    """Return what one ceiling lets through at an I/O size, bytes/s, by the law of the chain."""
+    """Return the rate that one ceiling allows at an I/O size, bytes/s, by the kernel's rule for a stage."""
     is_bytes = ceiling.dimension == Dimension.THROUGHPUT
     stage = Stage(
         name=ceiling.family.value,

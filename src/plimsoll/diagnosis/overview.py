@@ -1,8 +1,8 @@
 """
-Many diagnoses in one table: which instance needs somebody first.
+Many diagnoses in one table, ranked by urgency.
 
-Rule 1: unknown and unread are never counted as fine.
-Rule 2: the rank is total; it depends on the rows alone, not on the order in which they came.
+Rule 1: unknown and unread instances never count as fine.
+Rule 2: the rank is a total order; it depends on the rows alone, not on the order of the input.
 """
 
 from collections.abc import Iterable
@@ -38,7 +38,7 @@ from plimsoll.model.waiting import longest_of, waiting_s_of
 LATE_S = 900
 
 _SPACES = (Family.STORAGE_SPACE, Family.LOCAL_STORAGE)
-# Without these a window may be called free only of signs, not of limits.
+# Without these a window shows no signs of a limit, but documented limits were not compared.
 _LIMITS = ("instance class", "storage type and size")
 _ORDER = (Verdict.BINDS, Verdict.NEAR, Verdict.UNKNOWN, Verdict.SLACK)
 
@@ -82,17 +82,17 @@ def overview_of(
     stopped: str = "",
 ) -> Overview:
     """
-    Rank the rows: bound now, then by time bound, waiting unexplained, near, unknown, unread, slack.
+    Return the rows ranked: bound now, time bound, waiting unexplained, near, unknown, unread, slack.
 
     Ties are broken by identifier.
 
     Args:
         rows: one per instance, in any order.
         unread: instances without a row, in any order.
-        window_s: what was asked for, epoch seconds; None takes what the rows cover.
+        window_s: the requested window, epoch seconds; with None the time that the rows cover.
         source: what was read, for people.
-        usage: what was asked of an API; None where none was.
-        usd: what that costs; None where it is not known.
+        usage: requests to an API; None where there were none.
+        usd: their cost; None where it is not known.
         stopped: why the reading ended before its end; empty if it did not.
     """
     found = list(rows)
@@ -117,7 +117,7 @@ def overview_of(
 
 
 def rank_key(row: OverviewRow) -> tuple[float, bool, float, float, str, bytes]:
-    """Return what rows are sorted by, the most urgent first; only equal rows have equal keys."""
+    """Return the sort key of a row, the most urgent first; only equal rows have equal keys."""
     return (
         _ORDER.index(row.verdict) if row.waiting is None else _waiting_rank(row.verdict),
         row.now is None,
@@ -129,8 +129,8 @@ def rank_key(row: OverviewRow) -> tuple[float, bool, float, float, str, bytes]:
 
 
 def _waiting_rank(verdict: Verdict) -> float:
-    """Requests that wait are worse than a limit that came near, whatever the reason."""
-    # Halfway between binding and near.
+    """Return the rank of unexplained waiting, which is between binding and near."""
+    # Users notice requests that wait, whatever the reason; a near limit has no effect yet.
     return min(float(_ORDER.index(verdict)), 0.5)
 
 
@@ -150,7 +150,7 @@ def _waiting(diagnosis: Diagnosis) -> WaitingTime:
 
 
 def _dated(row: OverviewRow, end_s: int) -> OverviewRow:
-    """Return the row, which says nothing of now where its samples ended long ago."""
+    """Return the row, without its state *now* if its samples ended long ago."""
     # With coarse samples the last one is up to two steps old before anything is late.
     if row.window_s[1] >= end_s - max(LATE_S, 2 * row.step_s):
         return row
@@ -180,7 +180,7 @@ def _bound_time(at: CeilingTime, diagnosis: Diagnosis) -> BoundTime:
 
 def _nearest(resources: tuple[Resource, ...]) -> NearestResource | None:
     """
-    Return the resource that comes first in rank: one that binds or is near, else the one with least room.
+    Return the first resource in rank: one that binds or is near, else the one with the least headroom.
 
     Memory that is not near is left out: a database fills it on purpose.
     """

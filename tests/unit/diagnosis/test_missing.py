@@ -14,7 +14,7 @@ from plimsoll.diagnosis.missing import (
     missing_of,
     not_covered,
     pressed_throughout,
-    stood_throughout,
+    steady_throughout,
     too_short,
 )
 from plimsoll.diagnosis.recognition.congestion import congestion_of, load_of
@@ -265,7 +265,7 @@ def test_a_window_that_stands_still_and_waits_leaves_the_verdict_open(spread, la
     rate = 72e6 * builders.wander(np.random.default_rng(2), 1440, spread)
     frame = frame_of(builders.snapshot(builders.storage(rate, latency_s=latency_s)))
     assert frame is not None
-    gaps = stood_throughout(frame, congestion_of(frame, load_of(frame)))
+    gaps = steady_throughout(frame, congestion_of(frame, load_of(frame)))
 
     assert [(LIGHT_LOAD, VERDICT)] * is_open == [(g.name, g.hides) for g in gaps]
 
@@ -278,4 +278,4 @@ def test_a_steady_load_with_nothing_in_flight_waits_for_no_limit():
     frame = frame_of(builders.snapshot(builders.storage(rate, latency_s=0.004)))
     assert frame is not None
 
-    assert () == stood_throughout(frame, congestion_of(frame, load_of(frame)))
+    assert () == steady_throughout(frame, congestion_of(frame, load_of(frame)))

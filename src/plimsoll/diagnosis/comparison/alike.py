@@ -1,9 +1,9 @@
 """
-Whether two windows are like with like: their hours of day, their days of the week, their lengths.
+The comparability of two windows: their hours of the day, days of the week, lengths and events.
 
-A mean over a night and a mean over a working day differ without any change. Where two windows do
-not cover the hours of day alike, the hours that both cover are compared once more; hours are UTC,
-because that is what metrics are kept in.
+A mean over a night and a mean over a working day differ without any change. If two windows cover
+different hours of the day, the hours that both cover are compared once more. Hours are UTC, because
+metrics are stored in UTC.
 """
 
 import numpy as np
@@ -17,7 +17,7 @@ from plimsoll.model.snapshot import Annotation, EventKind
 from plimsoll.units import format_clock, format_duration, format_ratio
 
 HOUR_S, DAY_S = 3600, 86_400
-# A tenth of the measured time at other hours moves a mean by less than a workload does by itself.
+# A tenth of the measured time at other hours changes a mean by less than a workload varies by itself.
 ALIKE_SHARE = 0.1
 # An hour that was measured for less than half of it does not stand for that hour.
 SHARED_HOUR_MIN_S = 1800
@@ -36,7 +36,7 @@ _CHANGES = {EventKind.CLASS_CHANGE: "class", EventKind.STORAGE_CHANGE: "storage"
 
 
 def measured_by_hour(frame: Frame | None) -> FloatArray:
-    """Return seconds measured in each hour of the day, UTC, shape (24,)."""
+    """Return the seconds measured in each hour of the day, UTC, shape (24,)."""
     if frame is None:
         return np.zeros(24)
     known = _is_measured(frame)
@@ -47,14 +47,14 @@ def measured_by_hour(frame: Frame | None) -> FloatArray:
 
 def shared_hours(before: FloatArray, after: FloatArray) -> tuple[int, ...] | None:
     """
-    Return the hours of day that both windows cover, or None where they cover the day alike.
+    Return the hours of the day that both windows cover; None if both cover the same hours.
 
     Args:
         before: as from `measured_by_hour`; likewise `after`.
     """
     if not (before.any() and after.any()):
         return None
-    # Half the sum of differences is the share of time that would have to move to other hours.
+    # Half the sum of differences is the share of time that is at other hours (total variation distance).
     apart = 0.5 * float(np.abs(before / before.sum() - after / after.sum()).sum())
     if apart < ALIKE_SHARE:
         return None
@@ -64,7 +64,7 @@ def shared_hours(before: FloatArray, after: FloatArray) -> tuple[int, ...] | Non
 
 def by_hour(hours: tuple[int, ...], measured_s: FloatArray) -> Weigh:
     """
-    Return samples of those hours only, so that each hour of the day counts the same.
+    Return weights for the samples of those hours, so that each hour of the day counts the same.
 
     Args:
         hours: 0–23.
@@ -88,14 +88,14 @@ def hour_ranges(hours: tuple[int, ...]) -> str:
             ranges[-1][1] = hour + 1
         else:
             ranges.append([hour, hour + 1])
-    said = [f"{start:02d}:00–{end:02d}:00" for start, end in ranges]
-    return f"{_listed(said)} UTC"
+    texts = [f"{start:02d}:00–{end:02d}:00" for start, end in ranges]
+    return f"{_listed(texts)} UTC"
 
 
 def window_caveats(
     before: Diagnosis, after: Diagnosis, frames: tuple[Frame | None, Frame | None]
 ) -> list[Caveat]:
-    """Return what is not alike about the two windows, except the hours of day."""
+    """Return the differences of the two windows that affect a comparison, except the hours of the day."""
     found = []
     lengths = [d.window_s[1] - d.window_s[0] for d in (before, after)]
     if min(lengths) > 0 and max(lengths) > LENGTH_RATIO * min(lengths):
@@ -110,7 +110,7 @@ def window_caveats(
         found.append(Caveat(kind="weekdays", text=text))
     for name, side in (("Before", before), ("After", after)):
         length = side.window_s[1] - side.window_s[0]
-        # A twentieth is what late publication and failed scrapes leave out anyway.
+        # Late publication and failed scrapes leave up to a twentieth out in any window.
         if length > 0 and 0 < side.measured_s < 0.95 * length:
             text = (
                 f"{name}: storage was measured for {format_duration(side.measured_s)} of "
@@ -164,7 +164,7 @@ def event_caveats(
 
     Args:
         before: one side; likewise `after`.
-        annotations: what the source told of each of the two; each kind is said once a side.
+        annotations: the events of each of the two; each kind is reported once a side.
     """
     found = []
     for name, side, events in zip(("before", "after"), (before, after), annotations, strict=True):
@@ -191,7 +191,7 @@ def event_caveats(
 def _unannounced(
     before: Diagnosis, after: Diagnosis, annotations: tuple[Annotation, ...]
 ) -> list[Caveat]:
-    """Return what was changed between the windows and is not known of the first."""
+    """Return the changes between the windows whose earlier state is unknown."""
     flags = {EventKind.CLASS_CHANGE: "--class-a", EventKind.STORAGE_CHANGE: "--storage-a"}
     known = {
         EventKind.CLASS_CHANGE: before.instance.db_class,
@@ -229,7 +229,7 @@ def _when(event: Annotation) -> str:
 
 def demand_caveat(before: Diagnosis, after: Diagnosis, rise: float | None) -> list[Caveat]:
     """
-    Return what served means where a side was at a ceiling.
+    Return the caveat that a served rate is not the demand, where a side was at a ceiling.
 
     Args:
         before: one side; likewise `after`.

@@ -1,8 +1,8 @@
 """
-Two diagnoses and their snapshots in, one comparison out: what differs, and what it can be held to.
+The comparison of two diagnoses and their snapshots: the differences, and the reasons to doubt them.
 
 Rule 1: both sides are treated alike; exchanging them exchanges before and after, nothing else.
-Rule 2: what one side lacks is unknown there, with the reason; it is never taken from the other.
+Rule 2: a quantity that one side lacks is unknown there, with the reason; it never comes from the other.
 """
 
 from collections.abc import Iterable
@@ -66,7 +66,7 @@ def compare(
     before: Diagnosis, before_snapshot: Snapshot, after: Diagnosis, after_snapshot: Snapshot
 ) -> Comparison:
     """
-    Return what differs between two windows, side by side.
+    Return the comparison of two windows, side by side.
 
     Args:
         before: the diagnosis of `before_snapshot`; likewise `after`.
@@ -130,7 +130,7 @@ def _side(diagnosis: Diagnosis) -> Side:
 
 
 def _at_ceiling_s(diagnosis: Diagnosis) -> float:
-    """Return seconds at any ceiling; intervals of throughput and of IOPS may overlap."""
+    """Return the seconds at any ceiling; intervals of throughput and of IOPS may overlap."""
     total, reached = 0, 0
     for interval in sorted(diagnosis.intervals, key=lambda i: i.start_s):
         # Throughput and IOPS can both be at a ceiling; such time counts once.
@@ -199,21 +199,21 @@ def _shared_hours(
 
 
 def _share_at_ceiling(frame: Frame | None, diagnosis: Diagnosis, weigh: Weigh) -> float | None:
-    """Return the share at a ceiling of what the weights count; a sample belongs to the intervals in which it starts."""
+    """Return the weighted share at a ceiling; a sample belongs to the intervals in which it starts."""
     if frame is None or diagnosis.verdict is Verdict.UNKNOWN:
         return None
     weight = weigh(frame.time_s, frame.width_s)
     weight = weight * (np.isfinite(frame.bytes_per_s) | np.isfinite(frame.ops_per_s))
-    pegged = np.zeros(frame.size, dtype=np.bool_)
+    at_ceiling = np.zeros(frame.size, dtype=np.bool_)
     for interval in diagnosis.intervals:
         first, last = np.searchsorted(frame.time_s, (interval.start_s, interval.end_s))
-        pegged[first:last] = True
-    return float(weight[pegged].sum() / weight.sum())
+        at_ceiling[first:last] = True
+    return float(weight[at_ceiling].sum() / weight.sum())
 
 
 def _ceilings(before: Diagnosis, after: Diagnosis) -> tuple[CeilingPair, ...]:
-    """Return present ceilings of either side, and legacy ones that a side was at, family by family."""
-    found = _alike_ceilings(_by_key(before), _by_key(after))
+    """Return the present ceilings of either side, and legacy ones that a side was at, family by family."""
+    found = _paired_ceilings(_by_key(before), _by_key(after))
     return tuple(
         CeilingPair(
             family=key[0],
@@ -228,13 +228,13 @@ def _ceilings(before: Diagnosis, after: Diagnosis) -> tuple[CeilingPair, ...]:
     )
 
 
-def _alike_ceilings(
+def _paired_ceilings(
     before: dict[_Key, Ceiling], after: dict[_Key, Ceiling]
 ) -> tuple[dict[_Key, Ceiling], dict[_Key, Ceiling]]:
     """
-    Return a rate without credits stands beside the baseline of one with credits.
+    Return the ceilings with a fixed rate paired with the other side's baseline.
 
-    Both can be held forever: 3,600 IOPS of a gp2 volume are compared with the 12,000 of gp3.
+    Both are sustained rates: 3,600 IOPS of a gp2 volume are compared with the 12,000 of gp3.
     """
 
     def renamed(rows: dict[_Key, Ceiling], others: dict[_Key, Ceiling]) -> dict[_Key, Ceiling]:
@@ -252,7 +252,7 @@ def _alike_ceilings(
 def _by_key(diagnosis: Diagnosis) -> dict[_Key, Ceiling]:
     reached = [at.ceiling for at in diagnosis.time_at if at.ceiling is not None]
     rows: dict[_Key, Ceiling] = {}
-    # Reached ones first: a legacy ceiling that bound is the one that holds for this side.
+    # Reached ones first: a legacy ceiling that bound is the one that applies to this side.
     for ceiling in [*reached, *(c for c in diagnosis.ceilings if c.phase is not Phase.LEGACY)]:
         key = (ceiling.family, ceiling.phase, ceiling.former_phase, ceiling.dimension)
         rows.setdefault(key, ceiling)
@@ -260,7 +260,7 @@ def _by_key(diagnosis: Diagnosis) -> dict[_Key, Ceiling]:
 
 
 def _in_order(keys: Iterable[_Key]) -> list[_Key]:
-    """Return each key once, in the order of the model's words."""
+    """Return each key once, in the order of the model's enumerations."""
 
     def place(key: _Key) -> tuple[int, int, int, int]:
         family, phase, legacy, dimension = key
@@ -293,7 +293,7 @@ def _time_at(before: Diagnosis, after: Diagnosis) -> tuple[TimePair, ...]:
 
 
 def _times(diagnosis: Diagnosis) -> dict[_Key, list[CeilingTime]]:
-    """Return time by limit, the longest first; limits of unknown origin are one of each dimension."""
+    """Return the times by limit, the longest first; unknown limits of one dimension share a key."""
     groups: dict[_Key, list[CeilingTime]] = {}
     for at in diagnosis.time_at:
         legacy = at.ceiling.former_phase if at.ceiling else None
@@ -310,7 +310,7 @@ def _seconds(diagnosis: Diagnosis, times: list[CeilingTime] | None) -> float | N
 def _level(times: list[CeilingTime] | None) -> float | None:
     if not times:
         return None
-    # An unknown limit may have several levels; the one held longest stands for them.
+    # An unknown limit may have several levels; the longest one represents them.
     longest = max(times, key=lambda at: at.seconds)
     return longest.ceiling.value if longest.ceiling else longest.level
 
@@ -354,5 +354,5 @@ def _hours(hours: tuple[int, ...] | None, shared: SharedHours | None) -> list[Ca
     text = "The windows cover different hours of the day, so their means and percentiles differ anyway."
     if shared is None:
         return [Caveat(kind="hours", text=f"{text} They share no whole hour.")]
-    told = alike.hour_ranges(shared.hours)
-    return [Caveat(kind="hours", text=f"{text} Compare the shared hours: {told}.")]
+    ranges = alike.hour_ranges(shared.hours)
+    return [Caveat(kind="hours", text=f"{text} Compare the shared hours: {ranges}.")]

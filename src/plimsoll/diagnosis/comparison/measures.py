@@ -1,12 +1,13 @@
 """
-The numbers that stand for a window: means, percentiles, peaks, of all that people compare.
+The statistics of a window: means, percentiles and peaks of every compared quantity.
 
-Rule 1: every sample counts for the time it covers, or as the caller weighs it; a latency's mean
-        counts operations, because a quiet minute is not as many requests as a busy one.
-Rule 2: what was not measured is None with the reason, never a number from the other direction.
+Rule 1: every sample counts for the time it covers, or as the caller weighs it. The mean of a latency
+        is weighted by operations, because a quiet minute has fewer requests than a busy one.
+Rule 2: a quantity that was not measured is None with the reason, never a number from the other
+        direction.
 
-No number here carries an interval of confidence: samples of a workload depend on their neighbours
-over hours, so what can be computed from them would promise more than two windows can tell.
+No number here has a confidence interval: samples of a workload are correlated over hours, so an
+interval from them would be too narrow.
 """
 
 from collections.abc import Callable, Iterable
@@ -21,10 +22,10 @@ from plimsoll.model.series import FloatArray, IntArray
 from plimsoll.model.snapshot import Gap, Snapshot
 
 Weigh = Callable[[IntArray, FloatArray], FloatArray]
-"""Starts and lengths of samples, shape (n,), to what each counts; zero leaves a sample out."""
+"""From starts and lengths of samples, shape (n,), to their weights; zero leaves a sample out."""
 
-# Below a tenth a balance is called low: alarms are usually set there, and half an hour of burst
-# leaves three minutes.
+# Below a tenth a balance counts as low: alarms are usually set there, and of half an hour of burst
+# three minutes are left.
 LOW_BALANCE_RATIO = 0.1
 
 _QUANTILES = {WindowStatistic.MEDIAN: 0.5, WindowStatistic.P95: 0.95, WindowStatistic.P99: 0.99}
@@ -60,7 +61,7 @@ STATISTICS: dict[MeasuredQuantity, tuple[WindowStatistic, ...]] = {
 
 _BYTES = (Metric.READ_BYTES_PER_S, Metric.WRITE_BYTES_PER_S)
 _OPS = (Metric.READ_OPS_PER_S, Metric.WRITE_OPS_PER_S)
-# What each subject is made of; the first is the one whose unit it has.
+# The metrics of each subject; it has the unit of the first.
 METRICS_OF: dict[MeasuredQuantity, tuple[Metric, ...]] = {
     MeasuredQuantity.THROUGHPUT: _BYTES,
     MeasuredQuantity.READ_THROUGHPUT: _BYTES[:1],
@@ -96,7 +97,7 @@ class Measure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _WeighedSamples:
-    """What one subject showed: only finite values that count; shape (n,) each."""
+    """The samples of one subject: only finite values with a weight; shape (n,) each."""
 
     value: FloatArray
     weight: FloatArray
@@ -105,7 +106,7 @@ class _WeighedSamples:
 
 
 def by_time(_time_s: IntArray, width_s: FloatArray) -> FloatArray:
-    """Return every sample counts for the seconds it covers."""
+    """Return the seconds that each sample covers as its weight."""
     return width_s
 
 
@@ -137,7 +138,7 @@ def measures_of(
 
 def weighted_quantile(value: FloatArray, weight: FloatArray, q: float) -> float:
     """
-    Return the smallest value that a share `q` of the weight stays at or below.
+    Return the smallest value that is not exceeded in a share `q` of the weight.
 
     Args:
         value: finite, shape (n,), n > 0.
@@ -181,7 +182,7 @@ def _samples(
 
 
 def _columns(frame: Frame) -> dict[MeasuredQuantity, FloatArray]:
-    """Return what the frame holds on one grid; a sum is unknown where either direction is."""
+    """Return the columns of the frame by subject; a sum is unknown where either direction is."""
     plain_ops = frame.read_ops_per_s + frame.write_ops_per_s
     with np.errstate(all="ignore"):
         size = np.where(plain_ops > 0, frame.bytes_per_s / plain_ops, np.nan)
@@ -199,7 +200,7 @@ def _columns(frame: Frame) -> dict[MeasuredQuantity, FloatArray]:
 
 
 def _operations(subject: MeasuredQuantity, frame: Frame) -> FloatArray | None:
-    """Return what the mean of this subject is weighted by, where it counts operations."""
+    """Return the operations by which the mean of this subject is weighted; None for others."""
     operations = {
         MeasuredQuantity.READ_LATENCY: frame.read_ops_per_s,
         MeasuredQuantity.WRITE_LATENCY: frame.write_ops_per_s,
@@ -228,7 +229,7 @@ def _measure(
 
 def _number(statistic: WindowStatistic, value: FloatArray, weight: FloatArray) -> float:
     if statistic is WindowStatistic.MEAN:
-        # From a value that occurs, so that equal samples have exactly that mean.
+        # Relative to a value that occurs, so that equal samples have exactly that mean.
         first = float(value[0])
         return first + float(np.average(value - first, weights=weight))
     if statistic is WindowStatistic.PEAK:
@@ -241,12 +242,12 @@ def _number(statistic: WindowStatistic, value: FloatArray, weight: FloatArray) -
 
 
 def _gaps(metrics: Iterable[Metric], snapshot: Snapshot) -> tuple[Gap, ...]:
-    """Return what is missing for a number, by CloudWatch's name, with the reason that the source gave."""
-    told = {gap.metric: gap for gap in snapshot.gaps}
+    """Return the metrics missing for a number, by CloudWatch's name, with the source's reason."""
+    known = {gap.metric: gap for gap in snapshot.gaps}
     needed = [(m, METRICS[m].cloudwatch or m.value) for m in metrics]
     absent = [
-        Gap(metric=name, reason=told[m].reason, remedy=told[m].remedy)
-        if m.value in told
+        Gap(metric=name, reason=known[m].reason, remedy=known[m].remedy)
+        if m.value in known
         else Gap(metric=name, reason="not measured", remedy="")
         for m, name in needed
         if not _has(snapshot, m)

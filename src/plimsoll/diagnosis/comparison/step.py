@@ -1,9 +1,9 @@
 """
-Whether what lies between two windows was enough, which is the question that a comparison is made for.
+The result of a step: whether the change between two windows was enough.
 
-Rule 1: it is asked only where the instance was at a ceiling before for longer than `plan` allows.
-Rule 2: it was enough only where it was put to the test: in hours of day at which the ceiling was reached
-        before, with a load that is not lighter than the one that was served then.
+Rule 1: there is a result only if the instance was at a ceiling before for longer than `plan` allows.
+Rule 2: the change was enough only if it was tested: in hours of the day in which the ceiling was reached
+        before, with a load that is not lighter than the one served then.
 """
 
 from collections.abc import Iterable
@@ -32,7 +32,7 @@ def step_result_of(
     is_like_with_like: bool,
 ) -> StepResult | None:
     """
-    Return what became of the ceiling that bound before; None where none did, or a side is unknown.
+    Return the result for the ceiling that bound before; None where none did, or a side is unknown.
 
     Args:
         before: the window before the step.
@@ -42,7 +42,7 @@ def step_result_of(
             or share no hour.
         is_like_with_like: whether both cover the hours of day alike.
     """
-    # Another instance answers another question: its own limit and its own load.
+    # Another instance has its own limit and its own load, so it shows nothing about the step.
     names = {side.diagnosis.instance.identifier for side in (before, after)}
     shares = (before.at_ceiling_share, after.at_ceiling_share)
     if shares[0] is None or shares[1] is None or len(names) > 1 or shares[0] <= ALLOWED_RATIO:
@@ -60,7 +60,7 @@ def step_result_of(
 
 
 def lighter_by(before: Side, quantities: Iterable[Quantity]) -> float:
-    """Return share 0–1 by which less was served after, of what the limit counts that bound before."""
+    """Return the share 0–1 by which the mean rate fell, in the dimension of the limit that bound before."""
     binding = before.diagnosis.binding
     subject = _SERVED.get(binding.dimension) if binding else None
     for one in quantities:

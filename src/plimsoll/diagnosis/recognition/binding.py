@@ -1,10 +1,10 @@
 """
-Which documented limit a level is: instance or volume, baseline or burst, present or legacy.
+The documented limits that may explain a level: instance or volume, baseline or burst, present or legacy.
 
-Theory. What an instance enforces is its published number within about a percent (published incidents:
-213 for 212.5 MB/s, 86 for 86.875, 443 for 437.5), so a level is weighed against every number documented
-for the class, present and legacy, and against "none of these". Credits decide between baseline and burst:
-a baseline binds only once its balance is empty, a burst only while it is not.
+Theory. An instance enforces its published number within about a percent (published incidents: 213 for
+212.5 MB/s, 86 for 86.875, 443 for 437.5). So a level is compared with every number documented for the
+class, present and legacy, and with "none of these". Credits decide between baseline and burst: a
+baseline binds only when its balance is empty, a burst only while it is not.
 """
 
 from collections.abc import Iterable, Sequence
@@ -18,12 +18,12 @@ from plimsoll.model.metric import Metric
 from plimsoll.model.series import BoolArray, FloatArray, IntArray
 
 # Enforced ÷ published: centre and spread. The published incidents and token-bucket practice lie between
-# 0.985 and 1.013; half a percent below nominal is the middle of what has been seen.
+# 0.985 and 1.013; the middle of them is a little below nominal.
 ENFORCED_LOG_CENTRE = -0.003
 ENFORCED_LOG_SD = 0.006
 # Beyond this many spreads a number is another number.
 MATCH_Z_MAX = 2.7
-# Of plateaus met in the field about one in ten is at no documented number; and such a level may lie
+# About one in ten plateaus observed in the field is at no documented number, and such a level may be
 # anywhere within a factor of twenty (three e-folds).
 UNKNOWN_SHARE = 0.1
 UNKNOWN_LOG_RANGE = 3.0
@@ -33,7 +33,7 @@ EMPTY_RATIO = 0.016
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BalanceView:
-    """What one balance metric said while a level was held."""
+    """One balance metric during the stretches at a level."""
 
     low: float
     """10th percentile, 0–1."""
@@ -44,12 +44,12 @@ class BalanceView:
 
     @property
     def is_empty(self) -> bool:
-        """Whether it was at zero for most of the time."""
+        """Return whether it was at zero for most of the time."""
         return (self.low + self.high) / 2 <= EMPTY_RATIO or self.low <= EMPTY_RATIO / 2
 
     @property
     def was_never_empty(self) -> bool:
-        """Whether credits were left all the time."""
+        """Return whether credits were left all the time."""
         return self.low > 3 * EMPTY_RATIO
 
 
@@ -92,12 +92,13 @@ def matches_of(
     # log(rate).
     unknown = UNKNOWN_SHARE / UNKNOWN_LOG_RANGE
     weights: list[tuple[Ceiling | None, float, float]] = [(None, unknown, float("nan"))]
-    # Before anything is measured, each documented number is as likely as the next.
+    # Bayes' rule: the prior gives every documented number the same share.
     share = (1 - UNKNOWN_SHARE) / max(len(rows), 1)
     for row in rows:
         z = matching_z(level, row.value, level_log_se)
         if z is None:
             continue
+        # The likelihood is a normal density in log(rate), like that of the unknown limit above.
         density = float(np.exp(-0.5 * z * z) / (spread * np.sqrt(2 * np.pi)))
         weight = share * density * credit_factor(row, balances) * _age_factor(row)
         weights.append((row, weight, float(z)))
@@ -118,7 +119,7 @@ def matching_z(level: float, value: float, level_log_se: float) -> float | None:
 
 
 def likeness(match: Match) -> float:
-    """Return how well a level fits its number, 0–1: by its distance, and less for a number of the past."""
+    """Return how well a level fits its number, 0–1, by its distance; less for a legacy number."""
     if match.ceiling is None:
         return 1.0
     return float(np.exp(-0.5 * match.z**2)) * _age_factor(match.ceiling)
@@ -137,12 +138,12 @@ def near_documented(
 
 
 def allowed_by_credits(row: Ceiling | None, balances: dict[Metric, FloatArray]) -> BoolArray | bool:
-    """Return samples in which the credits allow this row to bind, shape (n,); True where they say nothing."""
+    """Return samples in which the credits allow this row to bind, shape (n,); True without a balance."""
     values = balances.get(row.balance_metric) if row and row.balance_metric else None
     if row is None or values is None:
         return True
     if row.bucket_phase == Phase.BASELINE:
-        # A reading of five minutes may hold the last of the credits.
+        # A reading covers five minutes, so a low one may include the last credits.
         return ~(values > 3 * EMPTY_RATIO)
     if row.bucket_phase == Phase.BURST:
         return ~(values <= 0)
@@ -150,7 +151,7 @@ def allowed_by_credits(row: Ceiling | None, balances: dict[Metric, FloatArray]) 
 
 
 def credit_factor(row: Ceiling, balances: dict[Metric, BalanceView]) -> float:
-    """Return how well the credits agree with this row: 0 when they refute it, 1 when they say nothing."""
+    """Return the likelihood factor of the credits for this row: 0 excludes it, 1 is no evidence."""
     if row.balance_metric is None:
         return 1.0
     view = balances.get(row.balance_metric)
@@ -181,9 +182,9 @@ def balance_view(
     values: FloatArray, time_s: IntArray, runs: Sequence[tuple[int, int]]
 ) -> BalanceView | None:
     """
-    Return what a balance said during some runs of samples.
+    Return the low, the high and the slope of a balance during some runs of samples.
 
-    A five-minute reading describes the minutes before it, so the first tenth of each run is left out.
+    A reading describes the five minutes before it, so the first tenth of each run is left out.
     """
     kept, slopes = [], []
     for start, end in runs:

@@ -1,9 +1,9 @@
 """
-Whether requests waited: latency and queue against what the same storage does when not pressed.
+The waiting of requests: latency and queue compared with the same storage without waiting.
 
-A ceiling delays requests; a producer that is merely steady does not. So waiting is the necessary
-sign, and it is measured against a reference for *this* storage: reads and writes apart, because a
-batch of slow writes is not a queue.
+A ceiling delays requests; a steady application does not. So waiting is the necessary sign of a ceiling.
+It is measured against a reference for *this* storage, separately for reads and writes, because a batch
+of slow writes is not a queue.
 """
 
 from collections.abc import Iterable
@@ -18,8 +18,8 @@ from plimsoll.model.series import BoolArray, FloatArray
 # An unpressed EBS SSD volume answers in single-digit milliseconds (EBS user guide), a Multi-AZ write in
 # somewhat more (15 ms in a published incident); what is slower at its calmest was never calm.
 REFERENCE_MAX_S = 15e-3
-# What an unpressed request usually takes, for windows that never show it: between the sub-millisecond
-# of io2 and the millisecond or two of gp2.
+# The usual latency without waiting, for windows that never show it: between the sub-millisecond of io2
+# and the millisecond or two of gp2.
 REFERENCE_FALLBACK_S = 1e-3
 # A large request takes longer without any queue: about 0.4 ms more for 128 KiB than for 8 KiB on EBS SSD
 # volumes, some 300 MB/s for one request.
@@ -34,39 +34,38 @@ STANDING_SAMPLES = 3
 FLAT_SAMPLES = 8
 # Below this share of the window's own high a load is light.
 CALM_LOAD = 0.6
-# A workload that breathes spreads over some hundred numbers half a percent apart.
+# A varying workload spreads over some hundred numbers half a percent apart.
 CROWDED_SHARE = 0.05
 # DiskQueueDepth is published in steps of about a hundredth; below this it carries no ratio.
 QUEUE_FLOOR = 0.05
-# Waiting at least as long again as being served, roughly: below it the difference drowns in the jitter
-# of an unpressed volume.
+# A smaller excess is within the jitter of latency on a volume without waiting.
 HOT_LOG = float(np.log(1.4))
-# Rate and waiting move together in an open workload; behind a ceiling waiting moves twenty times as much.
+# Rate and waiting vary together in an open workload; at a ceiling waiting varies twenty times as much.
 INELASTIC = 0.06
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Congestion:
-    """How long requests waited, per sample; shape (n,), NaN where neither latency nor queue is known."""
+    """The waiting of requests per sample; shape (n,), NaN where neither latency nor queue is known."""
 
     log_excess: FloatArray
-    """log(latency ÷ unpressed latency of the same mix), mean of what latency and queue say."""
+    """log(latency ÷ latency of the same mix without waiting), mean of the values by latency and queue."""
     log_excess_smooth: FloatArray
-    """The same, averaged over five samples: less jitter, blunter edges."""
+    """The same, averaged over five samples: less jitter, less sharp edges."""
     latency_s: FloatArray
-    """Operation-weighted latency; from queue ÷ IOPS (Little) where latency is not measured."""
+    """Operation-weighted latency; from queue ÷ IOPS (Little's law) where latency is not measured."""
     reference_s: FloatArray
-    """Unpressed latency of each sample's mix of reads and writes."""
+    """Latency without waiting of each sample's mix of reads and writes."""
     quickest_s: FloatArray
     """
-    What that mix takes in the quickest tenth of the window: no less than unpressed.
+    Latency of that mix in the fastest tenth of the window, an upper bound of that without waiting.
 
-    NaN where every sample may be at a ceiling, or the quickest are slower than any SSD.
+    NaN where every sample may be at a ceiling, or the fastest are slower than any SSD.
     """
     is_measured: bool
-    """Whether latency or queue depth was there at all."""
+    """Whether latency or queue depth was measured."""
     is_reference_seen: bool
-    """Whether the window shows the storage unpressed; otherwise the reference is a general one."""
+    """Whether the window shows the storage without waiting; otherwise the reference is a general one."""
     has_latency: bool
     has_queue: bool
 
@@ -77,9 +76,9 @@ def congestion_of(frame: Frame, load: FloatArray, ceilings: Iterable[Ceiling] = 
 
     Args:
         frame: what was measured.
-        load: 0–1, how busy the storage was relative to the window's own high; picks the samples
-            that may serve as reference.
-        ceilings: documented numbers; samples that stand at one are no reference.
+        load: 0–1, the rate relative to the window's own high; it selects the samples of the
+            reference.
+        ceilings: documented numbers; samples at one of them are not part of the reference.
 
     Source:
         Little's law: mean number in the system = rate × mean time in it.
@@ -97,7 +96,7 @@ def congestion_of(frame: Frame, load: FloatArray, ceilings: Iterable[Ceiling] = 
     )
     has_queue = bool(np.isfinite(frame.queue_depth).any())
     with np.errstate(all="ignore"):
-        # One direction without latency leaves the other to speak for both.
+        # If one direction has no latency, the other one stands for both.
         directions = [
             (rate, seen, unpressed)
             for rate, seen, unpressed in (
@@ -109,12 +108,14 @@ def congestion_of(frame: Frame, load: FloatArray, ceilings: Iterable[Ceiling] = 
         busy_s = _busy_s([(r, seen) for r, seen, _ in directions], frame.size)
         expected_busy_s = _busy_s([(r, own.expected_s) for r, _, own in directions], frame.size)
         quickest_busy_s = _busy_s([(r, own.quickest_s) for r, _, own in directions], frame.size)
-        # The queue holds the requests of both directions, whether or not the latency of both is known.
+        # The queue counts requests of both directions, even if the latency of one is unknown.
         expected_queue = expected_busy_s
         if len(directions) == 1:
             of_both = expected_busy_s * ops / directions[0][0]
             expected_queue = np.where(np.isfinite(of_both), of_both, expected_busy_s)
             ops = directions[0][0]
+        # By Little's law rate × latency is the number in flight, so this compares it with the number
+        # that the same rates would have without waiting.
         by_latency = np.log(busy_s / expected_busy_s)
         latency_s = np.where(ops > 0, busy_s / ops, np.nan)
         if has_latency:
@@ -144,10 +145,10 @@ def congestion_of(frame: Frame, load: FloatArray, ceilings: Iterable[Ceiling] = 
 
 def _calm(frame: Frame, load: FloatArray) -> BoolArray:
     """
-    Return samples that may show the storage unpressed: lightly loaded, and not standing at one number.
+    Return samples that may show the storage without waiting: light load, and not at one constant rate.
 
-    A baseline a quarter of the burst is lightly loaded too, and yet it is a queue; so a number at
-    which one in twenty of the light samples stands is left out.
+    A baseline at a quarter of the burst is a light load, and yet requests wait at it. So a number at
+    which one in twenty of the light samples lies is left out.
     """
     calm = load < CALM_LOAD
     for rate in (frame.bytes_per_s, frame.ops_per_s):
@@ -167,10 +168,10 @@ def _calm(frame: Frame, load: FloatArray) -> BoolArray:
 
 def _standing(frame: Frame, ceilings: Iterable[Ceiling]) -> BoolArray:
     """
-    Return samples that may be at a ceiling, however fast or slow they are, so that none is a reference.
+    Return samples that may be at a ceiling, whatever their latency, so that none is a reference.
 
-    They stand at one number for minutes: three samples in a row at a documented one, eight at any.
-    A burst ceiling is fast beside the baseline that follows it, and is a queue all the same.
+    They are at one number for minutes: three samples in a row at a documented one, eight at any.
+    Latency at a burst ceiling is low compared with the baseline after it, and still requests wait.
     """
     standing = np.zeros(frame.size, dtype=bool)
     rows = tuple(ceilings)
@@ -180,7 +181,7 @@ def _standing(frame: Frame, ceilings: Iterable[Ceiling]) -> BoolArray:
     ):
         with np.errstate(all="ignore"):
             log_rate = np.log(rate)
-            # At a documented number: within what is enforced, and as flat as what is enforced.
+            # At a documented number: within the error and the jitter of an enforced limit.
             flat = np.abs(np.diff(log_rate)) < FLAT_LOG
         for row in rows:
             if row.dimension == dimension and row.value > 0:
@@ -200,12 +201,12 @@ def _in_runs(linked: BoolArray, least: int) -> BoolArray:
 
 
 def _or_by_bytes(ops_per_s: FloatArray, bytes_per_s: FloatArray) -> FloatArray:
-    """Return operations, or where none were measured at all a stand-in for weights: bytes in pages."""
+    """Return the operations, or bytes in pages as their substitute if none were measured."""
     return ops_per_s if np.isfinite(ops_per_s).any() else bytes_per_s / PAGE_BYTES
 
 
 def _busy_s(parts: list[tuple[FloatArray, FloatArray]], size: int) -> FloatArray:
-    """Return rate × latency of all directions together: requests under way."""
+    """Return rate × latency over all directions: the requests in flight, by Little's law."""
     total = np.zeros(size)
     for rate, latency_s in parts:
         total = total + _weighted(rate, latency_s)
@@ -213,13 +214,13 @@ def _busy_s(parts: list[tuple[FloatArray, FloatArray]], size: int) -> FloatArray
 
 
 def _weighted(ops_per_s: FloatArray, latency_s: FloatArray) -> FloatArray:
-    # No operations have no latency: CloudWatch then reports 0 or nothing; either adds no waiting.
+    # Without operations CloudWatch reports a latency of 0 or none; either adds no waiting.
     return np.where(ops_per_s == 0, 0.0, ops_per_s * latency_s)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Unpressed:
-    """Latency that each sample of one direction would have if nothing waited; shape (n,)."""
+    """Latency of each sample of one direction without waiting; shape (n,)."""
 
     expected_s: FloatArray
     quickest_s: FloatArray
@@ -234,10 +235,11 @@ def _unpressed(
     calm: BoolArray,
     standing: BoolArray,
 ) -> _Unpressed:
-    """Return what a request takes unpressed: one latency for all samples, and its own transfer."""
+    """Return the latency without waiting: one constant for all samples, plus the transfer time by size."""
     with np.errstate(all="ignore"):
         transfer_s = np.nan_to_num(bytes_per_s / ops_per_s, posinf=0.0) / TRANSFER_BYTES_PER_S
-        # Small requests dominate what is unpressed; whatever the size, some of the time is not transfer.
+        # The transfer time is subtracted, but never more than seven tenths: at any size some of the
+        # latency is not transfer.
         fixed_s = np.maximum(latency_s - transfer_s, 0.3 * latency_s)
     reference_s, quickest_s, is_seen = _reference(fixed_s, calm, ops_per_s, standing)
     return _Unpressed(
@@ -249,12 +251,12 @@ def _reference(
     latency_s: FloatArray, calm: BoolArray, ops_per_s: FloatArray, standing: BoolArray
 ) -> tuple[float, float, bool]:
     """
-    Return unpressed latency, the window's own quickest, and whether the first is the window's too.
+    Return the latency without waiting, the window's fastest, and whether the window shows the first.
 
-    The tenth percentile, over calm samples, of latency smoothed over five samples: low enough to
-    find the calm hours between plateaus, smooth enough not to take jitter for calm. Half-loaded
-    hours may hold waiting of their own, hence not the median. Where the load is never light, the
-    quickest tenth of what stands at no number is a bound: requests take no less when unpressed.
+    It is the tenth percentile, over calm samples, of latency smoothed over five samples: low enough to
+    find the calm hours between plateaus, smooth enough to ignore jitter. The median would include
+    waiting in half-loaded hours. Where the load is never light, the fastest tenth of samples at no
+    constant rate is an upper bound.
     """
     known = np.isfinite(latency_s) & (latency_s > 0) & (ops_per_s > 0)
     if not known.any():
@@ -273,13 +275,13 @@ def _reference(
     tenth = float(np.quantile(free, 0.1))
     quickest = tenth if tenth <= REFERENCE_MAX_S else float("nan")
     lowest = float(np.quantile(free, 0.05))
-    # Twice as quick as usual: then most of the window waited, and the quick samples show ease.
+    # Half the usual latency: then requests waited in most of the window, and not in the fast samples.
     is_seen = lowest <= REFERENCE_MAX_S and lowest < 0.5 * float(np.median(smooth))
     return min(lowest, REFERENCE_FALLBACK_S), quickest, is_seen
 
 
 def _smoothed(values: FloatArray) -> FloatArray:
-    """Return geometric mean over five neighbouring samples."""
+    """Return the geometric mean over five neighbouring samples."""
     if values.size < 10:
         return values
     total = np.concatenate(([0.0], np.cumsum(np.log(values))))
@@ -293,7 +295,7 @@ def _queue_excess(queue: FloatArray, expected: FloatArray, calm: BoolArray) -> F
     raw = np.log((queue + QUEUE_FLOOR) / (expected + QUEUE_FLOOR))
     raw[~np.isfinite(raw)] = np.nan
     quiet = np.isfinite(raw) & calm
-    # The two metrics need not agree with Little's law in real data; calm samples tell their usual ratio.
+    # In real data the two metrics can disagree with Little's law by a constant; calm samples show it.
     if quiet.sum() >= max(10, 0.02 * np.isfinite(raw).sum()):
         # By a factor of e at most: a larger disagreement is a fault of a metric, not its usual
         # ratio.
@@ -308,7 +310,7 @@ def _mean_of_known(first: FloatArray, second: FloatArray) -> FloatArray:
 
 
 def _moving_mean(values: FloatArray) -> FloatArray:
-    """Return mean of the known among five neighbouring samples; a single lost sample is filled by them."""
+    """Return the mean of the known values among five neighbours; it fills a single lost sample."""
     known = np.isfinite(values)
     kernel = np.ones(5)
     if values.size < kernel.size:
@@ -321,7 +323,7 @@ def _moving_mean(values: FloatArray) -> FloatArray:
 
 def load_of(frame: Frame) -> FloatArray:
     """
-    Return how busy each sample was, 0–1: the larger of throughput and IOPS against their own high.
+    Return the load of each sample, 0–1: the larger of throughput and IOPS relative to their own high.
 
     The high is the 99th percentile, so that one spike does not make everything else look calm.
     """

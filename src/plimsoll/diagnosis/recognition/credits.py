@@ -1,12 +1,12 @@
 """
-Whether a bucket allows a level: the credits that were earned and spent, from what was served.
+The arithmetic of credits: whether a bucket allows a level, by the rates that were served.
 
-Theory. A baseline binds only at an empty bucket, a burst only while credits last. What was served is
-known, so the balance follows from the law: credits arrive at the baseline, leave as they are served,
-and stop arriving at the capacity. Start and capacity are not known, but bounded: a start between
-empty and full, a capacity within what is documented. A baseline is refuted when the smallest bucket,
-empty at the start, must have held credits meanwhile; a burst when the largest one, full, could not
-have paid for it. All errors are counted in favour of the claim.
+Theory. A baseline binds only at an empty bucket, a burst only while credits last. The served rates are
+known, so the balance follows: credits arrive at the baseline, leave as they are served, and stop
+arriving at the capacity. Start and capacity are unknown but bounded: a start between empty and full, a
+capacity within the documented bounds. A baseline is excluded if the smallest bucket, empty at the start,
+had credits at that time. A burst is excluded if the largest bucket, full, was too small for it. All
+errors are counted in favour of the claim.
 """
 
 from dataclasses import dataclass, field
@@ -21,17 +21,17 @@ from plimsoll.model.ceiling import Ceiling, Dimension, Phase
 from plimsoll.model.series import BoolArray, FloatArray, IntArray
 from plimsoll.units import format_bytes, format_duration, number
 
-# What is enforced lies within 1.5 % of what is published; the root volume's I/O, which no database
-# metric shows, and the averaging of the metrics add half a percent. Both bounds of the balance take
-# twice this between what arrives and what leaves.
+# An enforced rate is within 1.5 % of the published one; the root volume's I/O, which no database metric
+# shows, and the averaging of the metrics add half a percent. Both bounds of the balance apply this error
+# to what arrives and to what leaves.
 RATE_ERROR = 0.02
-# EC2 promises 30 minutes at the maximum "at least": a burst is refuted by twice the larger reading only.
+# EC2 promises "at least" 30 minutes at the maximum: only twice the larger reading excludes a burst.
 LEEWAY = 2.0
 DAY_S = 86_400.0
 
 
 class Credits(Enum):
-    """What the arithmetic says of one level at one documented number."""
+    """The result of the arithmetic for one level at one documented number."""
 
     REFUTED = "refuted"
     """No documented bucket allows it."""
@@ -40,7 +40,7 @@ class Credits(Enum):
     SHOWN = "shown"
     """Even a bucket that was full when the window began ran empty before."""
     SILENT = "silent"
-    """Nothing to calculate: no bucket, or a burst that can be paid for."""
+    """Nothing to calculate: no bucket, or a burst that the credits allow."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +49,7 @@ class CreditAccount:
 
     credits: Credits
     text: str = ""
-    """A sentence with numbers; empty where nothing is said."""
+    """A sentence with numbers; empty where there is no result."""
 
 
 SILENT = CreditAccount(credits=Credits.SILENT)
@@ -66,10 +66,10 @@ class CreditBook:
 
     def account_of(self, row: Ceiling, runs: IntArray) -> CreditAccount:
         """
-        Say whether the credits allow that a row bound during some stretches.
+        Return whether the credits allow that a row bound during some stretches.
 
         Args:
-            row: a documented number with a bucket; others are silent.
+            row: a documented number with a bucket; others give SILENT.
             runs: first and one-past-last sample of each stretch, shape (k, 2).
         """
         rates = self.rates_of(row)
@@ -99,7 +99,8 @@ class CreditBook:
             return None
         is_base = row.bucket_phase == Phase.BASELINE
         if low < high:
-            # The bounds are (M - B) x 30 min and M x 30 min (limits/bucket.py), so they tell B ÷ M.
+            # The bounds are (M - B) x 30 min and M x 30 min (limits/bucket.py), so B ÷ M is one minus
+            # their ratio.
             rest = 1 - low / high
             both = (row.value, row.value / rest) if is_base else (row.value * rest, row.value)
         else:
@@ -140,7 +141,7 @@ class CreditBook:
     def _burst_account(
         self, row: Ceiling, rates: tuple[float, float], runs: IntArray
     ) -> CreditAccount:
-        """Return a burst is paid from a full bucket, and for instances from one grant on each day begun."""
+        """Return the account of a burst: a full bucket, and for instances one more for each whole day."""
         rate, width_s = self._rate(row), self.frame.width_s
         capacity = row.capacity_high or 0.0
         is_published = row.capacity_low == row.capacity_high
@@ -154,7 +155,7 @@ class CreditBook:
             spent = part * (1 - RATE_ERROR) - rates[0] * (1 + RATE_ERROR)
             need = float((spent * width).sum())
             # gp2's bucket has no grants and a published size. An instance bursts for 30 minutes at
-            # least once in 24 hours (EC2 user guide), so every day begun may bring another bucket.
+            # least once in 24 hours (EC2 user guide), so every whole day may refill its bucket.
             grants = 0.0 if is_published else np.floor(seconds / DAY_S)
             have = capacity * (1.0 if is_published else LEEWAY * (1 + grants))
             total_s += seconds
@@ -189,7 +190,7 @@ class CreditBook:
         *,
         is_fullest: bool,
     ) -> FloatArray:
-        """Return balance of the smallest bucket at the end of each sample: the most it can be, or the least."""
+        """Return the highest or lowest possible balance of the smallest bucket at the end of each sample."""
         if row not in known:
             known[row] = self._replayed(row, rates, is_fullest=is_fullest)
         return known[row]
@@ -199,14 +200,14 @@ class CreditBook:
     ) -> FloatArray:
         frame, rate = self.frame, self._rate(row)
         capacity = row.capacity_low or 0.0
-        # For the most: what was served is taken as it was read, the documented start is full.
+        # For the highest balance the served rates are taken as they were read, and the start is full.
         error = 0.0 if is_fullest else RATE_ERROR
         balance = capacity if is_fullest else 0.0
         found = np.zeros(frame.size)
         finite = rate[np.isfinite(rate)]
         # High enough that the replay never cuts what was served.
         most = 2 * max(float(finite.max(initial=0.0)), rates[1])
-        for start, end in _alike(frame, rate):
+        for start, end in _uniform_stretches(frame, rate):
             if start > 0:
                 ended = frame.time_s[start - 1] + frame.width_s[start - 1]
                 hole_s = max(float(frame.time_s[start] - ended), 0.0)
@@ -241,14 +242,14 @@ class CreditBook:
         *,
         is_fullest: bool,
     ) -> float:
-        """Return what is not measured was idle for the most that can be left, and burst for the least."""
+        """Return the balance after a hole: idle for the highest possible, at burst for the lowest."""
         if is_fullest:
             return min(balance + rates[0] * seconds, capacity)
         return max(balance - (rates[1] - rates[0]) * seconds, 0.0)
 
 
-def _alike(frame: Frame, rate: FloatArray) -> list[tuple[int, int]]:
-    """Return stretches without a hole whose samples are equally long, and all measured or all not."""
+def _uniform_stretches(frame: Frame, rate: FloatArray) -> list[tuple[int, int]]:
+    """Return stretches without a hole, of equally long samples that are all measured or all not."""
     if not frame.size:
         return []
     finite = np.isfinite(rate)

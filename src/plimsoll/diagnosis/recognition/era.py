@@ -1,11 +1,11 @@
 """
 The part of the window in which a level may have been the limit.
 
-Theory. Class and storage may be changed in the window without a word in the description, which holds for
-its end. A limit that was changed is a level that demand reaches again and again and never exceeds, up to
-one moment; from then on the same work gets more. (Or the reverse, where the limit was lowered.) What was
-served above it on the other side of that moment says nothing against it. Where its credits ran out first,
-more was served before as well: then it is the level at which the rate stood all the time in between.
+Theory. The description of class and storage is of the window's end; an earlier change may not be recorded.
+A limit that was raised shows as a level that demand reaches repeatedly and never exceeds up to one moment;
+after it the same work gets a higher rate. (The reverse holds for a lowered limit.) Higher rates on the
+other side of that moment are no evidence against the level. If credits ran out first, rates were higher
+before the level as well; then the rate stayed at the level all the time in between.
 """
 
 import numpy as np
@@ -22,14 +22,14 @@ SAME_SIZE_LOG = float(np.log(1.25))
 # One visit to a level that is never exceeded before shows nothing: every climb has such levels. One where
 # requests take longer than a little below it is a limit all the same.
 VISITS = 2
-# Nearly all the time: the rest are pauses and samples that were held in part.
+# Nearly all the time: the rest are pauses and samples that were at the level in part.
 FILLED_SHARE = 0.9
 # Samples after the moment that must stand at a documented number where there was one visit only, and how
 # near: what is enforced lies within 1.5 % of what is published.
 NEXT_SAMPLES = 8
 NEXT_LOG = 0.015
-# Between two moments at which more was served only what is enforced stands so still: waiting varies a
-# hundred times as much as the rate, and is half as long beside it.
+# Between two moments with higher rates, only an enforced rate is this constant: waiting varies a hundred
+# times as much as the rate, and is half as long before and after.
 RIGID = 0.01
 TWICE_LOG = float(np.log(2))
 
@@ -47,7 +47,7 @@ def era_of(
     excess: FloatArray | None = None,
 ) -> BoolArray:
     """
-    Return the samples up to the moment, or from the moment, at which the limit was changed; or between two.
+    Return the samples before or after the moment at which the limit changed, or between two of them.
 
     Args:
         level: a level at no number that is documented for the described class and storage.
@@ -70,10 +70,10 @@ def era_of(
     above = np.flatnonzero(distance > max(0.03, 2 * level.band_log))
     start, end = int(level.runs[0, 0]), int(level.runs[-1, 1])
     before, after = above[above < start], above[above >= end]
-    # A fault under a fixed number of clients moves waiting and rate.
+    # A storage fault under a fixed number of clients changes both waiting and rate.
     fills = elasticity < INELASTIC and _fills_its_side(level, rate, above)
     same = of_same_size(frame, inside)
-    # Where other work gets more, it is the work that was changed.
+    # If the higher rates have another I/O size, the work changed and not the limit.
     if fills and before.size and after.size:
         is_rigid = elasticity < RIGID and _waits_only_there(level, excess)
         if is_rigid and min(same[before].mean(), same[after].mean()) >= 0.5:
@@ -82,9 +82,9 @@ def era_of(
         return era
     if not (has_step or fills or _is_one_sided(level, rate, above, ceilings, dimension)):
         return era
-    # With credits more is served on its own side of the moment too, until they run out.
+    # While credits last, rates are higher on its own side of the moment too.
     other = after if after.size >= before.size else before
-    # If most of what was served above is I/O of another size, it is other work.
+    # If most samples above it have another I/O size, they are other work.
     if not other.size or same[other].mean() < 0.5:
         return era
     if other[0] >= end:
@@ -95,7 +95,7 @@ def era_of(
 
 
 def _fills_its_side(level: Level, rate: FloatArray, above: IntArray) -> bool:
-    """Tell whether the rate stood at the level all the time between the moments at which more was served."""
+    """Return whether the rate was at the level all the time between the moments with higher rates."""
     start, end = int(level.runs[0, 0]), int(level.runs[-1, 1])
     before, after = above[above < start], above[above >= end]
     if not above.size or before.size + after.size < above.size:
@@ -111,16 +111,16 @@ def _fills_its_side(level: Level, rate: FloatArray, above: IntArray) -> bool:
 
 
 def _waits_only_there(level: Level, excess: FloatArray | None) -> bool:
-    """Tell whether waiting came and went with the level: a fault of storage does not know the rate."""
+    """Return whether requests waited only at the level; a storage fault does not depend on the rate."""
     if excess is None:
         return False
     start, end = int(level.runs[0, 0]), int(level.runs[-1, 1])
     inside = excess[start:end]
-    beside = (excess[max(start - NEXT_SAMPLES, 0) : start], excess[end : end + NEXT_SAMPLES])
-    if not all(np.isfinite(part).any() for part in (inside, *beside)):
+    sides = (excess[max(start - NEXT_SAMPLES, 0) : start], excess[end : end + NEXT_SAMPLES])
+    if not all(np.isfinite(part).any() for part in (inside, *sides)):
         return False
     usual = float(np.nanmedian(inside))
-    return all(float(np.nanmedian(part)) < usual - TWICE_LOG for part in beside)
+    return all(float(np.nanmedian(part)) < usual - TWICE_LOG for part in sides)
 
 
 def _is_one_sided(
@@ -130,7 +130,7 @@ def _is_one_sided(
     ceilings: tuple[Ceiling, ...],
     dimension: Dimension,
 ) -> bool:
-    """Tell whether more was served on one side of the level's stretches only, and they show a limit."""
+    """Return whether rates were higher on one side of the level's stretches only, and they show a limit."""
     start, end = int(level.runs[0, 0]), int(level.runs[-1, 1])
     if not above.size or (above[0] < end and above[-1] >= start):
         return False
@@ -139,7 +139,7 @@ def _is_one_sided(
 
 
 def of_same_size(frame: Frame, inside: BoolArray) -> BoolArray:
-    """Return the samples with the I/O size of those inside: the same work; all if sizes are not known."""
+    """Return the samples with the I/O size of those inside, which are the same work; all if sizes are unknown."""
     with np.errstate(all="ignore"):
         log_size = np.log(frame.bytes_per_s / frame.ops_per_s)
     known = inside & np.isfinite(log_size)
@@ -150,7 +150,7 @@ def of_same_size(frame: Frame, inside: BoolArray) -> BoolArray:
 
 
 def _visits(level: Level) -> int:
-    """Count the times the level was reached; a stretch after a short dip is the same visit."""
+    """Return the number of visits to the level; a stretch after a short dip is the same visit."""
     starts, ends = level.runs[:, 0], level.runs[:, 1]
     apart = starts[1:] - ends[:-1] >= (ends - starts)[:-1] / 2
     return 1 + int(apart.sum())
@@ -164,13 +164,13 @@ def _next_is_documented(
     ceilings: tuple[Ceiling, ...],
     dimension: Dimension,
 ) -> bool:
-    """Tell whether one limit followed on another: the rate stood at a documented number beside it."""
-    beside = above[:NEXT_SAMPLES] if above[0] >= end else above[-NEXT_SAMPLES:]
-    # Partly pegged samples lie at the moment itself.
-    gap = beside[0] - end if above[0] >= end else start - 1 - beside[-1]
-    if beside.size < NEXT_SAMPLES or gap > NEXT_SAMPLES:
+    """Return whether the rate was at a documented number just before or after: one limit replaced another."""
+    adjacent = above[:NEXT_SAMPLES] if above[0] >= end else above[-NEXT_SAMPLES:]
+    # At the moment of the change, samples are at the level in part: hence the gap.
+    gap = adjacent[0] - end if above[0] >= end else start - 1 - adjacent[-1]
+    if adjacent.size < NEXT_SAMPLES or gap > NEXT_SAMPLES:
         return False
-    usual = float(np.median(rate[beside]))
+    usual = float(np.median(rate[adjacent]))
     return any(
         row.family in RATE_FAMILIES
         and row.dimension == dimension

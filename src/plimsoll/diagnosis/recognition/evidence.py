@@ -1,7 +1,7 @@
 """
-The sentences under a claim: what supports it, what was ruled out, what would show it to be wrong.
+The sentences below a claim: the evidence, the limits ruled out, and what would show it to be wrong.
 
-Every sentence carries its number, unit and comparison. Nothing is claimed that was not measured.
+Every sentence has its number, unit and comparison. Every claim rests on a measurement.
 """
 
 from dataclasses import replace
@@ -13,7 +13,7 @@ from plimsoll.diagnosis.recognition.credits import Credits
 from plimsoll.diagnosis.recognition.plateau import Plateau
 from plimsoll.diagnosis.recognition.rate_words import format_rate
 from plimsoll.diagnosis.recognition.score import SIGNS, is_proven
-from plimsoll.diagnosis.recognition.sign_words import tell_balance, tell_one_balance
+from plimsoll.diagnosis.recognition.sign_words import balance_text, one_balance_text
 from plimsoll.diagnosis.recognition.signs import Stretch
 from plimsoll.model.ceiling import Ceiling, Dimension, Phase
 from plimsoll.model.diagnosis import Evidence, RuledOut
@@ -22,18 +22,18 @@ from plimsoll.model.metric import METRICS
 from plimsoll.model.series import BoolArray, FloatArray
 from plimsoll.units import format_bytes, format_ratio, number
 
-AGAINST = "this speaks against a limit"
+AGAINST = "this is evidence against a limit"
 # A sign of less moves the chance of a ceiling by less than one percent.
 LEAST_WEIGHT = 0.03
 
 
 def evidence_of(plateau: Plateau, stretch: Stretch) -> tuple[Evidence, ...]:
     """
-    Return every sign that weighed in this claim, for and against, the heaviest first.
+    Return every sign with a weight in this claim, for and against, the heaviest first.
 
     Args:
-        plateau: the level, its explanation and what each sign weighs.
-        stretch: what was seen of the requests during the interval in question.
+        plateau: the level, its explanation and the weights of its signs.
+        stretch: measurements of the requests during the interval.
     """
     case = replace(plateau.case, stretch=stretch)
     found = []
@@ -41,9 +41,9 @@ def evidence_of(plateau: Plateau, stretch: Stretch) -> tuple[Evidence, ...]:
         weight = plateau.weights.get(sign.name, 0.0)
         if abs(weight) < LEAST_WEIGHT:
             continue
-        told = sign.tell(case)
-        text = told.text if weight > 0 else f"{told.text}; {AGAINST}"
-        found.append(_evidence(sign.name, text, told.value, told.reference, weight))
+        shown = sign.text_of(case)
+        text = shown.text if weight > 0 else f"{shown.text}; {AGAINST}"
+        found.append(_evidence(sign.name, text, shown.value, shown.reference, weight))
     return tuple(sorted(found, key=lambda e: -abs(e.weight or 0.0)))
 
 
@@ -51,11 +51,11 @@ def context_evidence_of(
     plateau: Plateau, stretch: Stretch, other_rate: FloatArray
 ) -> tuple[Evidence, ...]:
     """
-    Return evidence that does not weigh: I/O size, balances of other limits.
+    Return evidence without weight: I/O size, balances of other limits.
 
     Args:
         plateau: the level and its explanation.
-        stretch: what was seen of the requests during the interval in question.
+        stretch: measurements of the requests during the interval.
         other_rate: the other rate during those stretches (ops/s for a throughput plateau).
     """
     found = []
@@ -66,21 +66,22 @@ def context_evidence_of(
     if plateau.case.credits.credits == Credits.FROM_START and not is_proven(plateau.case):
         found.append(_evidence("credits", plateau.case.credits.text))
     weighed = abs(plateau.weights.get("balance", 0.0)) >= LEAST_WEIGHT
-    said = tell_balance(plateau.case).text if weighed else ""
+    # The balance that is part of the score is in the list of signs already.
+    listed = balance_text(plateau.case).text if weighed else ""
     for metric in sorted(plateau.balances):
-        told = tell_one_balance(plateau.case, metric)
-        if told.text != said:
-            found.append(_evidence("balance", told.text, told.value))
+        shown = one_balance_text(plateau.case, metric)
+        if shown.text != listed:
+            found.append(_evidence("balance", shown.text, shown.value))
     return tuple(found)
 
 
 def _same_in_both(plateau: Plateau, other_rate: FloatArray) -> list[Evidence]:
-    """With a constant I/O size a throughput and an IOPS limit look alike; where no number decides."""
+    """Return a remark if the I/O size was constant, so that the limit may be of the other dimension."""
     known = other_rate[np.isfinite(other_rate) & (other_rate > 0)]
     if plateau.best.ceiling is not None or known.size < 3:
         return []
     centre = float(np.median(known))
-    # Robust, and compared with the level's own spread: both rates stand still only if sizes do.
+    # Both rates are constant only if the I/O size is; then the other one varies as little as the level.
     spread = 1.4826 * float(np.median(np.abs(np.log(known / centre))))
     if spread > 1.5 * plateau.signs.log_sd + 0.001:
         return []
@@ -96,7 +97,7 @@ def sessions_evidence_of(
     sessions: tuple[FloatArray, FloatArray] | None, held: BoolArray
 ) -> tuple[Evidence, ...]:
     """
-    Return how many sessions of the database waited for I/O at the level.
+    Return the number of database sessions that waited for I/O at the level, as evidence.
 
     Args:
         sessions: active ones, and those of them that waited for I/O, per sample; None if not known.
@@ -123,7 +124,7 @@ def ruled_out_of(
     plateau: Plateau, ceilings: tuple[Ceiling, ...], *, other_rate: float | None
 ) -> tuple[RuledOut, ...]:
     """
-    Return the other documented limits of storage, and why each does not explain the level.
+    Return the other documented storage limits, each with the reason why it does not explain the level.
 
     Args:
         plateau: the level and its explanation.
@@ -151,6 +152,7 @@ def _same_dimension(plateau: Plateau, row: Ceiling) -> str:
     ratio = plateau.level / row.value
     view = plateau.balances.get(row.balance_metric) if row.balance_metric else None
     name = METRICS[row.balance_metric].cloudwatch if row.balance_metric else ""
+    # As far from the enforced number as a match may be (MATCH_Z_MAX in binding.py).
     if ratio < np.exp(ENFORCED_LOG_CENTRE - 2.7 * ENFORCED_LOG_SD):
         return f"the level is only {format_ratio(ratio)} of this limit"
     if ratio > np.exp(ENFORCED_LOG_CENTRE + 2.7 * ENFORCED_LOG_SD):
@@ -176,7 +178,7 @@ def _other_dimension(row: Ceiling, other_rate: float | None) -> str:
         return ""
     ratio = other_rate / row.value
     seen = format_rate(other_rate, row.dimension)
-    # Three percent either side: a median of another rate is known no better.
+    # The median of a rate that is not at a level is known to about three percent.
     if ratio < 0.97:
         return f"{seen} were served, only {format_ratio(ratio)} of this limit"
     if ratio > 1.03:

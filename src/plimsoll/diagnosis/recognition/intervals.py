@@ -1,8 +1,8 @@
 """
-The stretches of time spent at a ceiling, with their evidence: plateaus told as intervals.
+The intervals at a ceiling, with their evidence, made from plateaus.
 
-A window in which class or storage were changed is judged epoch by epoch (epochs.py), each with the
-ceilings it had; where a finer source covers a part, that part is judged at its step as well.
+A window in which class or storage changed is judged epoch by epoch (epochs.py), each with its own
+ceilings. A part that a finer source covers is also judged at the step of that source.
 """
 
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ BARS = 1.96
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
-    """One stretch of a snapshot with what was found in it."""
+    """The result for one stretch of a snapshot."""
 
     frame: Frame | None
     congestion: Congestion | None
@@ -43,11 +43,11 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class _Level:
-    """What all intervals of one plateau share."""
+    """The facts that all intervals of one plateau share."""
 
     plateau: Plateau
-    meanwhile: FloatArray
-    """The other rate during its stretches."""
+    other_rate: FloatArray
+    """The rate of the other dimension during its stretches."""
     sessions: tuple[Evidence, ...]
     ruled_out: tuple[RuledOut, ...]
     refuted_by: str
@@ -65,8 +65,8 @@ def judge(snapshot: Snapshot, ceilings: tuple[Ceiling, ...]) -> Judged:
     if frame is None:
         return Judged(frame=None, congestion=None, intervals=())
     congestion = congestion_of(frame, load_of(frame), ceilings)
-    # Where operations are counted otherwise, a level of them would mean nothing.
-    # Aurora's WriteIOPS counts log records (docs/concepts/other-engines.md).
+    # Aurora's WriteIOPS counts log records, so a level of IOPS has no meaning there
+    # (docs/concepts/other-engines.md).
     is_counted = Metric.WRITE_OPS_PER_S not in other_meaning(snapshot.instance)
     dimensions = RATES if is_counted else frozenset({Dimension.THROUGHPUT})
     plateaus = plateaus_of(frame, congestion, ceilings, dimensions=dimensions)
@@ -76,15 +76,15 @@ def judge(snapshot: Snapshot, ceilings: tuple[Ceiling, ...]) -> Judged:
 
 
 def judge_fine(
-    snapshot: Snapshot, ceilings: tuple[Ceiling, ...], beside: tuple[Interval, ...]
+    snapshot: Snapshot, ceilings: tuple[Ceiling, ...], known: tuple[Interval, ...]
 ) -> tuple[Interval, ...]:
     """
-    Return the intervals that only the finer series show: an average over a minute hides a burst of seconds.
+    Return the intervals that only the finer series show; means of a minute hide a burst of seconds.
 
     Args:
         snapshot: with finer series for a part of its window, or with none.
         ceilings: what is documented for that time.
-        beside: intervals known already; what overlaps one of them is left out.
+        known: intervals found already; an interval that overlaps one of them is left out.
     """
     filled = [s for s in snapshot.fine.values() if s.time_s.size]
     if not filled:
@@ -95,12 +95,12 @@ def judge_fine(
     coarse = cut(snapshot, (start, end))
     found = judge(_overlaid(coarse), ceilings).intervals
     return tuple(
-        i for i in found if not any(i.start_s < b.end_s and b.start_s < i.end_s for b in beside)
+        i for i in found if not any(i.start_s < b.end_s and b.start_s < i.end_s for b in known)
     )
 
 
 def _overlaid(snapshot: Snapshot) -> Snapshot:
-    """Return the snapshot with its finer series in the place of the others; the rest as it is."""
+    """Return the snapshot with its finer series in place of the coarse ones; the rest is unchanged."""
     fields = {name: getattr(snapshot, name) for name in snapshot.__struct_fields__}
     fields |= {"series": {**snapshot.series, **snapshot.fine}, "fine": {}}
     return Snapshot(**fields)
@@ -128,17 +128,17 @@ def _intervals(
     for plateau in plateaus:
         is_bytes = plateau.dimension == Dimension.THROUGHPUT
         other = frame.ops_per_s if is_bytes else frame.bytes_per_s
-        meanwhile = np.concatenate([other[a:b] for a, b in plateau.runs])
+        other_rate = np.concatenate([other[a:b] for a, b in plateau.runs])
         if not is_counted:
-            meanwhile = np.full(meanwhile.size, np.nan)
+            other_rate = np.full(other_rate.size, np.nan)
         held = np.zeros(frame.size, dtype=bool)
         for a, b in plateau.runs:
             held[a:b] = True
         level = _Level(
             plateau=plateau,
-            meanwhile=meanwhile,
+            other_rate=other_rate,
             sessions=sessions_evidence_of(sessions, held),
-            ruled_out=ruled_out_of(plateau, ceilings, other_rate=_known(_median(meanwhile))),
+            ruled_out=ruled_out_of(plateau, ceilings, other_rate=_known(_median(other_rate))),
             refuted_by=refuted_by(plateau),
         )
         found += [
@@ -189,7 +189,7 @@ def _interval(
         latency_reference_s=seen.reference_s,
         queue_depth=seen.queue_depth,
         evidence=evidence_of(plateau, seen)
-        + context_evidence_of(plateau, seen, shared.meanwhile)
+        + context_evidence_of(plateau, seen, shared.other_rate)
         + shared.sessions,
         ruled_out=shared.ruled_out,
         refuted_by=shared.refuted_by,
@@ -198,7 +198,7 @@ def _interval(
 
 
 def _median(values: FloatArray) -> float:
-    """Return the middle of the known values; sorting is quicker than numpy's median for short stretches."""
+    """Return the median of the known values; for short stretches sorting is faster than numpy's median."""
     known = np.sort(values[np.isfinite(values)])
     if not known.size:
         return float("nan")

@@ -1,9 +1,9 @@
 """
 Levels at which served rates pile up, and the stretches of time spent there.
 
-Theory. Behind a ceiling the served rate is the ceiling, whatever is asked for; so pressed samples
-pile up at one number, and that is how a level is found: by the density of log(rate) among samples
-that waited. Time comes second: a level counts where it was held for minutes on end.
+Theory. At a ceiling the served rate equals the ceiling, however high the demand is. So samples in which
+requests waited concentrate at one number, and a level is a peak of the density of log(rate) among
+them. Time is the second criterion: a level counts if the rate stayed there for minutes.
 """
 
 from dataclasses import dataclass
@@ -14,8 +14,8 @@ from plimsoll.diagnosis.frame import runs_of
 from plimsoll.diagnosis.recognition.congestion import HOT_LOG
 from plimsoll.model.series import BoolArray, FloatArray, IntArray
 
-# Fewer samples at one number cannot be told from chance; and no more than eight minutes are asked of
-# coarse samples, no less than half a minute of fine ones, where requests come in bunches.
+# Fewer samples at one number may be chance. Coarse samples need no more than eight minutes, and fine ones
+# no less than half a minute, because requests come in bursts.
 HELD_MIN_SAMPLES = 8
 HELD_MIN_S = (30.0, 480.0)
 # At a number that is known to be a ceiling, a shorter stretch counts as well: three samples in which
@@ -33,9 +33,9 @@ JITTER_BINS = 2
 LOOSE_BINS = 6
 BAND_LOG_MIN = 0.005
 BAND_LOG_MAX = 0.03
-# A minute that was pegged for four fifths and idle-ish for one still averages above this.
+# A minute that was at the ceiling for four fifths, and lightly loaded for one, still averages above this.
 PARTLY_LOG = -0.045
-# So far from a level its spread is looked at.
+# The spread of a level is measured within this distance.
 NEAR_LOG = 0.04
 LEVELS_MAX = 24
 # A tenth above the level, in bins.
@@ -49,23 +49,23 @@ MIDDLE_SAMPLES = 4_000
 
 
 def middle(values: FloatArray) -> float:
-    """Return median, of evenly chosen samples where there are very many."""
+    """Return the median; with very many samples, of an evenly spaced selection."""
     return float(np.median(values[:: max(1, values.size // MIDDLE_SAMPLES)]))
 
 
 def level_min_s(width_s: FloatArray) -> float:
-    """Return how long a level must be held to count, seconds, by the usual length of the samples."""
+    """Return the least time at a level for it to count, seconds, by the usual length of the samples."""
     return float(np.clip(HELD_MIN_SAMPLES * middle(width_s), *HELD_MIN_S))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Level:
-    """A number at which the served rate was held, and when."""
+    """A number at which the served rate stayed, and its stretches of time."""
 
     value: float
     """bytes/s or ops/s"""
     log_sd: float
-    """Robust spread of log(rate) around it while held."""
+    """Robust spread of log(rate) around it during its stretches."""
     band_log: float
     """Half-width of the band that counts as being at the level."""
     runs: IntArray
@@ -88,7 +88,7 @@ def levels_of(
     Args:
         rate: served bytes/s or ops/s, shape (n,); NaN in gaps.
         waited: whether requests waited in the sample (all True where waiting is not measured).
-        excess: log of waiting relative to unpressed, NaN where not measured.
+        excess: log of latency over its reference without waiting, NaN where not measured.
         time_s, width_s: the grid.
         jitter_bins: how far to either side of a level its samples may lie.
         short_samples: samples of a stretch that counts where such stretches together are long enough.
@@ -105,7 +105,7 @@ def levels_of(
         # Half of the way to another level belongs to that one.
         apart = [abs(other - peak) / 2 for other, is_lone in peaks if is_lone and other != peak]
         reach = min([NEAR_LOG, *apart])
-        level = _held(log_rate, peak, reach, usable, excess, time_s, width_s, short_samples)
+        level = _level_at(log_rate, peak, reach, usable, excess, time_s, width_s, short_samples)
         if level is not None and not any(
             abs(np.log(level.value / other.value)) < BAND_LOG_MIN for other in found
         ):
@@ -122,12 +122,14 @@ def extended(
     width_s: FloatArray,
 ) -> Level:
     """
-    Return the same level with every stretch at it, also those under light pressure.
+    Return the same level with all its stretches, also those in which requests waited little.
 
     Once a level is known to be a ceiling, being within its narrow spread is itself a sign.
     """
     with np.errstate(all="ignore"):
         distance = np.log(rate / level.value)
+    # Three and a half spreads hold nearly all samples of the level; half a percent is the jitter of
+    # an enforced rate.
     band = float(np.clip(3.5 * level.log_sd, 0.005, level.band_log))
     narrow = eased & (np.abs(distance) < band)
     held = np.zeros(rate.size, dtype=bool)
@@ -144,7 +146,7 @@ def extended(
 
 
 def _with_short(runs: IntArray, hot: BoolArray) -> IntArray:
-    """Return the runs, and short ones apart from them in which every sample is hot; in order of time."""
+    """Return the runs, and short separate ones whose samples all waited; in order of time."""
     apart = hot.copy()
     for start, end in runs:
         apart[start:end] = False
@@ -159,9 +161,9 @@ def _density_peaks(
     log_rate: FloatArray, width_s: FloatArray, jitter_bins: int
 ) -> list[tuple[float, bool]]:
     """
-    Return where log(rate) is densest, greedily, each peak with at least the least time to be held.
+    Return the peaks of the density of log(rate), each with at least the minimum time of a level.
 
-    With each peak comes whether it stands alone, with next to nothing on both sides of it.
+    Each peak comes with a flag: whether there is next to nothing on both sides of it.
     """
     low = float(log_rate.min()) - 10 * BIN_LOG
     index = ((log_rate - low) / BIN_LOG).astype(np.int64)
@@ -178,8 +180,8 @@ def _density_peaks(
         top = int(np.argmax(mass))
         if mass[top] < least_s:
             break
-        # Behind a ceiling hardly a pressed minute lies above it; where more do than at the peak, it is
-        # the shoulder of a busy hour. What lies at a level of its own has no shoulders.
+        # At a ceiling hardly a waiting minute is above it. If more are above than at the peak, the peak
+        # is the shoulder of a busy hour. Samples of other separate levels are not counted as shoulders.
         first, last = top + forgotten + 2, top + 1 + CLIFF_BINS
         above = total[min(last, total.size - 1)] - total[min(first, total.size - 1)]
         if above > mass[top]:
@@ -189,19 +191,19 @@ def _density_peaks(
         near = np.abs(index - top) <= window + 1
         centre = middle(log_rate[near]) if near.any() else low + (top + 0.5) * BIN_LOG
         apart = 2 * window + 1
-        beside = (every[max(top - apart, 0)], every[min(top + apart, every.size - 1)])
-        is_lone = bool(every[top] > LONE_RATIO * max(beside))
+        neighbours = (every[max(top - apart, 0)], every[min(top + apart, every.size - 1)])
+        is_lone = bool(every[top] > LONE_RATIO * max(neighbours))
         peaks.append((centre, is_lone))
         if is_lone:
             shoulders[max(top - forgotten, 0) : top + forgotten + 1] = 0
             total = np.concatenate(([0.0], np.cumsum(shoulders)))
-        # Forget what lies beside it, usually within about ±1 %: the same level, not another one.
+        # Remove its neighbourhood, usually within about ±1 %: that is the same level.
         seconds[max(top - forgotten, 0) : top + forgotten + 1] = 0
         mass = np.convolve(seconds, np.ones(2 * window + 1), mode="same")
     return peaks
 
 
-def _held(
+def _level_at(
     log_rate: FloatArray,
     centre: float,
     reach: float,
@@ -213,6 +215,8 @@ def _held(
 ) -> Level | None:
     distance = log_rate - centre
     near = usable & (np.abs(distance) < reach)
+    # 1.4826 × the median deviation is the standard deviation of a normal error, and outliers do not
+    # move it.
     spread = 1.4826 * middle(np.abs(distance[near]))
     # Just over three standard deviations: nearly all of a normal jitter.
     band = float(np.clip(3.2 * spread, BAND_LOG_MIN, max(min(BAND_LOG_MAX, reach), BAND_LOG_MIN)))
@@ -224,7 +228,7 @@ def _held(
         return None
     inside = np.zeros(log_rate.size, dtype=bool)
     for start, end in runs:
-        # The first and last sample of a stretch are seldom pegged throughout.
+        # The first and last sample of a stretch are seldom at the ceiling all the time.
         inside[start + 1 : end - 1 if end - start > 3 else end] = True
     inside &= core
     if not inside.any():
@@ -244,10 +248,10 @@ def _runs_at(
     width_s: FloatArray,
     short_samples: int,
 ) -> IntArray:
-    """Return stretches at the level: core samples, with partly pegged ones at and between their edges."""
+    """Return the stretches at the level: core samples, and those at it in part at and between their edges."""
     partly, band = bounds
     typical = _typical_excess(excess, core)
-    # Partly pegged samples lie a little below the level but waited like the others.
+    # Samples at the ceiling in part are a little below the level, but waited like the others.
     pressed = usable & (np.isnan(excess) | ~(excess < 0.5 * typical))
     at_level = core | (pressed & (distance > partly) & (distance < band))
     slack = _slack(usable, excess, typical, distance, band)
@@ -256,9 +260,9 @@ def _runs_at(
 
 def _typical_excess(excess: FloatArray, core: BoolArray) -> float:
     """
-    Return how long requests waited at the level: the upper quartile, NaN where it was not measured.
+    Return the typical log excess at the level: the upper quartile, NaN where it was not measured.
 
-    An empty balance lets quick samples in, which do not tell what waiting is; hence not the median.
+    With an empty balance, samples without waiting are among them, so the median would be too low.
     """
     known = excess[core & np.isfinite(excess)]
     if not known.size:
@@ -269,7 +273,7 @@ def _typical_excess(excess: FloatArray, core: BoolArray) -> float:
 def _slack(
     usable: BoolArray, excess: FloatArray, typical: float, distance: FloatArray, band: float
 ) -> BoolArray:
-    """Return samples that end a stretch: not pressed, or (empty balance or not) quick and off the level."""
+    """Return samples that end a stretch: without waiting, or with low latency and off the level."""
     quick = (excess < 0.5 * typical) & (np.abs(distance) >= band)
     return (~usable & np.isfinite(distance)) | quick
 
@@ -284,14 +288,13 @@ def _joined(
     width_s: FloatArray,
     short_samples: int = HELD_MIN_SAMPLES,
 ) -> IntArray:
-    """Return runs of `at_level` with short holes bridged, kept where they were held long enough."""
+    """Return the runs of `at_level` with short holes bridged, if they are long enough."""
     runs = runs_of(at_level)
     if runs.size == 0:
         return runs
     ends_s = time_s[runs[:, 1] - 1] + width_s[runs[:, 1] - 1]
     gap_s = time_s[runs[1:, 0]] - ends_s[:-1]
-    # A rate clearly above the level ends a stretch, because a ceiling lets nothing above it
-    # through.
+    # A rate clearly above the level ends a stretch, because nothing is served above a ceiling.
     breaking = slack | (np.isfinite(distance) & (distance > 2 * band))
     broken = np.concatenate(([0], np.cumsum(breaking)))
     clean = broken[runs[1:, 0]] == broken[runs[:-1, 1]]
@@ -311,9 +314,9 @@ def _joined(
 
 def _is_long(core_s: FloatArray, width_s: FloatArray, short_samples: int) -> BoolArray:
     """
-    Return which stretches were held long enough, by themselves or because they come again and again.
+    Return which stretches are long enough, by themselves or because they recur.
 
-    Of seconds, eight are enough where such stretches together make twice the least time.
+    Short stretches are enough if together they last twice the least time.
     """
     least_s = level_min_s(width_s)
     short = core_s >= min(short_samples * middle(width_s), least_s)

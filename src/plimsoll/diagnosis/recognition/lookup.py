@@ -1,8 +1,8 @@
 """
-What a level of unknown origin may be: its number looked up among everything that is documented.
+Candidates for a level of unknown origin: its number looked up among all documented numbers.
 
-The class or the storage may not have been given, or was another one for a part of the window. A number
-that agrees is a candidate, not a verdict: many classes share one.
+The class or the storage may be unknown, or was another one for a part of the window. An equal number is a
+candidate, not a verdict: many classes share one.
 """
 
 from collections.abc import Iterable
@@ -22,10 +22,10 @@ from plimsoll.model.instance import Instance, engine_family
 from plimsoll.units import MIB
 
 SHOWN = 3
-"""More candidates than these tell a reader nothing."""
+"""More candidates than these do not help a reader."""
 NAMES_SHOWN = 3
-# Each class that has the number is one way to come by it. gp2 and gp3 are under most instances of
-# RDS, whatever their class: each counts as ten classes.
+# A number is likelier the more classes have it. Most RDS instances use gp2 or gp3, whatever their class:
+# each counts as ten classes.
 STORAGE_WEIGHT = 10.0
 # Most instances have been stopped at least once since a number changed.
 LEGACY_WEIGHT = 0.5
@@ -42,10 +42,9 @@ def with_lookalikes(
     catalog: Catalog,
 ) -> tuple[CeilingTime, ...]:
     """
-    Return the times at ceilings, each of unknown origin with what is documented at its level.
+    Return the times at ceilings; those of unknown origin get the documented numbers at their level.
 
-    What this instance's own ceilings have was weighed before, and ruled out: it is no candidate, whoever
-    else has it.
+    Numbers of this instance's own ceilings were compared before and ruled out, so they are no candidates.
     """
     if is_aurora(instance) or all(at.ceiling is not None for at in time_at):
         return time_at
@@ -68,10 +67,10 @@ def _lookalikes(
 ) -> tuple[Lookalike, ...]:
     mine = [i for i in intervals if i.ceiling is None and i.dimension is at.dimension]
     mine = [i for i in mine if round(i.level) == round(at.level)]
-    # In the hours after a restore storage is filled from S3, at no documented rate.
+    # In the hours after a restore storage is loaded from S3, at no documented rate.
     if not mine or all(i.context for i in mine):
         return ()
-    # Error bars are 1.96 standard errors wide; the narrowest interval tells the number best.
+    # Error bars are 1.96 standard errors wide; the narrowest interval has the best estimate.
     log_se = min(float(np.log(i.level_high / i.level)) for i in mine) / 1.96
     weighed = [
         (weight, number)
@@ -132,7 +131,7 @@ def _lookalike(number: Documented, instance: Instance) -> Lookalike:
 
 
 def own_number(at: CeilingTime, intervals: Iterable[Interval]) -> RuledOut | None:
-    """Return the instance's own ceiling that has the number of a level and was ruled out all the same."""
+    """Return the instance's own ceiling that has the number of a level but was ruled out."""
     for interval in intervals:
         for row in interval.ruled_out:
             is_same = row.ceiling.dimension is at.dimension
@@ -142,17 +141,17 @@ def own_number(at: CeilingTime, intervals: Iterable[Interval]) -> RuledOut | Non
 
 
 def lookup_text(at: CeilingTime, instance: Instance) -> str:
-    """Return what is known of a level of unknown origin, in a sentence or two; empty if nothing is."""
+    """Return the candidates for a level of unknown origin, in a sentence or two; empty without any."""
     if not at.lookalikes:
         return ""
-    said = "; ".join(one.text for one in at.lookalikes)
+    candidates = "; ".join(one.text for one in at.lookalikes)
     if instance.db_class is None or instance.storage.kind is None:
-        return f"{said}."
-    return f"This class and storage have no such limit, but others do: {said}."
+        return f"{candidates}."
+    return f"This class and storage have no such limit, but others do: {candidates}."
 
 
 def lookup_moves(at: CeilingTime, instance: Instance) -> tuple[str, ...]:
-    """Return how to confirm the candidates."""
+    """Return the actions that confirm the candidates."""
     if not at.lookalikes:
         return ()
     flags = " or ".join(f"`{one.flags}`" for one in at.lookalikes)

@@ -1,8 +1,8 @@
 """
-Levels that are held at the same time: each sample belongs to one of them.
+Levels at the same time: each sample is assigned to one of them.
 
-With a steady I/O size both rates stand still when one is held, samples that were pegged in part pile up beside
-a level, and two limits may be met in turn. Here it is decided which level is the law and which its shadow.
+With a steady I/O size both rates are constant when one is limited. Samples that were at a ceiling in part
+concentrate just below it. Two limits may also bind in turn. This file decides which level is the limit.
 """
 
 from dataclasses import replace
@@ -16,17 +16,17 @@ from plimsoll.diagnosis.recognition.plateau import Plateau
 from plimsoll.model.ceiling import Dimension
 from plimsoll.model.series import BoolArray, FloatArray
 
-# Partly pegged samples lie up to a few percent below their level.
+# Samples that were at a level in part are up to a few percent below it.
 SHADOW_LOG = 0.04
-# Of two levels that stand still together: the flatter one varies by less than 0.7 of the other, and a number
-# that is three times as likely outweighs the habit to take throughput for the limit.
+# For two levels at the same time: the flatter one varies by less than 0.7 of the other, and a number that is
+# three times as likely overrides the preference for throughput.
 FLATTER = 0.7
 LIKELIER = 3.0
 
 
 def without_overlap(plateaus: list[Plateau], frame: Frame) -> list[Plateau]:
     """
-    Give each sample to its most probable plateau; what is left of others must stand alone.
+    Return the plateaus with each sample assigned to the most probable one; the rest of others must be long enough.
 
     Args:
         plateaus: the most probable first.
@@ -59,10 +59,10 @@ def without_overlap(plateaus: list[Plateau], frame: Frame) -> list[Plateau]:
 
 def _yielded(plateau: Plateau, order: list[Plateau], frame: Frame) -> BoolArray:
     """
-    Return samples of a documented level that another documented level holds, of the other dimension.
+    Return samples of a documented level that are at a documented level of the other dimension instead.
 
-    Two limits are met in turn where the I/O size moves about the ratio of their numbers: the one that
-    holds is reached, and the rate of the other is below its number.
+    Two limits bind in turn where the I/O size varies around the ratio of their numbers: the rate is at the
+    one that binds, and below the number of the other.
     """
     yields = np.zeros(frame.size, dtype=bool)
     if plateau.documented <= 0.5:
@@ -83,7 +83,7 @@ def _yielded(plateau: Plateau, order: list[Plateau], frame: Frame) -> BoolArray:
 
 
 def _distance(plateau: Plateau, frame: Frame) -> FloatArray:
-    """Log of the rate over the level, shape (n,)."""
+    """Return the log of the rate over the level, shape (n,)."""
     is_bytes = plateau.dimension == Dimension.THROUGHPUT
     rate = frame.bytes_per_s if is_bytes else frame.ops_per_s
     with np.errstate(all="ignore"):
@@ -92,12 +92,12 @@ def _distance(plateau: Plateau, frame: Frame) -> FloatArray:
 
 
 def _narrow(plateau: Plateau) -> float:
-    """Return half-width of the level's own spread, log."""
+    """Return the half-width of the level's own spread, log."""
     return max(3.5 * plateau.signs.log_sd, BAND_LOG_MIN)
 
 
 def _lasting(hits: BoolArray, width_s: FloatArray) -> BoolArray:
-    """Return the stretches of hits that last, with short holes filled: a limit is not met for a moment."""
+    """Return the long stretches of hits, with short holes filled; a limit does not bind for a moment only."""
     filled = hits.copy()
     for a, b in _stretches(~hits):
         if a > 0 and b < hits.size and b - a <= BRIDGE_SAMPLES // 2:
@@ -109,7 +109,7 @@ def _lasting(hits: BoolArray, width_s: FloatArray) -> BoolArray:
 
 
 def likeliest_first(plateaus: list[Plateau]) -> list[Plateau]:
-    """Return levels by score; of two numbers of equal standing in both dimensions at once, the likelier is the law."""
+    """Return the levels by score; of two equal ones in both dimensions at once, the likelier comes first."""
     order = list(plateaus)
     for i, one in enumerate(order):
         for j in range(i + 1, len(order)):
@@ -127,7 +127,7 @@ def likeliest_first(plateaus: list[Plateau]) -> list[Plateau]:
 
 
 def _is_likelier(one: Plateau, other: Plateau) -> bool:
-    """Return whether a level is the flatter of two that stand still together, or no worse and nearer its number."""
+    """Return whether a level is flatter than another at the same time, or equally flat and nearer its number."""
     if one.signs.log_sd < FLATTER * other.signs.log_sd:
         return True
     if other.signs.log_sd < FLATTER * one.signs.log_sd:
@@ -136,7 +136,7 @@ def _is_likelier(one: Plateau, other: Plateau) -> bool:
 
 
 def _overlap_ratio(one: Plateau, other: Plateau) -> float:
-    """Return samples both hold, relative to the fewer of the two."""
+    """Return the number of shared samples relative to the smaller of the two levels."""
     last = int(max(one.runs[-1, 1], other.runs[-1, 1]))
     masks = np.zeros((2, last), dtype=bool)
     for mask, plateau in zip(masks, (one, other), strict=True):
@@ -147,35 +147,36 @@ def _overlap_ratio(one: Plateau, other: Plateau) -> float:
 
 def is_shadow(plateau: Plateau, kept: list[Plateau], taken: BoolArray) -> bool:
     """
-    Return whether a weaker plateau is another one seen again.
+    Return whether a weaker plateau is a side effect of another one.
 
-    With a steady I/O size both rates stand still when one is held; and the partly pegged samples
-    beside a level pile up a little too.
+    With a steady I/O size both rates are constant when one is limited. Samples at a level in part also
+    concentrate a little below it.
     """
     for other in kept:
         near = abs(np.log(plateau.level / other.level)) < SHADOW_LOG
         is_weaker = other.dimension == plateau.dimension and other.score > plateau.score + 1
         if near and is_weaker and not _is_apart(plateau, other, taken.size):
             return True
-    # A documented number is no shadow, however much of its time another level shares.
+    # A documented number is never a shadow, whatever time it shares with another level.
     if plateau.documented > 0.5:
         return False
     lengths = plateau.runs[:, 1] - plateau.runs[:, 0]
     held = sum(int(taken[a:b].sum()) for a, b in plateau.runs)
-    # A third of its time in another's stretches, and the level is made of that one's edges.
+    # With a third of its time in another level's stretches, it consists of that level's edges.
     return held > 0.3 * int(lengths.sum())
 
 
 def _is_apart(plateau: Plateau, other: Plateau, size: int) -> bool:
-    """Return whether a level was held at other times than another one, with nothing between both numbers."""
+    """Return whether two levels are separate: other times, and other numbers beyond their spreads."""
     if abs(np.log(plateau.level / other.level)) < _narrow(plateau) + _narrow(other):
         return False
-    beside = np.zeros(size, dtype=bool)
+    near = np.zeros(size, dtype=bool)
     for start, end in other.runs:
-        beside[max(start - BRIDGE_SAMPLES, 0) : end + BRIDGE_SAMPLES] = True
+        near[max(start - BRIDGE_SAMPLES, 0) : end + BRIDGE_SAMPLES] = True
     lengths = plateau.runs[:, 1] - plateau.runs[:, 0]
-    met = sum(int(beside[a:b].sum()) for a, b in plateau.runs)
-    return met <= 0.1 * int(lengths.sum())
+    shared = sum(int(near[a:b].sum()) for a, b in plateau.runs)
+    # One sample in ten may be at the edge of the other level.
+    return shared <= 0.1 * int(lengths.sum())
 
 
 def _stretches(free: BoolArray) -> list[tuple[int, int]]:

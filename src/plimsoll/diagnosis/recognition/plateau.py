@@ -1,8 +1,8 @@
 """
-A level judged: its signs, its explanations, and how probable it is that it is a ceiling.
+The judgement of a level: its signs, its explanations, and the probability that it is a ceiling.
 
-A level is a number at which the rate stood (level.py); its signs are observed (signs.py) and weighed
-(score.py); its explanations are documented numbers or none (binding.py). Here they come together.
+A level is a number at which the rate stayed (level.py). Its signs are measured (signs.py) and weighed
+(score.py). Its explanations are documented numbers or none (binding.py). This file combines them.
 """
 
 from dataclasses import dataclass
@@ -29,13 +29,13 @@ NEAR_RATIO = 0.03
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plateau:
-    """A level judged: how probable it is a ceiling, and which."""
+    """A judged level, with the probability that it is a ceiling and the explanations."""
 
     case: LevelCase
     """Level, signs and explanations."""
     level_log_se: float
     runs: IntArray
-    """Stretches held, first and one-past-last sample, shape (k, 2)."""
+    """Stretches at the level, first and one-past-last sample, shape (k, 2)."""
     weights: dict[str, float]
     """What each sign adds or takes, nats."""
     score: float
@@ -43,42 +43,43 @@ class Plateau:
 
     @property
     def dimension(self) -> Dimension:
-        """What the level is a rate of."""
+        """Return the dimension of the level's rate."""
         return self.case.dimension
 
     @property
     def level(self) -> float:
-        """bytes/s or ops/s"""
+        """Return the level, bytes/s or ops/s."""
         return self.case.level
 
     @property
     def signs(self) -> Signs:
-        """What was observed of the level."""
+        """Return the signs of the level."""
         return self.case.signs
 
     @property
     def balances(self) -> dict[Metric, BalanceView]:
-        """What each balance metric said while the level was held."""
+        """Return the balance metrics during the level's stretches."""
         return self.case.balances
 
     @property
     def matches(self) -> tuple[Match, ...]:
-        """Explanations of the level, most probable first."""
+        """Return the explanations of the level, the most probable first."""
         return self.case.matches
 
     @property
     def probability(self) -> float:
-        """0–1 that a ceiling bound here."""
+        """Return the probability 0–1 that a ceiling bound here."""
+        # The score is a sum of log-likelihood ratios, so this is its logistic function.
         return float(1 / (1 + np.exp(-np.clip(self.score, -30, 30))))
 
     @property
     def documented(self) -> float:
-        """0–1 that the level is a documented number."""
+        """Return the probability 0–1 that the level is a documented number."""
         return self.case.documented
 
     @property
     def family_probability(self) -> float:
-        """0–1 that it is the family of the best explanation, given that a ceiling bound."""
+        """Return the probability 0–1 of the best explanation's family, given that a ceiling bound."""
         family = self.best.ceiling.family if self.best.ceiling else None
         of_family = (
             m.probability
@@ -89,7 +90,7 @@ class Plateau:
 
     @property
     def best(self) -> Match:
-        """The most probable explanation."""
+        """Return the most probable explanation."""
         return self.matches[0]
 
 
@@ -100,7 +101,7 @@ def judge(
     congestion: Congestion,
     book: CreditBook,
 ) -> Plateau:
-    """Return all signs of one level, its explanations and its score."""
+    """Return a level with its signs, its explanations and its score."""
     frame, ceilings = book.frame, book.ceilings
     inside = np.zeros(frame.size, dtype=bool)
     for start, end in level.runs:
@@ -117,7 +118,7 @@ def judge(
         level.value, level_log_se=log_se, dimension=dimension, ceilings=rows, balances=balances
     )
     signs = signs_of(level, rate, inside, frame, congestion, matches[0])
-    # A number of the present description holds for all of the window.
+    # A number of the present class and storage applies to the whole window.
     if matches[0].ceiling is None:
         era = era_of(
             level,
@@ -161,9 +162,9 @@ def _refuted(
     book: CreditBook,
 ) -> tuple[tuple[Ceiling, str], ...]:
     """
-    Return documented numbers near the level that no bucket allows, with the reason.
+    Return the documented numbers near the level that the arithmetic of credits excludes, with the reason.
 
-    Where the balance itself was measured it decides (`credit_factor`), not the arithmetic.
+    Where the balance metric was measured, it decides (`credit_factor`), not the arithmetic.
     """
     found = []
     for row in book.ceilings:
@@ -183,10 +184,10 @@ def _account(row: Ceiling | None, level: Level, book: CreditBook) -> CreditAccou
 
 
 def _level_log_se(level: Level, rate: FloatArray, inside: BoolArray) -> float:
-    """Return standard error of the median, with neighbouring samples counted as related."""
+    """Return the standard error of the median, with neighbouring samples taken as correlated."""
     values = np.log(rate[inside & (rate > 0)])
     values = values[np.abs(values - np.log(level.value)) < level.band_log]
-    # Too few to tell a spread: half of the band is all that can be said.
+    # Too few samples for a spread: half of the band is taken.
     if values.size < 3:
         return level.band_log / 2
     centred = values - middle(values)

@@ -1,4 +1,4 @@
-"""How rates and documented numbers are written for people."""
+"""The text of rates and documented numbers."""
 
 from plimsoll.model.ceiling import Ceiling, Dimension, Phase
 from plimsoll.model.family import FAMILIES

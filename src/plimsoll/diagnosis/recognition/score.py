@@ -1,8 +1,8 @@
 """
-What each sign is worth, and the sum: how probable it is that a level is a ceiling.
+The weight of each sign, and their sum: the score that a level is a ceiling.
 
 Rule 1: a level's score is PRIOR plus the weights of SIGNS; nothing else counts.
-Rule 2: whatever weighs is told: each row has its sentence (sign_words.py), and the table of
+Rule 2: every weight is reported: each row has its sentence (sign_words.py), and the table of
         docs/concepts/how-a-ceiling-is-recognised.md is made from these rows.
 
 A weight is a log-likelihood ratio in nats: 1 makes a ceiling 2.7 times as likely, 2.3 ten times,
@@ -35,7 +35,7 @@ STEADY_MAX = 4.0
 # Few samples show less spread than there is, so theirs is drawn towards it as if so many had been seen.
 USUAL_LOG_SD = 0.006
 USUAL_SAMPLES = 4
-# Steadiness of n samples counts n ÷ (n + 3): three samples say half of what many would.
+# Steadiness of n samples counts n ÷ (n + 3): three samples count half as much as many.
 HALF_SAMPLES = 3
 # A minute's rate that strays by more than this is not an enforced one; by less, it may be.
 FLAT_LOG_SD = 0.008
@@ -52,13 +52,13 @@ WAITED_LOG = {
 # Under a load that differs by a tenth the latency of an unpressed volume differs by a tenth at most, so
 # what takes 15 % longer at a level than a little below it waits there.
 STEP_LOG = float(np.log(1.15))
-# What waiting can add, however it is seen.
+# The most that waiting can add, by any measure.
 WAITED_MAX = 2.5
-# Refutes a level by itself: below every bound, which cuts it.
+# Excludes a level by itself: it is below every bound, and so is cut to the bound.
 AT_EASE = -100.0
 # In so much of the time at a ceiling requests wait; the rest are samples the reference misjudges.
 WAITED_SHARE = 0.85
-# Beside a level that is held lies some pressed time below it: minutes that were pegged in part.
+# Some waiting time is a little below a ceiling: minutes that were at it in part.
 PARTLY_BELOW = 0.1
 # Judgement: the metric is a mean over all vCPUs and a minute, so a CPU that is full in effect stays
 # below 100 %.
@@ -67,7 +67,7 @@ CPU_BOUND_RATIO = 0.93
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sign:
-    """One kind of observation: what it can weigh, why, and how it is told."""
+    """One kind of observation: its bounds, their reason, its weight and its sentence."""
 
     name: str
     """The `kind` of its evidence."""
@@ -83,21 +83,22 @@ class Sign:
     """Why these bounds."""
     weigh: Callable[[LevelCase], float]
     """Nats of one case; NaN where it could not be observed. Cut to the bounds by `weights_of`."""
-    tell: Callable[[LevelCase], SignText]
+    text_of: Callable[[LevelCase], SignText]
+    """Returns the sentence of one case."""
 
 
 def weights_of(case: LevelCase) -> dict[str, float]:
-    """Return what every sign of SIGNS adds or takes in this case, nats; 0 where it says nothing."""
+    """Return the weight of every sign of SIGNS in this case, nats; 0 where it was not observed."""
     weights = {}
     for sign in SIGNS:
         raw = sign.weigh(case)
         weights[sign.name] = float(np.clip(raw, sign.low, sign.high)) if np.isfinite(raw) else 0.0
     if weights["step"] > 0:
-        # The same hours tell what ease is better than the calmest ones.
+        # The same hours are a better reference than the calmest ones.
         weights["waiting"] = max(weights["waiting"], 0.0)
     _scale(weights, STEADINESS, _steadiness_factor(case, weights))
     if is_proven(case) and (np.isfinite(case.signs.log_excess) or case.is_few):
-        # Behind an empty balance the rate is the baseline, whether or not requests were seen to wait.
+        # With an empty balance the rate is the baseline, so a lack of measured waiting counts little.
         total = sum(weights[name] for name in WAITING)
         _scale(weights, WAITING, 1.0 if total >= -1 else -1 / total)
     return weights
@@ -109,7 +110,7 @@ def score_of(weights: dict[str, float]) -> float:
 
 
 def is_proven(case: LevelCase) -> bool:
-    """Return whether the balance that counts for the level was empty while it was held."""
+    """Return whether the balance that decides was empty during the level's stretches."""
     row = case.best.ceiling
     if row is None:
         return _some_empty(case)
@@ -125,7 +126,7 @@ def _scale(weights: dict[str, float], names: tuple[str, ...], factor: float) -> 
 
 
 def _steadiness_factor(case: LevelCase, weights: dict[str, float]) -> float:
-    """Return by what the signs of steadiness are cut: for few samples, and to STEADY_MAX together."""
+    """Return the factor that cuts the signs of steadiness: for few samples, and to STEADY_MAX in total."""
     total = sum(weights[name] for name in STEADINESS)
     if total <= 0:
         return 1.0
@@ -135,15 +136,16 @@ def _steadiness_factor(case: LevelCase, weights: dict[str, float]) -> float:
 
 def _spread(case: LevelCase) -> float:
     signs = case.signs
+    # A pooled variance: the measured one, with the usual one as if USUAL_SAMPLES more were measured.
     squares = signs.samples * signs.log_sd**2 + USUAL_SAMPLES * USUAL_LOG_SD**2
     return float(np.sqrt(squares / (signs.samples + USUAL_SAMPLES)))
 
 
 def _match(case: LevelCase) -> float:
     if case.has_catalog:
-        # The second part is the prior of numbers: at those a level is a ceiling more often.
+        # The second part is the higher prior at documented numbers: levels there are more often ceilings.
         return 2.5 * case.documented + (2.0 if case.is_numbered else 0.0)
-    # Where no number is known, a level at none is what one expects of a ceiling.
+    # Without documented numbers, a ceiling is expected at none.
     is_waiting_known = np.isfinite(case.signs.log_excess)
     return (1.8 if is_waiting_known else 0.0) + (2.0 if case.is_numbered else 0.0)
 
@@ -156,12 +158,12 @@ def _waiting(case: LevelCase) -> float:
     if not np.isfinite(signs.log_excess):
         return -1.5
     over = signs.log_excess - least
-    # Steady demand at a documented number is common; to be there at ease refutes it quickly.
+    # Steady demand at a documented number is common; without waiting it is excluded quickly.
     return (12.0 if case.is_numbered and over < 0 else 4.0) * over
 
 
 def _step(case: LevelCase) -> float:
-    # What the distance from the reference shows is not counted twice.
+    # The part that `waiting` already counts is subtracted.
     shown = min(8.0 * (case.signs.step_log - STEP_LOG), WAITED_MAX)
     return max(shown - max(_waiting(case), 0.0), 0.0) if shown > 0 else 0.0
 
@@ -171,7 +173,7 @@ def _waited_share(case: LevelCase) -> float:
     if not (np.isfinite(signs.log_excess) and np.isfinite(signs.waited_share)):
         return float("nan")
     most = 1.0 if case.is_numbered else 0.0
-    # What general storage takes does not tell which samples waited on this one.
+    # A general reference does not show which samples waited on this storage.
     weight = min(8.0 * (signs.waited_share - WAITED_SHARE), most)
     return weight if signs.is_reference_seen else max(weight, 0.0)
 
@@ -192,11 +194,12 @@ def _elasticity(case: LevelCase) -> float:
 
 def _persistence(case: LevelCase) -> float:
     lasting = 0.8 * float(np.log(max(case.signs.minutes, case.signs.samples) / HELD_MINUTES))
-    # A producer is steady for days; only at a documented number does time speak for a ceiling.
+    # An application can be steady for days; only at a documented number is time strong evidence.
     return min(lasting, 1.6 if case.is_numbered else 0.5)
 
 
 def _recurrence(case: LevelCase) -> float:
+    # The logarithm, because each further visit of one day is less independent evidence.
     return 0.3 * float(np.log(case.signs.run_count))
 
 
@@ -222,7 +225,7 @@ def _entry(case: LevelCase) -> float:
 
 def _balance(case: LevelCase) -> float:
     row = case.best.ceiling
-    # What an empty balance proves needs no documented number.
+    # An empty balance is proof without a documented number.
     alone = 2.0 if is_proven(case) and not case.is_numbered else 0.0
     if row is None:
         return alone + (2.0 if _some_empty(case) else 0.0)
@@ -253,7 +256,7 @@ def _cpu(case: LevelCase) -> float:
     signs = case.signs
     if not signs.cpu_ratio >= CPU_BOUND_RATIO or case.documented >= 0.5:
         return 0.0
-    # A busy CPU makes a rate stand still, but it does not make storage slow.
+    # A busy CPU keeps a rate constant, but it does not make storage slow.
     return -3.0 * float(np.clip(1 - (np.nan_to_num(signs.log_excess) - 0.7) / 1.5, 0, 1))
 
 
@@ -272,7 +275,7 @@ SIGNS: tuple[Sign, ...] = (
         why="a dozen numbers, each 1 % wide, cover some 4 % of the levels that are possible: 25 to 1,"
         " and what is near a number is more often a ceiling to begin with",
         weigh=_match,
-        tell=words.tell_match,
+        text_of=words.match_text,
     ),
     Sign(
         name="waiting",
@@ -284,7 +287,7 @@ SIGNS: tuple[Sign, ...] = (
         " as well, so its presence is worth 12 to 1 at most; of fewer than eight samples each must"
         " have waited, because chance puts a few at a number",
         weigh=_waiting,
-        tell=words.tell_waiting,
+        text_of=words.waiting_text,
     ),
     Sign(
         name="step",
@@ -296,7 +299,7 @@ SIGNS: tuple[Sign, ...] = (
         " same load is a better one; `waiting` then takes nothing, and both together add as much as it"
         " alone could",
         weigh=_step,
-        tell=words.tell_step,
+        text_of=words.step_text,
     ),
     Sign(
         name="waited_share",
@@ -307,7 +310,7 @@ SIGNS: tuple[Sign, ...] = (
         why="a rate that is served at ease for half of the time is no ceiling; where the window never shows"
         " ease, nothing is taken",
         weigh=_waited_share,
-        tell=words.tell_waited_share,
+        text_of=words.waited_share_text,
     ),
     Sign(
         name="balance",
@@ -318,7 +321,7 @@ SIGNS: tuple[Sign, ...] = (
         why="no credits left at the baseline is the mechanism itself, and stands in for waiting and"
         " number; the metric is rounded and covers five minutes, so it is not beyond doubt",
         weigh=_balance,
-        tell=words.tell_balance,
+        text_of=words.balance_text,
     ),
     Sign(
         name="credits",
@@ -329,7 +332,7 @@ SIGNS: tuple[Sign, ...] = (
         why="an empty bucket is the mechanism, but here it is calculated and its capacity is not"
         " published; counted only where the balance metric is missing",
         weigh=_credits,
-        tell=words.tell_credits,
+        text_of=words.credits_text,
     ),
     Sign(
         name="flatness",
@@ -339,7 +342,7 @@ SIGNS: tuple[Sign, ...] = (
         high=2.0,
         why="an enforced rate never strays by percents; other limiters are as flat",
         weigh=_flatness,
-        tell=words.tell_flatness,
+        text_of=words.flatness_text,
     ),
     Sign(
         name="noise",
@@ -349,7 +352,7 @@ SIGNS: tuple[Sign, ...] = (
         high=1.5,
         why="other hours may hold other work, so it counts for less than the spread itself",
         weigh=_noise,
-        tell=words.tell_noise,
+        text_of=words.noise_text,
     ),
     Sign(
         name="elasticity",
@@ -359,7 +362,7 @@ SIGNS: tuple[Sign, ...] = (
         high=2.0,
         why="it tells a limit from slow storage, which no other sign does",
         weigh=_elasticity,
-        tell=words.tell_elasticity,
+        text_of=words.elasticity_text,
     ),
     Sign(
         name="persistence",
@@ -369,7 +372,7 @@ SIGNS: tuple[Sign, ...] = (
         high=1.6,
         why="producers are steady for days too, so beyond 40 minutes it counts only at a number",
         weigh=_persistence,
-        tell=words.tell_persistence,
+        text_of=words.persistence_text,
     ),
     Sign(
         name="recurrence",
@@ -379,7 +382,7 @@ SIGNS: tuple[Sign, ...] = (
         high=0.3 * float(np.log(4)),
         why="the stretches of one day are not independent",
         weigh=_recurrence,
-        tell=words.tell_recurrence,
+        text_of=words.recurrence_text,
     ),
     Sign(
         name="cliff",
@@ -391,7 +394,7 @@ SIGNS: tuple[Sign, ...] = (
         " it out (up to 5); minutes that were partly at the ceiling lie below, so that counts less"
         " (up to 3)",
         weigh=_cliff,
-        tell=words.tell_cliff,
+        text_of=words.cliff_text,
     ),
     Sign(
         name="exceeded",
@@ -402,7 +405,7 @@ SIGNS: tuple[Sign, ...] = (
         why="the reverse of the cliff, for all of the window in which the limit may have been the same;"
         " documented numbers lose 2 at most, because class, storage and credits may have differed then",
         weigh=_exceeded,
-        tell=words.tell_exceeded,
+        text_of=words.exceeded_text,
     ),
     Sign(
         name="entry",
@@ -412,7 +415,7 @@ SIGNS: tuple[Sign, ...] = (
         high=3.0,
         why="it excuses six tenths of what was served above: an unknown limit may have credits too",
         weigh=_entry,
-        tell=words.tell_entry,
+        text_of=words.entry_text,
     ),
     Sign(
         name="cpu",
@@ -423,8 +426,8 @@ SIGNS: tuple[Sign, ...] = (
         why="it explains a flat rate but no slow storage, so it fades with waiting and says nothing"
         " at a documented number",
         weigh=_cpu,
-        tell=words.tell_cpu,
+        text_of=words.cpu_text,
     ),
 )
 CONTEXT = ("io_size", "sessions")
-"""Kinds of evidence that are told and do not weigh."""
+"""Kinds of evidence that are reported without a weight."""

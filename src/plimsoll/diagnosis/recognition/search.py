@@ -1,4 +1,4 @@
-"""The ceilings of a window: levels found, judged, filled out and freed of each other's shadows."""
+"""The search for the ceilings of a window: levels are found, judged, extended, and freed of overlaps."""
 
 from dataclasses import replace
 
@@ -60,7 +60,8 @@ def plateaus_of(
         if dimension not in dimensions:
             continue
         numbered = eased & near_documented(rate, dimension, ceilings)
-        # Only at a documented number may samples stray: elsewhere a level is all that is known.
+        # A wider jitter is allowed only at a documented number: elsewhere the level itself is the
+        # only evidence.
         searches = (
             (pressed, JITTER_BINS, HELD_MIN_SAMPLES),
             (numbered, JITTER_BINS, HELD_MIN_SAMPLES),
@@ -90,23 +91,23 @@ def plateaus_of(
                     if again.probability >= least:
                         judged.append(again)
                     elif plateau.documented > 0.5 and not congestion.is_reference_seen:
-                        # Nothing shows what ease is here, so a shorter queue refutes nothing: a rate
-                        # within the spread of a number that is known to bind is held by it.
+                        # The window has no reference without waiting, so a shorter queue is no evidence
+                        # against it: a rate within the spread of a binding number is at that number.
                         judged.append(replace(plateau, runs=wider.runs))
                     else:
                         judged.append(plateau)
-    # Where both rates stand equally still, nothing but the habit decides: throughput is the limit
-    # that nobody charts.
+    # If both rates are equally constant, throughput comes first: it is the limit that dashboards
+    # seldom show.
     judged.sort(key=lambda p: (-round(p.score, 1), p.dimension != Dimension.THROUGHPUT, p.level))
     return without_overlap(judged, frame)
 
 
 def _least(plateau: Plateau, ceilings: tuple[Ceiling, ...]) -> float:
     """
-    Return the probability from which a level is a ceiling.
+    Return the least probability at which a level is taken as a ceiling.
 
-    Limits that no document lists lie within a factor of twenty of those that one does; further below, the
-    signs must be strong. Of a class that no document lists nothing tells how small it is.
+    Undocumented limits lie within a factor of twenty of documented ones; further below, the signs must be
+    strong. For a class without documented limits there is no such scale.
     """
     rows = [
         c
@@ -122,9 +123,9 @@ def _least(plateau: Plateau, ceilings: tuple[Ceiling, ...]) -> float:
 
 def _pressed(frame: Frame, congestion: Congestion) -> tuple[BoolArray, BoolArray]:
     """
-    Return samples that may lie at a ceiling: to find levels, and more leniently to fill known ones.
+    Return samples that may be at a ceiling: strictly to find levels, leniently to extend known ones.
 
-    Requests waited, or some balance was empty; all samples where neither latency nor queue is known.
+    Requests waited, or a balance was empty; all samples where neither latency nor queue is known.
     """
     if not congestion.is_measured:
         every = np.ones(frame.size, dtype=bool)
@@ -134,7 +135,7 @@ def _pressed(frame: Frame, congestion: Congestion) -> tuple[BoolArray, BoolArray
     for values in frame.balances.values():
         empty |= values <= EMPTY_RATIO
     strict = (congestion.log_excess > HOT_LOG) | (congestion.log_excess_smooth > HOT_LOG) | empty
-    # Once a level is a ceiling, a sample at it needs little more than a hint of waiting.
+    # Once a level is known as a ceiling, little waiting is enough for a sample at it.
     lenient = strict | (congestion.log_excess_smooth > 0.3 * HOT_LOG)
     return strict, lenient
 
@@ -143,21 +144,21 @@ def _may_belong(plateau: Plateau, congestion: Congestion, eased: BoolArray) -> B
     """
     Return samples that may lie at a known ceiling if their rate is within its spread, shape (n,).
 
-    Where waiting was not measured, or the window never shows what ease is, nothing speaks against them.
+    Where waiting was not measured, or the window has no reference without waiting, all samples may.
     """
     excess = congestion.log_excess_smooth
     is_numbered = plateau.documented > 0.5
     if is_numbered and not congestion.is_reference_seen:
         return np.ones(excess.size, dtype=bool)
     unknown = ~np.isfinite(excess)
-    # At a documented number, or where latency steps up, to be within the narrow spread is nearly sign enough.
+    # At a documented number, or where latency steps up, a rate within the narrow spread is nearly enough.
     if is_numbered or plateau.weights["step"] > 0:
         return eased | unknown | (excess > 0.1 * HOT_LOG)
     return eased | unknown
 
 
 def _allowed_by_credits(row: Ceiling | None, book: CreditBook) -> BoolArray | bool:
-    """Return samples in which credits allow the row: by the balance where it was measured, or by arithmetic."""
+    """Return samples in which credits allow the row, by the measured balance or else by arithmetic."""
     if row is not None and row.balance_metric in book.frame.balances:
         return allowed_by_credits(row, book.frame.balances)
     return book.could_bind(row)

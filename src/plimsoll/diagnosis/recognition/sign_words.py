@@ -1,8 +1,8 @@
 """
-The sentence of each sign: number, unit, and what it is compared with.
+The sentence of each sign: number, unit and comparison.
 
-A sentence tells what was seen. Whether it speaks for or against a limit follows from its weight
-(score.py), and is added to the sentence where it speaks against.
+A sentence states a measurement. Whether it is evidence for or against a limit follows from its weight
+(score.py); if against, the sentence says so at its end.
 """
 
 from typing import NamedTuple
@@ -17,15 +17,15 @@ from plimsoll.units import format_duration, format_latency, format_ratio, number
 
 
 class SignText(NamedTuple):
-    """A sentence, the number it tells, and what that is compared with, in SI units."""
+    """A sentence, its number, and the number it is compared with, in SI units."""
 
     text: str
     value: float | None = None
     reference: float | None = None
 
 
-def tell_match(case: LevelCase) -> SignText:
-    """Tell how far the level is from the documented number nearest to it."""
+def match_text(case: LevelCase) -> SignText:
+    """Describe the distance of the level from the nearest documented number."""
     row = next((m.ceiling for m in case.matches if m.ceiling is not None), None)
     if row is None:
         rate = format_rate(case.level, case.dimension)
@@ -38,13 +38,13 @@ def tell_match(case: LevelCase) -> SignText:
     return SignText(text, case.level, row.value)
 
 
-def tell_waiting(case: LevelCase) -> SignText:
-    """Tell how long requests took, and how many of them were under way."""
+def waiting_text(case: LevelCase) -> SignText:
+    """Describe the latency and the queue depth."""
     stretch = case.stretch
     seen, usual = stretch.latency_s, stretch.reference_s
     if not np.isfinite(case.signs.log_excess):
         return SignText("neither latency nor queue depth was measured at this level")
-    # Latencies below what a float can hold are 0, and nothing is a multiple of it.
+    # A latency too small for a float is 0, and there is no multiple of 0.
     if seen is None or not usual:
         times = number(float(np.exp(case.signs.log_excess)), 2)
         return SignText(f"latency was {times} times that of an idle storage")
@@ -64,8 +64,8 @@ def tell_waiting(case: LevelCase) -> SignText:
     return SignText(text, seen, usual)
 
 
-def tell_step(case: LevelCase) -> SignText:
-    """Tell how much longer requests took at the level than a little below it."""
+def step_text(case: LevelCase) -> SignText:
+    """Describe the latency at the level compared with rates just below it."""
     times = float(np.exp(case.signs.step_log))
     text = (
         f"latency was {number(times, 2)} times as high at this level as just below it"
@@ -74,21 +74,21 @@ def tell_step(case: LevelCase) -> SignText:
     return SignText(text, times)
 
 
-def tell_waited_share(case: LevelCase) -> SignText:
-    """Tell in how much of the time at the level requests waited."""
+def waited_share_text(case: LevelCase) -> SignText:
+    """Describe the share of the time at the level in which requests waited."""
     share = case.signs.waited_share
     return SignText(f"requests waited for {format_ratio(share)} of the time at this rate", share)
 
 
-def tell_flatness(case: LevelCase) -> SignText:
-    """Tell how little the rate varied."""
+def flatness_text(case: LevelCase) -> SignText:
+    """Describe the spread of the rate."""
     spread = case.signs.log_sd
     rate = format_rate(case.level, case.dimension)
     text = f"reads and writes together stayed within {_percent(spread)} of {rate}"
     return SignText(text, spread)
 
 
-def tell_noise(case: LevelCase) -> SignText:
+def noise_text(case: LevelCase) -> SignText:
     """Compare the rate's spread with the workload's own."""
     here, elsewhere = case.signs.log_sd, case.signs.log_sd_elsewhere
     text = (
@@ -98,8 +98,8 @@ def tell_noise(case: LevelCase) -> SignText:
     return SignText(text, elsewhere, here)
 
 
-def tell_elasticity(case: LevelCase) -> SignText:
-    """Tell whether more waiting came with another rate."""
+def elasticity_text(case: LevelCase) -> SignText:
+    """Describe the variation of waiting compared with that of the rate."""
     ratio = case.signs.elasticity
     times = number(1 / max(ratio, 1e-3), 2)
     text = (
@@ -109,8 +109,8 @@ def tell_elasticity(case: LevelCase) -> SignText:
     return SignText(text, ratio)
 
 
-def tell_persistence(case: LevelCase) -> SignText:
-    """Tell how long the level was held in all."""
+def persistence_text(case: LevelCase) -> SignText:
+    """Describe the total time at the level."""
     seconds = case.signs.minutes * 60
     samples = case.signs.samples
     plural = "" if samples == 1 else "s"
@@ -120,16 +120,16 @@ def tell_persistence(case: LevelCase) -> SignText:
     return SignText(text, seconds)
 
 
-def tell_recurrence(case: LevelCase) -> SignText:
-    """Tell how often the level was reached."""
+def recurrence_text(case: LevelCase) -> SignText:
+    """Describe the number of visits to the level."""
     count, spell = case.signs.run_count, format_duration(case.signs.minutes * 60)
     return SignText(
         f"the rate reached this level {count} times, for {spell} in total", float(count)
     )
 
 
-def tell_cliff(case: LevelCase) -> SignText:
-    """Tell how much pressed time lay beside the level and not at it."""
+def cliff_text(case: LevelCase) -> SignText:
+    """Describe the waiting time just above and just below the level."""
     above, below = case.signs.pressed_above_ratio, case.signs.pressed_below_ratio
     text = (
         f"while requests waited, the rate was up to 10 % above this level for {_share(above)}"
@@ -138,8 +138,8 @@ def tell_cliff(case: LevelCase) -> SignText:
     return SignText(text, above, below)
 
 
-def tell_exceeded(case: LevelCase) -> SignText:
-    """Tell how much time was served above the level."""
+def exceeded_text(case: LevelCase) -> SignText:
+    """Describe the time with rates above the level."""
     free, any_above = case.signs.free_above_ratio, case.signs.above_ratio
     if case.is_numbered or free >= any_above:
         text = f"higher rates were served without waiting, for {_share(free)} as long as this level"
@@ -148,8 +148,8 @@ def tell_exceeded(case: LevelCase) -> SignText:
     return SignText(text, any_above)
 
 
-def tell_entry(case: LevelCase) -> SignText:
-    """Tell how stretches at the level began and ended."""
+def entry_text(case: LevelCase) -> SignText:
+    """Describe the beginnings and ends of the stretches at the level."""
     signs = case.signs
     text = (
         f"{format_ratio(signs.entered_from_above)} of the intervals began just after a higher rate,"
@@ -158,17 +158,17 @@ def tell_entry(case: LevelCase) -> SignText:
     return SignText(text, signs.entered_from_above, signs.left_upwards)
 
 
-def tell_balance(case: LevelCase) -> SignText:
-    """Tell what the balance that decides said."""
+def balance_text(case: LevelCase) -> SignText:
+    """Describe the balance metric that decides."""
     row = case.best.ceiling
     if row is not None and row.balance_metric in case.balances:
-        return tell_one_balance(case, row.balance_metric)
+        return one_balance_text(case, row.balance_metric)
     emptiest = min(case.balances, key=lambda metric: case.balances[metric].high)
-    return tell_one_balance(case, emptiest)
+    return one_balance_text(case, emptiest)
 
 
-def tell_one_balance(case: LevelCase, metric: Metric) -> SignText:
-    """Tell what one balance metric said while the level was held."""
+def one_balance_text(case: LevelCase, metric: Metric) -> SignText:
+    """Describe one balance metric during the stretches at the level."""
     view, name = case.balances[metric], METRICS[metric].cloudwatch
     middle = (view.low + view.high) / 2
     if view.is_empty:
@@ -180,13 +180,13 @@ def tell_one_balance(case: LevelCase, metric: Metric) -> SignText:
     return SignText(f"{name} was {format_ratio(middle)}: enough credits were left", middle)
 
 
-def tell_credits(case: LevelCase) -> SignText:
-    """Tell what the arithmetic of credits says."""
+def credits_text(case: LevelCase) -> SignText:
+    """Describe the result of the arithmetic of credits."""
     return SignText(case.credits.text)
 
 
-def tell_cpu(case: LevelCase) -> SignText:
-    """Tell how busy the CPU was."""
+def cpu_text(case: LevelCase) -> SignText:
+    """Describe the CPU use."""
     ratio = case.signs.cpu_ratio
     return SignText(
         f"CPU was at {format_ratio(ratio)}, which alone can keep a rate constant", ratio

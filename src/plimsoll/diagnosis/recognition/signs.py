@@ -1,7 +1,7 @@
 """
-Observe one level: the signs by which a ceiling is told from a steady workload.
+The signs of one level that distinguish a ceiling from a steady workload.
 
-What each sign weighs, and how it is told, is in score.py.
+Their weights are in score.py, and their sentences in sign_words.py.
 """
 
 from dataclasses import dataclass
@@ -19,13 +19,13 @@ from plimsoll.model.metric import Metric
 from plimsoll.model.series import BoolArray, FloatArray
 
 # An enforced rate itself varies by 0.6 % (USUAL_LOG_SD in score.py), which is INELASTIC of this. Waiting
-# that varies less can show that a rate is held, but not that it moves along.
+# that varies less can show that a rate is constant, but not that it varies with the waiting.
 WAITING_LOG_SD = 0.1
 
 
-# Rates a little below a level, to compare its latency with: further away than minutes that were pegged in
+# Rates a little below a level, to compare its latency with: further away than minutes that were at it in
 # part, within a tenth if there are enough samples, else within a quarter; and within an hour of it, because
-# at another time another work may be done.
+# at another time the work may be different.
 STEP_OFF_LOG = 0.015
 STEP_BELOW_LOG = (-0.1, -0.3)
 STEP_SAMPLES = 10
@@ -37,7 +37,7 @@ ENFORCED_JITTER_LOG = 0.006
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signs:
-    """What was observed of one level; ratios and logs, NaN where it could not be measured."""
+    """Measurements of one level; ratios and logs, NaN where not measured."""
 
     minutes: float
     """Time at the level."""
@@ -49,9 +49,9 @@ class Signs:
     log_sd_elsewhere: float
     """Short-term spread of log(rate) away from it."""
     log_excess: float
-    """Median log of waiting relative to unpressed."""
+    """Median log of latency over its reference without waiting."""
     least_log_excess: float
-    """Least log of waiting of a sample in the band at the level; NaN where one was not measured."""
+    """The least such log of a sample in the band at the level; NaN where one was not measured."""
     waited_share: float
     """Share of the samples in the narrow band around the level that waited."""
     free_above_ratio: float
@@ -59,9 +59,9 @@ class Signs:
     above_ratio: float
     """Time served above it, waiting or not, relative to the time at it."""
     entered_from_above: float
-    """Share of its stretches that began where more had just been served, as when credits run out."""
+    """Share of its stretches that began just after a higher rate, as when credits run out."""
     left_upwards: float
-    """Share of its stretches after which more was served at once, without a pause to save credits."""
+    """Share of its stretches that were followed by a higher rate, without a pause to save credits."""
     pressed_above_ratio: float
     """Time a little above it (to a tenth) while requests waited, relative to the time at it."""
     pressed_below_ratio: float
@@ -78,7 +78,7 @@ class Signs:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stretch:
-    """What was seen of the requests during one stretch at a level; None where not measured."""
+    """Measurements of the requests during one stretch at a level; None where not measured."""
 
     latency_s: float | None = None
     reference_s: float | None = None
@@ -89,7 +89,7 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LevelCase:
-    """Everything that speaks for or against one level being a ceiling."""
+    """All evidence for or against one level being a ceiling."""
 
     level: float
     """bytes/s or ops/s"""
@@ -98,38 +98,38 @@ class LevelCase:
     matches: tuple[Match, ...]
     """Explanations of the level, most probable first."""
     balances: dict[Metric, BalanceView]
-    """What each balance metric said while the level was held; absent where not measured."""
+    """Each balance metric during the level's stretches; absent where not measured."""
     refuted: tuple[tuple[Ceiling, str], ...] = ()
-    """Documented numbers near the level that the credits refute, each with the reason."""
+    """Documented numbers near the level that the credits exclude, each with the reason."""
     credits: CreditAccount = SILENT
-    """What the arithmetic of credits says of the best explanation."""
+    """The result of the arithmetic of credits for the best explanation."""
     has_catalog: bool
     """Whether any number of the instance is documented for this dimension."""
     stretch: Stretch = Stretch()
-    """The interval that is told of."""
+    """The interval that the sentences describe."""
 
     @property
     def best(self) -> Match:
-        """The most probable explanation."""
+        """Return the most probable explanation."""
         return self.matches[0]
 
     @property
     def documented(self) -> float:
-        """0–1 that the level is a documented number."""
+        """Return the probability 0–1 that the level is a documented number."""
         return 1 - sum(m.probability for m in self.matches if m.ceiling is None)
 
     @property
     def is_numbered(self) -> bool:
-        """Whether a documented number is its likelier explanation."""
+        """Return whether a documented number is its likelier explanation."""
         return self.documented > 0.5
 
     @property
     def is_few(self) -> bool:
         """
-        Whether the level was held by so few samples that chance may have put them there.
+        Return whether the level has so few samples that they may be there by chance.
 
-        Of the four thousand samples of a fortnight of five minutes, some three neighbours lie at one
-        of a dozen documented numbers by chance; that all of them waited is what chance does not do.
+        Among the four thousand five-minute samples of a fortnight, some three neighbours lie at one
+        of a dozen documented numbers by chance. It is not by chance that all of them waited.
         """
         return self.signs.samples < HELD_MIN_SAMPLES
 
@@ -155,7 +155,7 @@ def signs_of(
         congestion: waiting per sample.
         best: the most probable explanation; decides what may be served above the level on credits.
         era: samples of the time in which the level may have been the limit (era.py), shape (n,);
-            None for all. What was served above it at another time says nothing of it.
+            None for all. Higher rates at another time are no evidence against it.
     """
     excess = congestion.log_excess
     with np.errstate(all="ignore"):
@@ -174,6 +174,7 @@ def signs_of(
     entered, left = _edges(level, distance)
     if era is None:
         era = np.ones(rate.size, dtype=bool)
+    # From clear of the level's own jitter to a tenth away.
     off = max(0.012, 1.5 * level.band_log)
     pressed_near = (np.abs(distance) > off) & (np.abs(distance) < 0.1)
     if congestion.is_measured:
@@ -211,15 +212,15 @@ def step_of(
     """
     Return log(waiting at the level ÷ waiting at rates a little below it, within the same hours).
 
-    The same work on the same storage under nearly the same load: what takes longer at the level
-    waits because of the level.
+    The work, the storage and nearly the load are the same, so requests that take longer at the level
+    wait because of the level.
     """
     excess = congestion.log_excess
     with np.errstate(all="ignore"):
         distance = np.log(rate / level.value)
     reach = max(1, round(STEP_WITHIN_S / middle(frame.width_s)))
-    known = np.isfinite(excess) & _beside(inside, reach)
-    # All that stood at the level, not only its stretches: those were chosen by their waiting.
+    known = np.isfinite(excess) & _within_reach(inside, reach)
+    # All samples at the level, not only its stretches: those were selected by their waiting.
     at = known & (np.abs(distance) < level.band_log)
     below = known & ~inside & (distance < -max(STEP_OFF_LOG, 1.5 * level.band_log))
     below &= of_same_size(frame, inside)
@@ -230,8 +231,8 @@ def step_of(
     return float("nan")
 
 
-def _beside(inside: BoolArray, reach: int) -> BoolArray:
-    """Return samples no further than `reach` from one inside."""
+def _within_reach(inside: BoolArray, reach: int) -> BoolArray:
+    """Return samples that are no further than `reach` from one inside."""
     count = np.concatenate(([0], np.cumsum(inside)))
     index = np.arange(inside.size)
     first, last = np.maximum(index - reach, 0), np.minimum(index + reach + 1, inside.size)
@@ -240,31 +241,31 @@ def _beside(inside: BoolArray, reach: int) -> BoolArray:
 
 
 def _edges(level: Level, distance: FloatArray) -> tuple[float, float]:
-    """Return shares of the stretches that began from above and that ended upwards."""
+    """Return the shares of the stretches that began from above and that ended upwards."""
     above = np.isfinite(distance) & (distance > max(0.03, 2 * level.band_log))
     count = np.concatenate(([0], np.cumsum(above)))
     starts, ends = level.runs[:, 0], level.runs[:, 1]
     # Three samples either side: balances lag, and the sample of the turn is half of each.
     before = count[starts] - count[np.maximum(starts - 3, 0)]
     after = count[np.minimum(ends + 3, distance.size)] - count[ends]
-    # A stretch that follows another after a short dip is the same visit: no credits were saved.
+    # A stretch that follows another after a short dip is the same visit: no credits were earned.
     again = np.concatenate(([False], starts[1:] - ends[:-1] < (ends - starts)[:-1] / 2))
     first = ~again
     return float(np.mean(before[first] > 0)), float(np.mean(after > 1))
 
 
 def _had_credits(frame: Frame, best: Match) -> BoolArray:
-    """Return samples in which more than the level could be served because credits were left."""
+    """Return samples in which a higher rate than the level was possible because credits were left."""
     row = best.ceiling
     if row is not None and row.bucket_phase in (Phase.BASELINE, Phase.FIXED):
         metric = row.balance_metric
         if metric is None:
             return np.zeros(frame.size, dtype=bool)
         values = frame.balances.get(metric)
-        # A documented baseline may be exceeded on credits; without the balance we cannot object.
+        # A documented baseline may be exceeded on credits; without the balance that is assumed.
         return np.ones(frame.size, dtype=bool) if values is None else ~(values <= EMPTY_RATIO)
     # An unknown limit may be a baseline too: then some balance is above zero while it is exceeded
-    # and at zero while it holds.
+    # and at zero while it binds.
     had = np.zeros(frame.size, dtype=bool)
     for values in frame.balances.values():
         had |= values > EMPTY_RATIO
@@ -278,19 +279,19 @@ def _empties(frame: Frame) -> bool:
 
 
 def _short_term_spread(rate: FloatArray, elsewhere: BoolArray) -> float:
-    """Return robust spread of log(rate) between neighbouring samples, away from the level."""
+    """Return the robust spread of log(rate) between neighbouring samples, away from the level."""
     both = np.flatnonzero(elsewhere[1:] & elsewhere[:-1])
-    # Five thousand pairs tell a median as well as half a million do.
+    # The median of five thousand pairs is precise enough.
     both = both[:: max(1, both.size // 5_000)]
     with np.errstate(all="ignore"):
         steps = np.log(rate[both + 1] / rate[both])
     steps = steps[np.isfinite(steps)]
-    # Judgement: fewer pairs tell no spread.
+    # Judgement: fewer pairs show no spread.
     if steps.size < 20:
         return float("nan")
     # A step is the difference of two samples, so its spread is √2 times that of one.
     spread = float(1.4826 * np.median(np.abs(steps - np.median(steps))) / np.sqrt(2))
-    # What stands still elsewhere is at another ceiling: it shows nothing of the workload's own noise.
+    # A rate that is constant elsewhere is at another ceiling and does not show the workload's own noise.
     return spread if spread >= ENFORCED_JITTER_LOG else float("nan")
 
 
@@ -300,6 +301,7 @@ def _elasticity(distance: FloatArray, excess: FloatArray, inside: BoolArray, lev
     if held.sum() < 8:
         return float("nan")
     spread = 1.4826 * middle(np.abs(excess[held] - middle(excess[held])))
+    # Waiting that varies by less than 5 % is no test: no response of the rate would be visible.
     if spread <= 0.05:
         return float("nan")
     ratio = level.log_sd / spread

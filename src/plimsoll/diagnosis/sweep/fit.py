@@ -1,18 +1,18 @@
 """
-From what storage delivered at each I/O size to the limits that explain it.
+The limits that explain the rates of a sweep over I/O sizes.
 
-Rule 1: a point that something else decided tells nothing of the storage. It is left out, and the
-        reason is said: a latency without waiting (Little's law), a busy measuring side, a disturbance.
-Rule 2: what these sizes cannot tell apart is not decided here; it is said.
+Rule 1: a point that no limit of the storage decided is left out, with the reason: latency without
+        waiting (Little's law), a busy load generator, or a disturbance.
+Rule 2: where these sizes allow two explanations, no choice is made, and the result says so.
 
-Theory. A limit shows by waiting: with N requests in flight and a rate of λ a request takes N/λ (Little),
-which under a limit is longer than a request takes that is alone. Without that the rate is N over the
-latency, and a flat row of such points looks like a limit on operations without being one.
+Theory. A limit shows by waiting: with N requests in flight and a rate of λ, a request takes N/λ (Little's
+law). At a limit that is longer than a request takes alone. Without a limit the rate is N over the latency,
+and a flat row of such points looks like an IOPS limit.
 
 An accounting unit u charges a request above it as several operations, so operations × u is a plateau
-of bytes like that of a throughput limit. What tells them apart is a size between two multiples of the
-unit, which is charged as the larger one, or the same storage at its burst, where more operations are
-allowed and the plateau rises with them. (EBS User Guide, "I/O characteristics": 256 KiB for SSD.)
+of bytes like that of a throughput limit. Two measurements distinguish them: a size between two multiples
+of the unit, which is charged as the larger one; or the same storage at its burst, where more operations
+are allowed and the plateau rises with them. (EBS User Guide, "I/O characteristics": 256 KiB for SSD.)
 """
 
 from collections.abc import Sequence
@@ -54,25 +54,25 @@ from plimsoll.units import (
 )
 
 DOCUMENTED_UNIT_BYTES = kib(256)
-# Units that have been documented by someone, or could be: powers of two.
+# Units that are documented somewhere, or are plausible: powers of two.
 _UNITS_BYTES = tuple(kib(size) for size in (256, 16, 32, 64, 128, 512, 1024))
-# A knee so near to the documented unit is taken as that, whatever its own error bars say.
+# A knee this near to the documented unit is taken as that unit, whatever its error bars are.
 _UNIT_RATIO = 0.02
 
-# Waiting must add a quarter to a request's latency before waiting is what decides.
+# The rate counts as limited if waiting adds at least a quarter to the latency.
 PRESSED_MIN = 1.25
 # Sizes that differ by less are the same one.
 _SAME_SIZE = 1.01
-# A processor that is this busy has no time left to ask for more.
+# A processor that is this busy cannot send more requests.
 BUSY_MAX = 0.9
 
 # A point this far from the model of the others, and by as many of their standard deviations, was
-# disturbed. No more than a quarter of the points may be: else it is the model that is wrong.
+# disturbed. No more than a quarter of the points may be, or else the model is wrong.
 _DISTURBED_LOG_MIN = 0.05
 _DISTURBED_SDS = 5.0
 _DISTURBED_SHARE_MAX = 0.25
 _FEWEST_TO_JUDGE = 5
-# A disturbed point pulls the model towards itself; of its distance this much is seen at least.
+# A disturbed point pulls the model towards itself; at least this part of its distance remains.
 _PULLED_RATIO = 0.4
 
 _EITHER = (
@@ -91,7 +91,7 @@ EXPLAINED_SCATTER_MAX = 0.05
 
 def fit_sweep(sweep: Sweep) -> SweepFit:
     """
-    Find the limits behind a sweep, phase by phase.
+    Return the limits behind a sweep, phase by phase.
 
     Returns:
         One fit for each phase and direction that has points, in the order of the points.
@@ -112,7 +112,7 @@ class _FittedModel:
 
     @property
     def misfit(self) -> float:
-        """Squares of the residuals; a disturbed point counts as much as one that is hardly one."""
+        """Return the squares of the residuals; a disturbed point counts like one just beyond the bound."""
         return self.levels.sum_of_squares + len(self.disturbed) * (2 * _DISTURBED_LOG_MIN) ** 2
 
 
@@ -158,7 +158,7 @@ def _fit_group(sweep: Sweep, phase: Phase, direction: Direction) -> PhaseFit:
 
 
 def _other_cause(point: SweepPoint, alone: Sequence[SweepPoint]) -> str:
-    """Return why something other than a limit of the storage decided this point; empty if it did not."""
+    """Return why no limit of the storage decided this point; empty if one did."""
     if point.busy_ratio is not None and point.busy_ratio > BUSY_MAX:
         return (
             f"The load generator was busy for {format_ratio(point.busy_ratio)} of the time, so it could"
@@ -175,10 +175,10 @@ def _other_cause(point: SweepPoint, alone: Sequence[SweepPoint]) -> str:
 
 def _idle_latency_s(point: SweepPoint, alone: Sequence[SweepPoint]) -> float | None:
     """
-    Return what a request of this size takes while nothing waits, at most; None where none was alone.
+    Return an upper bound of the latency of this size without waiting; None if no request was alone.
 
-    Even a lone request may wait for a low limit, so the quickest one counts: of any pattern and phase,
-    and not larger than this one, since a larger request takes no less.
+    Even a lone request may wait for a low limit, so the fastest one counts: of any pattern and phase,
+    and not larger than this one, because a larger request takes at least as long.
     """
     known = [
         p.latency_s
@@ -189,13 +189,13 @@ def _idle_latency_s(point: SweepPoint, alone: Sequence[SweepPoint]) -> float | N
 
 
 def _with_unit(points: list[SweepPoint]) -> _FittedModel:
-    """Return the model without a unit, or with one where the sizes between its multiples ask for it."""
+    """Return the model without a unit, or with one if the sizes between its multiples need it."""
     best = _undisturbed(points, None)
     for unit_bytes in _UNITS_BYTES:
         if any(_is_between(point, unit_bytes) for point in points):
             other = _undisturbed(points, unit_bytes)
             noise = other.levels.noise_log or 0.0
-            # A unit is one more thing to believe, so it must explain more than noise does
+            # A unit is one more parameter, so it must improve the fit by more than noise does
             # (levels.py).
             if best.misfit - other.misfit > max(CHI_SQUARE_MIN * noise**2, EFFECT_LOG_MIN**2):
                 best = other
@@ -207,7 +207,7 @@ def _is_between(point: SweepPoint, unit_bytes: float) -> bool:
 
 
 def _undisturbed(points: list[SweepPoint], unit_bytes: float | None) -> _FittedModel:
-    """Return the model of the points that agree with each other; the others one by one."""
+    """Return the model of the points that agree, after removing disturbed ones one by one."""
     kept, disturbed = list(points), list[SweepPoint]()
     levels = levels_of(kept, unit_bytes)
     while (
@@ -224,10 +224,10 @@ def _undisturbed(points: list[SweepPoint], unit_bytes: float | None) -> _FittedM
 def _most_disturbed(
     points: list[SweepPoint], levels: Levels, unit_bytes: float | None
 ) -> tuple[SweepPoint, Levels] | None:
-    """Return the point without which the others agree best, and their model; None if all may stay."""
+    """Return the point without which the others agree best, and their model; None if all agree."""
     rest = []
     for index, point in enumerate(points):
-        # What fits among all was not disturbed, whatever a model of fewer points says of it.
+        # A point near the model of all points was not disturbed.
         if abs(levels.residual[index]) < _DISTURBED_LOG_MIN * _PULLED_RATIO:
             continue
         others = levels_of(points[:index] + points[index + 1 :], unit_bytes)
@@ -235,7 +235,7 @@ def _most_disturbed(
     if not rest:
         return None
     _, _, stranger, without = min(rest, key=lambda item: item[:2])
-    # Measured against the others alone: a disturbed point hides in a model that it has bent itself.
+    # Compared with the model of the others: a disturbed point bends a model that includes it.
     off = abs(_residual(stranger, without, unit_bytes))
     noise = without.noise_log or 0.0
     if off < max(_DISTURBED_LOG_MIN, _DISTURBED_SDS * noise):
@@ -260,7 +260,7 @@ def _disturbance(point: SweepPoint, found: _FittedModel) -> str:
 def _numbers(
     found: _FittedModel,
 ) -> tuple[Estimate | None, Estimate | None, Estimate | None, Unit | None]:
-    """Limit on operations, limit on bytes, knee, and unit as far as these points tell."""
+    """Return the limit on operations, the limit on bytes, the knee and the unit that these points show."""
     levels = found.levels
     if found.unit_bytes is None:
         knee = levels.knee
@@ -269,7 +269,7 @@ def _numbers(
     unit = Estimate(value=found.unit_bytes)
     if levels.log_bytes is not None:
         return levels.ops, levels.bytes, levels.knee, _unit(unit, UnitEvidence.SPLITTING)
-    # Operations alone: the plateau is theirs, and the whole multiples say how large the unit is.
+    # Only operations bind: the plateau is operations × unit, and the whole multiples show the unit.
     whole = [p for p in found.points if not _is_between(p, found.unit_bytes)]
     apart = levels_of(whole)
     if apart.knee is not None:
@@ -284,7 +284,7 @@ def _unit(size: Estimate, evidence: UnitEvidence) -> Unit:
 
 
 def _documented(found: _FittedModel, knee: Estimate | None) -> Unit | None:
-    """Return the documented unit, where the knee lies at it and no size was measured that could tell."""
+    """Return the documented unit if the knee is at it and no measured size could exclude it."""
     if knee is None or not _is_documented(knee):
         return None
     if any(_is_between(point, DOCUMENTED_UNIT_BYTES) for point in found.points):
@@ -303,8 +303,8 @@ def _with_plateau_unit(fit: PhaseFit, phases: Sequence[PhaseFit]) -> PhaseFit:
     """
     Return the fit, with the unit shown by another phase of the same storage.
 
-    Where a burst allows more operations and the plateau of bytes rises with them, the lower plateau was
-    not that of a throughput limit.
+    If a burst allows more operations and the plateau of bytes rises with them, the lower plateau was not
+    a throughput limit.
     """
     if fit.knee is None or not _is_documented(fit.knee) or fit.unit is None:
         return fit
@@ -327,7 +327,7 @@ def _is_above(one: Estimate | None, other: Estimate | None) -> bool:
 
 
 def _scatter(levels: Levels) -> float | None:
-    """Return root mean square of the residuals; None with as many parameters as points."""
+    """Return the root mean square of the residuals; None with as many parameters as points."""
     parameters = (levels.log_ops is not None) + (levels.log_bytes is not None)
     if levels.residual.size <= parameters:
         return None
@@ -342,39 +342,39 @@ def _unknown(
     *,
     has_alone: bool,
 ) -> tuple[str, ...]:
-    """Return what these sizes cannot tell, as sentences."""
-    said = []
+    """Return sentences about what these sizes do not show."""
+    sentences = []
     sizes = [point.effective_size_bytes for point in found.points]
     if found.levels.log_bytes is None and found.unit_bytes is None:
         most = max(point.bytes_per_s for point in found.points)
-        said.append(
+        sentences.append(
             f"No size up to {format_bytes(max(sizes))} reached a throughput limit, so there is none"
             f" below {format_bytes_per_s(most)}."
         )
     if found.levels.log_ops is None:
         most = max(point.ops_per_s for point in found.points)
-        said.append(
+        sentences.append(
             f"No size from {format_bytes(min(sizes))} on reached an IOPS limit, so there is none"
             f" below {format_ops_per_s(most)}."
         )
     if found.levels.log_bytes is None and found.levels.log_ops is not None and unit is not None:
         most = max(point.bytes_per_s for point in found.points)
-        said.append(
+        sentences.append(
             "The plateau comes from the accounting unit. No throughput limit was reached, so there is"
             f" none below {format_bytes_per_s(most)}."
         )
     if unit is None:
-        said.append(_why_no_unit(found, knee))
+        sentences.append(_why_no_unit(found, knee))
     if pattern == Pattern.SEQUENTIAL:
-        said.append(
+        sentences.append(
             "Only sequential requests were measured. A volume may merge them and count fewer"
             " operations than shown here."
         )
     if not has_alone:
-        said.append(
+        sentences.append(
             "No request was measured alone, so a point may show latency instead of a limit."
         )
-    return tuple(said)
+    return tuple(sentences)
 
 
 def _why_no_unit(found: _FittedModel, knee: Estimate | None) -> str:

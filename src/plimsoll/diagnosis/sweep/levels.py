@@ -1,11 +1,11 @@
 """
-Two limits in a set of measured rates: one on operations, one on bytes, and where they meet.
+Two limits in a set of measured rates: one on operations, one on bytes, and their knee.
 
-Theory. A chain of limits lets through the least of what its stages do. Over the I/O size, and for
-requests that are not merged, that is one number of operations up to the knee and one number of bytes
-from there on. So the points are parted at a size: those before it tell the operations, the others the
-bytes, and the right parting is the one whose model is nearest to all points. What a request costs and
-which stage binds is asked of the law (`kernel`); nothing of it is written here.
+Theory. A chain serves the minimum of what its stages allow. Over the I/O size, for requests that are not
+merged, that is a constant number of operations up to the knee and a constant number of bytes above it.
+So the points are split at a size: those below it show the operations, the others the bytes. The best
+split is the one whose model is nearest to all points. The kernel computes what a request costs and
+which stage binds.
 
 Errors. In log(rate) the points of one branch scatter about one number; the two branches share the
 scatter. The range of a branch's number is Student's t of the degrees of freedom left, times the
@@ -23,11 +23,11 @@ from plimsoll.model.sweep import Estimate, SweepPoint
 
 OPS, BYTES = "operations", "bytes"
 
-# A second branch must make the fit better by as much as three standard errors (χ² of 9), and be seen
-# with the eye: a knee that moves no point by two percent is not one.
+# A second branch must improve the fit by as much as three standard errors (χ² of 9), and be visible: a
+# knee that moves no point by two percent is not one.
 CHI_SQUARE_MIN = 9.0
 EFFECT_LOG_MIN = 0.02
-# Clocks and counters are not better than this, however well the points agree by chance.
+# Clocks and counters have at least this error, however well the points agree by chance.
 NOISE_LOG_MIN = 0.001
 # Requests of one size agree with their mean; then each is charged in whole units.
 ONE_SIZE_RATIO = 0.02
@@ -40,7 +40,7 @@ _NORMAL95 = 1.960
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Levels:
-    """The two limits, as logarithms, and how well they are known."""
+    """The two limits, as logarithms, with their errors."""
 
     log_ops: float | None
     log_bytes: float | None
@@ -49,23 +49,23 @@ class Levels:
     residual: FloatArray
     """log(measured / model) of each point, shape (n,)."""
     noise_log: float | None
-    """Standard deviation of a point; None where it cannot be told."""
+    """Standard deviation of a point; None where it is unknown."""
     freedom: int
-    """Degrees of freedom behind it; 0 where it was told by the points themselves."""
+    """Degrees of freedom behind it; 0 where it comes from the points' own errors."""
 
     @property
     def sum_of_squares(self) -> float:
-        """Of the residuals."""
+        """Return the sum of squares of the residuals."""
         return float(np.sum(self.residual**2))
 
     @property
     def ops(self) -> Estimate | None:
-        """The limit on operations."""
+        """Return the limit on operations."""
         return self._estimate(self.log_ops, self.is_ops)
 
     @property
     def bytes(self) -> Estimate | None:
-        """The limit on bytes."""
+        """Return the limit on bytes."""
         return self._estimate(self.log_bytes, ~self.is_ops)
 
     def _estimate(self, level: float | None, points: BoolArray) -> Estimate | None:
@@ -74,13 +74,15 @@ class Levels:
         return estimate_of(level, self.error_of(points), self.freedom)
 
     def error_of(self, points: BoolArray) -> float | None:
-        """Return standard error of the mean of these points."""
+        """Return the standard error of the mean of these points."""
         count = int(np.count_nonzero(points))
         return None if self.noise_log is None or count == 0 else self.noise_log / sqrt(count)
 
     @property
     def knee(self) -> Estimate | None:
-        """Bytes: where the two limits meet; None with only one of them."""
+        """Return the I/O size in bytes at which the two limits meet; None with only one of them."""
+        # Bytes per second over operations per second is bytes per operation. The two branches have
+        # independent errors, so their squares add up.
         if self.log_ops is None or self.log_bytes is None:
             return None
         errors = self.error_of(self.is_ops), self.error_of(~self.is_ops)
@@ -97,23 +99,23 @@ def estimate_of(level: float, error: float | None, freedom: int) -> Estimate:
 
 
 def _t95(freedom: int) -> float:
-    """Return student's t; freedom 0 stands for an error that was not taken from these points."""
+    """Return Student's t; freedom 0 means that the error does not come from these points."""
     return _T95[freedom - 1] if 0 < freedom <= len(_T95) else _NORMAL95
 
 
 def charged_sizes(points: list[SweepPoint], unit_bytes: float | None) -> FloatArray:
     """
-    Return the I/O size by which the law charges each point, bytes, shape (n,).
+    Return the I/O size by which the kernel charges each point, bytes, shape (n,).
 
-    The law charges a flow by its mean size. Where all requests have one size, above the unit, each is
-    charged in whole units; then that is the size of so many units.
+    The kernel charges a flow by its mean size. If all requests have one size above the unit, each is
+    charged in whole units, and the size is rounded up to them.
     """
     sizes = np.array([point.effective_size_bytes for point in points])
     if unit_bytes is None:
         return sizes
     asked = np.array([point.io_size_bytes for point in points])
     is_one_size = np.abs(sizes / asked - 1) <= ONE_SIZE_RATIO
-    # Counters and clocks leave a mean that is a hair off the size that was asked for.
+    # Counters and clocks make the mean differ slightly from the requested size.
     whole = np.array([ceil(size / unit_bytes) * unit_bytes for size in asked])
     rounded: FloatArray = np.where(is_one_size & (asked > unit_bytes), whole, sizes)
     return rounded
@@ -125,7 +127,7 @@ def model_log_ops(
     log_bytes: float | None,
     unit_bytes: float | None,
 ) -> FloatArray:
-    """Return log(ops/s) that a chain of these two limits lets through at each point, shape (n,)."""
+    """Return log(ops/s) of a chain of these two limits at each point, shape (n,)."""
     log_rates = []
     if log_ops is not None:
         stage = _ops_stage(exp(log_ops), unit_bytes)
@@ -141,7 +143,7 @@ def model_log_ops(
 
 def levels_of(points: list[SweepPoint], unit_bytes: float | None = None) -> Levels:
     """
-    Return the two limits that are nearest to the points; one of them where the other shows nowhere.
+    Return the two limits that are nearest to the points, or one if the other is not visible.
 
     Args:
         points: of one phase, direction and pattern, all decided by the storage; at least one.
@@ -150,7 +152,7 @@ def levels_of(points: list[SweepPoint], unit_bytes: float | None = None) -> Leve
     log_ops = np.log([point.ops_per_s for point in points])
     log_size = np.log([point.effective_size_bytes for point in points])
     cost = _log_cost(points, unit_bytes)
-    # The more bytes an operation that is charged moves, the sooner the bytes bind.
+    # In order of bytes per charged operation: the bytes limit binds those with the most.
     order = np.argsort(log_size - cost, kind="stable")
     one_only = [
         _parted(points, log_ops + cost, log_ops + log_size, is_ops, unit_bytes)
@@ -182,7 +184,8 @@ def _parted(
     is_ops: BoolArray,
     unit_bytes: float | None,
 ) -> Levels:
-    """Return the limits if just these points are bound by operations, and the rest by bytes."""
+    """Return the limits if these points are bound by operations and the rest by bytes."""
+    # In log(rate) the least-squares estimate of a constant is the mean.
     log_ops = float(np.mean(charged[is_ops])) if is_ops.any() else None
     log_bytes = float(np.mean(moved[~is_ops])) if (~is_ops).any() else None
     measured = np.log([point.ops_per_s for point in points])
@@ -201,10 +204,10 @@ def _parted(
 def _noise(
     points: list[SweepPoint], residual: FloatArray, parameters: int
 ) -> tuple[float | None, int]:
-    """Return what a point is off by, and how many degrees of freedom say so."""
+    """Return the standard deviation of a point and its degrees of freedom."""
     freedom = len(points) - parameters
-    told = [point.error_ratio for point in points if point.error_ratio is not None]
-    own = sqrt(float(np.mean(np.square(told)))) if len(told) == len(points) else None
+    errors = [point.error_ratio for point in points if point.error_ratio is not None]
+    own = sqrt(float(np.mean(np.square(errors)))) if len(errors) == len(points) else None
     if freedom <= 0:
         return (None, 0) if own is None else (max(own, NOISE_LOG_MIN), 0)
     # The larger of scatter and the points' own errors: each can be small by chance.
@@ -215,7 +218,7 @@ def _noise(
 
 
 def _log_cost(points: list[SweepPoint], unit_bytes: float | None) -> FloatArray:
-    """Log of the operations that one request of each point is charged as, shape (n,)."""
+    """Return the log of the operations that one request of each point is charged as, shape (n,)."""
     stage = _ops_stage(1.0, unit_bytes)
     sizes = charged_sizes(points, unit_bytes)
     return np.array([log(stage.cost_per_op(float(size))) for size in sizes])

@@ -1,9 +1,9 @@
 """
-What became of sequential requests: merged into larger operations, or stopped by a limit that counts each.
+The merging of sequential requests into larger operations, and limits that count each request.
 
-Theory. Scattered requests tell how many operations are charged per second. Sequential ones of the same
-size move more bytes if several are charged as one; bytes over operations charged is what they were
-merged to. That is a lower bound where something else bound before the operations did.
+Theory. Scattered requests show the number of operations charged per second. Sequential ones of the same
+size move more bytes if several are charged as one. Bytes over operations charged is the merged size. It
+is a lower bound where another limit bound before the operations did.
 """
 
 from collections.abc import Sequence
@@ -22,18 +22,18 @@ def request_limit_of(
     sequential: Sequence[SweepPoint], strangers: Sequence[SweepPoint], ops: Estimate | None
 ) -> Estimate | None:
     """
-    Return a limit on requests that knows no merging, such as an instance's: sequential requests stop at it.
+    Return a limit that counts requests before merging, such as an instance's; it bounds sequential ones.
 
     Args:
         sequential: points of one phase and direction.
-        strangers: those that something else decided.
+        strangers: those that no limit of the storage decided.
         ops: the limit on scattered requests.
 
     Returns:
         None where fewer than two sizes stop at one number above that limit.
     """
     points = [point for point in sequential if point not in strangers]
-    # A knee needs a point on either side and one more to show that it is no accident.
+    # A knee needs a point on either side, and one more to exclude chance.
     if ops is None or len(points) < 3:
         return None
     levels = levels_of(points)
@@ -52,11 +52,11 @@ def merges_of(
     requests: Estimate | None,
 ) -> tuple[Merge, ...]:
     """
-    Return what sequential requests of each size were merged to.
+    Return the merged size of sequential requests, for each I/O size.
 
     Args:
         sequential: points of one phase and direction.
-        strangers: those that something else decided; they still tell what was merged at least.
+        strangers: those that no limit of the storage decided; they still give a lower bound.
         ops: operations charged per second, as scattered requests show.
         plateau: most bytes per second.
         unit: the accounting unit, where the plateau may be its own.
@@ -64,7 +64,7 @@ def merges_of(
     """
     if ops is None:
         return ()
-    # Where the plateau is the unit's own, requests were merged to just that; else it came in between.
+    # If the plateau is operations × unit, requests were merged to the unit; else the plateau bound first.
     is_whole = (
         unit is not None
         and plateau is not None
@@ -77,7 +77,7 @@ def merges_of(
         merged = point.bytes_per_s / ops.value
         is_plateau = plateau is not None and point.bytes_per_s >= _AT_PLATEAU * plateau.value
         if merged < MERGED_MIN * whole:
-            # Where bytes bind, operations that were not charged tell nothing.
+            # Where bytes bind, the number of operations shows nothing about merging.
             is_beyond = plateau is not None and size * ops.value >= _AT_PLATEAU * plateau.value
             if point in strangers or is_plateau or is_beyond:
                 continue
@@ -92,7 +92,7 @@ def merges_of(
 
 
 def _merge(point: SweepPoint, merged: float, ops: Estimate, *, is_at_least: bool) -> Merge:
-    # Where more operations are charged, each was merged from less.
+    # The merged size is bytes over operations, so its bounds are those of the operations in reverse.
     return Merge(
         io_size_bytes=point.io_size_bytes,
         merged_bytes=Estimate(

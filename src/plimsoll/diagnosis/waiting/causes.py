@@ -1,8 +1,8 @@
 """
-What may have made requests wait where no ceiling explains it, and what would tell.
+Possible causes of waiting that no ceiling explains, each with a check.
 
-Rule 1: a cause with something measured that speaks for it stands before one that is merely possible.
-Rule 2: every cause comes with a check that could refute it.
+Rule 1: a cause with measured evidence comes before one that is only possible.
+Rule 2: every cause has a check that can disprove it.
 """
 
 import numpy as np
@@ -27,18 +27,18 @@ from plimsoll.units import (
 # A mean of two fifths of a ceiling leaves room for bursts at it for two fifths of the time, long enough
 # for a queue that the mean shows. Below that, latency would have to be worse still in the bursts.
 BURST_SHARE_MIN = 0.4
-# Samples this long hide bursts of seconds.
+# Samples of this length hide bursts of seconds.
 HIDING_STEP_S = 5
-# A rate that keeps within two percent while requests wait: demand does not, a limit does.
+# While requests wait, a limited rate stays within two percent; demand varies more.
 STILL_LOG_SD = 0.02
 STILL_SAMPLES = 8
 # Within a quarter of what storage served without waiting, the load is the same.
 SAME_LOAD = 1.25
 # Processors that are busy all the time take up finished I/O late.
 CPU_FULL_RATIO = 0.95
-# A direction that takes three times as long waited, one within half as much again did not.
+# A direction with three times the latency waited; one with less than half as much again did not.
 SLOWED, NOT_SLOWED = 3.0, 1.5
-# Credits above this, and the baseline of the bucket did not bind.
+# With more credits than this, the baseline of the bucket did not bind.
 CREDITS_LEFT_RATIO = 0.05
 # Backups and restarts act at once and for about an hour: a snapshot's start, a cold cache.
 ACTS_S = 3600.0
@@ -97,14 +97,14 @@ def causes_of(
     Return the possible causes of unexplained waiting, the likeliest first.
 
     Args:
-        waiting: at least one stretch; the longest is looked at.
-        frame: what was measured over the whole window.
-        instance: what was bought; a class tells that it is managed.
-        ceilings: the present ones, to say which could have been reached within a sample.
+        waiting: at least one stretch; the longest is examined.
+        frame: the measurements of the whole window.
+        instance: the instance; with a class it is managed by AWS.
+        ceilings: the present ones, to find those that could have been reached within a sample.
         annotations: events in and before the window.
     """
-    # The longest has the most samples to compare; of equals the first, so that the answer does not
-    # change.
+    # The longest has the most samples to compare; of equals the first, so that the result is the
+    # same every time.
     longest = max(waiting, key=lambda w: (w.waiting_s, -w.start_s))
     inside = (frame.time_s >= longest.start_s) & (frame.time_s < longest.end_s)
     outside = _outside(waiting, frame)
@@ -114,7 +114,7 @@ def causes_of(
     fault = _fault(longest, frame, outside, is_managed=is_managed)
     within = _within_samples(longest, frame, inside, ceilings, is_managed=is_managed)
     others = _cpu(frame, inside) + _replication(frame, inside, outside, instance)
-    # The same load did not wait before: then bursts within it are the less likely reading.
+    # If the same load did not wait before, bursts within it are the less likely cause.
     rest = [*fault, *within] if fault[0].has_evidence else [*within, *fault]
     return (*found, *still, *others, *rest)
 
@@ -127,7 +127,7 @@ def _outside(waiting: tuple[UnexplainedWaiting, ...], frame: Frame) -> BoolArray
 
 
 def _by_events(at: UnexplainedWaiting, annotations: tuple[Annotation, ...]) -> list[WaitingCause]:
-    """Return events that may still have acted when the waiting began, or that fall into it; each kind once."""
+    """Return events that may still have an effect when the waiting began, or are in it; each kind once."""
     latest: dict[EventKind, Annotation] = {}
     for note in sorted(annotations, key=lambda a: a.time_s):
         acting_s = _ACTING_S.get(note.kind)
@@ -145,7 +145,7 @@ def _by_events(at: UnexplainedWaiting, annotations: tuple[Annotation, ...]) -> l
 
 
 def _undocumented(frame: Frame, inside: BoolArray, *, is_managed: bool) -> list[WaitingCause]:
-    """Return a rate that stood still while requests waited."""
+    """Return the cause of an undocumented limit if a rate was constant while requests waited."""
     best: tuple[float, str] | None = None
     for rate, shown in (
         (frame.bytes_per_s, format_bytes_per_s),
@@ -182,7 +182,7 @@ def _within_samples(
     *,
     is_managed: bool,
 ) -> list[WaitingCause]:
-    """Return the ceiling that short bursts could have reached, though the mean of a sample is below it."""
+    """Return the cause of short bursts at a ceiling that the mean of a sample hides."""
     if frame.step_s < HIDING_STEP_S:
         return []
     spendable = _with_credits(frame, inside, ceilings)
@@ -243,7 +243,7 @@ def _cpu(frame: Frame, inside: BoolArray) -> list[WaitingCause]:
 def _replication(
     frame: Frame, inside: BoolArray, outside: BoolArray, instance: Instance
 ) -> list[WaitingCause]:
-    """Return the cause if writes alone waited, on an instance that acknowledges them only when its standby has them."""
+    """Return the cause of a slow standby if writes alone waited on a Multi-AZ instance."""
     slower = [
         _ratio(_median(latency[inside]), _median(latency[outside]))
         for latency in (frame.read_latency_s, frame.write_latency_s)
@@ -270,7 +270,7 @@ def _replication(
 def _fault(
     at: UnexplainedWaiting, frame: Frame, outside: BoolArray, *, is_managed: bool
 ) -> list[WaitingCause]:
-    """Storage that was slower than before at the same load: a neighbour, a host or a volume at fault."""
+    """Return the cause of slow storage at the same load: a neighbour, a host or a volume at fault."""
     free = _median(frame.ops_per_s[outside & (frame.ops_per_s > 0)])
     load = _ratio(at.ops_per_s, free)
     is_same = load is not None and load <= SAME_LOAD

@@ -1,4 +1,4 @@
-"""The finding that says requests waited and no ceiling explains it."""
+"""The finding about waiting that no ceiling explains."""
 
 from plimsoll.model.diagnosis import Finding
 from plimsoll.model.waiting import (
@@ -17,7 +17,7 @@ from plimsoll.units import (
 )
 
 CODE = "UnexplainedStorageWaiting"
-# The checks of the likeliest causes are what to do; the others stand in their own list.
+# The finding lists the checks of the likeliest causes; all causes have their own list.
 CHECKS_SHOWN = 3
 
 
@@ -47,19 +47,19 @@ def _text(waiting: tuple[UnexplainedWaiting, ...]) -> str:
     first = f"Latency was {latency} instead of {format_latency(longest.latency_reference_s)}"
     if longest.queue_depth is not None:
         first += f", and the queue depth was {number(longest.queue_depth, 2)}"
-    said = [first]
+    sentences = [first]
     if len(waiting) > 1:
-        said.append(
+        sentences.append(
             f"The longest of {len(waiting)} intervals began {format_clock(longest.start_s)}"
         )
     else:
-        said.append(f"It began {format_clock(longest.start_s)}")
+        sentences.append(f"It began {format_clock(longest.start_s)}")
     if longest.shares:
         share = longest.shares[0]
-        said.append(f"The mean rate was at most {format_ratio(share.ratio)} of a ceiling")
+        sentences.append(f"The mean rate was at most {format_ratio(share.ratio)} of a ceiling")
     if longest.io_size_bytes is not None:
-        said.append(
+        sentences.append(
             f"The I/O size of {format_bytes(longest.io_size_bytes)} does not explain it: normal latency "
             "includes that transfer"
         )
-    return ". ".join(said) + "."
+    return ". ".join(sentences) + "."

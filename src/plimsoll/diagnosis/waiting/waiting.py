@@ -1,14 +1,14 @@
 """
-Waiting that no ceiling explains: storage answered late, and the served rates were at no known limit.
+Waiting that no ceiling explains: latency was high, and the served rates were at no known limit.
 
-Rule 1: a stretch is reported when requests took much longer than on the same storage unpressed, for
-        minutes, and so many that some request waited at every moment. Idle hours and single spikes
-        do not count.
-Rule 2: what a ceiling explains is left out: its intervals, their edges, and samples at their levels.
-Rule 3: a window that never shows this storage unpressed is measured by its own quickest tenth: that may
-        be slower than unpressed, so what is said is the least that requests waited.
-Rule 4: where even that is slower than any SSD, or all of the window may be at a ceiling, there is no
-        reference, and nothing is said here; missing.py says that the verdict is open.
+Rule 1: a stretch is reported if latency was much higher than on the same storage without waiting, for
+        minutes, with at least one waiting request at every moment. Idle hours and single spikes do
+        not count.
+Rule 2: time that a ceiling explains is left out: its intervals, their edges, and samples at their levels.
+Rule 3: a window that never shows this storage without waiting is compared with its own fastest tenth.
+        Requests may have waited there too, so the reported waiting is a lower bound.
+Rule 4: if even that is slower than any SSD, or all of the window may be at a ceiling, there is no
+        reference and no result here; missing.py reports that the verdict is open.
 """
 
 import numpy as np
@@ -21,8 +21,8 @@ from plimsoll.model.family import RATE_FAMILIES
 from plimsoll.model.series import BoolArray, FloatArray
 from plimsoll.model.waiting import CeilingShare, UnexplainedWaiting
 
-# Latency varies by a factor of two with mix, size and load on storage that nothing holds back; a
-# request that takes three times as long has spent most of its time waiting.
+# Without any limit, latency varies by a factor of two with mix, size and load; a request that takes
+# three times as long has spent most of its time waiting.
 TIMES_MIN = 3.0
 # EBS SSD volumes are documented to answer in single-digit milliseconds (EBS user guide): 5 ms above
 # the reference is half of that range, and a query that makes a hundred reads notices half a second.
@@ -76,17 +76,17 @@ def waiting_of(
 
 def reference_of(congestion: Congestion) -> FloatArray:
     """
-    Return what each sample's requests take without this waiting: unpressed, or in the quickest tenth.
+    Return the reference latency of each sample: that without waiting, or that of the fastest tenth.
 
-    The general reference serves where the window shows nothing: storage that always takes 2.4 ms, and
-    9.6 ms for hours, made requests wait four times as long, whatever other storage takes.
+    The window's own reference wins over the general one: storage that usually takes 2.4 ms, and 9.6 ms
+    for hours, was four times slower, whatever other storage takes.
     """
     own = congestion.quickest_s
     return np.where(np.isfinite(own), np.fmax(own, congestion.reference_s), congestion.reference_s)
 
 
 def _is_reference_known(congestion: Congestion, reference_s: FloatArray) -> bool:
-    """Tell whether the window shows how quickly storage answers when nothing waits."""
+    """Return whether the window shows the latency of storage without waiting."""
     if not congestion.is_measured:
         return False
     # Load that never falls has no light hours, but most of its requests may still not wait.
@@ -97,7 +97,7 @@ def _is_reference_known(congestion: Congestion, reference_s: FloatArray) -> bool
 
 
 def waits_of(frame: Frame, congestion: Congestion) -> BoolArray:
-    """Tell for each sample whether its requests waited; False where that is not known."""
+    """Return for each sample whether its requests waited; False where that is not known."""
     reference_s = reference_of(congestion)
     with np.errstate(all="ignore"):
         extra_s = congestion.latency_s - reference_s
@@ -105,13 +105,14 @@ def waits_of(frame: Frame, congestion: Congestion) -> BoolArray:
         # Latency and queue depth together: one of them alone may be a fault of its metric.
         excess = congestion.log_excess - np.log(reference_s / congestion.reference_s)
         is_agreed = excess >= np.log(TIMES_MIN)
+        # Little's law: rate × extra latency is the mean number of waiting requests.
         is_many = frame.ops_per_s * extra_s >= WAITING_REQUESTS_MIN
         found: BoolArray = is_long & is_agreed & is_many & (extra_s >= EXTRA_MIN_S)
     return found
 
 
 def _explained(frame: Frame, intervals: tuple[Interval, ...]) -> BoolArray:
-    """Tell which samples lie at, or just beside, time at a ceiling."""
+    """Return which samples are at a ceiling, or just before or after it."""
     found = np.zeros(frame.size, dtype=bool)
     ends_s = frame.time_s + frame.width_s
     for interval in intervals:
@@ -127,7 +128,7 @@ def _explained(frame: Frame, intervals: tuple[Interval, ...]) -> BoolArray:
 
 
 def _episodes(waits: BoolArray, frame: Frame) -> list[tuple[int, int]]:
-    """Return first and one-past-last sample of every episode that is long and dense enough."""
+    """Return the first and one-past-last sample of every episode that is long and dense enough."""
     joined: list[list[int]] = []
     for a, b in runs_of(waits).tolist():
         if joined:

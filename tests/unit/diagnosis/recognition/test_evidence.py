@@ -162,7 +162,7 @@ def test_every_sign_has_a_sentence(sign):
     Each row tells a number in one sentence, without a full stop.
     """
     one = plateau(None, balances={BYTES: view(0.0, 0.0)})
-    told_of = sign.tell(replace(one.case, stretch=STRETCH, credits=SHOWN))
+    told_of = sign.text_of(replace(one.case, stretch=STRETCH, credits=SHOWN))
 
     assert told_of.text
     assert not told_of.text.endswith(".")
