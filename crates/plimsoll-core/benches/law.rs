@@ -1,6 +1,6 @@
-//! How fast the law is: `cargo bench -p plimsoll-core`.
+//! Measure the speed of the law: `cargo bench -p plimsoll-core`.
 //!
-//! Figures come from the machine it runs on; `bench/law.py` sets them beside other tools.
+//! The figures depend on this machine; `bench/law.py` compares them with other tools.
 
 use std::hint::black_box;
 
@@ -16,7 +16,7 @@ use plimsoll_core::trials::Candidate;
 /// Minutes in thirty days.
 const STEPS: usize = 43_200;
 
-/// A day's swing with a wobble, around the baselines below; nothing random, so runs are alike.
+/// Return a day's swing with a ripple, around the baselines below; without randomness, so runs agree.
 fn demand() -> (Vec<f64>, Vec<f64>) {
     let phase = |step: usize| step as f64 * core::f64::consts::TAU / 1440.0;
     let ops = |step| 9_000.0 + 6_000.0 * phase(step).sin() + 900.0 * (17.0 * phase(step)).sin();
@@ -29,7 +29,7 @@ fn stage(baseline: f64, burst: f64, account: Account) -> Stage {
     Stage { bucket, account, stripes: 1.0 }
 }
 
-/// Instance throughput and operations, volume throughput and operations.
+/// Return instance throughput and operations, then volume throughput and operations.
 fn chain(scale: f64) -> Vec<Stage> {
     let volume = Account::Ops { unit_bytes: 262_144.0, sequential_ratio: 0.0 };
     vec![
@@ -44,7 +44,7 @@ fn start(chain: &[Stage]) -> Vec<f64> {
     chain.iter().map(|stage| stage.bucket.capacity).collect()
 }
 
-/// Sixty-four candidates, from `least` to `most` of the instance above.
+/// Return sixty-four candidates, from `least` to `most` times the instance above.
 fn candidates(least: f64, most: f64, stages: usize) -> Vec<Candidate> {
     let one = |index: i32| {
         let mut chain = chain(least + (most - least) * f64::from(index) / 64.0);

@@ -6,8 +6,8 @@
 //!
 //! Credits arrive at `baseline`, leave as they are served, and stop arriving at `capacity`. Work is
 //! served at up to `burst` while credits last, and at `baseline` when they are spent. One credit
-//! pays for one unit of whatever the bucket counts: a byte, or an operation. A ceiling without
-//! credits is a bucket with `burst == baseline` and `capacity == 0`.
+//! pays for one unit that the bucket counts: a byte or an operation. A ceiling without credits is a
+//! bucket with `burst == baseline` and `capacity == 0`.
 //!
 //! # Why a whole piece of time can be settled at once
 //!
@@ -35,7 +35,7 @@ use crate::lane::Lane;
 /// Baseline, burst and capacity.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bucket<L = f64> {
-    /// Rate that can be held forever, credits per second; also the refill. ≥ 0.
+    /// Rate that is sustainable forever, credits per second; also the refill. ≥ 0.
     pub baseline: L,
     /// Rate while the balance is above zero, credits per second. ≥ baseline, > 0.
     pub burst: L,
@@ -43,13 +43,13 @@ pub struct Bucket<L = f64> {
     pub capacity: L,
 }
 
-/// Most that can be served in the next `dt` seconds from `balance`, in credits.
+/// Return the most that can be served in the next `dt` seconds from `balance`, in credits.
 #[inline(always)]
 pub fn allowance<L: Lane>(bucket: &Bucket<L>, balance: L, dt_s: L) -> L {
     (balance + bucket.baseline * dt_s).least(bucket.burst * dt_s)
 }
 
-/// The balance after `dt` seconds in which `cost` credits were served.
+/// Return the balance after `dt` seconds in which `cost` credits were served.
 ///
 /// `cost` is at most the [`allowance`]; the clamp at zero only removes rounding.
 #[inline(always)]
@@ -57,34 +57,34 @@ pub fn balance_after<L: Lane>(bucket: &Bucket<L>, balance: L, dt_s: L, cost: L) 
     (balance + bucket.baseline * dt_s - cost).least(bucket.capacity).most(balance.splat(0.0))
 }
 
-/// Shortest time in which work of `cost` credits is served from `balance`, in seconds.
+/// Return the shortest time in which work of `cost` credits is served from `balance`, in seconds.
 ///
-/// The inverse of [`allowance`]; infinite when the bucket never earns what is missing.
+/// This is the inverse of [`allowance`]; infinite if the bucket never earns what is missing.
 #[inline(always)]
 pub fn time_to_serve<L: Lane>(bucket: &Bucket<L>, balance: L, cost: L) -> L {
     ((cost - balance) / bucket.baseline).most(cost / bucket.burst)
 }
 
-/// The balance after a grant: full.
+/// Return the balance after a grant: full.
 #[inline(always)]
 pub fn balance_granted<L: Lane>(bucket: &Bucket<L>) -> L {
     bucket.capacity
 }
 
-/// The balance of a bucket that is filled to this share of its capacity; 0–1, clamped.
+/// Return the balance of a bucket filled to this share of its capacity; 0–1, clamped.
 #[inline(always)]
 pub fn balance_at<L: Lane>(bucket: &Bucket<L>, ratio: L) -> L {
     bucket.capacity * ratio.most(ratio.splat(0.0)).least(ratio.splat(1.0))
 }
 
 impl Bucket {
-    /// Whether it has credits that change what can be served.
+    /// Return whether credits change the rate that can be served.
     #[must_use]
     pub fn has_credits(&self) -> bool {
         self.capacity > 0.0 && self.burst > self.baseline
     }
 
-    /// Seconds from `balance` to zero while `rate` is served; infinite if the balance does not fall.
+    /// Return the seconds from `balance` to zero while `rate` is served; infinite if it does not fall.
     #[must_use]
     pub fn time_to_empty_s(&self, balance: f64, rate: f64) -> f64 {
         let falling = rate.min(self.burst) - self.baseline;

@@ -1,20 +1,19 @@
-//! Many chains over one series of demand, side by side.
+//! Replay many chains over one series of demand, in parallel SIMD lanes.
 //!
-//! Rule 1: a candidate obeys the primitives of [`crate::bucket`], the same lines of code that
-//! [`crate::replay`] obeys; only the number type differs.
-//! Rule 2: no result depends on which other candidates were replayed beside it, but for rounding.
+//! Rule 1: a candidate uses the primitives of [`crate::bucket`], the same code that
+//! [`crate::replay`] uses; only the number type differs.
+//! Rule 2: no result depends on which other candidates are replayed with it, except for rounding.
 //!
-//! Each step is one uniform piece. What waits is mixed with what arrives, and of the mix the chain
-//! serves the share that its tightest ceiling allows. This equals [`crate::replay::replay`], up to
-//! rounding, whenever the I/O size does not change while requests wait; in particular when it never
-//! changes, or while nothing waits. When it does change, requests of different sizes share the
-//! chain here, whereas there the older ones go first; bytes and operations are conserved in both.
-//! It knows no grants; `replay` does.
+//! Each step is one uniform piece. Waiting requests are mixed with arriving ones, and the chain serves
+//! the share of the mix that its tightest ceiling allows. This equals [`crate::replay::replay`], up to
+//! rounding, if the I/O size does not change while requests wait; in particular if it never changes, or
+//! if nothing waits. If it does change, requests of different sizes share the chain here, but there the
+//! older ones go first; both conserve bytes and operations. Grants exist only in `replay`.
 //!
-//! Three things make it fast. Candidates lie side by side in vector registers. What waits is kept
-//! once per way of counting, not once per stage. And a stretch of steps in which no candidate is
-//! asked for more than its baselines is settled at once: all is served, balances only rise, and
-//! that is a piece for which the law is exact however long it is.
+//! Three things make it fast. Several candidates share each vector register. Waiting work is stored
+//! once per way of counting, not once per stage. And a stretch of steps without demand above any
+//! candidate's baselines is settled at once: all is served and balances only rise, and for such a
+//! piece the law is exact however long it is.
 
 use pulp::{Arch, Simd, WithSimd};
 
@@ -25,15 +24,14 @@ use crate::lane::Lanes;
 use crate::replay::Demand;
 use crate::trials::{Candidate, Counting, Job, STAGES_MAX, STREAMS_MAX, Stretch, Trials};
 
-/// Steps that are settled at once when all is calm. Long enough to make calm days cheap, short
-/// enough to find the calm half-hours of a busy one.
+/// Steps that are settled at once if all are calm. Long enough to make calm days cheap, short enough to
+/// find the calm half-hours of a busy day.
 const STRETCH: usize = 32;
 
 /// Replay every candidate over the demand.
 ///
 /// A candidate with more than `allowed_steps` throttled steps has failed: its `throttled_steps` is
-/// `allowed_steps + 1` and its other numbers are NaN, because it may not have been followed to the
-/// end.
+/// `allowed_steps + 1` and its other numbers are NaN, because its replay may have stopped early.
 ///
 /// # Panics
 /// If the candidates differ in their number of stages, or in what a stage counts, or have more
@@ -62,7 +60,7 @@ pub fn replay_candidates(
     }
 }
 
-/// A job with at most `N` streams; a constant, so that loops over them unroll.
+/// Hold a job with at most `N` streams; `N` is a constant, so that loops over them unroll.
 struct Sized<'a, const N: usize>(Job<'a>);
 
 impl<const N: usize> WithSimd for Sized<'_, N> {

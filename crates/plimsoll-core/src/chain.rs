@@ -1,20 +1,19 @@
-//! Ceilings in series, met by the same requests.
+//! Ceilings in series that the same requests meet.
 //!
-//! Rule 1: what a request costs at a ceiling is decided in this file and nowhere else.
-//! Rule 2: this file asks which ceiling binds at a given I/O size; it never moves a balance.
+//! Rule 1: only this file decides what a request costs at a ceiling.
+//! Rule 2: this file says which ceiling binds at a given I/O size; it never changes a balance.
 //!
-//! A request of `s` bytes costs `s` credits where bytes are counted. Where operations are counted
-//! it costs as many as the accounting unit `u` makes of it: a request larger than `u` is several
-//! operations, and small sequential requests are merged up to `u` (eight of 32 KiB are one of
-//! 256 KiB). Ceilings that count bytes and ceilings that count operations are coupled by the I/O
-//! size: below the knee operations bind, above it bytes do.
+//! A request of `s` bytes costs `s` credits if bytes are counted. If operations are counted, the
+//! accounting unit `u` decides: a request larger than `u` counts as several operations, and small
+//! sequential requests are merged up to `u` (eight of 32 KiB are one of 256 KiB). The I/O size couples
+//! ceilings on bytes with ceilings on operations: below the knee operations bind, above it bytes do.
 //!
 //! Source of the accounting rule: EBS user guide, "Amazon EBS I/O characteristics and monitoring".
 
 use crate::bucket::Bucket;
 use crate::units::{BytesPerS, IoSize, OpsPerS};
 
-/// What one request costs at a ceiling.
+/// What a ceiling charges for a request.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Account {
     /// A request costs its bytes.
@@ -32,7 +31,7 @@ impl Account {
     /// Every request is one operation, whatever its size.
     pub const REQUESTS: Self = Self::Ops { unit_bytes: f64::INFINITY, sequential_ratio: 0.0 };
 
-    /// Credits for one request of exactly `bytes`, as an operation of a flow without merging.
+    /// Return the credits for one request of exactly `bytes`, as an operation without merging.
     #[must_use]
     pub fn cost_of_request(&self, bytes: f64) -> f64 {
         match *self {
@@ -41,10 +40,10 @@ impl Account {
         }
     }
 
-    /// Credits for one request of exactly `bytes` that begins where the one before it ended.
+    /// Return the credits for one request of exactly `bytes` that starts where the last one ended.
     ///
-    /// Such requests are merged up to the unit, and each pays its share of the operations that they
-    /// make together. Where size does not matter nothing is merged.
+    /// Such requests are merged up to the unit, and each pays its share of the merged operations.
+    /// If the size does not matter, nothing is merged.
     #[must_use]
     pub fn cost_of_continuation(&self, bytes: f64) -> f64 {
         match *self {
@@ -53,7 +52,7 @@ impl Account {
         }
     }
 
-    /// Mean credits per request of a flow whose requests have `mean_bytes` on average.
+    /// Return the mean credits per request of a flow whose requests have `mean_bytes` on average.
     ///
     /// Only the mean is known, so a request above the unit counts as `mean / unit`: requests of
     /// mixed sizes do not round up together. It is exact at and below the unit and at its
@@ -81,34 +80,34 @@ pub struct Stage {
     pub stripes: f64,
 }
 
-/// Which number of a bucket.
+/// Which rate of a bucket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// What can be held forever.
+    /// The rate that is sustainable forever.
     Baseline,
-    /// What can be had while credits last.
+    /// The rate while credits last.
     Burst,
 }
 
-/// What a chain lets through at one I/O size.
+/// The rates that a chain allows at one I/O size.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Passage {
     /// Most operations per second.
     pub ops: OpsPerS,
     /// The same in bytes per second.
     pub bytes: BytesPerS,
-    /// Index of the stage that says so; the first one where several agree.
+    /// Index of the stage that sets them; the first one if several agree.
     pub stage: usize,
 }
 
 impl Stage {
-    /// Credits that one operation of a flow takes from each of the stripes.
+    /// Return the credits that one operation of a flow takes from each stripe.
     #[must_use]
     pub fn cost_per_op(&self, mean_bytes: f64) -> f64 {
         self.account.cost_per_op(mean_bytes) / self.stripes
     }
 
-    /// Most operations of this size per second.
+    /// Return the most operations of this size per second.
     #[must_use]
     pub fn ceiling(&self, size: IoSize, phase: Phase) -> OpsPerS {
         let rate = match phase {
@@ -120,20 +119,20 @@ impl Stage {
     }
 }
 
-/// What the chain lets through at this I/O size, and which stage binds; `None` for an empty chain.
+/// Return what the chain allows at this I/O size, and which stage binds; `None` for an empty chain.
 #[must_use]
 pub fn ceiling_at(chain: &[Stage], size: IoSize, phase: Phase) -> Option<Passage> {
     passage(chain, size, phase, None)
 }
 
-/// What would bind next: the lowest ceiling once the stage that binds now is lifted.
+/// Return what would bind next: the lowest ceiling without the stage that binds now.
 #[must_use]
 pub fn next_binding(chain: &[Stage], size: IoSize, phase: Phase) -> Option<Passage> {
     let now = ceiling_at(chain, size, phase)?;
     passage(chain, size, phase, Some(now.stage))
 }
 
-/// [`ceiling_at`] and [`next_binding`] over I/O sizes, one entry per size.
+/// Results of [`ceiling_at`] and [`next_binding`] over I/O sizes, one entry per size.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Curve {
     /// Most operations per second; infinite without any stage.
@@ -142,13 +141,13 @@ pub struct Curve {
     pub bytes_per_s: Vec<f64>,
     /// Index of the stage that binds; −1 without any.
     pub stage: Vec<i16>,
-    /// Operations per second once that stage is lifted; infinite if nothing else binds.
+    /// Operations per second without that stage; infinite if nothing else binds.
     pub next_ops_per_s: Vec<f64>,
     /// Index of the stage that binds then; −1 if none does.
     pub next_stage: Vec<i16>,
 }
 
-/// What the chain lets through at each of these mean I/O sizes, in bytes.
+/// Return what the chain allows at each of these mean I/O sizes, in bytes.
 #[must_use]
 pub fn curve(chain: &[Stage], io_size_bytes: &[f64], phase: Phase) -> Curve {
     let mut curve = Curve::default();
@@ -166,7 +165,7 @@ pub fn curve(chain: &[Stage], io_size_bytes: &[f64], phase: Phase) -> Curve {
     curve
 }
 
-/// I/O size at which a ceiling on bytes and a ceiling on operations let the same through.
+/// Return the I/O size at which a ceiling on bytes and a ceiling on operations allow the same rate.
 ///
 /// Below it operations bind, above it bytes do. It ignores the accounting unit, so it holds for
 /// knees at or below the unit; above, the byte ceiling cannot be reached without merging.

@@ -1,7 +1,7 @@
-//! Which ceiling is tight, and for how long, within one uniform piece of time.
+//! Find which ceiling is tight, and for how long, within one uniform piece of time.
 //!
 //! Every stage bounds the operations served by time `t` with two lines: `burst·t`, and
-//! `balance + baseline·t`. Their lower envelope is what the chain lets through.
+//! `balance + baseline·t`. The chain allows their lower envelope.
 
 /// `start + rate·t`, in operations.
 #[derive(Clone, Copy, Debug)]
@@ -18,14 +18,14 @@ impl Line {
     }
 }
 
-/// Seconds a stage was tight, at its burst rate and at its baseline.
+/// Seconds in which a stage was tight, at its burst rate and at its baseline.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Tight {
     pub burst_s: f64,
     pub baseline_s: f64,
 }
 
-/// The part of `[0, end]` in which the envelope is at or above `waiting + rate·t`: demand is met.
+/// Return the part of `[0, end]` in which the envelope is at or above `waiting + rate·t`: demand is met.
 ///
 /// The envelope is concave, so this is one interval, possibly empty (`from > to`).
 pub(crate) fn met(lines: &[Line], waiting: f64, rate: f64, end: f64) -> (f64, f64) {
@@ -44,7 +44,7 @@ pub(crate) fn met(lines: &[Line], waiting: f64, rate: f64, end: f64) -> (f64, f6
     (from, to)
 }
 
-/// Add the seconds of `[from, to]` in which each line is the lowest to its stage.
+/// Add to each stage the seconds of `[from, to]` in which one of its lines is the lowest.
 pub(crate) fn add_tight(lines: &[Line], from: f64, to: f64, tight: &mut [Tight]) {
     let Some(mut lowest) = lowest_at(lines, from) else { return };
     let mut t = from;
@@ -62,7 +62,7 @@ pub(crate) fn add_tight(lines: &[Line], from: f64, to: f64, tight: &mut [Tight])
     }
 }
 
-/// The lowest line at `t`; the first of equal ones. A slower equal one takes over at once.
+/// Return the lowest line at `t`; the first of equal ones. A slower equal one takes over at once.
 fn lowest_at(lines: &[Line], t: f64) -> Option<Line> {
     let mut lowest: Option<(f64, Line)> = None;
     for line in lines {
@@ -74,7 +74,7 @@ fn lowest_at(lines: &[Line], t: f64) -> Option<Line> {
     lowest.map(|(_, line)| line)
 }
 
-/// Where a slower line first crosses below `lowest` in `(t, to)`, and which one; else the end.
+/// Return when a slower line first crosses below `lowest` in `(t, to)`, and which one; else the end.
 fn next_crossing(lines: &[Line], lowest: Line, t: f64, to: f64) -> (f64, Option<Line>) {
     let mut next = (to, None);
     let mut next_rate = f64::INFINITY;

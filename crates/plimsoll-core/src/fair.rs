@@ -1,40 +1,39 @@
-//! Who is next: reads and writes share a chain fairly.
+//! Share a chain fairly between reads and writes.
 //!
-//! Rule 1: a class that waits gets its half of the time, however much the other one asks for.
-//! Rule 2: nothing is held back for a class that does not ask: while anything waits, there is a
-//! next one.
-//! Rule 3: the order depends on the order of the calls and on the costs, on nothing else; within a
-//! class it is the order of arrival.
+//! Rule 1: a class that waits gets half of the time, however much the other class demands.
+//! Rule 2: the queue is work-conserving: while anything waits, there is a next request.
+//! Rule 3: the order depends only on the order of the calls and on the costs; within a class it is the
+//! order of arrival.
 //!
-//! A chain serves in order of admission, so that a read that is admitted behind 16 MiB of writeback
-//! waits for all of it. Under saturation requests therefore wait here, and one is admitted when the
-//! chain is about to have nothing left to do.
+//! A chain serves in order of admission, so a read that is admitted behind 16 MiB of writeback waits
+//! for all of it. Under saturation requests therefore wait here, and one is admitted when the chain is
+//! about to run out of work.
 //!
 //! # Start-time fair queueing
 //!
-//! A request of class `k` and cost `c` that arrives is marked with the time at which it would begin
-//! if its class were served at its own rate, and with that at which it would end:
+//! An arriving request of class `k` and cost `c` is marked with the time at which it would start if its
+//! class were served at its own rate, and with the time at which it would end:
 //!
 //! ```text
 //! start = max( virtual time, end of the class's last request )       end = start + c
 //! ```
 //!
-//! The least start goes first, and the virtual time is the start of the request that went last. For
-//! any two classes that both wait throughout a time, what they got differs by at most the largest
-//! request of each; a class that was away resumes at the present virtual time and has neither saved
-//! anything up nor lost anything. Unlike fair queueing by end times this needs no known rate, so it
-//! holds while the rate changes, as when a burst ends. (P. Goyal, H. Vin, H. Cheng, "Start-time Fair
-//! Queuing", SIGCOMM 1996, theorem 1; weights are equal here, so they do not appear.)
+//! The least start goes first, and the virtual time is the start of the last request that went. While
+//! two classes both wait, the service they get differs by at most the largest request of each. A class
+//! that was idle resumes at the present virtual time, so it has neither saved nor lost anything. Unlike
+//! fair queueing by end times this needs no known rate, so it also works while the rate changes, for
+//! example when a burst ends. (P. Goyal, H. Vin, H. Cheng, "Start-time Fair Queuing", SIGCOMM 1996,
+//! theorem 1; the weights are equal here, so they do not appear.)
 //!
-//! The paper lets the virtual time jump to the largest end when the server falls idle. Here it
-//! stays where it is, as an empty queue does not say that the chain is idle; that favours whoever
-//! comes first by at most one request, and moves nothing else.
+//! In the paper the virtual time jumps to the largest end when the server falls idle. Here it stays,
+//! because an empty queue does not mean that the chain is idle. That favours the first request by at
+//! most one request, and changes nothing else.
 
 use std::collections::VecDeque;
 
 use crate::lane::Lane;
 
-/// What is treated alike.
+/// Requests that are treated alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
     /// Requests that read.
@@ -50,13 +49,13 @@ pub struct Turn<T> {
     pub class: Class,
     /// What it costs, in seconds of the chain.
     pub cost_s: f64,
-    /// When it was pushed.
+    /// When it was added.
     pub pushed_s: f64,
-    /// What was pushed.
+    /// What the caller added.
     pub payload: T,
 }
 
-/// A request that waits, with the virtual time at which it begins, and how many came before it.
+/// A waiting request, with its virtual start and the number of earlier ones.
 #[derive(Clone, Debug)]
 struct Waiting<T> {
     start_s: f64,
@@ -64,19 +63,19 @@ struct Waiting<T> {
     turn: Turn<T>,
 }
 
-/// Requests that wait, by class.
+/// Waiting requests, by class.
 #[derive(Clone, Debug)]
 pub struct FairQueue<T> {
     waiting: [VecDeque<Waiting<T>>; 2],
     /// Virtual end of the last request of each class.
     end_s: [f64; 2],
-    /// Virtual time: the start of the request that went last.
+    /// Virtual time: the start of the last request that went.
     virtual_s: f64,
     arrivals: u64,
 }
 
 impl Class {
-    /// The class of a request.
+    /// Return the class of a request.
     #[must_use]
     pub fn of(is_write: bool) -> Self {
         if is_write { Self::Write } else { Self::Read }
@@ -90,7 +89,7 @@ impl<T> Default for FairQueue<T> {
 }
 
 impl<T> FairQueue<T> {
-    /// Nothing waits.
+    /// Return an empty queue.
     #[must_use]
     pub fn new() -> Self {
         Self {
@@ -101,9 +100,9 @@ impl<T> FairQueue<T> {
         }
     }
 
-    /// Let a request wait that costs so many seconds of the chain; below 0 counts as 0.
+    /// Add a request that costs this many seconds of the chain; below 0 counts as 0.
     ///
-    /// The moment is kept for whoever asks how long it waited; the order does not depend on it.
+    /// `now_s` is returned with the turn, for measuring the wait; the order does not depend on it.
     pub fn push(&mut self, now_s: f64, class: Class, cost_s: f64, payload: T) {
         let cost_s = cost_s.most(0.0);
         let end_s = &mut self.end_s[class as usize];
@@ -115,7 +114,7 @@ impl<T> FairQueue<T> {
         self.arrivals += 1;
     }
 
-    /// The next request in order of start; the one that came first where starts are equal.
+    /// Return the next request in order of start; of equal starts the one that came first.
     pub fn pop(&mut self) -> Option<Turn<T>> {
         let first = |class: Class| {
             self.waiting[class as usize].front().map(|head| (head.start_s, head.arrival))
@@ -130,13 +129,13 @@ impl<T> FairQueue<T> {
         Some(turn)
     }
 
-    /// How many requests wait.
+    /// Return how many requests wait.
     #[must_use]
     pub fn len(&self) -> usize {
         self.waiting.iter().map(VecDeque::len).sum()
     }
 
-    /// Whether none waits.
+    /// Return whether no request waits.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0

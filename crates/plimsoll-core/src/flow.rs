@@ -1,12 +1,12 @@
-//! Demand through a chain, one step at a time, with a queue in order of arrival.
+//! Send demand through a chain, one step at a time, with a queue in order of arrival.
 //!
 //! Rule 1: a step is cut into uniform pieces, and [`crate::bucket`] settles each of them exactly.
 //! Rule 2: requests are served in the order in which they arrived; none overtakes another.
 //!
-//! Waiting requests form parcels, one for each step they arrived in, because requests of different
-//! steps may differ in size and so in cost. Within a step the parcels that wait are served one after
-//! the other, each as fast as the chain allows. What arrived meanwhile has waited too; it and the
-//! rest of the step's demand have one size, so they are one last uniform piece. Every parcel is
+//! Waiting requests form parcels, one for each step in which they arrived, because requests of different
+//! steps may differ in size and so in cost. Within a step the waiting parcels are served one after the
+//! other, each as fast as the chain allows. Requests that arrived in this time have waited too. They and
+//! the rest of the step's demand have one size, so they form one last uniform piece. Every parcel is
 //! queued once and finished once: a replay of n steps costs O(n) however long the queue grows.
 
 use std::collections::VecDeque;
@@ -16,12 +16,12 @@ use crate::chain::Stage;
 use crate::envelope::{Line, Tight, add_tight, met};
 use crate::lane::Lane;
 
-/// What becomes of requests that cannot be served at once.
+/// What happens to requests that cannot be served at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Backlog {
-    /// They wait: the client insists.
+    /// They wait: the client insists (closed loop).
     Carry,
-    /// They are lost: the client goes away.
+    /// They are lost: the client gives up.
     Shed,
 }
 
@@ -92,19 +92,19 @@ impl<'a> Flow<'a> {
         }
     }
 
-    /// Credits in each stage, of one stripe.
+    /// Return the credits in each stage, of one stripe.
     #[must_use]
     pub fn balance(&self) -> &[f64] {
         &self.balance
     }
 
-    /// Operations that wait.
+    /// Return the waiting operations.
     #[must_use]
     pub fn backlog_ops(&self) -> f64 {
         self.backlog_ops
     }
 
-    /// Bytes that wait.
+    /// Return the waiting bytes.
     #[must_use]
     pub fn backlog_bytes(&self) -> f64 {
         self.backlog_bytes
@@ -115,7 +115,7 @@ impl<'a> Flow<'a> {
         self.balance[stage] = balance_granted(&self.chain[stage].bucket);
     }
 
-    /// The stage that was tight for the longest time since the last call; `None` if none was.
+    /// Return the stage that was tight for the longest time since the last call; `None` if none was.
     pub fn take_binding(&mut self) -> Option<Binding> {
         let mut longest: Option<(f64, Binding)> = None;
         for (stage, tight) in self.tight.iter_mut().enumerate() {
@@ -130,7 +130,7 @@ impl<'a> Flow<'a> {
     }
 
     /// Let `dt_s` seconds pass in which operations of one size arrive at one rate.
-    ///
+    /// If nothing arrives, the size is ignored.
     /// Where nothing arrives the size is not looked at.
     pub fn advance(
         &mut self,
@@ -157,7 +157,7 @@ impl<'a> Flow<'a> {
         outcome
     }
 
-    /// Serve parcels that wait, oldest first; return the seconds left when none waits any more.
+    /// Serve waiting parcels, oldest first; return the seconds left when none waits any more.
     fn serve_waiting(&mut self, dt_s: f64, outcome: &mut Outcome) -> f64 {
         let mut left_s = dt_s;
         while let Some(&parcel) = self.waiting.front() {
@@ -207,7 +207,7 @@ impl<'a> Flow<'a> {
         Parcel { ops: demand.ops - ops, ..demand }
     }
 
-    /// From here on, operations have this size.
+    /// Set the size of operations from here on.
     fn price(&mut self, bytes_per_op: f64) {
         if bytes_per_op != self.priced_bytes {
             for (cost, stage) in self.cost.iter_mut().zip(self.chain) {
@@ -217,20 +217,20 @@ impl<'a> Flow<'a> {
         }
     }
 
-    /// Each stage with its balance and its cost per operation.
+    /// Return each stage with its balance and its cost per operation.
     fn priced(&self) -> impl Iterator<Item = (&Stage, f64, f64)> {
         let numbers = self.balance.iter().zip(&self.cost);
         self.chain.iter().zip(numbers).map(|(stage, (&balance, &cost))| (stage, balance, cost))
     }
 
-    /// Most operations that the chain lets through in `dt_s` seconds.
+    /// Return the most operations that the chain allows in `dt_s` seconds.
     fn allowed_ops(&self, dt_s: f64) -> f64 {
         self.priced().fold(f64::INFINITY, |least, (stage, balance, cost)| {
             least.least(allowance(&stage.bucket, balance, dt_s) / cost)
         })
     }
 
-    /// Shortest time in which the chain lets so many operations through.
+    /// Return the shortest time in which the chain allows so many operations.
     fn time_to_serve_s(&self, ops: f64) -> f64 {
         self.priced().fold(0.0, |most: f64, (stage, balance, cost)| {
             most.most(time_to_serve(&stage.bucket, balance, ops * cost))
@@ -257,7 +257,7 @@ impl<'a> Flow<'a> {
         }
     }
 
-    /// What each stage lets through from now on.
+    /// Fill the lines of what each stage allows from now on.
     fn fill_lines(&mut self) {
         self.lines.clear();
         for (index, (stage, (&balance, &cost))) in
@@ -286,7 +286,7 @@ impl<'a> Flow<'a> {
                 _ => self.waiting.push_back(parcel),
             }
         } else if self.waiting.is_empty() {
-            // Sums of many small differences: nothing waits, so nothing may be left of them.
+            // Nothing waits, so remove the rounding errors that sums of small differences leave.
             (self.backlog_ops, self.backlog_bytes) = (0.0, 0.0);
         }
     }

@@ -1,4 +1,4 @@
-//! Candidates side by side: the step that [`crate::candidates`] repeats.
+//! Replay a group of candidates in parallel: the step that [`crate::candidates`] repeats.
 //!
 //! Rule 1: balances change through the primitives of [`crate::bucket`] alone.
 //! Rule 2: rates are per step here, so time is counted in steps.
@@ -9,7 +9,7 @@ use crate::bucket::{Bucket, allowance, balance_after};
 use crate::lane::{Lane, Lanes};
 use crate::trials::{BYTES, Candidate, Job, OPS, STAGES_MAX, Stretch, Trials};
 
-/// Candidates that are replayed side by side.
+/// Candidates that are replayed in parallel.
 pub(crate) struct Group<S: Simd, const N: usize> {
     /// Where the stages of each stream end; they are sorted by stream.
     ends: [usize; N],
@@ -23,13 +23,13 @@ pub(crate) struct Group<S: Simd, const N: usize> {
 /// The candidates between two steps.
 #[derive(Clone, Copy)]
 struct LaneState<S: Simd, const N: usize> {
-    /// Credits per step of each stream that ceilings without credits let through.
+    /// Credits per step of each stream that ceilings without credits allow.
     caps: [Lanes<S>; N],
     /// Stages with credits, sorted by stream.
     stages: [LaneStage<S>; STAGES_MAX],
-    /// Credits' worth of requests that wait, as each stream counts them.
+    /// Cost of the waiting requests, as each stream counts them.
     waiting: [Lanes<S>; N],
-    /// The same of requests that were lost.
+    /// The same for requests that were lost.
     lost: [Lanes<S>; N],
     throttled_steps: Lanes<S>,
 }
@@ -72,7 +72,7 @@ impl<S: Simd, const N: usize> Group<S, N> {
         Self { ends, index: with, calm, state }
     }
 
-    /// Let all the stretches pass, or as many as it takes for every candidate to fail.
+    /// Replay all stretches, or stop as soon as every candidate has failed.
     #[inline(always)]
     pub fn run<const CARRY: bool>(
         &mut self,
@@ -93,20 +93,20 @@ impl<S: Simd, const N: usize> Group<S, N> {
         }
     }
 
-    /// Whether nobody waits, and no step asks any candidate for more than its baselines.
+    /// Return whether nothing waits, and no step demands more than the baselines of any candidate.
     #[inline(always)]
     fn is_calm(&self, stretch: &Stretch<'_, N>) -> bool {
         let waiting = self.state.waiting[OPS];
         (0..N).all(|n| stretch.most[n] <= self.calm[n]) && !waiting.splat(0.0).is_any_less(waiting)
     }
 
-    /// Whether every candidate has more throttled steps than are allowed.
+    /// Return whether every candidate has more throttled steps than allowed.
     #[inline(always)]
     fn has_failed(&self, allowed_steps: u32) -> bool {
         self.state.throttled_steps.lowest() > f64::from(allowed_steps)
     }
 
-    /// Append what became of the candidates, given what was asked for in all.
+    /// Append the results of the candidates, given the total demand.
     #[inline(always)]
     pub fn report(
         &self,
@@ -120,7 +120,7 @@ impl<S: Simd, const N: usize> Group<S, N> {
             let lane = |lanes: Lanes<S>| lanes.at(position);
             let steps = lane(state.throttled_steps) as u32;
             let failed = allowed_steps.filter(|&allowed| steps > allowed);
-            // A failed candidate may have been left early, or not, as its neighbours happened to do.
+            // Whether a failed candidate stopped early depends on its neighbours, so report no numbers.
             let known = |number: f64| if failed.is_some() { f64::NAN } else { number };
             let (ops, bytes) = (lane(state.waiting[OPS]), lane(state.waiting[BYTES]));
             let (lost_ops, lost_bytes) = (lane(state.lost[OPS]), lane(state.lost[BYTES]));
@@ -130,7 +130,7 @@ impl<S: Simd, const N: usize> Group<S, N> {
             trials.backlog_ops.push(known(ops));
             trials.backlog_bytes.push(known(bytes));
             for (k, column) in trials.balance_min.iter_mut().enumerate() {
-                // Without credits nothing is drawn: the balance is least at the start.
+                // Without credits the balance never falls: it is least at the start.
                 let least = match self.index.iter().position(|&index| index == k) {
                     Some(at) => lane(state.stages[at].balance_min) / candidate.chain[k].stripes,
                     None => candidate.start[k],
@@ -142,7 +142,7 @@ impl<S: Simd, const N: usize> Group<S, N> {
 }
 
 impl<S: Simd, const N: usize> LaneState<S, N> {
-    /// Let a calm stretch pass: all is served, and balances only rise.
+    /// Replay a calm stretch: all is served, and balances only rise.
     #[inline(always)]
     fn rest(&mut self, stretch: &Stretch<'_, N>, ends: &[usize; N]) {
         let steps = self.throttled_steps.splat(stretch.steps.len() as f64);
@@ -156,10 +156,10 @@ impl<S: Simd, const N: usize> LaneState<S, N> {
         }
     }
 
-    /// Let one step pass.
+    /// Replay one step.
     #[inline(always)]
     fn advance<const CARRY: bool>(&mut self, asked: &[f64; N], ends: &[usize; N]) {
-        // Rates are per step here: time is counted in steps, and one step passes.
+        // Rates are per step here, so time is counted in steps, and one step passes.
         let one = self.throttled_steps.splat(1.0);
         let mut shares = [Share { allowed: one, wanted: one }; N];
         let mut from = 0;
@@ -195,7 +195,7 @@ impl<S: Simd, const N: usize> LaneState<S, N> {
 }
 
 impl<S: Simd> LaneStage<S> {
-    /// Stage `k` of every candidate; all stripes together are one bucket here.
+    /// Return stage `k` of every candidate; all its stripes together are one bucket here.
     #[inline(always)]
     fn gather<'a>(simd: S, k: usize, step_s: f64, of: impl Fn(usize) -> &'a Candidate) -> Self {
         let all = |number: fn(&Candidate, usize) -> f64| {
@@ -211,7 +211,7 @@ impl<S: Simd> LaneStage<S> {
         Self { bucket, balance, balance_min: balance }
     }
 
-    /// Fills the place of a stage that is not there; it is never looked at.
+    /// Return a placeholder for a stage that does not exist; it is never read.
     #[inline(always)]
     fn empty(simd: S) -> Self {
         let zero = Lanes::all(simd, 0.0);
@@ -220,7 +220,7 @@ impl<S: Simd> LaneStage<S> {
     }
 }
 
-/// `allowed / wanted`, not divided: comparing a/b with c/d by a·d and c·b saves divisions.
+/// The fraction `allowed / wanted`, without the division: compare a/b with c/d by a·d and c·b.
 #[derive(Clone, Copy)]
 struct Share<S: Simd> {
     allowed: Lanes<S>,
@@ -228,7 +228,7 @@ struct Share<S: Simd> {
 }
 
 impl<S: Simd> Share<S> {
-    /// `other` where it is less than `self`, which it is not where nothing is wanted of it.
+    /// Return `other` if it is less than `self`; it never is if nothing is wanted of it.
     #[inline(always)]
     fn lesser(self, other: Self) -> Self {
         let (mine, its) = (self.allowed * other.wanted, other.allowed * self.wanted);

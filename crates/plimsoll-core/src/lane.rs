@@ -1,24 +1,24 @@
-//! Numbers the law can be computed with: one `f64`, or a vector of them.
+//! Number types for the law: one `f64`, or a vector of them.
 //!
 //! The primitives of [`crate::bucket`] are generic over [`Lane`], so that one candidate and sixteen
-//! candidates obey the same lines of code.
+//! candidates run the same code.
 
 use core::ops::{Add, Div, Mul, Sub};
 
 use pulp::Simd;
 
-/// A number, or several side by side.
+/// A number, or several in parallel.
 pub trait Lane:
     Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self>
 {
-    /// The smaller of two, lane by lane; `other` where either is NaN.
+    /// Return the smaller of two, lane by lane; `other` if either is NaN.
     #[must_use]
     fn least(self, other: Self) -> Self;
-    /// The larger of two, lane by lane; `other` where either is NaN.
+    /// Return the larger of two, lane by lane; `other` if either is NaN.
     #[must_use]
     fn most(self, other: Self) -> Self;
-    /// `number` in every lane. It needs a lane to be made from because only a value of a vector
-    /// type proves that this processor has such vectors.
+    /// Return `number` in every lane. It needs an existing lane, because only a value of a vector type
+    /// proves that this processor has such vectors.
     #[must_use]
     fn splat(self, number: f64) -> Self;
 }
@@ -40,18 +40,18 @@ impl Lane for f64 {
     }
 }
 
-/// Vector registers that are worked on together, so that no lane waits for another's division.
+/// Vector registers that are processed together, so that no lane waits for another's division.
 ///
-/// Four hide the latency of a division on the processors we measured; eight no longer fit into the
-/// register file beside what a step needs.
+/// Four hide the latency of a division on the processors we measured. Eight do not fit into the register
+/// file together with the other values of a step.
 const REGISTERS: usize = 4;
 
-/// Most `f64` side by side, whatever the instruction set: four registers of 512 bits.
+/// Most `f64` in parallel, for any instruction set: four registers of 512 bits.
 pub const LANES_MAX: usize = 8 * REGISTERS;
 
-/// As many `f64` as a few vector registers of the instruction set `S` hold.
+/// As many `f64` as a few vector registers of the instruction set `S` can hold.
 ///
-/// Aligned to a cache line, so that no register is loaded from two of them.
+/// Aligned to a cache line, so that no register is loaded from two lines.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
 pub struct Lanes<S: Simd> {
@@ -60,16 +60,16 @@ pub struct Lanes<S: Simd> {
 }
 
 impl<S: Simd> Lanes<S> {
-    /// How many there are.
+    /// Number of lanes.
     pub const COUNT: usize = REGISTERS * S::F64_LANES;
 
-    /// One number in every lane.
+    /// Return one number in every lane.
     #[inline(always)]
     pub fn all(simd: S, number: f64) -> Self {
         Self { simd, value: [simd.splat_f64s(number); REGISTERS] }
     }
 
-    /// One number per lane.
+    /// Return one number per lane.
     #[inline(always)]
     pub fn gather(simd: S, number: impl Fn(usize) -> f64) -> Self {
         let mut lanes = Self::all(simd, 0.0);
@@ -83,7 +83,7 @@ impl<S: Simd> Lanes<S> {
         lanes
     }
 
-    /// The number in one lane.
+    /// Return the number in one lane.
     #[inline(always)]
     #[must_use]
     pub fn at(self, lane: usize) -> f64 {
@@ -93,7 +93,7 @@ impl<S: Simd> Lanes<S> {
         numbers[lane % S::F64_LANES]
     }
 
-    /// The smallest of all lanes.
+    /// Return the smallest of all lanes.
     #[inline(always)]
     #[must_use]
     pub fn lowest(self) -> f64 {
@@ -101,7 +101,7 @@ impl<S: Simd> Lanes<S> {
         self.value.into_iter().map(least).fold(f64::INFINITY, f64::min)
     }
 
-    /// Whether `self < other` in any lane.
+    /// Return whether `self < other` in any lane.
     #[inline(always)]
     #[must_use]
     pub fn is_any_less(self, other: Self) -> bool {
@@ -113,7 +113,7 @@ impl<S: Simd> Lanes<S> {
         simd.first_true_m64s(any) < S::F64_LANES
     }
 
-    /// `self` where `a < b`, otherwise `other`, lane by lane.
+    /// Return `self` where `a < b`, otherwise `other`, lane by lane.
     #[inline(always)]
     #[must_use]
     pub fn where_less(mut self, a: Self, b: Self, other: Self) -> Self {

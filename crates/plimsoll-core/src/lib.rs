@@ -1,15 +1,15 @@
 //! The law of Plimsoll: credit buckets, chains of ceilings, replay.
 //!
-//! Everything here is arithmetic on numbers that were handed in: no cloud, no metric, no file, no
-//! clock, no randomness and no `unsafe`. Times are lengths in seconds, never dates.
+//! Everything here is arithmetic on numbers from the caller: no cloud, no metric, no file, no clock, no
+//! randomness and no `unsafe`. Times are lengths in seconds, never dates.
 //!
-//! - [`bucket`]: what may be spent above a baseline; every change of a balance.
-//! - [`chain`]: ceilings in series met by the same requests; which of them binds at an I/O size.
+//! - [`bucket`]: the credits above a baseline; every change of a balance.
+//! - [`chain`]: ceilings in series for the same requests; which of them binds at an I/O size.
 //! - [`flow`]: one step of demand through a chain, with a queue in order of arrival.
 //! - [`pace`]: single requests through a chain in real time: when each may complete.
-//! - [`fair`]: reads and writes take turns under saturation.
+//! - [`fair`]: turns of reads and writes under saturation.
 //! - [`replay`]: a series of steps, with grants of credits.
-//! - [`trials`], [`candidates`]: many chains over one series of demand, side by side in SIMD lanes.
+//! - [`trials`], [`candidates`]: many chains over one series of demand, in parallel SIMD lanes.
 
 pub mod bucket;
 pub mod candidates;

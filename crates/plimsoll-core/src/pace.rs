@@ -1,56 +1,55 @@
-//! Requests through a chain in real time: when may this one complete?
+//! Decide when each single request through a chain may complete, in real time.
 //!
-//! Rule 1: a promise stands. A request is told once when it is done; nothing that happens later, be
-//! it a request, a grant or another chain, moves that moment.
+//! Rule 1: a completion time is final. It is set once, at admission; no later request, grant or change
+//! of the chain moves it.
 //! Rule 2: every change of a balance is made by [`crate::bucket`], every cost by [`crate::chain`].
-//! Rule 3: time is an argument, in seconds since any moment near: a number of seconds since 1970
-//! leaves an `f64` a quarter of a microsecond, which is not enough for tens of thousands of
-//! operations per second. Where `now_s` steps back a little, the later moment counts.
+//! Rule 3: time is an argument, in seconds since some recent moment. Seconds since 1970 would leave an
+//! `f64` a resolution of a quarter of a microsecond, too little for tens of thousands of operations per
+//! second. If `now_s` steps back a little, the later moment counts.
 //!
-//! [`crate::flow`] asks how much of a demand is served in a step. Here single requests arrive, of
-//! their own size each, and each is answered at once with the moment at which it is done.
+//! [`crate::flow`] computes how much of a demand is served in a step. Here single requests arrive, each
+//! with its own size, and each gets its completion time at once.
 //!
 //! # Virtual clocks over the bucket law
 //!
-//! Every stripe of every stage has a clock: the moment at which all that was admitted there is
-//! served, and the balance at that moment. A request of cost `c` moves the clock on by
-//! [`time_to_serve`] and the balance to [`balance_after`]; no timer runs. Requests of cost
-//! `c₁, c₂, …` one after the other put the clock at the first `t` for which
+//! Every stripe of every stage has a clock: the moment at which all admitted requests are served, and
+//! the balance at that moment. A request of cost `c` advances the clock by [`time_to_serve`] and the
+//! balance by [`balance_after`]; no timer runs. Requests of cost `c₁, c₂, …` one after the other set the
+//! clock to the first `t` for which
 //!
 //! ```text
 //! c₁ + c₂ + … ≤ min( burst·t,  b + baseline·t )
 //! ```
 //!
 //! because the service of a bucket is concave and each request is one more uniform piece of it. A
-//! request is done when every stage on its way has served it: at the latest of their clocks, which
-//! is the first `t` at which the sum fits under the lower envelope of all stages. That is the `S(t)`
-//! of [`crate::bucket`] read the other way round, so the clocks, each of which knows nothing of the
-//! others, serve a saturating stream as [`crate::flow::Flow`] does, up to the one request that is
-//! being served. (Greedy shapers in series, concave constraints: J.-Y. Le Boudec and P. Thiran,
-//! *Network Calculus*, chapter 1.5; virtual clocks: L. Zhang, SIGCOMM 1990.)
+//! request is done when every stage on its way has served it: at the latest of their clocks, which is
+//! the first `t` at which the sum fits under the lower envelope of all stages. That is the inverse of
+//! `S(t)` in [`crate::bucket`]. So the clocks, which do not know of each other, serve a saturating
+//! stream as [`crate::flow::Flow`] does, except for the one request in service. (Greedy shapers in
+//! series, concave constraints: J.-Y. Le Boudec and P. Thiran, *Network Calculus*, chapter 1.5; virtual
+//! clocks: L. Zhang, SIGCOMM 1990.)
 //!
 //! # Idle time
 //!
-//! A clock that lies behind has been idle. Idle time refills the balance at the baseline, except
-//! the last `slack_s` of it: they are kept as time, in which requests may still be served as if they
-//! had come earlier. A host that stalls for less than the slack loses nothing, and after an idle
-//! spell no more than `slack_s` times the rate passes at once. The slack is also how deep a bucket
-//! every ceiling without credits is, and how much work of different kinds may overlap: requests that
-//! load different stages and follow each other within the slack are one flow of their mean size.
+//! A clock in the past has been idle. Idle time refills the balance at the baseline, except for its last
+//! `slack_s`: they are kept as time in which requests may still be served as if they had come earlier. A
+//! host that stalls for less than the slack loses nothing, and after idle time at most `slack_s` times
+//! the rate passes at once. The slack is also the depth of the bucket of a ceiling without credits, and
+//! the limit for overlapping work of different kinds: requests that load different stages and follow
+//! each other within the slack are one flow of their mean size.
 //!
-//! A stage that is faster than the rest waits for them: it is idle until the requests before have
-//! left the chain, not only until now. Without this a long queue at one stage would let the others
-//! work ahead and later exceed their ceilings. What has left is known for each volume, and a stage
-//! of the instance is held to the volume that is done first, so that a hot volume never delays
-//! requests to another.
+//! A stage that is faster than the rest waits for them: it is idle until the earlier requests have left
+//! the chain, not only until now. Otherwise a long queue at one stage would let the others work ahead
+//! and later exceed their ceilings. Departures are known for each volume, and a stage of the instance
+//! follows the volume that is done first, so that a busy volume never delays requests to another.
 //!
 //! # Order
 //!
-//! Requests pass a stripe in the order in which they were admitted, whether they read or write. Who
-//! is admitted first is decided elsewhere ([`crate::fair`]). A request is paid for when it is
-//! admitted: balances are those behind all that is on its way, and what waits for a hot volume has
-//! passed the stages of the instance already. Keep little on its way, and both differ little from
-//! what a meter at the device would show.
+//! Requests pass a stripe in the order in which they were admitted, reads and writes alike. Who is
+//! admitted first is decided elsewhere ([`crate::fair`]). A request is paid for at its admission, so
+//! balances already include everything in flight, and a request that waits for a busy volume has
+//! passed the stages of the instance. With few requests in flight, both differ little from what a meter
+//! at the device would show.
 
 use crate::bucket::{Bucket, balance_after, balance_at, time_to_serve};
 use crate::chain::Stage;
@@ -60,35 +59,35 @@ use crate::lane::Lane;
 /// One request as the device sees it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Request {
-    /// Its length; 0 for one that moves nothing, as a flush.
+    /// Its length; 0 for one that moves no data, for example a flush.
     pub bytes: f64,
     /// Whether it writes. Reads and writes share every ceiling, so nothing here depends on it.
     pub is_write: bool,
-    /// Which of the striped volumes it goes to; beyond the last one they are counted again from 0.
+    /// Index of its striped volume; counted modulo the number of volumes.
     pub volume: usize,
-    /// Whether it begins where the last one of this file ended, and so may be merged with it.
+    /// Whether it starts where the last request of this file ended, so that both may be merged.
     pub continues: bool,
 }
 
-/// What a request was told.
+/// The answer to a request.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Admission {
     /// The moment at which it may complete, never before it was admitted.
     pub done_s: f64,
-    /// From its admission until then.
+    /// Time from its admission until then.
     pub waited_s: f64,
-    /// The stage that decided this moment; `None` if nothing delayed the request.
+    /// The stage that set this moment; `None` if nothing delayed the request.
     pub binding: Option<Binding>,
 }
 
 /// One stripe of one stage.
 #[derive(Clone, Copy, Debug)]
 struct Clock {
-    /// When all that was admitted is served.
+    /// When all admitted requests are served.
     at_s: f64,
     /// Credits at that moment.
     balance: f64,
-    /// Whether the last request that cost anything passed at the burst rate.
+    /// Whether the last request with a cost passed at the burst rate.
     is_burst: bool,
 }
 
@@ -98,27 +97,26 @@ pub struct Pace {
     chain: Vec<Stage>,
     /// One clock per stripe, for each stage.
     clocks: Vec<Vec<Clock>>,
-    /// When the requests admitted so far have left the chain, for each volume.
+    /// When the requests admitted so far leave the chain, for each volume.
     passed_s: Vec<f64>,
     ready_s: f64,
     slack_s: f64,
-    /// For each stage, the time that passed with nothing to serve and is not made up for.
+    /// For each stage, the time without work beyond the slack.
     idle_s: Vec<f64>,
-    /// Whether the clocks have been set: time begins with the first call that tells it.
+    /// Whether the clocks have been set: time begins with the first call that has a time.
     is_begun: bool,
 }
 
 impl Pace {
     /// Begin with these balances, one per stage, of one stripe each, and with nothing admitted.
     ///
-    /// A balance outside its bucket is taken as empty or full. The chain may be empty: then nothing
-    /// is ever delayed. The share of sequential requests of an account is not looked at: each
-    /// request says whether it is one.
+    /// A balance outside its bucket is clamped to empty or full. The chain may be empty: then nothing is
+    /// ever delayed. The account's share of sequential requests is ignored: each request says whether it
+    /// is one.
     ///
     /// # Panics
-    /// If there is not one balance per stage, if the slack is not a number ≥ 0, or if a stage has a
-    /// baseline that is not above 0 (nobody could be told when a request is done) or less than one
-    /// stripe.
+    /// If there is not one balance per stage, if the slack is not a finite number ≥ 0, or if a stage has a
+    /// baseline of 0 or less (a request would never be done) or less than one stripe.
     #[must_use]
     pub fn new(chain: Vec<Stage>, balance: Vec<f64>, slack_s: f64) -> Self {
         assert!(slack_s >= 0.0 && slack_s.is_finite(), "a slack is a length of time");
@@ -129,14 +127,14 @@ impl Pace {
         Self { chain, clocks, passed_s, ready_s: never, slack_s, idle_s, is_begun: false }
     }
 
-    /// For each stage, the time since the last call in which it had nothing to serve and which is not
-    /// made up for: what passed beyond the slack before a request came. The mean over its stripes.
+    /// Return for each stage the time since the last call in which it had no work, beyond the slack, as
+    /// the mean over its stripes.
     pub fn take_idle_s(&mut self) -> Vec<f64> {
         let none = vec![0.0; self.chain.len()];
         std::mem::replace(&mut self.idle_s, none)
     }
 
-    /// Admit a request now, and say when it is done.
+    /// Admit a request now, and return when it is done.
     pub fn admit(&mut self, now_s: f64, request: &Request) -> Admission {
         self.begin(now_s);
         let volume = wrapped(request.volume, self.passed_s.len());
@@ -158,18 +156,18 @@ impl Pace {
         Admission { done_s, waited_s: done_s - now_s, binding }
     }
 
-    /// When all that was admitted is done; −∞ before the first request.
+    /// Return when all admitted requests are done; −∞ before the first request.
     ///
-    /// Striped volumes are done at different times. Who waits for the busiest one before admitting
-    /// to any lets the others idle, so with stripes keep the last `done_s` of each volume instead.
+    /// Striped volumes are done at different times. Waiting for the busiest one before admitting to any
+    /// would idle the others, so with stripes use the last `done_s` of each volume instead.
     #[must_use]
     pub fn ready_s(&self) -> f64 {
         self.ready_s
     }
 
-    /// How much of the chain's time a request takes: that of the stage where it takes most.
+    /// Return how much of the chain's time a request takes: the most that any stage needs for it.
     ///
-    /// With the credits that are there now, and spread over the stripes. It is the cost by which
+    /// This uses the present credits and spreads the request over the stripes. It is the cost by which
     /// [`crate::fair::FairQueue`] divides a chain.
     #[must_use]
     pub fn share_s(&self, request: &Request) -> f64 {
@@ -180,7 +178,7 @@ impl Pace {
         })
     }
 
-    /// How full the bucket of a stage is, 0–1, as the mean over its stripes.
+    /// Return how full the bucket of a stage is, 0–1, as the mean over its stripes.
     ///
     /// `None` if there is no such stage, or if it has no credits.
     pub fn balance_ratio(&mut self, now_s: f64, stage: usize) -> Option<f64> {
@@ -191,13 +189,13 @@ impl Pace {
         bucket.has_credits().then(|| sum / clocks.len() as f64 / bucket.capacity)
     }
 
-    /// From now on another chain holds, with these balances, one per stage, of one stripe each.
+    /// Replace the chain, with these balances, one per stage, of one stripe each.
     ///
-    /// It takes effect behind what has been admitted: that is done when it was told, and what comes
-    /// later is done later.
+    /// It takes effect behind all admitted requests: they keep their completion times, and later
+    /// requests complete after them.
     ///
     /// # Panics
-    /// As [`Pace::new`].
+    /// For the reasons of [`Pace::new`].
     pub fn replace(&mut self, now_s: f64, chain: Vec<Stage>, balance: Vec<f64>) {
         let begins_s = self.ready_s.most(now_s - self.slack_s);
         self.clocks = clocks_of(&chain, &balance, begins_s);
@@ -207,10 +205,10 @@ impl Pace {
         self.is_begun = true;
     }
 
-    /// Fill the bucket of a stage up to this share of it, or drain it down to it, on every stripe.
+    /// Fill or drain the bucket of a stage to this share of it, on every stripe.
     ///
-    /// 1 is a grant and 0 a drain; beyond them is as they are. It takes effect behind what has been
-    /// admitted. Without credits nothing happens.
+    /// 1 is a grant and 0 a drain; other values are clamped. It takes effect behind all admitted requests.
+    /// A stage without credits does not change.
     ///
     /// # Panics
     /// If there is no such stage.
@@ -222,8 +220,8 @@ impl Pace {
         }
     }
 
-    /// Set the clocks when time is told for the first time: the slack is there, as after any idle
-    /// spell, and the balances are those that were given.
+    /// Set the clocks at the first call with a time. The slack is available, as after any idle time, and
+    /// the balances are the given ones.
     fn begin(&mut self, now_s: f64) {
         if !self.is_begun {
             self.is_begun = true;
@@ -233,7 +231,7 @@ impl Pace {
         }
     }
 
-    /// Refill what has been idle.
+    /// Refill the balances for idle time.
     fn settle(&mut self, now_s: f64) {
         self.begin(now_s);
         for index in 0..self.chain.len() {
@@ -246,10 +244,9 @@ impl Pace {
         }
     }
 
-    /// Until when a stripe that has served all it got is idle for good.
+    /// Return until when a stripe without work counts as idle.
     ///
-    /// Nothing that comes later leaves the chain before the volumes behind this stripe have been
-    /// left by what came before.
+    /// No later request leaves the chain before the earlier ones have left the volumes behind this stripe.
     fn idle_until_s(&self, now_s: f64, stage: usize, stripe: usize) -> f64 {
         let behind = self.passed_s.iter().skip(stripe).step_by(self.clocks[stage].len());
         let passed_s = behind.fold(f64::INFINITY, |least, &passed_s| least.least(passed_s));
@@ -258,7 +255,7 @@ impl Pace {
 }
 
 impl Clock {
-    /// Let time pass with nothing to serve; how much it was.
+    /// Let time pass without work; return how much of it was idle.
     fn idle(&mut self, bucket: &Bucket, until_s: f64) -> f64 {
         let idle_s = (until_s - self.at_s).most(0.0);
         if idle_s > 0.0 {
@@ -297,12 +294,12 @@ fn clocks_of(chain: &[Stage], balance: &[f64], at_s: f64) -> Vec<Vec<Clock>> {
     chain.iter().zip(balance).map(clocks_of_stage).collect()
 }
 
-/// How many volumes a request can go to: as many as the widest stage has stripes.
+/// Return how many volumes a request can go to: the stripes of the widest stage.
 fn volumes_of(chain: &[Stage]) -> usize {
     chain.iter().map(|stage| stage.stripes as usize).max().unwrap_or(1)
 }
 
-/// `index` modulo `count`, without a division where there is nothing to reduce.
+/// Return `index` modulo `count`, without a division if it is small enough already.
 fn wrapped(index: usize, count: usize) -> usize {
     if index < count { index } else { index % count }
 }

@@ -1,11 +1,11 @@
-//! A series of demand through a chain: what was served, what waited, what bound.
+//! Replay a series of demand through a chain: what was served, what waited, which stage bound.
 //!
-//! Rule 1: this file cuts time; what happens in a piece of it is [`crate::flow`]'s business.
+//! Rule 1: this file divides time into pieces; [`crate::flow`] decides what happens in each.
 
 use crate::chain::Stage;
 use crate::flow::{Backlog, Flow, Outcome};
 
-/// Credits that are given back at fixed times, such as once a day.
+/// Credits that are granted at fixed times, for example once a day.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Grant {
     /// Seconds from the start of the replay to the first grant, ≥ 0.
@@ -19,9 +19,9 @@ pub struct Grant {
 /// Demand, step by step.
 #[derive(Clone, Copy, Debug)]
 pub struct Demand<'a> {
-    /// Operations asked for per second, one per step, ≥ 0.
+    /// Demand in operations per second, one per step, ≥ 0.
     pub ops_per_s: &'a [f64],
-    /// Mean bytes per operation, one per step, > 0 wherever operations are asked for.
+    /// Mean bytes per operation, one per step, > 0 in every step with operations.
     pub bytes_per_op: &'a [f64],
     /// Length of every step in seconds, > 0.
     pub step_s: f64,
@@ -34,9 +34,9 @@ pub struct Replay {
     pub served_ops: Vec<f64>,
     /// Bytes served in the step.
     pub served_bytes: Vec<f64>,
-    /// Operations waiting at its end.
+    /// Operations waiting at the end of the step.
     pub backlog_ops: Vec<f64>,
-    /// Bytes waiting at its end.
+    /// Bytes waiting at the end of the step.
     pub backlog_bytes: Vec<f64>,
     /// Operations lost in the step.
     pub shed_ops: Vec<f64>,
@@ -44,7 +44,7 @@ pub struct Replay {
     pub shed_bytes: Vec<f64>,
     /// Share 0–1 of the step in which requests waited or were lost.
     pub throttled_ratio: Vec<f64>,
-    /// Index of the stage that was tight the longest; −1 where none was.
+    /// Index of the stage that was tight the longest; −1 if none was.
     pub binding: Vec<i16>,
     /// Whether that stage was at its burst rate for longer than at its baseline.
     pub at_burst: Vec<bool>,
@@ -52,7 +52,7 @@ pub struct Replay {
     pub balance: Vec<Vec<f64>>,
 }
 
-/// Send a series of demand through a chain that begins with `start` credits and an empty queue.
+/// Send a series of demand through a chain that starts with `start` credits and an empty queue.
 ///
 /// # Panics
 /// If the series differ in length, or there is not one balance per stage.
@@ -75,7 +75,7 @@ pub fn replay(
         let mut outcome = Outcome::default();
         let mut done_s = 0.0;
         while let Some(now_s) = next_grant(&due, start_s + demand.step_s) {
-            // Not before what is done: a moment at the end of a step may round to before the next.
+            // At least `done_s`: rounding could put a moment at the end of a step before it.
             let until_s = (now_s - start_s).clamp(done_s, demand.step_s);
             outcome.add(flow.advance(ops_per_s, bytes_per_op, until_s - done_s, backlog));
             done_s = until_s;
@@ -88,7 +88,7 @@ pub fn replay(
     out
 }
 
-/// A grant and the moment it is due next.
+/// A grant and its next due time.
 struct Due<'a> {
     grant: &'a Grant,
     count: f64,
@@ -100,7 +100,7 @@ impl<'a> Due<'a> {
     }
 
     fn at_s(&self) -> f64 {
-        // Not a running sum: a daily grant must not drift over a year. 0 × infinity is not a number.
+        // Multiplied and not summed, so that a daily grant does not drift. 0 × infinity would be NaN.
         let later = if self.count > 0.0 { self.count * self.grant.every_s } else { 0.0 };
         self.grant.first_s + later
     }
@@ -113,7 +113,7 @@ impl<'a> Due<'a> {
     }
 }
 
-/// When the next grant is due, if that is before `end_s`.
+/// Return when the next grant is due, if that is before `end_s`.
 fn next_grant(due: &[Due<'_>], end_s: f64) -> Option<f64> {
     let next_s = due.iter().map(Due::at_s).fold(f64::INFINITY, f64::min);
     (next_s < end_s).then_some(next_s)

@@ -1,12 +1,12 @@
-//! What is tried: candidates, the demand as each way of counting has it, and what became of them.
+//! Candidates, the demand in each way of counting, and the results.
 //!
-//! [`crate::candidates`] replays them, [`crate::group`] a few at a time; both work on these values.
+//! [`crate::candidates`] replays them, [`crate::group`] a few at a time; both use these types.
 
 use crate::chain::{Account, Stage};
 use crate::flow::Backlog;
 use crate::replay::Demand;
 
-/// Most stages of a chain that candidates may have.
+/// Most stages in the chain of a candidate.
 pub const STAGES_MAX: usize = 8;
 
 /// Ways of counting: operations, bytes, and at most one more per stage.
@@ -16,7 +16,7 @@ pub(crate) const OPS: usize = 0;
 /// Index of the stream of bytes.
 pub(crate) const BYTES: usize = 1;
 
-/// One chain to try, with the credits it begins with.
+/// One chain to try, with its credits at the start.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Candidate {
     /// Its ceilings; every candidate has the same number, and they count the same way.
@@ -25,7 +25,7 @@ pub struct Candidate {
     pub start: Vec<f64>,
 }
 
-/// How the candidates did, one entry each.
+/// Results of the candidates, one entry each.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Trials {
     /// Steps that ended with requests waiting or lost.
@@ -42,11 +42,11 @@ pub struct Trials {
     pub balance_min: Vec<Vec<f64>>,
 }
 
-/// The ways of counting that make a difference for this demand; each is a stream of costs.
+/// The ways of counting that differ for this demand; each is a stream of costs.
 ///
-/// Most stages count alike: operations below the accounting unit are requests, and bytes are bytes.
+/// Most stages count the same: operations below the accounting unit are requests, and bytes are bytes.
 pub(crate) struct Counting {
-    /// First operations, then bytes, then what else is counted.
+    /// First operations, then bytes, then the other ways of counting.
     pub accounts: Vec<Account>,
     /// For each stage the stream it counts.
     pub of_stage: Vec<usize>,
@@ -75,7 +75,7 @@ impl Counting {
         Self { accounts, of_stage }
     }
 
-    /// What each step costs in every stream; nothing in streams that nobody counts.
+    /// Return what each step costs in every stream; zero in streams that no stage counts.
     pub fn steps<const N: usize>(&self, demand: Demand<'_>) -> Vec<[f64; N]> {
         let step = |(&rate, &size): (&f64, &f64)| {
             let mut cost = [0.0; N];
@@ -90,13 +90,13 @@ impl Counting {
     }
 }
 
-/// A few steps, and what can be said of them together.
+/// A few steps with their sums and maxima.
 pub(crate) struct Stretch<'a, const N: usize> {
     /// What each step costs in every stream.
     pub steps: &'a [[f64; N]],
-    /// What they cost together.
+    /// Their total cost.
     pub total: [f64; N],
-    /// What the most expensive of them costs, stream by stream.
+    /// Cost of the most expensive step, stream by stream.
     pub most: [f64; N],
 }
 
@@ -113,7 +113,7 @@ impl<'a, const N: usize> Stretch<'a, N> {
     }
 }
 
-/// What is to be done, before the number of streams is a constant.
+/// The input of a replay, before the number of streams is a constant.
 #[derive(Clone, Copy)]
 pub(crate) struct Job<'a> {
     pub demand: Demand<'a>,

@@ -1,6 +1,6 @@
 //! Units as types, where two rates meet in one formula.
 //!
-//! Inside are operations, bytes and seconds; nothing here converts from MB or MiB.
+//! Everything is in operations, bytes and seconds; nothing here converts from MB or MiB.
 
 use core::ops::{Div, Mul};
 

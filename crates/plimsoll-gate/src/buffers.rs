@@ -1,30 +1,30 @@
-//! Memory for what was read and waits for its reply.
+//! Memory for data that was read and waits for its reply.
 //!
-//! Fresh memory for a large read costs as much as copying it, as the kernel has to clear it page by
-//! page; so a few large buffers are kept. Small ones are left to the allocator.
+//! Fresh memory for a large read costs as much as copying it, because the kernel must clear every page.
+//! So a few large buffers are kept. Small ones are left to the allocator.
 //!
-//! Every buffer begins where direct I/O wants it to; the allocator promises no such thing, so it is
-//! asked for a page more, and what lies before the beginning is left alone.
+//! Every buffer starts at the alignment for direct I/O. The allocator does not promise that, so each
+//! buffer asks for a page more and ignores the bytes before its start.
 
 use std::sync::{Mutex, PoisonError};
 
-/// What memory for direct I/O is aligned to: the largest block that disks have.
+/// Alignment of memory for direct I/O: the largest logical block of disks.
 const ALIGNED_BYTES: usize = 4096;
 
 const KEPT_BYTES_MIN: usize = 32 * 1024;
 const KEPT_BYTES_MAX: usize = 1024 * 1024;
 
-/// As many large reads as a device has in flight at full readahead; 16 MiB at most.
+/// As many large reads as a device has in flight at full readahead; at most 16 MiB.
 const KEPT: usize = 16;
 
-/// Memory that begins at a multiple of [`ALIGNED_BYTES`].
+/// Memory that starts at a multiple of [`ALIGNED_BYTES`].
 #[derive(Debug)]
 pub struct Buffer {
     memory: Vec<u8>,
     begin: usize,
 }
 
-/// Buffers to be used again; each is as long as its memory.
+/// Buffers to reuse; each is as long as its memory.
 #[derive(Debug, Default)]
 pub struct Buffers {
     kept: Mutex<Vec<Buffer>>,
@@ -41,20 +41,20 @@ impl Buffer {
         self.memory.len() - ALIGNED_BYTES
     }
 
-    /// So many bytes of it, to look at.
+    /// Return its first bytes, to read.
     #[must_use]
     pub fn first(&self, bytes: usize) -> &[u8] {
         &self.memory[self.begin..self.begin + bytes]
     }
 
-    /// So many bytes of it, to be filled.
+    /// Return its first bytes, to fill.
     pub fn first_mut(&mut self, bytes: usize) -> &mut [u8] {
         &mut self.memory[self.begin..self.begin + bytes]
     }
 }
 
 impl Buffers {
-    /// A buffer of at least so many bytes, with anything in it.
+    /// Return a buffer of at least this size, with arbitrary content.
     #[must_use]
     pub fn take(&self, bytes: usize) -> Buffer {
         if bytes >= KEPT_BYTES_MIN {

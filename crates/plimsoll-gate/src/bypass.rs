@@ -1,6 +1,6 @@
-//! The second descriptors of an open file, past the page cache, and when they are used.
+//! The second descriptors of an open file, past the page cache, and when to use them.
 //!
-//! What is read and written through them, and why, is in [`crate::fs`].
+//! [`crate::fs`] explains what is read and written through them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
@@ -8,38 +8,38 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use crate::leases::Lease;
 use crate::node::Node;
 
-/// Reads that follow a miss and do not look into the cache: many enough that what the looks fetch
-/// in vain does not count, few enough that a file which has got into memory is found there soon.
+/// Reads after a miss that skip the cache. Many enough that the cost of cache lookups does not matter, few
+/// enough that a file which has got into memory is soon found there.
 const PAST_A_MISS: u32 = 63;
 
-/// The way past the cache of one open file.
+/// The path past the cache of one open file.
 #[derive(Debug)]
 pub struct Bypass {
-    /// A second descriptor, opened when it is first needed.
+    /// A second descriptor, opened at its first use.
     pub(crate) read: Arc<Lease>,
-    /// The same to write with.
+    /// The same for writing.
     pub(crate) written: Arc<Lease>,
     /// Whether the backing file system refuses it.
     pub(crate) is_refused: AtomicBool,
-    /// How many reads are to take this way.
+    /// How many more reads skip the cache.
     left: AtomicU32,
 }
 
 impl Bypass {
-    /// The way past the cache of this file.
+    /// Return the path past the cache of this file.
     pub fn new(node: &Arc<Node>, count: &Arc<AtomicUsize>) -> Self {
         let lease = || Arc::new(Lease::new(node, false, count));
         let (is_refused, left) = (AtomicBool::new(false), AtomicU32::new(0));
         Self { read: lease(), written: lease(), is_refused, left }
     }
 
-    /// Whether this read is to take this way, without a look into the cache.
+    /// Return whether this read skips the cache.
     pub fn is_next(&self) -> bool {
         let one_less = |left: u32| left.checked_sub(1);
         self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less).is_ok()
     }
 
-    /// The cache did not have all that was asked for.
+    /// Note that the cache did not have all requested data.
     pub fn missed(&self) {
         self.left.store(PAST_A_MISS, Ordering::Relaxed);
     }

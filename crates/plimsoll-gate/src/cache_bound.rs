@@ -1,34 +1,34 @@
-//! A bound on how much of the mount the kernel keeps in memory.
+//! A bound on the mount's data in the kernel's page cache.
 //!
-//! Rule 1: what is dropped was delivered first: the kernel does not tell which pages are used, so
-//! this is a queue (FIFO), not the order of last use.
-//! Rule 2: nothing dirty is lost. The kernel writes a page out before it lets it go.
-//! Rule 3: a page is counted once, however often it is delivered.
-//! Rule 4: what is being written out stays until it has been: dropping it would wait for that.
+//! Rule 1: pages are dropped in order of delivery (FIFO), not of last use: the kernel does not report
+//! which pages are used.
+//! Rule 2: no dirty data is lost. The kernel writes a page out before it drops it.
+//! Rule 3: a page counts once, however often it is delivered.
+//! Rule 4: a page that is being written out is not dropped: dropping it would wait for the write.
 //!
-//! The ledger knows of every page of every file whether it was delivered. Where the kernel dropped
-//! pages by itself they stay in the ledger, so it counts too much rather than too little.
+//! The ledger has a bit for every delivered page of every file. Pages that the kernel dropped by itself
+//! stay in the ledger, so it counts too much rather than too little.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
 /// Bytes of a page, as the ledger counts.
 pub const PAGE_BYTES: u64 = 4096;
 
-/// Entries that may have become void before the queue is gone through.
+/// Void entries that may collect before the queue is cleaned.
 const VOID_MAX: usize = 4096;
 
-/// Stretches that are passed over before somebody else gets the ledger; the next look begins
-/// behind them.
+/// Stretches that are skipped before another thread gets the ledger; the next search continues behind
+/// them.
 const PASSED_OVER_MAX: usize = 64;
 
-/// A bit for each page that is held, in words of 64 pages; files may be sparse, so only words with
-/// any bit set are there.
+/// A bit for each cached page, in words of 64 pages; files may be sparse, so only words with a bit set are
+/// stored.
 type Bits = BTreeMap<u64, u64>;
 
-/// Which file: its node number and the epoch of the node.
+/// Key of a file: its node number and the epoch of the node.
 pub type FileKey = (u64, u64);
 
-/// A stretch of a file that is to be dropped.
+/// A stretch of a file to drop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Victim {
     /// Node number.
@@ -46,7 +46,7 @@ struct Delivered {
     pages: u64,
 }
 
-/// Which pages were delivered, and in which order.
+/// The delivered pages, and their order.
 #[derive(Debug)]
 pub struct Ledger {
     most_pages: u64,
@@ -58,7 +58,7 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// A ledger for at most so many bytes.
+    /// Return a ledger for at most this many bytes.
     #[must_use]
     pub fn new(most_bytes: u64) -> Self {
         let most_pages = (most_bytes / PAGE_BYTES).max(1);
@@ -66,19 +66,19 @@ impl Ledger {
         Self { most_pages, held_pages: 0, held, order, written }
     }
 
-    /// Bytes that the kernel holds, at most.
+    /// Return the most bytes that the kernel may hold.
     #[must_use]
     pub fn held_bytes(&self) -> u64 {
         self.held_pages * PAGE_BYTES
     }
 
-    /// Whether something is to be dropped.
+    /// Return whether something must be dropped.
     #[must_use]
     pub fn is_over(&self) -> bool {
         self.held_pages > self.most_pages
     }
 
-    /// A stretch of a file is in the kernel's memory.
+    /// Note that a stretch of a file is in the page cache.
     pub fn deliver(&mut self, file: FileKey, offset: u64, bytes: u64) {
         let (first, end) = pages_of(offset, bytes);
         if first >= end {
@@ -89,7 +89,7 @@ impl Ledger {
         if fresh > 0 {
             self.held_pages += fresh;
             match self.order.back_mut() {
-                // A stream is one entry, up to a megabyte.
+                // A stream is one entry, up to 1 MiB.
                 Some(last)
                     if last.file == file && last.page + last.pages == first && last.pages < 256 =>
                 {
@@ -104,13 +104,13 @@ impl Ledger {
         }
     }
 
-    /// A stretch of a file is being written out.
+    /// Note that a stretch of a file is being written out.
     pub fn begin_write(&mut self, file: FileKey, offset: u64, bytes: u64) {
         let (first, end) = pages_of(offset, bytes);
         mark(self.written.entry(file).or_default(), first, end, true);
     }
 
-    /// It has been: it is in the kernel's memory, and can be dropped.
+    /// Note that it has been written: it is in the page cache, and can be dropped.
     pub fn end_write(&mut self, file: FileKey, offset: u64, bytes: u64) {
         let (first, end) = pages_of(offset, bytes);
         if let Some(bits) = self.written.get_mut(&file) {
@@ -122,7 +122,7 @@ impl Ledger {
         self.deliver(file, offset, bytes);
     }
 
-    /// A stretch of a file is no longer there.
+    /// Note that a stretch of a file is no longer cached.
     pub fn lose(&mut self, file: FileKey, offset: u64, bytes: u64) {
         let (first, end) = pages_of(offset, bytes);
         if let Some(bits) = self.held.get_mut(&file) {
@@ -130,7 +130,7 @@ impl Ledger {
         }
     }
 
-    /// A file ends here: pages behind are no longer there.
+    /// Note that a file ends here: later pages are no longer cached.
     pub fn cut(&mut self, file: FileKey, bytes: u64) {
         let first = bytes.div_ceil(PAGE_BYTES);
         if let Some(bits) = self.held.get_mut(&file) {
@@ -141,14 +141,14 @@ impl Ledger {
         }
     }
 
-    /// The kernel has forgotten a file.
+    /// Note that the kernel has forgotten a file.
     pub fn forget(&mut self, file: FileKey) {
         self.cut(file, 0);
         self.held.remove(&file);
     }
 
-    /// The oldest stretch that is to be dropped; `None` when enough has been, or when those that
-    /// were looked at are being written out.
+    /// Return the oldest stretch to drop; `None` when enough was dropped, or when all that were checked
+    /// are being written out.
     pub fn next_victim(&mut self) -> Option<Victim> {
         let mut passed_over = 0;
         while self.is_over() && passed_over < PASSED_OVER_MAX {
@@ -172,7 +172,7 @@ impl Ledger {
 }
 
 impl Victim {
-    /// Whether a request to a file touches this stretch, which may reach to the end of the file.
+    /// Return whether a request to a file touches this stretch, which may reach to the end of the file.
     #[must_use]
     pub fn touches(&self, id: u64, offset: u64, bytes: u64) -> bool {
         let end = if self.bytes == 0 { u64::MAX } else { self.offset + self.bytes };
@@ -184,7 +184,7 @@ fn pages_of(offset: u64, bytes: u64) -> (u64, u64) {
     (offset / PAGE_BYTES, (offset + bytes).div_ceil(PAGE_BYTES))
 }
 
-/// Whether any page of an entry is marked.
+/// Return whether any page of an entry is marked.
 fn is_any(marked: &HashMap<FileKey, Bits>, entry: &Delivered) -> bool {
     let (first, end) = (entry.page, entry.page + entry.pages);
     marked.get(&entry.file).is_some_and(|bits| {
@@ -193,7 +193,7 @@ fn is_any(marked: &HashMap<FileKey, Bits>, entry: &Delivered) -> bool {
     })
 }
 
-/// The bits of one word that belong to the pages `[first, end)`.
+/// Return the bits of one word that belong to the pages `[first, end)`.
 fn mask(index: u64, first: u64, end: u64) -> u64 {
     let low = first.max(index * 64) - index * 64;
     let high = end.min(index * 64 + 64) - index * 64;

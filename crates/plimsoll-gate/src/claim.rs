@@ -1,10 +1,10 @@
-//! The claim of a gate on its backing folder: one folder, one gate.
+//! Claim the backing folder of a gate: one folder, one gate.
 //!
-//! Rule 1: the claim is a lock on the folder itself (`flock`). It is the same by whatever path the
-//! folder is reached, and the system gives it back when the process ends, in whatever way.
-//! Rule 2: a folder within the folder of another gate, or around it, has files in common with it. It
-//! is refused as well.
-//! Rule 3: where folders cannot be locked, as on some network file systems, nothing is claimed.
+//! Rule 1: the claim is a lock on the folder itself (`flock`). It holds for every path to the folder, and
+//! the kernel releases it when the process ends, in any way (flock(2)).
+//! Rule 2: a folder inside or around the folder of another gate shares files with it, so it is refused
+//! as well.
+//! Rule 3: where folders cannot be locked, for example on some network file systems, nothing is claimed.
 
 use std::fs;
 use std::os::fd::OwnedFd;
@@ -19,10 +19,10 @@ use crate::config::Config;
 use crate::mount::{RETRY, SUBTYPE};
 use crate::refusal::Refusal;
 
-/// How long a killed gate may take to give its claim back: until its last thread has left the kernel.
+/// How long a killed gate may keep its claim: until its last thread has left the kernel.
 const DYING_MAX: Duration = Duration::from_secs(2);
 
-/// Another gate, as far as we may look at it.
+/// Another gate, as far as this account may inspect it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Other {
     pid: u32,
@@ -30,10 +30,10 @@ struct Other {
     mount: PathBuf,
 }
 
-/// Claim a folder for as long as what is returned stays open; `None` where it cannot be locked.
+/// Claim a folder until the returned descriptor is closed; `None` if it cannot be locked.
 ///
 /// # Errors
-/// Another gate has it, or a folder within it or around it.
+/// Another gate uses it, or a folder inside or around it.
 pub fn claim(backing: &Path) -> Result<Option<OwnedFd>, Refusal> {
     let begun = Instant::now();
     let lock = loop {
@@ -68,18 +68,18 @@ fn lock_is_taken(folder: &Path) -> bool {
     matches!(lock(folder), Err(Errno::WOULDBLOCK))
 }
 
-/// Whether a process that holds the lock can be seen, and has not ended.
+/// Return whether a process that holds the lock is visible and has not ended.
 fn is_claimant_here(folder: &Path) -> bool {
     let table = fs::read_to_string("/proc/locks").unwrap_or_default();
     match rustix::fs::stat(folder).ok().and_then(|found| holder_in(&table, found.st_ino)) {
         Some(pid) => !is_ended(pid),
-        // Nothing is known of the holder: it is taken to be alive.
+        // The holder is unknown, so assume that it is alive.
         None => true,
     }
 }
 
-/// The process that holds a lock of the whole of a file, by the number of the file. The device is not
-/// compared: what the table calls it differs from what `stat` does on some file systems.
+/// Return the process that holds a lock on the whole file, by its inode number (proc(5), /proc/locks).
+/// The device is not compared: on some file systems the table and `stat` have different numbers.
 fn holder_in(table: &str, inode: u64) -> Option<u32> {
     let held = |line: &str| {
         let fields: Vec<&str> = line.split_whitespace().collect();
@@ -95,7 +95,7 @@ fn is_ended(pid: u32) -> bool {
     stat.rsplit_once(')').is_none_or(|(_, behind)| behind.trim_start().starts_with('Z'))
 }
 
-/// Every other gate whose configuration we may read.
+/// Return every other gate whose configuration we may read.
 fn others() -> Vec<Other> {
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
     let numbers = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok());

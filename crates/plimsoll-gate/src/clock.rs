@@ -1,20 +1,20 @@
-//! Time, and how late this machine wakes who sleeps.
+//! Read the clock, and measure how late this machine wakes a sleeping thread.
 //!
-//! Rule 1: a clock is read in this file, and handed on as seconds since the gate began.
+//! Rule 1: only this file reads a clock; it passes on seconds since the gate started.
 
 use std::num::NonZeroU64;
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// Sleeps whose error is measured, and how long each of them is meant to last.
+/// Number and length of the sleeps whose error is measured.
 const MEASURED_SLEEPS: usize = 31;
 const MEASURED_SLEEP: Duration = Duration::from_micros(300);
 
-/// The most that is believed of a measured error. Anything above is a machine that was busy at
-/// that moment, and not what its timers cost.
+/// The largest plausible error. More than this means that the machine was busy at that moment, not that
+/// its timers are slow.
 const TIMER_ERROR_S_MAX: f64 = 0.000_2;
 
-/// A clock that begins at zero, never steps back, and knows which moment zero was.
+/// A clock that starts at zero, never steps back, and knows the time of day of its zero.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     begun: Instant,
@@ -22,35 +22,35 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// A clock that begins now.
+    /// Return a clock that starts now.
     #[must_use]
     pub fn begin() -> Self {
         let epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Self { begun: Instant::now(), begun_epoch_s: epoch.as_secs_f64() }
     }
 
-    /// Seconds since it began.
+    /// Return the seconds since it started.
     #[must_use]
     pub fn now_s(&self) -> f64 {
         self.begun.elapsed().as_secs_f64()
     }
 
-    /// A moment of this clock as seconds since 1970.
+    /// Convert a moment of this clock to seconds since 1970.
     #[must_use]
     pub fn epoch_s(&self, at_s: f64) -> f64 {
         self.begun_epoch_s + at_s
     }
 }
 
-/// Let the calling thread be woken as exactly as the kernel can.
+/// Make the kernel wake the calling thread as exactly as it can.
 ///
-/// By default the kernel may wake a thread 50 µs late so as to wake several at once.
+/// By default it may wake a thread 50 µs late, to wake several at once (prctl(2), PR_SET_TIMERSLACK).
 pub fn wake_exactly() {
-    // Without it base latencies are some 50 µs longer, nothing else.
+    // If this fails, base latencies are about 50 µs longer, nothing else.
     let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
 }
 
-/// How much later than asked a sleeping thread goes on, in seconds: the median of some sleeps.
+/// Return how much later than requested a sleeping thread continues, in seconds: the median of some sleeps.
 #[must_use]
 pub fn measure_timer_error_s() -> f64 {
     wake_exactly();

@@ -1,8 +1,8 @@
-//! What a gate is told at its start, and what a chain looks like in JSON.
+//! The configuration of a gate, and the form of a chain in JSON.
 //!
-//! Rule 1: capacities come as documented; they are divided by the credit clock here, and nowhere
-//! else. Rates and latencies stay real.
-//! Rule 2: a number that the law cannot work with is refused here, with the place it stands at.
+//! Rule 1: capacities arrive as documented; only this file divides them by the credit clock. Rates and
+//! latencies stay real.
+//! Rule 2: a number that the law cannot use is refused here, with its place.
 
 use std::path::PathBuf;
 
@@ -12,16 +12,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::refusal::Refusal;
 
-/// More volumes than any documented layout has; a bound on what one request can be cut into.
+/// More volumes than any documented layout has; limits the pieces of one request.
 const STRIPES_MAX: u32 = 64;
 
-/// What is served.
+/// What the gate serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
     /// The backing folder, through the page cache.
     Fs,
-    /// One file in it, without page cache, for a loop device with a file system of its own.
+    /// One file in the folder, without page cache, for a loop device with a file system on it.
     BlockImage,
 }
 
@@ -36,13 +36,13 @@ pub enum Counts {
     Operations,
 }
 
-/// One ceiling, as it is written down.
+/// One ceiling, as written in JSON.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct StageConfig {
-    /// Its name; each name once.
+    /// Its name, which is unique.
     pub name: String,
-    /// Credits per second that can be held forever.
+    /// Credits per second that are sustainable forever.
     pub baseline: f64,
     /// Credits per second while the balance is above zero.
     pub burst: f64,
@@ -51,15 +51,15 @@ pub struct StageConfig {
     pub capacity: f64,
     /// What it counts.
     pub counts: Counts,
-    /// Largest request that is one operation; none where the size does not matter.
+    /// Largest request that counts as one operation; none if the size does not matter.
     #[serde(default)]
     pub unit_bytes: Option<f64>,
-    /// Volumes the requests are spread over, each with such a bucket.
+    /// Volumes that the requests are spread over, each with such a bucket.
     #[serde(default = "one")]
     pub stripes: u32,
 }
 
-/// What a request takes while nothing waits.
+/// How long a request takes when nothing waits.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct LatencyConfig {
@@ -75,28 +75,28 @@ pub struct LatencyConfig {
 pub struct Config {
     /// Folder whose files are passed through; absolute, like the other paths.
     pub backing: PathBuf,
-    /// Empty folder at which they appear.
+    /// Empty folder where they appear.
     pub mount: PathBuf,
-    /// What is served.
+    /// What the gate serves.
     pub mode: Mode,
-    /// Size of the image file that is made; none where it is there.
+    /// Size of the image file to make; none if it exists.
     #[serde(default)]
     pub image_bytes: Option<u64>,
-    /// Where questions are answered.
+    /// Socket where questions are answered.
     pub socket: PathBuf,
-    /// File that gets a line for each interval.
+    /// File for a line of each interval.
     pub record: PathBuf,
-    /// Whether other accounts of the machine may enter the mount.
+    /// Whether other accounts of the machine may use the mount.
     #[serde(default)]
     pub allow_other: bool,
     /// Credit clock: an emulated minute is 60/clock seconds. ≥ 1.
     pub clock: f64,
-    /// Most page cache the mount may hold; none leaves it to the machine.
+    /// Most page cache for the mount; none for no bound.
     #[serde(default)]
     pub memory_bytes: Option<u64>,
-    /// Idle time shorter than this is not lost.
+    /// Idle time shorter than this is not lost to the client.
     pub slack_s: f64,
-    /// Requests that write the page cache back and may be in the disk's queue at a time.
+    /// Requests of writeback that may be in the disk's queue at a time.
     pub max_background: u16,
     /// Ceilings in the order in which requests meet them.
     pub chain: Vec<StageConfig>,
@@ -104,22 +104,22 @@ pub struct Config {
     pub balance_ratio: Vec<f64>,
     /// Base latencies.
     pub latency_s: LatencyConfig,
-    /// False passes everything through at once: to measure the gate itself.
+    /// False lets every request through at once: to measure the gate itself.
     pub is_limited: bool,
-    /// Requests are spread over the stripes by this much of a file.
+    /// Bytes of a file on one stripe before the next one follows.
     pub chunk_bytes: u64,
     /// Threads that take requests from the kernel. As many as small requests are commonly in flight:
-    /// to hand one to another thread costs about as much as the kernel's handing it to us.
+    /// passing one to another thread costs about as much as taking it from the kernel.
     #[serde(default = "sixteen")]
     pub threads: usize,
 }
 
-/// A chain that can be enforced, with what it was made of.
+/// A chain that can be enforced, with its written form.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chain {
-    /// As it was written down.
+    /// The written form.
     pub written: Vec<StageConfig>,
-    /// As the law takes it: capacities divided by the credit clock.
+    /// The stages for the law: capacities are divided by the credit clock.
     pub stages: Vec<Stage>,
 }
 
@@ -132,15 +132,15 @@ fn sixteen() -> usize {
 }
 
 impl Config {
-    /// A configuration out of JSON.
+    /// Parse a configuration from JSON.
     ///
     /// # Errors
-    /// It is no such document, or a number in it is out of its range.
+    /// It is not such a document, or a number is outside its range.
     pub fn parse(text: &str) -> Result<Self, Refusal> {
         let config: Self = serde_json::from_str(text).map_err(|error| {
             Refusal::new(
-                format!("the configuration cannot be read: {error}"),
-                "It is one JSON document; 'plimsoll gate mount' writes it.",
+                format!("unable to read the configuration: {error}"),
+                "It must be one JSON document, as 'plimsoll gate mount' writes it.",
             )
         })?;
         config.check()?;
@@ -167,18 +167,18 @@ impl Config {
             }
         }
         match (self.mode, self.image_bytes) {
-            (Mode::BlockImage, Some(0..4096)) => Err(wrong("image_bytes is below one page")),
-            (Mode::Fs, Some(_)) => Err(wrong("image_bytes belongs to mode block-image")),
+            (Mode::BlockImage, Some(0..4096)) => Err(wrong("image_bytes is less than one page")),
+            (Mode::Fs, Some(_)) => Err(wrong("image_bytes is only for mode block-image")),
             _ => Chain::new(&self.chain, self.clock)?.balances(&self.balance_ratio).map(drop),
         }
     }
 }
 
 impl Chain {
-    /// The chain that is enforced at a credit clock.
+    /// Return the chain to enforce at a credit clock.
     ///
     /// # Errors
-    /// A number is out of its range, or two stages share a name.
+    /// A number is outside its range, or two stages share a name.
     pub fn new(written: &[StageConfig], clock: f64) -> Result<Self, Refusal> {
         for (index, stage) in written.iter().enumerate() {
             let name = &stage.name;
@@ -205,7 +205,7 @@ impl Chain {
         Ok(Self { written: written.to_vec(), stages })
     }
 
-    /// Balances, of one stripe each, out of the shares 0–1 that are left.
+    /// Return balances, of one stripe each, from the shares 0–1 that are left.
     ///
     /// # Errors
     /// There is not one share per stage, or one is not a share.
@@ -223,13 +223,13 @@ impl Chain {
         Ok(self.stages.iter().zip(ratios).map(|(s, ratio)| s.bucket.capacity * ratio).collect())
     }
 
-    /// Volumes that requests are spread over: as many as the widest stage has stripes.
+    /// Return the number of volumes that requests are spread over: the stripes of the widest stage.
     #[must_use]
     pub fn volumes(&self) -> usize {
         self.written.iter().map(|stage| stage.stripes as usize).max().unwrap_or(1)
     }
 
-    /// Where a stage stands in the chain.
+    /// Return the index of a stage in the chain.
     #[must_use]
     pub fn index_of(&self, name: &str) -> Option<usize> {
         self.written.iter().position(|stage| stage.name == name)
@@ -323,9 +323,9 @@ mod tests {
         let relative = Config::parse(&text.replace("/a", "a")).unwrap_err();
         assert!(relative.error.contains("'a' is not an absolute path"));
         let image = text.replace("\"clock\"", "\"image_bytes\": 1, \"clock\"");
-        assert!(Config::parse(&image).unwrap_err().error.contains("belongs to mode block-image"));
+        assert!(Config::parse(&image).unwrap_err().error.contains("only for mode block-image"));
         let image = Config::parse(&image.replace("\"fs\"", "\"block-image\"")).unwrap_err();
-        assert!(image.error.contains("below one page"));
+        assert!(image.error.contains("less than one page"));
         assert!(Config::parse("{}").unwrap_err().error.contains("missing field"));
     }
 }

@@ -1,4 +1,4 @@
-//! Questions over a socket: one JSON document a line, one answer a line.
+//! Answer questions on a socket: one JSON document a line, one answer a line.
 //!
 //! | question | answer |
 //! |---|---|
@@ -8,7 +8,7 @@
 //! | `{"ask": "lift"}` | that all limits are lifted; the record ends with it |
 //! | `{"ask": "stop"}` | how it was unmounted; then the gate ends |
 //!
-//! What is no question is answered with `{"error": "…", "hint": "…"}`.
+//! Anything else is answered with `{"error": "…", "hint": "…"}`.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -31,7 +31,7 @@ use crate::refusal::Refusal;
 
 const QUESTION_BYTES_MAX: u64 = 1_000_000;
 
-/// Whoever may open the socket may also fill it; threads are not for free.
+/// Every process that may open the socket may open many connections; each costs a thread.
 const CONVERSATIONS_MAX: usize = 64;
 
 #[derive(Debug, Deserialize)]
@@ -44,7 +44,7 @@ enum Question {
     Stop {},
 }
 
-/// An answer to `status`.
+/// The answer to `status`.
 #[derive(Debug, Serialize)]
 struct Status {
     pid: u32,
@@ -69,38 +69,38 @@ struct Status {
     timer_error_s: f64,
 }
 
-/// A wish to end, and the way to say how it went.
+/// A request to end, and channels for its outcome.
 #[derive(Debug)]
 pub struct Stop {
-    /// Gets the end as soon as it is known.
+    /// Receives the outcome as soon as it is known.
     pub ended: Sender<Ending>,
-    /// Gets word when whoever asked has been told.
+    /// Signals that the outcome was sent to the client.
     pub told: Receiver<()>,
 }
 
-/// What questions are about.
+/// The state that questions are about.
 #[derive(Debug)]
 pub struct Control {
-    /// Time.
+    /// The clock.
     pub clock: Clock,
     /// Limits and balances.
     pub park: Arc<Park>,
-    /// What has passed.
+    /// Counts of the completed requests.
     pub counters: Arc<Counters>,
     /// The last second.
     pub recorder: Arc<Recorder>,
     /// Credit clock.
     pub credit_clock: f64,
-    /// What is served.
+    /// What the gate serves.
     pub mode: Mode,
-    /// How late this machine wakes who sleeps.
+    /// How late this machine wakes a sleeping thread.
     pub timer_error_s: f64,
-    /// Where wishes to end go.
+    /// Channel for requests to end.
     pub stops: Sender<Stop>,
 }
 
 impl Control {
-    /// Answer whoever connects.
+    /// Answer every client that connects.
     pub fn run(self: &Arc<Self>, socket: &UnixListener) {
         let conversations = Arc::new(AtomicUsize::new(0));
         for stream in socket.incoming().flatten() {
@@ -110,7 +110,7 @@ impl Control {
             }
             let (control, open) = (Arc::clone(self), Arc::clone(&conversations));
             let talk = move || {
-                // Who hangs up has heard enough.
+                // An error here means that the client has hung up.
                 let _ = control.talk(&stream);
                 open.fetch_sub(1, Ordering::AcqRel);
             };
@@ -188,7 +188,7 @@ impl Control {
         let chain = Chain::new(written, self.credit_clock)?;
         let ratios = ratios.unwrap_or_else(|| {
             let left: BTreeMap<_, _> = self.park.balances().into_iter().collect();
-            // A stage that was there keeps its share; a new one begins full.
+            // A stage that existed before keeps its share; a new one starts full.
             let of = |stage: &StageConfig| left.get(&stage.name).copied().flatten().unwrap_or(1.0);
             written.iter().map(of).collect()
         });
@@ -201,7 +201,7 @@ impl Control {
         let chain = self.park.chain();
         let Some(index) = chain.index_of(stage) else {
             let names: Vec<_> = chain.written.iter().map(|stage| stage.name.as_str()).collect();
-            let hint = format!("These are there: {}.", names.join(", "));
+            let hint = format!("The stages are: {}.", names.join(", "));
             return Err(Refusal::new(format!("no stage is named '{stage}'"), hint));
         };
         if !chain.stages[index].bucket.has_credits() {
@@ -239,15 +239,15 @@ fn ending_of(ending: Ending) -> Value {
         "is_detached": ending == Ending::Detached,
         "ending": match ending {
             Ending::Clean => "unmounted",
-            Ending::Detached => "still in use, so it was detached; what was written is on the disk",
-            Ending::WasGone => "it was unmounted already",
+            Ending::Detached => "it was still in use, so it was detached; the data is on the disk",
+            Ending::WasGone => "it was already unmounted",
         },
     })
 }
 
 fn no_question(error: &serde_json::Error) -> Refusal {
     Refusal::new(
-        format!("that is no question: {error}"),
+        format!("not a question: {error}"),
         r#"Ask {"ask": "status"}, or set, balance, lift or stop, as one JSON document a line."#,
     )
 }

@@ -1,13 +1,13 @@
-//! What has passed, counted.
+//! Count the completed requests.
 //!
-//! Operations are those that the device gets ([`crate::pieces`]). A request of several operations
-//! counts its time once for each of them, so that time over operations is their mean latency, and
-//! the sum of times over the time that passed is the mean queue depth (Little's law).
+//! Operations are those that the device gets ([`crate::pieces`]). A request of several operations counts
+//! its time once for each of them. So time divided by operations is their mean latency, and the sum of
+//! times divided by the elapsed time is the mean queue depth (Little's law).
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// An operation is late from here on. What is less is the doing of schedulers, and below the
-/// latency of any storage type that has one worth the name.
+/// An operation counts as late from this delay on. Shorter delays come from schedulers, and are below the
+/// latency of any storage type.
 pub const LATE_FROM_S: f64 = 0.001;
 
 /// Sums over a length of time.
@@ -29,21 +29,20 @@ pub struct Totals {
     pub depth_s: f64,
     /// Flushes carried out.
     pub fsyncs: u64,
-    /// Operations whose I/O was over only after the emulated disk would have been done, by
-    /// [`LATE_FROM_S`] or more.
+    /// Operations whose I/O ended later than on the emulated disk, by [`LATE_FROM_S`] or more.
     pub late_ops: u64,
     /// The longest of these delays.
     pub late_s_max: f64,
-    /// All of these delays, summed over the operations: beside the sum of their waits it tells how
-    /// much of what was waited for is the real disk's doing.
+    /// Sum of these delays over the operations. Divided by the sum of waits it is the share of waiting
+    /// that the real disk caused.
     pub late_s: f64,
-    /// The longest time by which a reply left after it was due, as this machine was busy.
+    /// Longest delay of a reply after it was due, because this machine was busy.
     pub stall_s_max: f64,
-    /// All such times of [`LATE_FROM_S`] or more, summed over the operations.
+    /// Sum of such delays of [`LATE_FROM_S`] or more, over the operations.
     pub stall_s: f64,
 }
 
-/// One request that is over.
+/// One finished request.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Finished {
     /// Operations it made.
@@ -52,11 +51,11 @@ pub struct Finished {
     pub bytes: u64,
     /// Whether it wrote.
     pub is_write: bool,
-    /// From its arrival to its reply.
+    /// Time from its arrival to its reply.
     pub wait_s: f64,
-    /// By how much its I/O was too slow; ≤ 0 if it was not.
+    /// Delay of its I/O behind the emulated disk; ≤ 0 for none.
     pub late_s: f64,
-    /// By how much its reply left after it was due.
+    /// Delay of its reply after it was due.
     pub stall_s: f64,
 }
 
@@ -68,20 +67,20 @@ struct Counts {
     counted_s: f64,
 }
 
-/// Counts that several threads add to.
+/// Counts that several threads update.
 #[derive(Debug, Default)]
 pub struct Counters {
     counts: Mutex<Counts>,
 }
 
 impl Totals {
-    /// Operations of both kinds.
+    /// Return the operations of both kinds.
     #[must_use]
     pub fn ops(&self) -> u64 {
         self.read_ops + self.write_ops
     }
 
-    /// Sums over this time and another one.
+    /// Return the sums over both intervals.
     #[must_use]
     pub fn and(&self, other: &Self) -> Self {
         Self {
@@ -103,46 +102,46 @@ impl Totals {
 }
 
 impl Counters {
-    /// A request that came at `arrived_s` is in flight.
+    /// Count a request that arrived at `arrived_s` as in flight.
     pub fn begin(&self, now_s: f64, arrived_s: f64, ops: u64) {
         let mut counts = self.at(now_s);
         counts.now.depth_s += ops as f64 * (now_s - arrived_s).max(0.0);
         counts.in_flight += ops;
     }
 
-    /// A request that was begun is over.
+    /// Count a request as finished.
     pub fn finish(&self, now_s: f64, finished: &Finished) {
         let mut counts = self.at(now_s);
         counts.in_flight = counts.in_flight.saturating_sub(finished.ops);
         counts.now.add(finished);
     }
 
-    /// A flush was carried out.
+    /// Count a flush.
     pub fn flushed(&self, now_s: f64) {
         self.at(now_s).now.fsyncs += 1;
     }
 
-    /// Operations in flight.
+    /// Return the operations in flight.
     #[must_use]
     pub fn in_flight(&self) -> u64 {
         self.counts.lock().unwrap_or_else(PoisonError::into_inner).in_flight
     }
 
-    /// Sums since the last call.
+    /// Return the sums since the last call.
     pub fn take(&self, now_s: f64) -> Totals {
         let mut counts = self.at(now_s);
         counts.before = counts.before.and(&counts.now.clone());
         std::mem::take(&mut counts.now)
     }
 
-    /// Sums since the beginning.
+    /// Return the sums since the start.
     #[must_use]
     pub fn all(&self, now_s: f64) -> Totals {
         let counts = self.at(now_s);
         counts.before.and(&counts.now)
     }
 
-    /// The counts, with the depth integrated until now.
+    /// Return the counts, with the depth integrated until now.
     fn at(&self, now_s: f64) -> MutexGuard<'_, Counts> {
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         let passed_s = now_s - counts.counted_s;

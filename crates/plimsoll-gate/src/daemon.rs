@@ -1,9 +1,9 @@
-//! The life of a gate: from its configuration to its end.
+//! Run a gate from its configuration to its end.
 //!
-//! Rule 1: what can fail is tried before anything is mounted; from the mount on the gate runs until
-//! it is told to end, or somebody unmounts it.
-//! Rule 2: at the end all limits are lifted, so that what the kernel still holds is written at the
-//! speed of the real disk.
+//! Rule 1: everything that can fail is tried before the mount. Afterwards the gate runs until it is asked
+//! to end, or unmounted.
+//! Rule 2: at the end all limits are lifted, so that the kernel's dirty data is written at the speed of
+//! the real disk.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -41,32 +41,31 @@ use crate::recorder::Recorder;
 use crate::refusal::Refusal;
 use crate::workers::Workers;
 
-/// How long whoever uses the mount may take to leave it once the gate is to end: programs that have
-/// just ended leave their files a moment later. Who is to be waited for is waited for before, by
-/// whoever ends the gate; the mount of a gate whose owner was killed is gone within a second.
+/// How long programs may take to leave the mount when the gate ends: one that has just ended closes its
+/// files a moment later. The owner waits for longer users before it ends the gate. If the owner was
+/// killed, the mount is gone within a second.
 const GRACE: Duration = Duration::from_millis(300);
 
-/// How long files that are still open are served after the mount was detached.
+/// How long open files are served after the mount was detached.
 const LINGER: Duration = Duration::from_secs(2);
 
-/// Flushes and the like that run side by side: a log writer, a checkpointer and some sessions.
+/// Flushes and similar work in parallel: a log writer, a checkpointer and some sessions.
 const WORKERS: usize = 8;
 
-/// Reads that wait for the real disk side by side: the depth that
-/// small reads are commonly measured at.
+/// Reads that wait for the real disk in parallel: the depth at which small reads are commonly measured.
 const READERS: usize = 16;
 
-/// The type of a file system in memory (`TMPFS_MAGIC`).
+/// The type of a file system in memory (`TMPFS_MAGIC`, statfs(2)).
 const TMPFS: i64 = 0x0102_1994;
 
-/// What ends a gate.
+/// Why a gate ends.
 enum End {
     Signal,
     Asked(Stop),
     Unmounted,
 }
 
-/// Everything that runs.
+/// Everything that is running.
 struct Running {
     places: Places,
     core: Arc<Core>,
@@ -79,10 +78,10 @@ struct Running {
 /// Run a gate to its end.
 ///
 /// # Errors
-/// It cannot be mounted as told, or not be unmounted.
+/// It cannot be mounted as configured, or not be unmounted.
 pub fn run(config: &Config) -> Result<(), Refusal> {
     let places = mount::prepare(config)?;
-    // Held until the process ends: two gates over the same files would be two budgets and two caches.
+    // Held until the process ends: two gates on the same files would have two budgets and two caches.
     let _claim = claim(&places.backing)?;
     mount::prepare_image(config, &places.backing)?;
     let socket = listen(&config.socket)?;
@@ -93,11 +92,11 @@ pub fn run(config: &Config) -> Result<(), Refusal> {
 }
 
 fn start(config: &Config, places: Places, socket: UnixListener) -> Result<Running, Refusal> {
-    // Nobody else may read what passes; from here on files get the modes that they are given.
+    // Only this account may read the record; from here on files get the modes that are requested.
     let record = open_record(&config.record)?;
     rustix::process::umask(Mode::empty());
-    // Writing pages out must not wait for memory that comes free by writing pages out. Only root
-    // may say so, and without it the kernel has other ways.
+    // Writeback through this process must not wait for memory that only writeback can free
+    // (prctl(2), PR_SET_IO_FLUSHER). Only root may set it; otherwise the kernel limits it in other ways.
     let _ = rustix::process::configure_io_flusher_behavior(true);
     let timer_error_s = measure_timer_error_s();
     let clock = Clock::begin();
@@ -115,7 +114,7 @@ fn start(config: &Config, places: Places, socket: UnixListener) -> Result<Runnin
     ));
     let (tell, ends) = channel();
     spawn("gate-park", with(&park, |park| park.run()))?;
-    // Never dropped: it would unmount whatever is mounted there by then.
+    // Never dropped: dropping it would unmount whatever is mounted there by then.
     let session = ManuallyDrop::new(mount_at(config, &places, Arc::clone(&core), &tell)?);
     pruner.connect(session.notifier());
     let running = Running { places, core, park, pruner, recorder, ends };
@@ -160,7 +159,7 @@ impl Running {
         Ok(())
     }
 
-    /// Wait for the end, and bring it about.
+    /// Wait for the end, and carry it out.
     fn serve(&self, config: &Config) -> Result<(), Refusal> {
         let end = self.ends.recv().unwrap_or(End::Unmounted);
         self.recorder.end();
@@ -170,7 +169,7 @@ impl Running {
             End::Unmounted => (Ending::WasGone, None),
             _ => mount::unmount(&self.places.mount, GRACE).map_err(|error| {
                 Refusal::new(
-                    format!("the mount cannot be taken away: {}", said(&error.into())),
+                    format!("unable to unmount: {}", said(&error.into())),
                     format!("Run 'sudo umount -l {}'.", self.places.mount.display()),
                 )
             })?,
@@ -188,7 +187,7 @@ impl Running {
         Ok(())
     }
 
-    /// Serve those who still have files open for a little while, and have all written out.
+    /// Serve files that are still open for a short time, and write all data out.
     fn linger(&self, held: Option<&File>) {
         let begun = Instant::now();
         while begun.elapsed() < LINGER && !self.core.files.is_empty() {
@@ -224,8 +223,8 @@ fn core_of(
     let open = |path: &Path| {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         rustix::fs::open(path, flags, Mode::empty()).map_err(|error| {
-            let what = format!("'{}' cannot be opened: {}", path.display(), said(&error.into()));
-            Refusal::new(what, "The gate needs its backing folder and a /proc of its own.")
+            let what = format!("unable to open '{}': {}", path.display(), said(&error.into()));
+            Refusal::new(what, "The gate needs its backing folder and a mounted /proc.")
         })
     };
     let root = open(&places.backing)?;
@@ -273,7 +272,7 @@ fn mount_at(
     options.mount_options = vec![
         MountOption::DefaultPermissions,
         MountOption::FSName(SUBTYPE.to_owned()),
-        // The kernel and fusermount3 both know this one by the same name.
+        // The kernel and fusermount3 use the same name for this option.
         MountOption::CUSTOM(format!("subtype={SUBTYPE}")),
     ];
     options.acl = if config.allow_other { SessionACL::All } else { SessionACL::Owner };
@@ -284,24 +283,24 @@ fn mount_at(
     mounted.map_err(|error| {
         let hint = match error.kind() {
             std::io::ErrorKind::PermissionDenied => {
-                "Add the line 'user_allow_other' to /etc/fuse.conf, or do not let others in."
+                "Add the line 'user_allow_other' to /etc/fuse.conf, or mount for this account only."
             }
             std::io::ErrorKind::Unsupported => "A kernel of 3.15 or later is needed.",
             _ => "In a container, '--device /dev/fuse --cap-add SYS_ADMIN' is needed.",
         };
-        Refusal::new(format!("mounting failed: {}", said(&error)), hint)
+        Refusal::new(format!("unable to mount: {}", said(&error)), hint)
     })
 }
 
 fn listen(place: &Path) -> Result<UnixListener, Refusal> {
     let wrong = |what: String| {
         let hint = "Choose another place for the socket; its path has at most 107 bytes.";
-        Refusal::new(format!("no socket at '{}': {what}", place.display()), hint)
+        Refusal::new(format!("unable to listen at '{}': {what}", place.display()), hint)
     };
     let is_socket = |found: std::fs::Metadata| found.file_type().is_socket();
     if std::fs::symlink_metadata(place).is_ok_and(is_socket) {
         if UnixStream::connect(place).is_ok() {
-            return Err(wrong("somebody answers there".to_owned()));
+            return Err(wrong("another process answers there".to_owned()));
         }
         std::fs::remove_file(place).map_err(|error| wrong(said(&error)))?;
     }
@@ -315,13 +314,13 @@ fn open_record(place: &Path) -> Result<File, Refusal> {
     let opened = OpenOptions::new().append(true).create(true).mode(0o600).open(place);
     opened.map_err(|error| {
         Refusal::new(
-            format!("the record '{}' cannot be written: {}", place.display(), said(&error)),
+            format!("unable to write the record '{}': {}", place.display(), said(&error)),
             "Choose a file in a folder that you may write to.",
         )
     })
 }
 
-/// Allow as many descriptors as the system does; how many these are.
+/// Raise the limit of descriptors as far as the system allows; return it.
 fn raise_file_limit() -> u64 {
     let most = std::fs::read_to_string("/proc/sys/fs/nr_open").unwrap_or_default();
     let most: Option<u64> = most.trim().parse().ok();
@@ -329,7 +328,7 @@ fn raise_file_limit() -> u64 {
     if most.is_none() || rustix::process::setrlimit(Resource::Nofile, raised).is_err() {
         let allowed = rustix::process::getrlimit(Resource::Nofile);
         let raised = Rlimit { current: allowed.maximum, ..allowed };
-        // What cannot be raised makes the gate slower with many open files, and nothing else.
+        // If it cannot be raised, the gate is slower with many open files, nothing else.
         let _ = rustix::process::setrlimit(Resource::Nofile, raised);
     }
     rustix::process::getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
@@ -346,11 +345,11 @@ fn say_ready(config: &Config, places: &Places, timer_error_s: f64) {
         "timer_error_s": timer_error_s,
     });
     let mut out = std::io::stdout().lock();
-    // Nobody has to listen.
+    // An error here means that nobody reads our output.
     let _ = writeln!(out, "{ready}").and_then(|()| out.flush());
 }
 
-/// Run something on a shared thing, in a thread of its own.
+/// Return a function that runs something on a shared value, for a thread of its own.
 fn with<T: Send + Sync + 'static>(
     shared: &Arc<T>,
     run: impl FnOnce(&T) + Send + 'static,
@@ -370,7 +369,7 @@ fn workers(name: &str, count: usize) -> Result<Workers, Refusal> {
 
 fn no_room(what: &str) -> Refusal {
     Refusal::new(
-        format!("the system does not give what the gate needs: {what}"),
+        format!("the system refuses a thread or descriptor that the gate needs: {what}"),
         "Raise its limits on processes and open files.",
     )
 }

@@ -1,18 +1,18 @@
-//! Descriptors of the files that the kernel knows: fewer than there are files.
+//! Keep fewer descriptors open than the kernel knows files.
 //!
-//! Rule 1: a file whose descriptor was closed is reached by its names again; [`crate::inodes`] keeps
-//! them. What is found there must be the file that was meant.
-//! Rule 2: of descriptors that can be had again so, at most a given number is open. Those go first
-//! that were not used since they were last looked at.
-//! Rule 3: a file without a name that is known is held until the kernel forgets it.
-//! Rule 4: a file that somebody has open is reached by what he has it open with.
-//! Rule 5: descriptors of what is open are bounded as well; [`crate::leases`] has them again.
+//! Rule 1: a file whose descriptor was closed is found again by its names, which [`crate::inodes`] keeps.
+//! The found file must be the same one.
+//! Rule 2: the number of open descriptors that can be reopened is bounded. Those not used since the last
+//! check are closed first.
+//! Rule 3: a file without a known name keeps its descriptor until the kernel forgets it.
+//! Rule 4: an open file is reached through the descriptor it is open with.
+//! Rule 5: descriptors of open files are bounded as well; [`crate::leases`] reopens them.
 
 use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-/// How many descriptors may be open for what.
+/// The bounds on open descriptors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Share {
     /// For files that are not open.
@@ -21,18 +21,18 @@ pub struct Share {
     pub handles: usize,
 }
 
-/// Descriptors that are the gate's own: 3 for input and output, 17 to the kernel (one for each
-/// thread that takes requests), the record, the socket and a conversation there, 2 folders, 3 for
-/// signals, and one for each thing that a thread just looks at.
+/// Descriptors of the gate itself: 3 for input and output, 17 to the kernel (one for each thread that
+/// takes requests), the record, the socket and a connection to it, 2 folders, 3 for signals, and one for
+/// each short access by a thread.
 const OWN: u64 = 32;
 
-/// Most descriptors of files that are not open: more are not worth their memory.
+/// Most descriptors of files that are not open; more are not worth their memory.
 const IDLE_MAX: u64 = 16_384;
 
 impl Share {
-    /// Of so many that the process may have. Half of what is not its own goes to handles, a quarter
-    /// to files that are not open; requests in flight, and files without a name, have the rest. Whoever
-    /// finds none has room made, so that these shares decide on speed only.
+    /// Divide the descriptors that the process may have. Half of the rest after its own goes to handles, a
+    /// quarter to files that are not open; requests in flight and files without a name share the remainder.
+    /// A caller without a descriptor has room made for it, so these shares only decide on speed.
     #[must_use]
     pub fn of(most: u64) -> Self {
         let free = most.saturating_sub(OWN);
@@ -41,32 +41,32 @@ impl Share {
     }
 }
 
-/// What came of closing a descriptor.
+/// Result of closing a descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lost {
     /// It is closed.
     Closed,
-    /// There is none, and what would have it leaves the ring.
+    /// There is none, and its owner leaves the ring.
     Empty,
-    /// Somebody works with it, for a moment.
+    /// Another thread uses it for a moment.
     Busy,
-    /// It was used since it was last looked at, or cannot be closed yet.
+    /// It was used since the last check, or cannot be closed yet.
     Stays,
 }
 
-/// Something whose descriptor can be had again.
+/// Something whose descriptor can be reopened.
 pub trait LetGo {
-    /// Close the descriptor, unless it was used since the last call; also one that takes time to
-    /// close where `is_pressed`.
+    /// Close the descriptor, unless it was used since the last call; with `is_pressed`, also one that
+    /// takes time to close.
     fn let_go(&self, is_pressed: bool) -> Lost;
 }
 
-/// What a file is held by.
+/// What keeps a file reachable.
 #[derive(Debug, Default)]
 struct Hold {
-    /// A descriptor for everything but content.
+    /// A path descriptor, for everything except content (`O_PATH`).
     path: Option<Arc<OwnedFd>>,
-    /// One that it was opened with, as long as it is open.
+    /// The descriptor it is open with, while it is open.
     lent: Option<Weak<OwnedFd>>,
     opens: u32,
     is_kept: bool,
@@ -80,14 +80,14 @@ pub struct Grip {
     hold: Mutex<Hold>,
 }
 
-/// Things whose descriptors may be closed, in the order in which they are looked at.
+/// Things whose descriptors may be closed, in the order of checking.
 #[derive(Debug)]
 pub struct Ring<T> {
     things: Mutex<VecDeque<Weak<T>>>,
 }
 
 impl Grip {
-    /// A descriptor of the file, if one is open.
+    /// Return a descriptor of the file, if one is open.
     #[must_use]
     pub fn fd(&self) -> Option<Arc<OwnedFd>> {
         let mut hold = self.lock();
@@ -95,24 +95,24 @@ impl Grip {
         hold.path.clone().or_else(|| hold.lent.as_ref()?.upgrade())
     }
 
-    /// Hold the file by this one until it is forgotten.
+    /// Keep the file reachable by this descriptor until it is forgotten.
     pub fn keep(&self, fd: Arc<OwnedFd>) {
         let mut hold = self.lock();
         hold.is_kept = true;
         hold.path.get_or_insert(fd);
     }
 
-    /// It can be reached by a name and need not be kept.
+    /// Note that a name leads to it, so that the descriptor may be closed.
     pub fn loosen(&self) {
         self.lock().is_kept = false;
     }
 
-    /// Somebody has opened the file.
+    /// Note that a handle was opened.
     pub fn opened(&self) {
         self.lock().opens += 1;
     }
 
-    /// It is open with this descriptor.
+    /// Note the descriptor that it is open with.
     pub fn lend(&self, fd: &Arc<OwnedFd>) {
         let mut hold = self.lock();
         if hold.lent.as_ref().is_none_or(|lent| lent.strong_count() == 0) {
@@ -120,27 +120,27 @@ impl Grip {
         }
     }
 
-    /// Somebody has closed it.
+    /// Note that a handle was closed.
     pub fn closed(&self) {
         let mut hold = self.lock();
         hold.opens = hold.opens.saturating_sub(1);
     }
 
-    /// Whether somebody has it open.
+    /// Return whether a handle is open.
     #[must_use]
     pub fn is_open(&self) -> bool {
         self.lock().opens > 0
     }
 
-    /// Hold the file by this one for some time; whether the ring is to be told.
+    /// Keep the file reachable by this descriptor for some time; return whether to add it to the ring.
     pub(crate) fn take(&self, fd: &Arc<OwnedFd>) -> bool {
         let mut hold = self.lock();
         hold.path.get_or_insert_with(|| Arc::clone(fd));
         !std::mem::replace(&mut hold.is_listed, true)
     }
 
-    /// Close a descriptor that is held though nothing leads to the file any more, if nobody has it
-    /// open: it ends the file.
+    /// Close the descriptor of a file that nothing leads to any more and that is not open; this ends the
+    /// file.
     #[must_use]
     pub fn abandon(&self) -> bool {
         let mut hold = self.lock();
@@ -149,14 +149,14 @@ impl Grip {
         given_up.is_some()
     }
 
-    /// Close the descriptor that a file which is not open is held by; see [`LetGo`].
+    /// Close the descriptor of a file that is not open; see [`LetGo`].
     pub fn let_go(&self, is_pressed: bool) -> Lost {
         let mut hold = self.lock();
         let was_used = std::mem::take(&mut hold.was_used) && !is_pressed;
         if was_used && !hold.is_kept {
             return Lost::Stays;
         }
-        // Others close it when they are through; who needs room now has to wait for that.
+        // Another thread closes it when it has finished; a caller that needs room must wait for that.
         if is_pressed && hold.path.as_ref().is_some_and(|fd| Arc::strong_count(fd) > 1) {
             return Lost::Busy;
         }
@@ -178,14 +178,14 @@ impl<T> Default for Ring<T> {
 }
 
 impl<T> Ring<T> {
-    /// How many there are, also of those that are gone.
+    /// Return how many entries there are, including those that no longer exist.
     #[must_use]
     pub fn len(&self) -> usize {
         self.lock().len()
     }
 
-    /// Add one. Those that are gone leave when they may be half of all, so that each addition
-    /// costs the same.
+    /// Add an entry. Dead entries are removed when they may be half of all, so that each addition costs
+    /// the same.
     pub fn add(&self, thing: &Arc<T>, live: usize) {
         let mut things = self.lock();
         things.push_back(Arc::downgrade(thing));
@@ -194,12 +194,12 @@ impl<T> Ring<T> {
         }
     }
 
-    /// Add one that is looked at last.
+    /// Add an entry that is checked last.
     pub(crate) fn push(&self, thing: &Arc<T>) {
         self.lock().push_back(Arc::downgrade(thing));
     }
 
-    /// The one that is looked at next, if it still exists.
+    /// Return the entry to check next, if it still exists.
     pub fn pop(&self) -> Option<Option<Arc<T>>> {
         self.lock().pop_front().map(|thing| thing.upgrade())
     }
@@ -210,10 +210,10 @@ impl<T> Ring<T> {
 }
 
 impl<T: LetGo> Ring<T> {
-    /// Close descriptors until it is enough; how many, and whether somebody works with others.
+    /// Close descriptors until it is enough; return how many, and whether others are in use.
     pub fn sweep(&self, is_pressed: bool, is_enough: impl Fn(usize) -> bool) -> (usize, bool) {
         let (mut closed, mut is_busy) = (0, false);
-        // Twice around even the last one that was used goes.
+        // In the second round even the one used last may be closed.
         for _ in 0..2 * self.len() {
             if is_enough(closed) {
                 break;

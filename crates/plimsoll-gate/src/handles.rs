@@ -1,4 +1,4 @@
-//! What is open: files and folders, by the number the kernel gives back with each request.
+//! Open files and folders, by the number that the kernel sends with each request.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,11 +14,11 @@ use crate::node::Node;
 /// An open file.
 #[derive(Debug)]
 pub struct OpenFile {
-    /// The backing file. The kernel alone appends and bypasses caches; here neither flag is set.
+    /// The backing file. Only the kernel appends and skips caches; neither flag is set here.
     pub lease: Arc<Lease>,
     /// How the backing file is opened.
     pub flags: OFlags,
-    /// The backing file again, to be read past the page cache.
+    /// The backing file again, for reads past the page cache.
     pub bypass: Bypass,
     /// Its node.
     pub node: Arc<Node>,
@@ -43,13 +43,13 @@ impl Drop for OpenFile {
 pub struct OpenFolder {
     /// The backing folder.
     pub lease: Arc<Lease>,
-    /// Held by whoever reads from a position of its own.
+    /// Held while a thread reads from its own position.
     pub reading: Mutex<()>,
     /// Its node.
     pub node: Arc<Node>,
 }
 
-/// Numbers for things that are open.
+/// Numbers for open files and folders.
 #[derive(Debug)]
 pub struct Handles<T> {
     open: RwLock<HashMap<u64, Arc<T>>>,
@@ -63,7 +63,7 @@ impl<T> Default for Handles<T> {
 }
 
 impl<T> Handles<T> {
-    /// Give it a number.
+    /// Add it, and return its number.
     pub fn insert(&self, opened: T) -> u64 {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let mut open = self.open.write().unwrap_or_else(PoisonError::into_inner);
@@ -71,28 +71,28 @@ impl<T> Handles<T> {
         number
     }
 
-    /// What has this number.
+    /// Return what has this number.
     ///
     /// # Errors
-    /// `EBADF`: nothing has.
+    /// `EBADF`: nothing has this number.
     pub fn get(&self, number: u64) -> Result<Arc<T>, Errno> {
         let open = self.open.read().unwrap_or_else(PoisonError::into_inner);
         open.get(&number).cloned().ok_or(Errno::BADF)
     }
 
-    /// All that is open now.
+    /// Return everything that is open now.
     #[must_use]
     pub fn all(&self) -> Vec<Arc<T>> {
         self.open.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
     }
 
-    /// Whether nothing is open.
+    /// Return whether nothing is open.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.open.read().unwrap_or_else(PoisonError::into_inner).is_empty()
     }
 
-    /// Take the number back; what had it closes when nobody works with it any more.
+    /// Free the number; its file closes when no thread uses it any more.
     pub fn remove(&self, number: u64) -> Option<Arc<T>> {
         self.open.write().unwrap_or_else(PoisonError::into_inner).remove(&number)
     }

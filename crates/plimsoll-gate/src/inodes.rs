@@ -1,20 +1,20 @@
-//! The inodes that the kernel knows, and how often it was told of each.
+//! The inodes that the kernel knows, and how many lookups it counts for each.
 //!
-//! Rule 1: a file has one node, whatever its names: two nodes of one file would be two page caches.
-//! Rule 2: a node is its file, by device and inode number, whatever becomes of its names. It is reached
-//! by a descriptor (`O_PATH`), or where that was closed to make room ([`crate::descriptors`]) by the
-//! names that it has now: every change of a name is noted here. What lies there must be the file.
-//! Rule 3: a node lives as long as the kernel counts lookups of it, others are reached through it, or
-//! somebody works with it.
-//! Rule 4: a file that loses the last name that is known of it is held by a descriptor first.
+//! Rule 1: a file has one node, whatever its names: two nodes of one file would have two page caches.
+//! Rule 2: a node is identified by device and inode number, not by its names. It is reached by a
+//! descriptor (`O_PATH`), or, if that was closed to make room ([`crate::descriptors`]), by its present
+//! names: every change of a name is noted here. The file found there must be the same one.
+//! Rule 3: a node lives while the kernel counts lookups of it, others are reached through it, or a thread
+//! uses it.
+//! Rule 4: before a file loses its last known name, a descriptor is kept for it.
 //!
-//! A file that lost its last name keeps its space until the kernel has forgotten it and we have
-//! closed it, a moment after whoever removed it was answered. Whoever finds the disk full meanwhile
-//! is to wait for that moment ([`Inodes::is_leaving`]).
+//! A file without a name keeps its space until the kernel has forgotten it and we have closed it, which
+//! is a moment after the reply to its removal. A request that finds the disk full in that time should
+//! wait for it ([`Inodes::is_leaving`]).
 //!
-//! A node is called by the file's own inode number, so that a folder's listing, `stat` and the next
-//! mount agree. As long as the file has a name or is held the number is not used again. Files of another
-//! file system mounted inside the folder, whose numbers could collide, get numbers beyond 2⁶³.
+//! A node has the file's own inode number, so that a folder's listing, `stat` and the next mount agree.
+//! The number is not reused while the file has a name or is held. Files of another file system mounted
+//! inside the folder could collide, so they get numbers from 2⁶³ on.
 
 use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
@@ -28,19 +28,19 @@ use crate::descriptors::Ring;
 use crate::known::{Known, Way};
 use crate::node::{Node, ROOT, key_of, node_of};
 
-/// A node, and a descriptor of its file that stays open meanwhile.
+/// A node, and a descriptor of its file that stays open while this exists.
 #[derive(Clone, Debug)]
 pub struct Reached {
-    /// The file, for anything but its content. Dropped before the node, which may count it.
+    /// The file, for everything except its content. Dropped before the node, which may count it.
     pub fd: Arc<OwnedFd>,
     /// The node.
     pub node: Arc<Node>,
 }
 
-/// A file and what it looked like when it was looked up.
+/// A file and its attributes at the lookup.
 #[derive(Debug)]
 pub struct Found {
-    /// The file; its node is counted once more.
+    /// The file; its node counts one more lookup.
     pub file: Reached,
     /// Its attributes.
     pub stat: Stat,
@@ -60,16 +60,16 @@ pub struct Inodes {
     known: RwLock<Known>,
     ring: Ring<Node>,
     idle_max: usize,
-    /// Files that nothing leads to and nobody has open, oldest first.
+    /// Files that nothing leads to and that are not open, oldest first.
     lost: Ring<Node>,
-    /// Held together by those who change names; alone by who waits until none is being changed.
+    /// Shared by threads that change names; exclusive for a thread that waits until no name changes.
     naming: RwLock<()>,
     epochs: AtomicU64,
     leaving: Arc<AtomicUsize>,
 }
 
 impl Parting {
-    /// The node.
+    /// Return the node.
     #[must_use]
     pub fn node(&self) -> &Arc<Node> {
         &self.file.node
@@ -77,11 +77,11 @@ impl Parting {
 }
 
 impl Inodes {
-    /// A table that knows the root only, and keeps at most so many descriptors of files that are
-    /// not open.
+    /// Return a table that knows only the root, and keeps at most this many descriptors of files that
+    /// are not open.
     ///
     /// # Errors
-    /// The root cannot be asked.
+    /// The root cannot be read.
     pub fn new(root: OwnedFd, idle_max: usize) -> Result<Self, Errno> {
         let stat = rustix::fs::fstat(&root)?;
         let (leaving, fd) = (Arc::default(), Arc::new(root));
@@ -93,10 +93,10 @@ impl Inodes {
         Ok(Self { root, known, ring, idle_max, lost, naming, epochs, leaving })
     }
 
-    /// The node of this number.
+    /// Return the node of this number.
     ///
     /// # Errors
-    /// `ESTALE`: the kernel asks for what it has forgotten.
+    /// `ESTALE`: the kernel has already forgotten it.
     pub fn get(&self, id: u64) -> Result<Arc<Node>, Errno> {
         if id == ROOT {
             return Ok(Arc::clone(&self.root.node));
@@ -104,23 +104,23 @@ impl Inodes {
         self.known().get(id).cloned().ok_or(Errno::STALE)
     }
 
-    /// The file of this number.
+    /// Return the file of this number.
     ///
     /// # Errors
-    /// As [`Inodes::get`] and [`Inodes::reached`].
+    /// For the reasons of [`Inodes::get`] and [`Inodes::reached`].
     pub fn reach(&self, id: u64) -> Result<Reached, Errno> {
         self.reached(self.get(id)?)
     }
 
-    /// The file of a node.
+    /// Return the file of a node.
     ///
     /// # Errors
-    /// `ESTALE`: somebody has moved it behind our back; or the system gives no descriptor.
+    /// `ESTALE`: another process moved it in the backing folder; or the system has no descriptor left.
     pub fn reached(&self, node: Arc<Node>) -> Result<Reached, Errno> {
         let held = |node: &Arc<Node>| node.grip.fd();
         let fd = match held(&node).map_or_else(|| self.walk_to(&node), Ok) {
             Ok(fd) => fd,
-            // A name on the way may just be changing: once more, when none is.
+            // A name on the way may be changing now, so try again while none is.
             Err(_) => {
                 let _still = self.naming.write().unwrap_or_else(PoisonError::into_inner);
                 held(&node).map_or_else(|| self.walk_to(&node), Ok)?
@@ -168,10 +168,10 @@ impl Inodes {
         Ok(found)
     }
 
-    /// Count a lookup of the file behind a descriptor, which lies in a folder under this name.
+    /// Count a lookup of the file of a descriptor, which has this name in a folder.
     ///
     /// # Errors
-    /// The file cannot be asked.
+    /// The file cannot be read.
     pub fn adopt(&self, folder: &Node, name: &OsStr, fd: Arc<OwnedFd>) -> Result<Found, Errno> {
         let stat = rustix::fs::fstat(&fd)?;
         let (key, root_key) = (key_of(&stat), self.root.node.key);
@@ -193,7 +193,7 @@ impl Inodes {
         Ok(Found { file: Reached { fd, node }, stat })
     }
 
-    /// The kernel forgets some lookups; the node is returned when these were the last ones.
+    /// Subtract lookups that the kernel forgets; return the node if these were the last ones.
     pub fn forget(&self, id: u64, lookups: u64) -> Option<Arc<Node>> {
         let gone = {
             let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
@@ -202,13 +202,13 @@ impl Inodes {
         gone.into_iter().next()
     }
 
-    /// Say that names are being changed, as long as what is returned lives. Meanwhile nothing may be
-    /// reached that is not held.
+    /// Announce changes of names while the returned guard lives. In that time nothing may be reached that
+    /// is not held.
     pub fn change_names(&self) -> RwLockReadGuard<'_, ()> {
         self.naming.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The node behind a name, if the kernel knows it, and its attributes.
+    /// Return the node of a name, if the kernel knows it, with its attributes.
     #[must_use]
     pub fn named(&self, folder: &Reached, name: &OsStr) -> Option<(Arc<Node>, Stat)> {
         let stat = rustix::fs::statat(&folder.fd, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
@@ -216,10 +216,10 @@ impl Inodes {
         Some((node, stat))
     }
 
-    /// Get hold of a file before it loses a name, if the kernel knows it.
+    /// Hold a file before it loses a name, if the kernel knows it.
     ///
     /// # Errors
-    /// The system gives no descriptor.
+    /// The system has no descriptor left.
     pub fn parting(&self, folder: &Reached, name: &OsStr) -> Result<Option<Parting>, Errno> {
         let Some((node, stat)) = self.named(folder, name) else { return Ok(None) };
         let fd = match node.grip.fd() {
@@ -231,7 +231,7 @@ impl Inodes {
         Ok(Some(Parting { file: Reached { fd, node }, is_last }))
     }
 
-    /// The file has lost the name.
+    /// Note that the file has lost the name.
     pub fn parted(&self, parting: &Parting, folder: &Node, name: &OsStr) {
         let Reached { fd, node } = &parting.file;
         if !self.lose_name(node.id, folder, name) {
@@ -243,7 +243,7 @@ impl Inodes {
         }
     }
 
-    /// A node has a new name in place of an old one.
+    /// Note that a node has a new name instead of an old one.
     pub fn moved(&self, node: &Node, from: (&Node, &OsStr), to: (&Node, &OsStr)) {
         let is_reachable = {
             let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
@@ -255,7 +255,7 @@ impl Inodes {
         self.lose_name(node.id, from.0, from.1);
     }
 
-    /// Whether other names are known.
+    /// Remove a name; return whether other names are known.
     fn lose_name(&self, id: u64, folder: &Node, name: &OsStr) -> bool {
         let (is_named, gone) = {
             let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
@@ -265,15 +265,15 @@ impl Inodes {
         is_named
     }
 
-    /// Close a descriptor of a file that is not open; whether there was one, and whether somebody
-    /// works with others.
+    /// Close a descriptor of a file that is not open; return whether there was one, and whether other
+    /// ones are in use.
     pub fn make_room(&self) -> (bool, bool) {
         let (closed, is_busy) = self.ring.sweep(true, |closed| closed > 0);
         (closed > 0, is_busy)
     }
 
-    /// Close a file that nothing leads to and nobody has open, before the kernel has forgotten it;
-    /// whether there was one. Whoever still looks at it finds it gone (`ESTALE`).
+    /// Close a file that nothing leads to and that is not open, before the kernel has forgotten it; return
+    /// whether there was one. Later accesses to it get `ESTALE`.
     pub fn abandon(&self) -> bool {
         for _ in 0..self.lost.len() {
             let Some(first) = self.lost.pop() else { break };
@@ -288,13 +288,13 @@ impl Inodes {
         false
     }
 
-    /// Whether files without a name are still to be closed, whose space then comes free.
+    /// Return whether files without a name are about to be closed, which then frees their space.
     #[must_use]
     pub fn is_leaving(&self) -> bool {
         self.leaving.load(Ordering::Acquire) > 0
     }
 
-    /// The number that a listing shows for an entry with this inode number.
+    /// Return the number that a listing shows for an entry with this inode number.
     #[must_use]
     pub fn listed(&self, inode: u64) -> u64 {
         if inode == self.root.node.key.1 { ROOT } else { inode }

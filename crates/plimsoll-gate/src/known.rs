@@ -1,7 +1,7 @@
-//! The table of nodes: by number, with the names that each is reached by.
+//! The table of nodes: by number, with the names that lead to each.
 //!
-//! Rule 1: a folder stays as long as a file below it is known, so that the way there is known.
-//! Rule 2: nothing here asks the file system.
+//! Rule 1: a folder stays while a file below it is known, because it is on the way there.
+//! Rule 2: nothing here accesses the file system.
 
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
@@ -10,27 +10,27 @@ use std::sync::Arc;
 
 use crate::node::{FOREIGN, Key, Node, ROOT};
 
-/// One node, and what is known of it.
+/// One node, and what is known about it.
 #[derive(Debug)]
 struct Counted {
     node: Arc<Node>,
     lookups: u64,
-    /// Folders and names in them that are this file.
+    /// Folders and the names of this file in them.
     names: Vec<(u64, OsString)>,
-    /// How many names of others lie in it.
+    /// How many names of known files are in it.
     entries: usize,
 }
 
-/// The way to a file: from something that is open, by names.
+/// The way to a file: from an open one, by names.
 #[derive(Debug)]
 pub struct Way {
-    /// Where it begins; the root without one.
+    /// Where it starts; `None` for the root.
     pub from: Option<Arc<OwnedFd>>,
     /// Each node and its name in the one before.
     pub steps: Vec<(Arc<Node>, OsString)>,
 }
 
-/// All nodes but the root.
+/// All nodes except the root.
 #[derive(Debug, Default)]
 pub struct Known {
     by_id: HashMap<u64, Counted>,
@@ -40,18 +40,18 @@ pub struct Known {
 }
 
 impl Known {
-    /// The node of a number.
+    /// Return the node of a number.
     pub fn get(&self, id: u64) -> Option<&Arc<Node>> {
         self.by_id.get(&id).map(|counted| &counted.node)
     }
 
-    /// The node of a file.
+    /// Return the node of a file.
     pub fn of_key(&self, key: Key, root_key: Key) -> Option<&Arc<Node>> {
         let id = if is_native(key, root_key) { key.1 } else { *self.foreign.get(&key)? };
         self.get(id)
     }
 
-    /// How many there are.
+    /// Return the number of nodes.
     pub fn len(&self) -> usize {
         self.by_id.len()
     }
@@ -67,7 +67,7 @@ impl Known {
         Arc::clone(&counted.node)
     }
 
-    /// Take lookups back; nodes that are not needed any more, the first one the one meant.
+    /// Subtract lookups; return nodes that are not needed any more, the requested one first.
     pub fn forget(&mut self, id: u64, lookups: u64) -> Vec<Arc<Node>> {
         if let Some(counted) = self.by_id.get_mut(&id) {
             counted.lookups = counted.lookups.saturating_sub(lookups);
@@ -75,7 +75,7 @@ impl Known {
         self.release(id)
     }
 
-    /// Note that a name in a folder is this file; whether it can be reached by it.
+    /// Note a name of this file in a folder; return whether it can be reached by it.
     pub fn add_name(&mut self, id: u64, folder: u64, name: &OsStr) -> bool {
         let is = |other: &(u64, OsString)| other.0 == folder && other.1 == name;
         match self.by_id.get(&id) {
@@ -93,8 +93,8 @@ impl Known {
         true
     }
 
-    /// Note that a name is not this file any more; whether others are known, and the nodes that
-    /// are not needed any more.
+    /// Remove a name of this file; return whether others are known, and the nodes that are not needed any
+    /// more.
     pub fn lose_name(&mut self, id: u64, folder: u64, name: &OsStr) -> (bool, Vec<Arc<Node>>) {
         let Some(counted) = self.by_id.get_mut(&id) else { return (false, Vec::new()) };
         let before = counted.names.len();
@@ -103,11 +103,11 @@ impl Known {
         (is_named, if is_lost { self.leave(folder) } else { Vec::new() })
     }
 
-    /// The way to a node by one of its names, the first of them 0, from the nearest that is open.
+    /// Return the way to a node by one of its names (the first is 0), from the nearest open node.
     pub fn way_to(&self, node: &Arc<Node>, which: usize) -> Option<Way> {
         let mut steps = Vec::new();
         let (mut id, mut which) = (node.id, which);
-        // Longer than there are nodes no way is.
+        // No way is longer than the number of nodes.
         while steps.len() <= self.by_id.len() {
             let counted = self.by_id.get(&id)?;
             if !steps.is_empty() {
@@ -136,7 +136,7 @@ impl Known {
         self.release(folder)
     }
 
-    /// Take out a node that nobody needs, and folders that were only needed for the way to it.
+    /// Remove a node that is not needed, and folders that were only on the way to it.
     fn release(&mut self, id: u64) -> Vec<Arc<Node>> {
         let (mut gone, mut waiting) = (Vec::new(), vec![id]);
         while let Some(id) = waiting.pop() {

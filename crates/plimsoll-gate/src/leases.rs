@@ -1,10 +1,10 @@
-//! Descriptors of what is open: fewer than there are handles.
+//! Keep fewer descriptors of open files than there are handles.
 //!
-//! Rule 1: a handle's descriptor may be closed while nobody works with it. The next request opens
-//! the same file again ([`crate::inodes`] reaches it, also without a name).
-//! Rule 2: nothing is lost by that: no lock, position or flag hangs on a descriptor here, and errors of
-//! writing back are kept by [`crate::written`].
-//! Rule 3: a descriptor that could not be had again is pinned, and never closed.
+//! Rule 1: a handle's descriptor may be closed while no thread uses it. The next request reopens the same
+//! file ([`crate::inodes`] reaches it, even without a name).
+//! Rule 2: that loses nothing: no lock, position or flag belongs to a descriptor here, and
+//! [`crate::written`] keeps errors of writeback.
+//! Rule 3: a descriptor that could not be reopened is pinned, and never closed.
 
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -28,17 +28,17 @@ struct Held {
 #[derive(Debug)]
 pub struct Lease {
     node: Arc<Node>,
-    /// Whether data may wait behind it to be written back.
+    /// Whether data may still have to be written back through it.
     is_written: bool,
     held: Mutex<Held>,
-    /// How many are open.
+    /// How many descriptors are open.
     count: Arc<AtomicUsize>,
-    /// What its handle has heard of failed flushes.
+    /// Which failed flushes its handle knows of.
     pub heard: Mutex<Heard>,
 }
 
 impl Lease {
-    /// A lease without a descriptor yet; `is_written` where data may wait behind it.
+    /// Return a lease without a descriptor yet; `is_written` if data may have to be written back.
     #[must_use]
     pub fn new(node: &Arc<Node>, is_written: bool, count: &Arc<AtomicUsize>) -> Self {
         let heard = Mutex::new(node.written.heard());
@@ -46,8 +46,8 @@ impl Lease {
         Self { node, is_written, held: Mutex::default(), count, heard }
     }
 
-    /// The descriptor, opened again where it was closed; and whether it is to be listed among those
-    /// that may be closed.
+    /// Return the descriptor, reopened if it was closed, and whether to list it among those that may be
+    /// closed.
     ///
     /// # Errors
     /// It cannot be opened.
@@ -65,7 +65,7 @@ impl Lease {
         Ok((fd, !std::mem::replace(&mut held.is_listed, true)))
     }
 
-    /// From here on it could not be had again.
+    /// Keep the descriptor from now on, because it could not be reopened.
     pub fn pin(&self) {
         self.held.lock().unwrap_or_else(PoisonError::into_inner).is_pinned = true;
     }
@@ -83,7 +83,7 @@ impl Lease {
 
 impl LetGo for Lease {
     fn let_go(&self, is_dirty_too: bool) -> Lost {
-        // Whoever has the lock is just opening it.
+        // The thread that has the lock is opening it now.
         let Ok(mut held) = self.held.try_lock() else { return Lost::Busy };
         let Some(fd) = &held.fd else {
             held.is_listed = false;

@@ -1,18 +1,18 @@
-//! The gate: a disk with an RDS instance's limits, between a database and the real disk.
+//! The gate: a file system with an RDS instance's limits, between a database and the real disk.
 //!
-//! A folder is passed through a mount of its own (FUSE). Every read, write and flush that reaches
-//! the mount is carried out at once; its reply is held back until the emulated disk would have been
-//! done. The law is that of `plimsoll-core`, with a clock.
+//! A folder is passed through a FUSE mount. Every read, write and flush that reaches the mount is carried
+//! out at once; its reply waits until the emulated disk would have been done. The law is that of
+//! `plimsoll-core`, with a clock.
 //!
-//! - [`config`], [`refusal`], [`mount`]: what it is told, what it refuses, where it is mounted.
+//! - [`config`], [`refusal`], [`mount`]: its configuration, its errors, its mount point.
 //! - [`fs`], [`inodes`], [`node`], [`descriptors`], [`handles`], [`bypass`], [`leases`], [`written`],
 //!   [`workers`], [`buffers`]: the file system.
 //! - [`runs`], [`pieces`], [`throttle`], [`park`], [`clock`]: from a request to its reply.
 //! - [`cache_bound`], [`pruner`]: the bound on the page cache.
-//! - [`counters`], [`recorder`], [`control`]: what it counts, writes down and answers.
-//! - [`daemon`]: its life.
+//! - [`counters`], [`recorder`], [`control`]: counts, record and answers.
+//! - [`daemon`]: its life cycle.
 //!
-//! Only what the program calls is public, so that the compiler finds what nothing calls.
+//! Only what the program calls is public, so that the compiler reports unused code.
 
 #[cfg(not(target_os = "linux"))]
 compile_error!("the gate needs Linux and its FUSE");

@@ -1,4 +1,4 @@
-//! `plimsoll-gate CONFIG`: mount a gate, and serve it until told to end.
+//! `plimsoll-gate CONFIG`: mount a gate, and serve it until it is asked to end.
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -12,10 +12,10 @@ const REFUSED: u8 = 2;
 
 fn main() -> ExitCode {
     match read_config().and_then(|config| daemon::run(&config)) {
-        // Threads that wait for ever end with the process.
+        // Exit now: some threads wait for ever.
         Ok(()) => std::process::exit(0),
         Err(refusal) => {
-            // Where nobody listens there is nobody to tell.
+            // An error here means that nobody reads our output.
             let _ = writeln!(std::io::stderr(), "{refusal}");
             ExitCode::from(REFUSED)
         }
@@ -26,12 +26,12 @@ fn read_config() -> Result<Config, Refusal> {
     let mut arguments = std::env::args_os().skip(1);
     let (Some(path), None) = (arguments.next(), arguments.next()) else {
         return Err(Refusal::new(
-            "one configuration file is expected",
-            "Run 'plimsoll-gate CONFIG'; 'plimsoll gate mount' writes one and does so.",
+            "the path of one configuration file is missing",
+            "Run 'plimsoll-gate CONFIG'; 'plimsoll gate mount' writes the file and runs it.",
         ));
     };
     let text = std::fs::read_to_string(&path).map_err(|error| {
-        let what = format!("'{}' cannot be read: {}", path.display(), said(&error));
+        let what = format!("unable to read '{}': {}", path.display(), said(&error));
         Refusal::new(what, "Give the path of a configuration file.")
     })?;
     Config::parse(&text)

@@ -1,9 +1,9 @@
-//! Where the gate is mounted: what is checked before, and how it is taken away.
+//! Check the mount point before the gate is mounted, and unmount it in the end.
 //!
-//! Rule 1: what stands in the way is said in one sentence before anything is mounted.
-//! Rule 2: a mount whose daemon is gone is taken away; one that lives is not ours to touch.
-//! Rule 3: a mount that is still in use loses its name first, so that it is gone within the time of
-//! grace, however long its users and the disk take. Then what was written is brought to the disk.
+//! Rule 1: every obstacle is reported in one sentence before anything is mounted.
+//! Rule 2: a mount without a daemon is removed; a live one is not ours to change.
+//! Rule 3: a busy mount is detached first, so that it is gone within the grace time, however long its
+//! users and the disk take. Then the data is written to the disk.
 
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
@@ -22,34 +22,34 @@ use rustix::mount::UnmountFlags;
 use crate::config::{Config, Mode};
 use crate::refusal::Refusal;
 
-/// The one file of mode `block-image`.
+/// The only file of mode `block-image`.
 pub const IMAGE: &str = "disk.img";
 
-/// How mounts of a gate are called in the mount table, behind `fuse.`.
+/// Type of a gate's mounts in the mount table, after `fuse.`.
 pub const SUBTYPE: &str = "plimsoll-gate";
 
 const FUSE: &str = "/dev/fuse";
 const MOUNTS: &str = "/proc/self/mountinfo";
 const FUSERMOUNTS: [&str; 2] = ["fusermount3", "fusermount"];
 
-/// How long a mount that lives may take to open its root; nothing limits that.
+/// How long a live mount may take to open its root; the gate never limits that.
 const ANSWER_MAX: Duration = Duration::from_secs(2);
 
-/// How often a busy mount is tried again; there is nothing to be told by.
+/// How often to try a busy mount again; the kernel sends no event for it.
 pub const RETRY: Duration = Duration::from_millis(20);
 
-/// How a mount came to its end.
+/// How a mount ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// Nobody used it any more.
+    /// It was not in use.
     Clean,
-    /// It was in use, and has no name any more.
+    /// It was in use and has been detached.
     Detached,
-    /// Somebody else had unmounted it.
+    /// Another process had unmounted it.
     WasGone,
 }
 
-/// Where everything is, resolved.
+/// The resolved paths.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Places {
     /// The backing folder.
@@ -58,17 +58,17 @@ pub struct Places {
     pub mount: PathBuf,
 }
 
-/// See that a gate can be mounted as told, and clear away what a crash left.
+/// Check that a gate can be mounted as configured, and remove what a crash left.
 ///
 /// # Errors
-/// Whatever stands in the way.
+/// Anything that prevents it.
 pub fn prepare(config: &Config) -> Result<Places, Refusal> {
     check_fuse()?;
     let backing = check_backing(&config.backing)?;
     let mount = check_mount_point(&config.mount)?;
     if mount.starts_with(&backing) || backing.starts_with(&mount) {
         return Err(Refusal::new(
-            format!("'{}' and '{}' lie in each other", backing.display(), mount.display()),
+            format!("'{}' and '{}' lie within each other", backing.display(), mount.display()),
             "Choose a mount point outside the backing folder.",
         ));
     }
@@ -76,8 +76,8 @@ pub fn prepare(config: &Config) -> Result<Places, Refusal> {
         let parent = path.parent().and_then(|parent| parent.canonicalize().ok());
         if parent.is_some_and(|parent| parent.starts_with(&mount)) {
             return Err(Refusal::new(
-                format!("'{}' would lie behind the gate itself", path.display()),
-                "Choose a place outside the mount point.",
+                format!("'{}' would be behind the gate itself", path.display()),
+                "Choose a path outside the mount point.",
             ));
         }
     }
@@ -90,20 +90,20 @@ fn check_fuse() -> Result<(), Refusal> {
         Ok(_) => {}
         Err(error) if matches!(error.raw_os_error(), Some(2 | 6 | 19)) => {
             return Err(Refusal::new(
-                format!("this machine has no {FUSE}, so nothing can be mounted from a program"),
+                format!("this machine has no {FUSE}, so no program can serve a file system"),
                 format!("{in_container}; on a host, 'sudo modprobe fuse' loads it."),
             ));
         }
         Err(error) => {
             return Err(Refusal::new(
-                format!("{FUSE} cannot be opened: {}", said(&error)),
-                format!("{in_container}; on a host, 'sudo chmod 666 {FUSE}' lets everyone in."),
+                format!("unable to open {FUSE}: {}", said(&error)),
+                format!("{in_container}; on a host, 'sudo chmod 666 {FUSE}' allows everybody."),
             ));
         }
     }
     if !rustix::process::geteuid().is_root() && fusermount().is_none() {
         return Err(Refusal::new(
-            "a plain user mounts through fusermount3, and it is not installed",
+            "a plain user mounts through fusermount3, which is not installed",
             "Install it with 'sudo apt-get install fuse3', or run as root.",
         ));
     }
@@ -116,15 +116,15 @@ fn check_backing(place: &Path) -> Result<PathBuf, Refusal> {
         Refusal::new(format!("backing folder '{}' {what}", place.display()), hint)
     };
     let backing = place.canonicalize().map_err(|error| match error.kind() {
-        ErrorKind::NotFound => wrong("is not there"),
-        _ => wrong(&format!("cannot be used: {}", said(&error))),
+        ErrorKind::NotFound => wrong("does not exist"),
+        _ => wrong(&format!("is not usable: {}", said(&error))),
     })?;
     if !backing.is_dir() {
         return Err(wrong("is not a folder"));
     }
     let access = Access::READ_OK | Access::WRITE_OK | Access::EXEC_OK;
     rustix::fs::access(&backing, access)
-        .map_err(|error| wrong(&format!("cannot be written to: {}", said(&error.into()))))?;
+        .map_err(|error| wrong(&format!("is not writable: {}", said(&error.into()))))?;
     Ok(backing)
 }
 
@@ -132,30 +132,30 @@ fn check_mount_point(place: &Path) -> Result<PathBuf, Refusal> {
     let hint = "Choose an empty folder.";
     let wrong =
         |what: &str| Refusal::new(format!("mount point '{}' {what}", place.display()), hint);
-    // A mount that lost its daemon cannot be resolved, but what is around it can.
-    let parent = place.parent().ok_or_else(|| wrong("is the root of everything"))?;
-    let parent = parent.canonicalize().map_err(|_| wrong("is not there"))?;
+    // A mount without a daemon cannot be resolved, but its parent can.
+    let parent = place.parent().ok_or_else(|| wrong("is the root folder"))?;
+    let parent = parent.canonicalize().map_err(|_| wrong("does not exist"))?;
     let mount = parent.join(place.file_name().ok_or_else(|| wrong("has no name"))?);
     while let Some(kind) = mounted_at(&mount) {
         if kind.starts_with("fuse") && is_silent(&mount) {
             if !is_gate_half_dead(Path::new("/proc")) {
-                return Err(wrong(&format!("is in use: something of type {kind} does not answer")));
+                return Err(wrong(&format!("is in use: a mount of type {kind} does not answer")));
             }
             abort(&mount);
         }
         if !kind.starts_with("fuse") || !is_dead(&mount) {
-            return Err(wrong(&format!("is in use: something of type {kind} is mounted there")));
+            return Err(wrong(&format!("is in use: a mount of type {kind} is there")));
         }
         detach(&mount).map_err(|error| {
             Refusal::new(
-                format!("a mount left by a crash cannot be taken away: {}", said(&error.into())),
+                format!("unable to remove a mount that a crash left: {}", said(&error.into())),
                 format!("Run 'sudo umount -l {}'.", mount.display()),
             )
         })?;
     }
     let kind = fs::symlink_metadata(&mount).map_err(|error| match error.kind() {
-        ErrorKind::NotFound => wrong("is not there"),
-        _ => wrong(&format!("cannot be used: {}", said(&error))),
+        ErrorKind::NotFound => wrong("does not exist"),
+        _ => wrong(&format!("is not usable: {}", said(&error))),
     })?;
     if !kind.is_dir() {
         return Err(wrong("is not a folder"));
@@ -163,14 +163,14 @@ fn check_mount_point(place: &Path) -> Result<PathBuf, Refusal> {
     match fs::read_dir(&mount).map(|mut entries| entries.next().is_none()) {
         Ok(true) => Ok(mount),
         Ok(false) => Err(wrong("is not empty")),
-        Err(error) => Err(wrong(&format!("cannot be read: {}", said(&error)))),
+        Err(error) => Err(wrong(&format!("is not readable: {}", said(&error)))),
     }
 }
 
-/// Make the image where there is none; nothing in mode `fs`.
+/// Make the image if there is none; do nothing in mode `fs`.
 ///
 /// # Errors
-/// The folder holds something else, or has no room.
+/// The folder has other content, or too little room.
 pub fn prepare_image(config: &Config, backing: &Path) -> Result<(), Refusal> {
     if config.mode == Mode::Fs {
         return Ok(());
@@ -180,8 +180,8 @@ pub fn prepare_image(config: &Config, backing: &Path) -> Result<(), Refusal> {
     let others = fs::read_dir(backing).map(|entries| entries.flatten().any(is_other));
     if others.unwrap_or(true) {
         return Err(Refusal::new(
-            format!("backing folder '{}' holds more than an image", backing.display()),
-            format!("Choose an empty folder, or one with nothing but '{IMAGE}'."),
+            format!("backing folder '{}' has other files besides an image", backing.display()),
+            format!("Choose an empty folder, or one with only '{IMAGE}'."),
         ));
     }
     if image.is_file() {
@@ -189,24 +189,24 @@ pub fn prepare_image(config: &Config, backing: &Path) -> Result<(), Refusal> {
     }
     let Some(bytes) = config.image_bytes else {
         return Err(Refusal::new(
-            format!("'{}' is not there", image.display()),
-            "Give image_bytes, so that it is made.",
+            format!("'{}' does not exist", image.display()),
+            "Give image_bytes to create it.",
         ));
     };
     let made = File::create_new(&image).and_then(|file| file.set_len(bytes));
     made.map_err(|error| {
         Refusal::new(
-            format!("an image of {bytes} bytes cannot be made: {}", said(&error)),
-            "Choose a backing folder on a file system that takes files of this size.",
+            format!("unable to make an image of {bytes} bytes: {}", said(&error)),
+            "Choose a backing folder on a file system that allows files of this size.",
         )
     })
 }
 
-/// Take the mount away: at once if nobody uses it, else within the time of grace, else by force of
-/// detaching it. With the file that keeps a detached one reachable, for writing out what it holds.
+/// Unmount at once if the mount is not in use, else within the grace time, else detach it. Return also
+/// the file that keeps a detached mount reachable, for writing out its data.
 ///
 /// # Errors
-/// It stays where it is.
+/// The mount is still there.
 pub fn unmount(place: &Path, grace: Duration) -> Result<(Ending, Option<File>), Errno> {
     let begun = Instant::now();
     loop {
@@ -224,10 +224,10 @@ pub fn unmount(place: &Path, grace: Duration) -> Result<(Ending, Option<File>), 
     Ok((Ending::Detached, held))
 }
 
-/// Have the kernel write out all it holds of a mount.
+/// Make the kernel write out all data of a mount.
 pub fn write_out(held: Option<&File>) {
     if let Some(file) = held {
-        // What fails here has been told to whoever flushes the file.
+        // Errors here also reach the program that flushes the file.
         let _ = rustix::fs::syncfs(file);
     }
 }
@@ -243,7 +243,7 @@ fn try_unmount(place: &Path, flags: UnmountFlags) -> Result<(), Errno> {
     }
 }
 
-/// As a plain user: by the program that is allowed to.
+/// Unmount as a plain user, through the setuid program.
 fn unmount_by_fusermount(place: &Path, flags: UnmountFlags) -> Result<(), Errno> {
     let mut command = Command::new(fusermount().ok_or(Errno::PERM)?);
     command.args(["-u", "-q"]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
@@ -264,25 +264,25 @@ fn fusermount() -> Option<PathBuf> {
     places.into_iter().find(|program| program.is_file())
 }
 
-/// Whether a mount has lost its daemon: then it cannot be listed. Its attributes may still be known to
-/// the kernel, which then answers for the daemon.
+/// Return whether a mount has lost its daemon: then it cannot be listed. Its attributes may still be in the
+/// kernel's cache, so `stat` could succeed.
 fn is_dead(place: &Path) -> bool {
     let error = fs::read_dir(place).err().and_then(|error| error.raw_os_error());
     let of = |errno: Errno| Some(errno.raw_os_error());
     error == of(Errno::NOTCONN) || error == of(Errno::CONNABORTED)
 }
 
-/// Whether a mount answers nothing, as one does while what is left of a killed gate holds its
-/// connection: a thread that waits in the kernel for what the gate alone could have done.
+/// Return whether a mount does not answer. This happens while the rest of a killed gate keeps the connection
+/// open: a thread that waits in the kernel for a reply that only the gate could have sent.
 fn is_silent(place: &Path) -> bool {
     let (tell, told) = channel();
     let place = place.to_path_buf();
-    // The thread may wait for ever; it goes with the connection, or with us.
+    // The thread may wait for ever; it ends with the connection, or with this process.
     thread::spawn(move || tell.send(fs::read_dir(&place).is_ok()));
     told.recv_timeout(ANSWER_MAX).is_err()
 }
 
-/// Whether the first thread of a gate has ended and another one has not.
+/// Return whether the first thread of a gate has ended and another one has not.
 fn is_gate_half_dead(processes: &Path) -> bool {
     let of = |process: &Path| {
         let stat = fs::read_to_string(process.join("stat")).ok()?;
@@ -294,19 +294,19 @@ fn is_gate_half_dead(processes: &Path) -> bool {
     all.into_iter().any(|process| of(&process.path()) == Some(true))
 }
 
-/// End a connection, so that whoever waits for it gets an error.
+/// Abort a connection; waiting processes then get an error.
 fn abort(place: &Path) {
     let number = fs::read(MOUNTS).ok().and_then(|table| field_in(&table, place, 2));
     let device = number.and_then(|field| field.split(':').next_back().map(str::to_owned));
     let file = format!("/sys/fs/fuse/connections/{}/abort", device.unwrap_or_default());
-    // A plain user may do the first where it is mounted, root the second everywhere; the mount is
-    // found in use then, but its connection has ended.
+    // A plain user may write this file for mounts of their own; root may use umount -f anywhere. That
+    // fails because the mount is in use, but aborts its connection (Linux, filesystems/fuse.rst).
     if fs::write(file, "1").is_err() {
         let _ = rustix::mount::unmount(place, UnmountFlags::FORCE);
     }
 }
 
-/// The type of what is mounted at a path, the uppermost; `None` if nothing is.
+/// Return the type of the topmost mount at a path; `None` if there is none.
 #[must_use]
 pub fn mounted_at(place: &Path) -> Option<String> {
     mounted_in(&fs::read(MOUNTS).ok()?, place)
@@ -319,7 +319,7 @@ fn mounted_in(table: &[u8], place: &Path) -> Option<String> {
     Some(String::from_utf8_lossy(kind).into_owned())
 }
 
-/// A field of the uppermost mount at a place, counted from 0.
+/// Return a field of the topmost mount at a place, counted from 0.
 fn field_in(table: &[u8], place: &Path, index: usize) -> Option<String> {
     let field = line_in(table, place)?.split(|byte| *byte == b' ').nth(index)?;
     Some(String::from_utf8_lossy(field).into_owned())
@@ -330,7 +330,7 @@ fn line_in<'a>(table: &'a [u8], place: &Path) -> Option<&'a [u8]> {
     lines.find(|line| line.split(|byte| *byte == b' ').nth(4).map(plain).as_deref() == Some(place))
 }
 
-/// A path of the mount table, where blanks and backslashes are written in octal.
+/// Decode a path of the mount table, where blanks and backslashes are written in octal (proc(5)).
 fn plain(field: &[u8]) -> PathBuf {
     let mut bytes = Vec::with_capacity(field.len());
     let mut rest = field;
@@ -351,7 +351,7 @@ fn plain(field: &[u8]) -> PathBuf {
     PathBuf::from(std::ffi::OsString::from_vec(bytes))
 }
 
-/// An error in our words: lower case, without the number.
+/// Format an error of the system: lower case, without its number.
 #[must_use]
 pub fn said(error: &std::io::Error) -> String {
     let text = error.to_string();

@@ -1,6 +1,6 @@
 //! One file of the backing folder, as the kernel knows it.
 //!
-//! Which nodes there are, and how a file is reached again, is in [`crate::inodes`].
+//! [`crate::inodes`] has the list of nodes, and finds a file again.
 
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
@@ -12,7 +12,7 @@ use crate::descriptors::{Grip, LetGo, Lost, Ring};
 use crate::runs::Runs;
 use crate::written::Written;
 
-/// Number of the root, by the protocol.
+/// Number of the root in the FUSE protocol.
 pub const ROOT: u64 = 1;
 
 /// Numbers from here on are ours, for files of other file systems.
@@ -24,27 +24,27 @@ pub type Key = (u64, u64);
 /// One file of the backing folder.
 #[derive(Debug)]
 pub struct Node {
-    /// How the kernel calls it.
+    /// Its number for the kernel.
     pub id: u64,
-    /// Tells this node from an earlier one of the same number.
+    /// Distinguishes this node from an earlier one with the same number.
     pub epoch: u64,
-    /// What the file is held by.
+    /// What keeps the file reachable.
     pub grip: Grip,
-    /// What kind of file it is.
+    /// Kind of the file.
     pub kind: FileType,
-    /// Open handles that can write: the kernel may hold data that has not reached us.
+    /// Open handles that can write: the kernel may have data that has not reached us.
     pub writers: AtomicU32,
-    /// Where sequential requests have got to.
+    /// Where sequential requests have ended.
     pub runs: Mutex<Runs>,
-    /// What was written and not flushed.
+    /// Data that was written and not flushed.
     pub written: Written,
     /// Device and inode number.
     pub(crate) key: Key,
-    /// Dropped after the descriptor, so that what it counts is closed.
+    /// Dropped after the descriptor, so that the count is right when it is closed.
     leaving: Leaving,
 }
 
-/// Whether a file is on its way out, and how many are.
+/// Whether a file is about to be deleted, and how many are.
 #[derive(Debug)]
 struct Leaving {
     is_unnamed: AtomicBool,
@@ -59,12 +59,12 @@ impl PartialEq for Node {
 }
 
 impl Node {
-    /// A handle was opened.
+    /// Note that a handle was opened.
     pub fn opened(&self) {
         self.grip.opened();
     }
 
-    /// The kernel is through with a handle.
+    /// Note that the kernel has released a handle.
     pub fn closed(&self) {
         self.grip.closed();
         if self.leaving.is_unnamed.load(Ordering::Acquire) && !self.grip.is_open() {
@@ -72,7 +72,7 @@ impl Node {
         }
     }
 
-    /// The file lost its last name.
+    /// Note that the file has lost its last name.
     pub fn unnamed(&self) {
         self.leaving.is_unnamed.store(true, Ordering::Release);
         if !self.grip.is_open() {

@@ -1,19 +1,19 @@
-//! Where replies wait for their moment.
+//! Keep replies until they are due.
 //!
-//! Rule 1: the I/O of a request is over when it comes here; only its reply waits.
-//! Rule 2: one thread sends what is due. Whoever submits wakes it only if its sleep would be too
-//! long for the newcomer.
+//! Rule 1: the I/O of a request is finished before it comes here; only its reply waits.
+//! Rule 2: one thread sends the replies that are due. A submitting thread wakes it only if it would sleep
+//! too long for the new reply.
 //!
-//! The thread asks to be woken a little early, by what the timers of this machine were measured to
-//! err, and sends what is due within half of that.
+//! The thread asks to be woken a little early, by the measured error of this machine's timers, and sends
+//! replies that are due within half of that.
 //!
-//! # Writing back
+//! # Writeback
 //!
-//! The kernel writes its page cache out in as many requests as it may have in flight, and whoever
-//! reads through the cache stands behind them in the kernel, where nothing is fair. So it may have
-//! very many in flight ([`crate::fs`]), and all but the first few of them wait here, without being
-//! in the disk's queue yet: as Linux holds writeback back in front of a real disk (writeback
-//! throttling, `wbt_lat_usec`). They enter in order of arrival, one for each that is done.
+//! The kernel writes its page cache out in as many requests as it may have in flight, and reads through
+//! the cache queue behind them in the kernel, without fairness. So very many are allowed in flight
+//! ([`crate::fs`]), and all except the first few wait here, not yet in the disk's queue. Linux delays
+//! writeback to a real disk in the same way (writeback throttling, `wbt_lat_usec`). They enter the queue
+//! in order of arrival, one for each that is done.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -40,32 +40,32 @@ const BATCH: usize = 64;
 pub enum Reply {
     /// What was read: so many bytes of the buffer.
     Data(ReplyData, Buffer, usize),
-    /// How much was written.
+    /// Number of written bytes.
     Written(ReplyWrite, u32),
-    /// It is done.
+    /// An empty reply.
     Empty(ReplyEmpty),
-    /// It was told already; the disk is to be charged for it.
+    /// It was sent already; the disk is still charged for it.
     Told,
 }
 
 /// A request that has been carried out.
 #[derive(Clone, Copy, Debug)]
 pub struct Carried {
-    /// When it came.
+    /// When it arrived.
     pub arrived_s: f64,
     /// Whether it writes.
     pub is_write: bool,
-    /// Where in the file the disk was asked.
+    /// Where in the file the disk was accessed.
     pub offset: u64,
-    /// How much it moved; 0 for a flush.
+    /// Bytes that it moved; 0 for a flush.
     pub bytes: u64,
-    /// Whether it follows another request of the file.
+    /// Whether it continues another request of the file.
     pub continues: bool,
     /// Whether the device is charged for it.
     pub is_charged: bool,
-    /// Whether the kernel writes out its page cache.
+    /// Whether it is writeback of the kernel's page cache.
     pub is_writeback: bool,
-    /// What the kernel holds once it has the reply, if anything: of which file, from where, how much.
+    /// What the kernel caches once it has the reply: file, offset and bytes.
     pub kept: Option<(FileKey, u64, u64)>,
 }
 
@@ -83,16 +83,16 @@ struct State {
     layout: Layout,
     is_limited: bool,
     is_over: bool,
-    /// Requests that write back and are in the disk's queue, and the most that may be.
+    /// Requests of writeback in the disk's queue, and the most that may be.
     writing_back: usize,
     writing_back_max: usize,
-    /// Those that are not yet.
+    /// Requests of writeback that are not in the queue yet.
     held_back: VecDeque<(Carried, Reply)>,
-    /// Until when the thread sleeps; infinite for as long as nobody wakes it.
+    /// Until when the thread sleeps; infinite until a wake-up.
     sleeps_until_s: f64,
 }
 
-/// The place, shared by all threads.
+/// Replies that wait, shared by all threads.
 #[derive(Debug)]
 pub struct Park {
     state: Mutex<State>,
@@ -105,29 +105,29 @@ pub struct Park {
     timer_error_s: f64,
 }
 
-/// What a park is made of.
+/// The parameters of a park.
 #[derive(Debug)]
 pub struct Plan {
     /// The ceilings.
     pub chain: Chain,
     /// Credits of one stripe, one per stage.
     pub balance: Vec<f64>,
-    /// Idle time shorter than this is not lost.
+    /// Idle time shorter than this is not lost to the client.
     pub slack_s: f64,
     /// How a file is spread over the volumes.
     pub chunk_bytes: u64,
-    /// What a request takes while nothing waits.
+    /// How long a request takes when nothing waits.
     pub latency: LatencyConfig,
-    /// False lets everything pass at once.
+    /// False lets every request through at once.
     pub is_limited: bool,
-    /// How late this machine wakes who sleeps.
+    /// How late this machine wakes a sleeping thread.
     pub timer_error_s: f64,
-    /// Requests that write back and may be in the disk's queue.
+    /// Most requests of writeback in the disk's queue.
     pub writing_back_max: usize,
 }
 
 impl Park {
-    /// An empty place.
+    /// Return an empty park.
     #[must_use]
     pub fn new(
         plan: Plan,
@@ -154,7 +154,7 @@ impl Park {
         Self { state, woken, clock, counters, buffers, pruner, latency, timer_error_s }
     }
 
-    /// Take a reply, and send it when its moment has come.
+    /// Take a reply, and send it when it is due.
     pub fn submit(&self, carried: &Carried, reply: Reply) {
         let mut state = self.lock();
         let now_s = self.clock.now_s();
@@ -190,7 +190,7 @@ impl Park {
         state.throttle.submit(now_s, facts, &pieces, Parked { reply, ops, carried: *carried });
     }
 
-    /// Let a request pass that nothing limits.
+    /// Let an unlimited request pass.
     fn pass(&self, now_s: f64, carried: &Carried, ops: u64, reply: Reply) {
         let &Carried { arrived_s, is_write, .. } = carried;
         let facts = Facts { arrived_s, served_s: now_s, latency_s: 0.0, is_write };
@@ -202,7 +202,7 @@ impl Park {
         if is_write { self.latency.write } else { self.latency.read }
     }
 
-    /// What is due, at most a batch of it; for each that wrote back another one enters the queue.
+    /// Return what is due, at most a batch; for each finished writeback the next one enters the queue.
     fn take_due(&self, state: &mut State, now_s: f64, due: &mut Vec<Done<Parked>>) {
         while due.len() < BATCH {
             match state.throttle.take_due(now_s + self.timer_error_s / 2.0) {
@@ -259,7 +259,7 @@ impl Park {
         let Carried { bytes, .. } = carried;
         let now_s = self.clock.now_s();
         let facts = done.facts;
-        // Counted first: who has its reply may ask at once what was counted.
+        // Count first: a client that has its reply may ask for the counts at once.
         self.counters.finish(
             now_s,
             &Finished {
@@ -285,7 +285,7 @@ impl Park {
         }
     }
 
-    /// Let everything through from now on, what waits included.
+    /// Let everything through from now on, including waiting requests.
     pub fn lift(&self) {
         let mut state = self.lock();
         state.is_limited = false;
@@ -301,25 +301,25 @@ impl Park {
         });
     }
 
-    /// Let the thread end when nothing is due.
+    /// End the thread when nothing is due.
     pub fn end(&self) {
         self.lock().is_over = true;
         self.woken.notify_all();
     }
 
-    /// The chain that holds.
+    /// Return the present chain.
     #[must_use]
     pub fn chain(&self) -> Chain {
         self.lock().chain.clone()
     }
 
-    /// Whether limits hold.
+    /// Return whether limits are enforced.
     #[must_use]
     pub fn is_limited(&self) -> bool {
         self.lock().is_limited
     }
 
-    /// How full the bucket of each stage is, 0–1; `None` for a stage without credits.
+    /// Return how full the bucket of each stage is, 0–1; `None` for a stage without credits.
     #[must_use]
     pub fn balances(&self) -> Vec<(String, Option<f64>)> {
         let mut state = self.lock();
@@ -331,7 +331,7 @@ impl Park {
         chain.written.iter().enumerate().map(ratio).collect()
     }
 
-    /// For how long each stage has made requests wait since the last call: its name, whether it has
+    /// Return how long each stage has made requests wait since the last call: its name, whether it has
     /// credits, and the times.
     #[must_use]
     pub fn take_bound(&self) -> Vec<(String, bool, Bound)> {
@@ -342,7 +342,7 @@ impl Park {
         named.map(|((w, s), bound)| (w.name.clone(), s.bucket.has_credits(), bound)).collect()
     }
 
-    /// Fill or drain the bucket of a stage of the chain that holds now; false if there is none.
+    /// Fill or drain the bucket of a stage of the present chain; return false if there is no such stage.
     pub fn set_balance(&self, stage: &str, ratio: f64) -> bool {
         let mut state = self.lock();
         let now_s = self.clock.now_s();
@@ -355,7 +355,7 @@ impl Park {
         true
     }
 
-    /// Let another chain hold from now on, with these balances of one stripe each.
+    /// Replace the chain, with these balances of one stripe each.
     pub fn replace(&self, chain: Chain, balance: Vec<f64>) {
         let mut state = self.lock();
         let now_s = self.clock.now_s();
@@ -371,7 +371,7 @@ impl Park {
     }
 }
 
-/// The operations that a request is for the disk.
+/// Return the operations of the disk for a request.
 fn pieces_of(state: &State, carried: &Carried) -> Vec<Request> {
     let &Carried { offset, bytes, is_write, continues, is_charged, .. } = carried;
     if is_charged { state.layout.pieces(offset, bytes, is_write, continues) } else { Vec::new() }

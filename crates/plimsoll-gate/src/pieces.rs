@@ -1,30 +1,30 @@
-//! A request as the volumes see it.
+//! Split a request into operations of the volumes.
 //!
-//! Rule 1: requests are spread over the volumes by chunks of the file. What one request brings to
-//! one volume lies there in one piece, as the chunks between them are on the others.
-//! Rule 2: a volume gets that in requests of at most [`DEVICE_REQUEST_BYTES`], as a block layer
-//! sends them. These are the operations that are counted, and between any two of them a request of
-//! somebody else may have its turn.
+//! Rule 1: requests are spread over the volumes by chunks of the file. The part of one request on one
+//! volume is contiguous there, because the chunks in between are on the other volumes.
+//! Rule 2: a volume gets that part in requests of at most [`DEVICE_REQUEST_BYTES`], as from a block layer.
+//! These are the operations that are counted, and a request of another client may come between two of
+//! them.
 
 use plimsoll_core::pace::Request;
 
-/// Largest request that a volume takes; what is larger is split on its way there.
+/// Largest request that a volume accepts; larger ones are split on the way.
 ///
 /// Source: EBS user guide, "Amazon EBS I/O characteristics and monitoring": the I/O size of
 /// SSD-backed volumes is capped at 256 KiB.
 pub const DEVICE_REQUEST_BYTES: u64 = 256 * 1024;
 
-/// How a file's bytes are spread.
+/// How a file's bytes are distributed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
     /// Volumes.
     pub volumes: u64,
-    /// Bytes of a file that lie on one volume before the next one follows.
+    /// Bytes of a file on one volume before the next one follows.
     pub chunk_bytes: u64,
 }
 
 impl Layout {
-    /// The operations that a request is for the volumes; one for a request that moves nothing.
+    /// Return the operations of the volumes for a request; one for a request that moves nothing.
     #[must_use]
     pub fn pieces(&self, offset: u64, bytes: u64, is_write: bool, continues: bool) -> Vec<Request> {
         let mut pieces = Vec::with_capacity(1);
@@ -38,7 +38,7 @@ impl Layout {
         pieces
     }
 
-    /// The volumes that a request reaches, in order from the first, and how much it brings to each.
+    /// Return the volumes that a request reaches, in order from the first, and its bytes on each.
     fn lengths(self, offset: u64, bytes: u64) -> impl Iterator<Item = (u64, u64)> {
         let first_chunk = offset / self.chunk_bytes;
         let last_chunk = (offset + bytes.saturating_sub(1)) / self.chunk_bytes;

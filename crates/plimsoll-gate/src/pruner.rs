@@ -1,13 +1,13 @@
-//! The thread that drops pages beyond the bound.
+//! Drop pages beyond the bound, in a thread of its own.
 //!
-//! A page may have to be written out before it is dropped, which takes a request of ours to be
-//! answered: so this must be a thread that answers none. For the same reason it ends before the
-//! threads that answer: in the middle of a drop it would wait for them for ever, where no signal
-//! reaches it, and hold the mount's connection open for all who use it.
+//! A page may have to be written out before it is dropped, and one of our threads must answer that
+//! request: so the thread that drops pages must not answer requests. For the same reason it ends before
+//! the answering threads. Otherwise it would wait for them for ever in the middle of a drop, without
+//! reacting to signals, and keep the mount's connection open for all its users.
 //!
-//! After kill -9 that is just what happens, so a drop must not take long. What is being written out
-//! is therefore not dropped, and what is written out by a drop is answered at once; the disk is
-//! charged for it all the same, as a debt, and no more is dropped while the debt is large.
+//! Exactly this happens after kill -9, so a drop must not take long. Therefore pages that are being
+//! written out are not dropped, and a write caused by a drop is answered at once. The disk is still
+//! charged for it, as a debt, and nothing more is dropped while the debt is large.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -17,15 +17,15 @@ use fuser::{INodeNo, Notifier};
 
 use crate::cache_bound::{FileKey, Ledger, Victim};
 
-/// Requests that were answered at once and that the disk is still charged for: of the order of what
-/// it has in its queue anyway.
+/// Requests that were answered at once and not yet charged to the disk: about as many as are in its queue
+/// anyway.
 const DEBT_MAX: usize = 32;
 
-/// How often a debt is looked at, in place of being told for each request.
+/// How often to check the debt, instead of a signal for each request.
 const GLANCE: Duration = Duration::from_millis(1);
 
-/// What is known, and what is being done about it; under one lock, so that a request that writes
-/// out is seen by whoever drops its page, or sees him.
+/// The ledger and the current drop, under one lock. So a request of writeback is seen by the thread that
+/// drops its page, or sees that thread.
 #[derive(Debug)]
 struct Books {
     ledger: Option<Ledger>,
@@ -33,7 +33,7 @@ struct Books {
     is_over: bool,
 }
 
-/// The books, and who acts on them.
+/// The ledger, and the thread that acts on it.
 #[derive(Debug)]
 pub struct Pruner {
     books: Mutex<Books>,
@@ -44,7 +44,7 @@ pub struct Pruner {
 }
 
 impl Pruner {
-    /// Keep the page cache below so many bytes; `None` keeps no ledger at all.
+    /// Return a pruner that keeps the page cache below this size; `None` for no bound and no ledger.
     #[must_use]
     pub fn new(most_bytes: Option<u64>) -> Self {
         let ledger = most_bytes.map(Ledger::new);
@@ -53,12 +53,12 @@ impl Pruner {
         Self { books, woken, kernel, running, debt: AtomicUsize::new(0) }
     }
 
-    /// From now on the kernel can be told something.
+    /// Set the connection to the kernel.
     pub fn connect(&self, kernel: Notifier) {
         let _ = self.kernel.set(kernel);
     }
 
-    /// A stretch of a file is in the kernel's memory: it was read, or has been written out.
+    /// Note that a stretch of a file is in the page cache: it was read, or has been written out.
     pub fn deliver(&self, file: FileKey, offset: u64, bytes: u64, is_written: bool) {
         let is_over = self.with(|ledger| {
             if is_written {
@@ -73,9 +73,9 @@ impl Pruner {
         }
     }
 
-    /// A request writes out. Whether it does so because its page is being dropped: then it is to
-    /// be answered at once, and [`Pruner::paid`] called when the disk has been charged for it.
-    /// Otherwise [`Pruner::deliver`] is called once it has been answered.
+    /// Note a request of writeback. Return whether its page is being dropped: then it must be answered at
+    /// once, and [`Pruner::paid`] called when the disk has been charged for it. Otherwise
+    /// [`Pruner::deliver`] is called once it has been answered.
     pub fn write(&self, file: FileKey, offset: u64, bytes: u64) -> bool {
         let mut books = self.lock();
         let is_dropping = books.dropping.iter().any(|victim| victim.touches(file.0, offset, bytes));
@@ -87,7 +87,7 @@ impl Pruner {
         is_dropping
     }
 
-    /// The disk has been charged for a request that was answered at once.
+    /// Note that the disk has been charged for a request that was answered at once.
     pub fn paid(&self) {
         self.debt.fetch_sub(1, Ordering::AcqRel);
     }
@@ -97,7 +97,7 @@ impl Pruner {
         self.lock().ledger.as_mut().map(note)
     }
 
-    /// Have the kernel write out what it holds of a file from this offset on, and drop it.
+    /// Make the kernel write out and drop its data of a file from this offset on.
     pub fn write_out(&self, id: u64, offset: u64) {
         let rest = Victim { id, offset, bytes: 0 };
         self.lock().dropping.push(rest);
@@ -124,18 +124,18 @@ impl Pruner {
         }
     }
 
-    /// Let the thread end, and wait until it has. Requests must still be answered meanwhile.
+    /// End the thread, and wait for it. Requests must still be answered in this time.
     pub fn end(&self) {
         self.lock().is_over = true;
         self.woken.notify_all();
         drop(self.running.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// Drop what has been noted as being dropped.
+    /// Drop the stretch that is marked as being dropped.
     fn drop_pages(&self, victim: &Victim) {
         if let Some(kernel) = self.kernel.get() {
             let (offset, bytes) = (victim.offset as i64, victim.bytes as i64);
-            // What the kernel has forgotten meanwhile is not there either.
+            // An error means that the kernel has already forgotten the file and its pages.
             let _ = kernel.inval_inode(INodeNo(victim.id), offset, bytes);
         }
         let dropping = &mut self.lock().dropping;

@@ -1,8 +1,7 @@
-//! The record: a line for each interval, and what the last second was like.
+//! Write the record, a line for each interval, and keep the rates of the last second.
 //!
-//! An interval is a second, or an emulated minute where that is shorter. A line is written whole
-//! and at once, so that whoever reads along sees whole lines; the last one is cut short by a crash
-//! at most.
+//! An interval is a second, or an emulated minute if that is shorter. A line is written in one piece, so
+//! that a reader sees whole lines; only a crash can cut the last one.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
@@ -21,11 +20,11 @@ use crate::throttle::Bound;
 const EMULATED_MINUTE_S: f64 = 60.0;
 const INTERVAL_S_MAX: f64 = 1.0;
 
-/// Where the kernel tells for how long programs waited for a processor (4.20 and later, unless it is
-/// switched off).
+/// How long programs waited for a processor (Linux, accounting/psi.rst: 4.20 and later, unless it is
+/// disabled).
 const PRESSURE: &str = "/proc/pressure/cpu";
 
-/// A line that covers less than this says nothing, and is left out at the end.
+/// A line that covers less than this has no information, and is left out at the end.
 const INTERVAL_S_MIN: f64 = 0.001;
 
 /// How long a stage made requests wait.
@@ -33,13 +32,13 @@ const INTERVAL_S_MIN: f64 = 0.001;
 pub struct Binding {
     /// Seconds of the interval.
     pub seconds: f64,
-    /// At which of its rates for most of them: `baseline`, `burst`, or `fixed` without credits.
+    /// Its rate for most of that time: `baseline`, `burst`, or `fixed` without credits.
     pub phase: &'static str,
-    /// Seconds of the interval in which it had nothing to serve, beyond what it makes up for.
+    /// Seconds of the interval in which it had nothing to serve, beyond the slack.
     pub idle_s: f64,
 }
 
-/// One line of the record. What is counted is explained at [`Totals`].
+/// One line of the record. [`Totals`] explains the counts.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Line {
     /// End of the interval, seconds since 1970.
@@ -54,28 +53,28 @@ pub struct Line {
     write_wait_s_sum: f64,
     queue_depth: f64,
     balance: BTreeMap<String, Option<f64>>,
-    /// By stage; those that made nobody wait are left out.
+    /// By stage, without those that made no request wait.
     pub binding: BTreeMap<String, Binding>,
     late_ops: u64,
     late_s_max: f64,
     late_s_sum: f64,
     stall_s_max: f64,
     stall_s_sum: f64,
-    /// For how long some program of this machine waited for a processor; none where that is not told.
+    /// How long some program of this machine waited for a processor; none if the kernel does not say.
     cpu_wait_s: Option<f64>,
     fsyncs: u64,
-    /// What the bound on the page cache knows to be held; none without a bound.
+    /// Page cache of the mount, as the ledger counts it; none without a bound.
     cache_bytes: Option<u64>,
 }
 
-/// What the last second was like.
+/// The rates of the last second.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LastSecond {
     /// Sums over it.
     pub totals: Totals,
-    /// Its length in seconds; shorter at the beginning.
+    /// Its length in seconds; shorter at the start.
     pub length_s: f64,
-    /// The stage that made requests wait for longest, and at which of its rates.
+    /// The stage that made requests wait for longest, and its rate.
     pub binding: Option<(String, &'static str)>,
 }
 
@@ -84,12 +83,12 @@ struct State {
     file: File,
     recent: VecDeque<(Line, Totals)>,
     taken_s: f64,
-    /// For how long some program has waited for a processor so far.
+    /// How long some program has waited for a processor so far.
     cpu_waited_s: Option<f64>,
     is_over: bool,
 }
 
-/// Where lines come from, and where they go.
+/// The source and the destination of the lines.
 #[derive(Debug)]
 pub struct Recorder {
     clock: Clock,
@@ -102,7 +101,7 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Begin a record at a credit clock.
+    /// Start a record at a credit clock.
     #[must_use]
     pub fn new(
         file: File,
@@ -133,7 +132,7 @@ impl Recorder {
                 continue;
             }
             self.write(&mut state);
-            // Where the machine slept, intervals are left out rather than made up for.
+            // If the machine slept, skip intervals instead of catching up.
             next_s = (next_s + self.interval_s).max(self.clock.now_s());
         }
     }
@@ -150,7 +149,7 @@ impl Recorder {
         self.woken.notify_all();
     }
 
-    /// What the last second was like, as far as it has been written down.
+    /// Return the rates of the last second, as far as recorded.
     #[must_use]
     pub fn last_second(&self) -> LastSecond {
         let state = self.lock();
@@ -187,7 +186,7 @@ impl Recorder {
         let mut covered_s = state.recent.iter().map(|(line, _)| line.dt).sum::<f64>();
         while let Some((oldest, _)) = state.recent.front() {
             covered_s -= oldest.dt;
-            // Rounding of the timer: nine tenths of a second are one.
+            // Timers round: nine tenths of a second count as one.
             if covered_s < 0.9 * INTERVAL_S_MAX {
                 break;
             }
@@ -224,14 +223,14 @@ impl Recorder {
     }
 }
 
-/// The seconds of the line `some avg10=0.00 avg60=0.00 avg300=0.00 total=123`, which has microseconds.
+/// Return the seconds in the line `some avg10=0.00 avg60=0.00 avg300=0.00 total=123` (microseconds).
 fn waited_s_in(pressure: &str) -> Option<f64> {
     let some = pressure.lines().find(|line| line.starts_with("some "))?;
     let total = some.split_whitespace().find_map(|word| word.strip_prefix("total="))?;
     total.parse::<f64>().ok().map(|microseconds| microseconds / 1e6)
 }
 
-/// Which stages made requests wait; each with whether it has credits.
+/// Return the stages that made requests wait, each with whether it has credits.
 fn binding_of(bound: Vec<(String, bool, Bound)>) -> BTreeMap<String, Binding> {
     let waited = bound.into_iter().filter(|(_, _, bound)| bound.burst_s + bound.baseline_s > 0.0);
     waited

@@ -1,8 +1,8 @@
-//! What the gate says when it cannot or will not do something: the cause, then a hint.
+//! The errors of the gate: the cause, then a hint.
 
 use std::fmt;
 
-/// A cause in lower case without full stop, and the remedy as a sentence.
+/// A cause in lower case without full stop, and a remedy that is a sentence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     /// What is wrong.
@@ -12,7 +12,7 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    /// A refusal with this cause and this remedy.
+    /// Return a refusal with this cause and this remedy.
     pub fn new(error: impl Into<String>, hint: impl Into<String>) -> Self {
         Self { error: error.into(), hint: hint.into() }
     }

@@ -1,21 +1,21 @@
-//! Which requests of a file follow one another, so that they may be merged.
+//! Find requests of a file that follow one another, so that they may be merged.
 //!
-//! Rule 1: a request continues a run if it begins where the run ends or ends where it begins, as a
+//! Rule 1: a request continues a run if it starts where the run ends or ends where it starts, because a
 //! block layer merges at the back and at the front.
-//! Rule 2: a flush ends the runs of writes: what was reported as written cannot be merged any more.
+//! Rule 2: a flush ends the runs of writes: data that was reported as written cannot be merged any more.
 //!
-//! Rule 3: a run that turns out to be the rest of another one was no beginning, and the next
-//! beginning is none either: so many operations are charged as if none had changed places.
+//! Rule 3: if a run turns out to be the rest of another one, its start was counted in error, and the next
+//! start is not counted. So as many operations are charged as if no requests had been reordered.
 //!
 //! Several threads take requests from the kernel, so neighbours of one stream may arrive in the wrong
-//! order, and several streams may read one file. Some runs are therefore remembered, the one that
-//! was extended longest ago making room for a new one.
+//! order, and several streams may read one file. So several runs are remembered; a new one replaces the
+//! run that was extended longest ago.
 
-/// Runs remembered per direction: more than the streams that a reader ahead usually has.
+/// Runs remembered per direction: more streams than readahead usually has.
 const RUNS: usize = 8;
 
-/// Most beginnings that are owed: what changes places is in flight at the same time, and threads that
-/// have only just taken a request are few.
+/// Most starts that may be owed: reordered requests are in flight at the same time, and only few threads
+/// have just taken a request.
 const OWED_MAX: u32 = 4;
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -29,7 +29,7 @@ struct Run {
 #[derive(Clone, Copy, Debug, Default)]
 struct Side {
     runs: [Run; RUNS],
-    /// Beginnings that were none, less those made up for.
+    /// Starts that were counted in error, less those made up for.
     owed: u32,
 }
 
@@ -41,7 +41,7 @@ pub struct Runs {
 }
 
 impl Runs {
-    /// Whether a request continues a run; it becomes part of that run, or begins one.
+    /// Return whether a request continues a run; it becomes part of that run, or starts one.
     pub fn continues(&mut self, is_write: bool, offset: u64, bytes: u64) -> bool {
         self.requests += 1;
         let side = &mut self.sides[usize::from(is_write)];
@@ -68,7 +68,7 @@ impl Runs {
         is_owed
     }
 
-    /// What is written from now on begins anew.
+    /// End all runs of writes.
     pub fn flush(&mut self) {
         self.sides[1] = Side::default();
     }

@@ -1,17 +1,17 @@
-//! When each reply may leave: the law, applied to requests that have been carried out already.
+//! Decide when each reply may be sent: the law, applied to requests that were already carried out.
 //!
 //! Rule 1: time is an argument; nothing here reads a clock, waits or does I/O.
-//! Rule 2: no limit, no balance and no cost is computed here: [`Pace`] decides when a request is
-//! done, [`FairQueue`] who is next.
-//! Rule 3: what was submitted is handed back exactly once.
+//! Rule 2: no limit, balance or cost is computed here: [`Pace`] decides when a request is done,
+//! [`FairQueue`] which one is next.
+//! Rule 3: everything submitted is returned exactly once.
 //!
 //! # From a request to its reply
 //!
-//! A request is cut into pieces, one for each volume it reaches. Every volume has a lane: a fair
-//! queue, and the moment at which all that was admitted to the volume is done. A piece is admitted
-//! when that moment is near ([`HORIZON_S`]); until then reads and writes wait in the queue and take
-//! turns. A request is done when its last piece is, and not before its base latency has passed
-//! since it arrived. It then lies in the order of its deadline until somebody takes it.
+//! A request is split into pieces, one for each volume it reaches. Every volume has a lane: a fair queue,
+//! and the moment at which everything admitted to the volume is done. A piece is admitted when that
+//! moment is near ([`HORIZON_S`]); until then reads and writes wait in the queue and take turns. A request
+//! is done when its last piece is done and its base latency has passed since its arrival. It then stays
+//! in the order of its deadline until it is taken.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -20,17 +20,17 @@ use plimsoll_core::chain::Stage;
 use plimsoll_core::fair::{Class, FairQueue};
 use plimsoll_core::pace::{Pace, Request};
 
-/// How far ahead of its turn a piece is admitted. What has been admitted cannot be overtaken any
-/// more, so this is how long a read may stand behind writes; and it is long enough for the thread
-/// that admits to sleep in between. Of the same order as what a disk has in flight itself.
+/// How far ahead of its turn a piece is admitted. Admitted pieces cannot be overtaken, so this is how long
+/// a read may queue behind writes. It is long enough for the admitting thread to sleep in between. A real
+/// disk has about as much in flight.
 pub const HORIZON_S: f64 = 0.002;
 
-/// What is submitted besides the pieces.
+/// Facts about a request, besides its pieces.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Facts {
-    /// When the request came.
+    /// When the request arrived.
     pub arrived_s: f64,
-    /// When its I/O was over.
+    /// When its I/O ended.
     pub served_s: f64,
     /// Least time from its arrival to its end.
     pub latency_s: f64,
@@ -38,25 +38,25 @@ pub struct Facts {
     pub is_write: bool,
 }
 
-/// A request whose reply may leave.
+/// A request whose reply may be sent.
 #[derive(Debug, PartialEq)]
 pub struct Done<T> {
-    /// What was submitted.
+    /// Facts about the request.
     pub facts: Facts,
-    /// When it was to be done.
+    /// When it was due.
     pub deadline_s: f64,
     /// Its reply.
     pub payload: T,
 }
 
-/// For how long a stage has made requests wait, in seconds.
+/// How long a stage has made requests wait, in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Bound {
     /// At its burst rate.
     pub burst_s: f64,
     /// At its baseline.
     pub baseline_s: f64,
-    /// For how long it had nothing to serve, beyond what it makes up for.
+    /// How long it had nothing to serve, beyond the slack.
     pub idle_s: f64,
 }
 
@@ -97,13 +97,13 @@ pub struct Throttle<T> {
     free: Vec<usize>,
     due: BinaryHeap<Due>,
     bound: Vec<Bound>,
-    /// Until when the time has been given to a stage that binds.
+    /// Until when the time has been assigned to a binding stage.
     bound_until_s: f64,
     order: u64,
 }
 
 impl<T> Throttle<T> {
-    /// Begin with these balances, one per stage, of one stripe each.
+    /// Start with these balances, one per stage, of one stripe each.
     #[must_use]
     pub fn new(chain: Vec<Stage>, balance: Vec<f64>, slack_s: f64) -> Self {
         let (lanes, bound) =
@@ -120,7 +120,7 @@ impl<T> Throttle<T> {
         }
     }
 
-    /// Take a request that has been carried out; without pieces it waits for its base latency only.
+    /// Take a request that was carried out; without pieces it waits only for its base latency.
     pub fn submit(&mut self, now_s: f64, facts: Facts, pieces: &[Request], payload: T) {
         let deadline_s = facts.arrived_s + facts.latency_s;
         let job = self.keep(Job { facts, deadline_s, pieces_left: pieces.len(), payload });
@@ -140,7 +140,7 @@ impl<T> Throttle<T> {
         }
     }
 
-    /// Admit all whose turn has come.
+    /// Admit all pieces whose turn has come.
     pub fn advance(&mut self, now_s: f64) {
         for index in 0..self.lanes.len() {
             while self.lanes[index].ready_s <= now_s + HORIZON_S {
@@ -152,7 +152,7 @@ impl<T> Throttle<T> {
         }
     }
 
-    /// The next request that was to be done by `until_s`, in order of the deadlines.
+    /// Return the next request that was due by `until_s`, in order of the deadlines.
     pub fn take_due(&mut self, until_s: f64) -> Option<Done<T>> {
         let due = *self.due.peek().filter(|due| due.at_s <= until_s)?;
         self.due.pop();
@@ -161,7 +161,7 @@ impl<T> Throttle<T> {
         Some(Done { facts: job.facts, deadline_s: due.at_s, payload: job.payload })
     }
 
-    /// When something is to be done next, by [`Throttle::take_due`] or [`Throttle::advance`].
+    /// Return when [`Throttle::take_due`] or [`Throttle::advance`] has work next.
     #[must_use]
     pub fn next_s(&self) -> Option<f64> {
         let waiting = self.lanes.iter().filter(|lane| !lane.waiting.is_empty());
@@ -169,7 +169,7 @@ impl<T> Throttle<T> {
         turns.chain(self.due.peek().map(|due| due.at_s)).min_by(f64::total_cmp)
     }
 
-    /// Everything that is left, at once: the end of all limits.
+    /// Return everything that is left at once: the end of all limits.
     pub fn drain(&mut self) -> Vec<Done<T>> {
         self.due.clear();
         self.free.clear();
@@ -182,7 +182,7 @@ impl<T> Throttle<T> {
         self.jobs.drain(..).flatten().map(done).collect()
     }
 
-    /// How full the bucket of a stage is, 0–1; `None` where there is none.
+    /// Return how full the bucket of a stage is, 0–1; `None` if it has none.
     pub fn balance_ratio(&mut self, now_s: f64, stage: usize) -> Option<f64> {
         self.pace.balance_ratio(now_s, stage)
     }
@@ -195,7 +195,7 @@ impl<T> Throttle<T> {
         self.pace.set_balance_ratio(now_s, stage, ratio);
     }
 
-    /// From now on another chain holds. What waits goes on waiting, under the new one.
+    /// Replace the chain. Waiting requests go on waiting, under the new one.
     pub fn replace(&mut self, now_s: f64, chain: Vec<Stage>, balance: Vec<f64>) {
         let mut lanes = lanes_of(&chain, self.pace.ready_s());
         let count = lanes.len();
@@ -212,7 +212,7 @@ impl<T> Throttle<T> {
         self.lanes = lanes;
     }
 
-    /// For how long each stage has made requests wait since the last call.
+    /// Return how long each stage has made requests wait since the last call.
     pub fn take_bound(&mut self) -> Vec<Bound> {
         let none = vec![Bound::default(); self.bound.len()];
         let mut bound = std::mem::replace(&mut self.bound, none);
@@ -242,17 +242,17 @@ impl<T> Throttle<T> {
 
     fn admit(&mut self, piece: Piece) {
         let Some(job) = self.jobs[piece.job].as_mut() else { return };
-        // The moment of its arrival: how long the I/O took is no reason to let it wait longer.
+        // From its arrival: the time its I/O took must not make it wait longer.
         let arrived_s = job.facts.arrived_s;
         let admission = self.pace.admit(arrived_s, &piece.request);
         let lanes = self.lanes.len();
         let lane = &mut self.lanes[piece.request.volume % lanes];
         lane.ready_s = lane.ready_s.max(admission.done_s);
         if let Some(binding) = admission.binding.filter(|_| {
-            // Where the base latency is longer nobody noticed.
+            // If the base latency is longer, the limit delayed nothing.
             admission.done_s > arrived_s + job.facts.latency_s
         }) {
-            // Time is given to one stage only, though volumes work side by side.
+            // Each moment is assigned to one stage only, although volumes work in parallel.
             let bound_s = admission.done_s - self.bound_until_s.max(arrived_s);
             let bound = &mut self.bound[binding.stage];
             let of_phase =

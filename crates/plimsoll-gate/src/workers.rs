@@ -1,8 +1,8 @@
-//! Threads for what may take long: reads that need the disk, flushes, allocations, the end of large
-//! files.
+//! Threads for operations that may take long: reads that need the disk, flushes, allocations, the
+//! deletion of large files.
 //!
-//! The threads that take requests from the kernel wait for a disk themselves as long as one of them
-//! is left to take the next request; what comes then is handed to these.
+//! The threads that take requests from the kernel wait for a disk themselves while one of them is left to
+//! take the next request; further work goes to these threads.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -16,16 +16,16 @@ struct Queue {
     filled: Condvar,
 }
 
-/// The threads, by the queue they take from; they end when it is dropped.
+/// The threads, with the queue they take from; they end when it is dropped.
 pub struct Workers {
     queue: Arc<Queue>,
 }
 
 impl Workers {
-    /// Start so many of them.
+    /// Start this many threads.
     ///
     /// # Errors
-    /// The system gives no thread.
+    /// The system refuses a thread.
     pub fn start(name: &str, count: usize) -> std::io::Result<Self> {
         let workers = Self { queue: Arc::default() };
         for number in 0..count {
@@ -39,7 +39,7 @@ impl Workers {
         Ok(workers)
     }
 
-    /// Have something done when a thread is free; in the order of the calls.
+    /// Run something when a thread is free, in the order of the calls.
     pub fn run(&self, job: impl FnOnce() + Send + 'static) {
         self.queue.lock().0.push_back(Box::new(job));
         self.queue.filled.notify_one();
@@ -60,7 +60,7 @@ impl std::fmt::Debug for Workers {
 }
 
 impl Queue {
-    /// What is to be done next; `None` when all has been and nothing will follow.
+    /// Return the next job; `None` when all are done and none will follow.
     fn next(&self) -> Option<Job> {
         let mut jobs = self.lock();
         loop {

@@ -1,10 +1,10 @@
-//! What was written to a file and not flushed, and who has heard of a flush that failed.
+//! Data that was written to a file and not flushed, and which handles know of a failed flush.
 //!
-//! Rule 1: each descriptor hears once of an error of writing back, from the system. A handle whose
-//! descriptor was closed and opened again must hear of it all the same.
+//! Rule 1: the system reports an error of writeback once to each descriptor (fsync(2)). A handle whose
+//! descriptor was closed and reopened must get it all the same.
 //! Rule 2: before a descriptor is closed to make room its file is flushed, unless nothing was written
-//! since the last flush. What that finds is kept here: nobody has heard of it yet.
-//! Rule 3: who opens the file hears of an error that nobody has heard of, as the system has it.
+//! since the last flush. An error of that flush is kept here, because no handle knows of it yet.
+//! Rule 3: a new handle gets an error that was not reported to any other, as the system does it.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -26,34 +26,34 @@ struct Failures {
     is_told: bool,
 }
 
-/// What one handle has heard.
+/// What one handle knows of errors.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Heard {
     count: u64,
-    /// Whether its descriptor is a later one, which the system tells nothing of what was before.
+    /// Whether its descriptor was reopened, so that the system does not report earlier errors to it.
     was_away: bool,
 }
 
 impl Heard {
-    /// The descriptor is about to be closed.
+    /// Note that the descriptor is about to be closed.
     pub fn leave(&mut self) {
         self.was_away = true;
     }
 }
 
 impl Written {
-    /// Something was written.
+    /// Note a write.
     pub fn change(&self) {
         self.changes.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// Whether all that was written has been flushed.
+    /// Return whether everything that was written has been flushed.
     #[must_use]
     pub fn is_clean(&self) -> bool {
         self.flushed.load(Ordering::Acquire) == self.changes.load(Ordering::Acquire)
     }
 
-    /// What a handle that is opened now has heard.
+    /// Return what a handle that is opened now knows.
     #[must_use]
     pub fn heard(&self) -> Heard {
         let failures = self.lock();
@@ -64,7 +64,7 @@ impl Written {
     /// Flush for a handle.
     ///
     /// # Errors
-    /// The flush failed, or an earlier one that the handle has not heard of.
+    /// The flush failed, or an earlier one that the handle does not know of.
     pub fn flush(
         &self,
         heard: &Mutex<Heard>,
@@ -91,7 +91,7 @@ impl Written {
         told
     }
 
-    /// Flush because a descriptor is about to be closed; what fails is kept.
+    /// Flush because a descriptor is about to be closed; keep an error.
     pub fn settle(&self, flush: impl FnOnce() -> Result<(), Errno>) {
         let changes = self.changes.load(Ordering::Acquire);
         match flush() {

@@ -40,12 +40,12 @@ fn what_stands_in_the_way_is_said() {
     assert!(refusal_of(full).contains("is not empty\nhint: Choose an empty folder."));
 
     let missing = Setup::new().with("backing", json!("/nowhere"));
-    assert!(refusal_of(missing).contains("backing folder '/nowhere' is not there"));
+    assert!(refusal_of(missing).contains("backing folder '/nowhere' does not exist"));
 
     let within = Setup::new();
     let inner = within.path("backing").join("inner");
     fs::create_dir(&inner).unwrap();
-    assert!(refusal_of(within.with("mount", json!(inner))).contains("lie in each other"));
+    assert!(refusal_of(within.with("mount", json!(inner))).contains("lie within each other"));
 
     let behind = Setup::new();
     let record = behind.path("mount").join("record.jsonl");
@@ -64,10 +64,10 @@ fn what_lives_is_left_alone() {
     let Some(gate) = Setup::new().mount() else { return };
     let same_mount = Setup::new().with("mount", json!(gate.mount()));
     let said = refusal_of_living(same_mount);
-    assert!(said.contains("something of type fuse.plimsoll-gate is mounted there"), "{said}");
+    assert!(said.contains("a mount of type fuse.plimsoll-gate is there"), "{said}");
 
     let same_socket = Setup::new().with("socket", json!(gate.beside("sock")));
-    assert!(refusal_of(same_socket).contains("somebody answers there"));
+    assert!(refusal_of(same_socket).contains("another process answers there"));
 
     assert_eq!(json!(true), gate.status()["is_limited"]);
     fs::write(gate.mount().join("still"), "here").unwrap();
@@ -330,7 +330,7 @@ fn nonsense_is_answered() {
     let socket = gate.beside("sock");
 
     for (question, answer) in [
-        ("nonsense", "that is no question"),
+        ("nonsense", "not a question"),
         (r#"{"ask": "status", "more": 1}"#, "unknown field `more`"),
         (r#"{"ask": "balance", "stage": "x", "ratio": 1}"#, "no stage is named 'x'"),
         (r#"{"ask": "balance", "stage": "volume", "ratio": 1}"#, "has no credits"),

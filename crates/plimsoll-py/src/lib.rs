@@ -1,7 +1,7 @@
-//! The Python skin over plimsoll-core.
+//! Python bindings of plimsoll-core.
 //!
-//! It checks what would otherwise be a panic, releases the GIL, and copies; it does no arithmetic.
-//! What the arguments mean, and whether they make sense, is said and checked in `kernel.py`.
+//! They check what would otherwise panic, release the GIL, and copy; they do no arithmetic. `kernel.py`
+//! documents the arguments and checks that they make sense.
 
 use numpy::{
     Element, IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1,
@@ -150,7 +150,7 @@ fn trial_columns(py: Python<'_>, done: Trials, count: usize) -> Columns<'_> {
     Ok(columns)
 }
 
-/// What a chain lets through at each I/O size; see `plimsoll.kernel.ceiling_curve`.
+/// Return what a chain allows at each I/O size; see `plimsoll.kernel.ceiling_curve`.
 #[pyfunction]
 fn ceiling_curve<'py>(
     py: Python<'py>,
@@ -173,25 +173,25 @@ fn phase_of(burst: bool) -> Phase {
     if burst { Phase::Burst } else { Phase::Baseline }
 }
 
-/// Operations per second that one stage lets through; see `plimsoll.kernel.Stage.ceiling_ops_per_s`.
+/// Return the operations per second that one stage allows; see `plimsoll.kernel.Stage.ceiling_ops_per_s`.
 #[pyfunction]
 fn ceiling_ops_per_s(stage: StageTuple, io_size_bytes: f64, burst: bool) -> f64 {
     stage_of(stage).ceiling(IoSize(io_size_bytes), phase_of(burst)).0
 }
 
-/// Credits one operation takes from each stripe; see `plimsoll.kernel.Stage.cost_per_op`.
+/// Return the credits one operation takes from each stripe; see `plimsoll.kernel.Stage.cost_per_op`.
 #[pyfunction]
 fn cost_per_op(stage: StageTuple, io_size_bytes: f64) -> f64 {
     stage_of(stage).cost_per_op(io_size_bytes)
 }
 
-/// See `plimsoll.kernel.Stage.time_to_empty_s`.
+/// Return the seconds to an empty bucket; see `plimsoll.kernel.Stage.time_to_empty_s`.
 #[pyfunction]
 fn time_to_empty_s(stage: StageTuple, balance: f64, rate_per_s: f64) -> f64 {
     stage_of(stage).bucket.time_to_empty_s(balance, rate_per_s)
 }
 
-/// See `plimsoll.kernel.knee_bytes`.
+/// Return the I/O size at the knee; see `plimsoll.kernel.knee_bytes`.
 #[pyfunction]
 fn knee_bytes(bytes_per_s: f64, ops_per_s: f64) -> f64 {
     chain::knee(BytesPerS(bytes_per_s), OpsPerS(ops_per_s)).0

@@ -1,8 +1,8 @@
-//! What several tests of the law need.
+//! Helpers for several tests of the law.
 
 use plimsoll_core::bucket::Bucket;
 
-/// A ceiling without credits: `rate` now and forever.
+/// Return a ceiling without credits: `rate` at all times.
 pub fn without_credits(rate: f64) -> Bucket {
     Bucket { baseline: rate, burst: rate, capacity: 0.0 }
 }

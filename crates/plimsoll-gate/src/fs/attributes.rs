@@ -1,4 +1,4 @@
-//! What is known of a file besides its content.
+//! Everything about a file except its content.
 
 use std::os::fd::OwnedFd;
 use std::sync::atomic::Ordering;
@@ -16,11 +16,11 @@ use super::Core;
 use crate::inodes::Reached;
 use crate::node::Node;
 
-/// Blocks of 512 bytes that a file open for writing has at least: its data may still be in the
-/// kernel's memory, and programs take a file without any block for one that is all hole.
+/// Least blocks of 512 bytes to report for a file that is open for writing. Its data may still be in the
+/// page cache, and programs treat a file without blocks as one large hole.
 const BLOCKS_OF_WRITTEN_MIN: u64 = 8;
 
-/// What is to be changed; what is none stays.
+/// The attributes to change; `None` leaves one as it is.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Change {
     /// Permissions.
@@ -35,28 +35,28 @@ pub struct Change {
     pub atime: Option<TimeOrNow>,
     /// Time of the last change of the content.
     pub mtime: Option<TimeOrNow>,
-    /// Whether the kernel tells the times it kept itself, on nobody's behalf.
+    /// Whether the kernel sends times that it kept itself, for no particular user.
     pub is_own: bool,
-    /// Handle it is changed through.
+    /// Handle through which it is changed.
     pub handle: Option<u64>,
 }
 
 impl Core {
-    /// The attributes of a file.
+    /// Return the attributes of a file.
     ///
     /// # Errors
-    /// It is not known, or cannot be asked.
+    /// It is unknown, or cannot be read.
     pub fn attributes(&self, id: u64) -> Result<FileAttr, Errno> {
         let Reached { fd, node } = self.with_room(|| self.inodes.reach(id))?;
         Ok(attributes_of(&node, &rustix::fs::fstat(&fd)?))
     }
 
-    /// Change attributes, and return them all.
+    /// Change attributes, and return all of them.
     ///
     /// # Errors
-    /// Whatever the backing file system refuses.
+    /// The backing file system refuses.
     pub fn change(&self, id: u64, change: &Change) -> Result<FileAttr, Errno> {
-        // Doing it twice does the same.
+        // A second attempt is safe: it has the same result.
         self.with_room(|| self.change_once(id, change))
     }
 
@@ -65,7 +65,7 @@ impl Core {
         if change.mode.is_some() || change.uid.is_some() || change.gid.is_some() {
             self.pin_before_change(&file.node)?;
         }
-        // Owners first: giving a file away takes its set-user-id bits, which the mode then restores.
+        // Owner first: chown(2) clears the set-user-id bits, which the mode then restores.
         if change.uid.is_some() || change.gid.is_some() {
             let (uid, gid) = (change.uid.map(Uid::from_raw), change.gid.map(Gid::from_raw));
             rustix::fs::chownat(&file.fd, "", uid, gid, AtFlags::EMPTY_PATH)?;
@@ -82,8 +82,8 @@ impl Core {
                 last_modification: timespec_of(change.mtime),
             };
             match rustix::fs::utimensat(&file.fd, "", &times, AtFlags::EMPTY_PATH) {
-                // The kernel flushes times of files that we may write to but that are not ours;
-                // they are then a moment off, which is no reason to fail a flush.
+                // The kernel also flushes times of files that we may write but do not own. They are
+                // slightly off then, which must not fail a flush.
                 Err(Errno::PERM | Errno::ACCESS) if change.is_own => {}
                 done => done?,
             }
@@ -91,7 +91,7 @@ impl Core {
         Ok(attributes_of(&file.node, &rustix::fs::fstat(&file.fd)?))
     }
 
-    /// Set permissions; a descriptor for anything but content cannot do it itself.
+    /// Set permissions through /proc, because an `O_PATH` descriptor cannot do it itself (fchmod(2)).
     pub(super) fn change_mode(&self, fd: &OwnedFd, mode: u32) -> Result<(), Errno> {
         let (name, mode) = (DecInt::from_fd(fd), Mode::from_raw_mode(mode & 0o7777));
         rustix::fs::chmodat(&self.descriptors, name.as_c_str(), mode, AtFlags::empty())
@@ -108,7 +108,7 @@ impl Core {
         Ok(())
     }
 
-    /// Space and inodes of the file system that a file lies on.
+    /// Return space and inodes of the file system of a file.
     ///
     /// # Errors
     /// It cannot be asked.
@@ -117,7 +117,7 @@ impl Core {
     }
 }
 
-/// Attributes in the form of the protocol.
+/// Convert attributes to the form of the protocol.
 #[must_use]
 pub fn attributes_of(node: &Node, stat: &Stat) -> FileAttr {
     let is_written = node.writers.load(Ordering::Acquire) > 0;
@@ -141,7 +141,7 @@ pub fn attributes_of(node: &Node, stat: &Stat) -> FileAttr {
     }
 }
 
-/// Kinds of files in the form of the protocol.
+/// Convert the kind of a file to the form of the protocol.
 #[must_use]
 pub fn kind_of(kind: FileType) -> fuser::FileType {
     match kind {
@@ -155,13 +155,13 @@ pub fn kind_of(kind: FileType) -> fuser::FileType {
     }
 }
 
-/// A device number as the protocol packs it into 32 bits: minor, major, rest of the minor.
+/// Pack a device number into 32 bits as the protocol does: minor, major, rest of the minor.
 fn packed_device(device: u64) -> u32 {
     let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
     (minor & 0xff) | (major << 8) | ((minor & !0xff) << 12)
 }
 
-/// The device number that was packed.
+/// Unpack a device number.
 #[must_use]
 pub fn unpacked_device(packed: u32) -> u64 {
     let minor = (packed & 0xff) | ((packed >> 12) & 0xfff00);
@@ -185,8 +185,8 @@ fn timespec_of(time: Option<TimeOrNow>) -> Timespec {
         Ok(after) => {
             Timespec { tv_sec: after.as_secs() as i64, tv_nsec: after.subsec_nanos().into() }
         }
-        // Before 1970 the fraction counts forward as well, but fuser 0.18 subtracts it with the
-        // seconds when it reads a request. So it is taken as it comes.
+        // Before 1970 the fraction also counts forward, but fuser 0.18 subtracts it with the seconds
+        // when it reads a request. So take the fraction unchanged.
         Err(error) => {
             let before = error.duration();
             Timespec { tv_sec: -(before.as_secs() as i64), tv_nsec: before.subsec_nanos().into() }

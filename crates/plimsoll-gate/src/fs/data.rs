@@ -1,4 +1,4 @@
-//! Content: reading, writing, flushing, reserving, and where the holes are.
+//! Content: reading, writing, flushing, reserving space, and finding holes.
 
 use std::io::IoSliceMut;
 use std::os::fd::OwnedFd;
@@ -22,22 +22,22 @@ use crate::workers::Workers;
 const SEEK_DATA: i32 = 3;
 const SEEK_HOLE: i32 = 4;
 
-/// How long a full disk is given for the space of removed files to come free, and how often it is
-/// tried again. A large file is gone in some tens of milliseconds; somebody may also hold one by a
-/// descriptor that we know nothing of (`O_PATH`), which must not hold up everybody else.
+/// How long a full disk may take to free the space of removed files, and how often to try again. A large
+/// file is gone within some tens of milliseconds. Another process may hold one by a descriptor that we do
+/// not know (`O_PATH`); that must not delay all others.
 const ROOM_S_MAX: f64 = 0.5;
 const ROOM_RETRY: Duration = Duration::from_millis(2);
 
-/// What is to be written.
+/// Data to write.
 #[derive(Clone, Copy, Debug)]
 pub struct Block<'a> {
-    /// Where in the file.
+    /// Offset in the file.
     pub offset: u64,
-    /// What.
+    /// The bytes.
     pub data: &'a [u8],
-    /// Whether it comes out of the kernel's page cache.
+    /// Whether it is writeback from the kernel's page cache.
     pub is_writeback: bool,
-    /// The opener's flags and this request's: one write alone may be synchronous (`RWF_DSYNC`).
+    /// Flags of the opener and of this request: a single write may be synchronous (`RWF_DSYNC`).
     pub flags: i32,
 }
 
@@ -46,17 +46,17 @@ pub struct Block<'a> {
 struct Asked {
     arrived_s: f64,
     offset: u64,
-    /// Whether it follows another request of the file.
+    /// Whether it continues another request of the file.
     continues: bool,
-    /// What of it the disk has, for a read.
+    /// For a read, the part of it that the disk has.
     data: Option<Data>,
 }
 
-/// How far reading came without waiting.
+/// How much could be read without waiting.
 enum Attempt {
-    /// To its end.
+    /// All of it.
     Over(Result<usize, Errno>),
-    /// So many bytes; the rest has to be waited for.
+    /// This many bytes; the rest needs the disk.
     Begun(usize),
 }
 
@@ -66,18 +66,18 @@ fn flush(file: &OpenFile, flush: impl FnOnce() -> Result<(), Errno>) -> Result<(
 }
 
 impl Core {
-    /// An open file, and a descriptor of it that stays open meanwhile.
+    /// Return an open file, and a descriptor of it that stays open while it is used.
     fn open_file(&self, number: u64) -> Result<(Arc<OpenFile>, Arc<OwnedFd>), Errno> {
         let file = self.files.get(number)?;
         let fd = self.backing(&file)?;
         Ok((file, fd))
     }
 
-    /// Read, and answer when the disk would have.
+    /// Read, and reply when the emulated disk would have.
     ///
-    /// What lies in memory is read at once. For the rest this thread or another waits; the attempt made
-    /// here has the system fetch it already, so that a disk gets requests in the order of their
-    /// arrival, and sees a stream as one. What passes by the cache is mostly not looked for there.
+    /// Cached data is read at once. For the rest this thread or another one waits. The attempt made here
+    /// already starts the transfer, so that a disk gets requests in the order of their arrival and sees a
+    /// stream as one. Reads that skip the cache mostly do not try it.
     pub fn read(self: &Arc<Self>, number: u64, offset: u64, bytes: usize, reply: ReplyData) {
         let arrived_s = self.clock.now_s();
         let (file, fd) = match self.open_file(number) {
@@ -116,7 +116,7 @@ impl Core {
         });
     }
 
-    /// Answer a read of nothing but a hole: there is nothing that a disk could be asked for.
+    /// Answer a read of nothing but a hole: a disk would not be asked for it.
     fn answer_hole(
         &self,
         file: &OpenFile,
@@ -134,19 +134,19 @@ impl Core {
         }
     }
 
-    /// Read as far as nothing has to be waited for.
+    /// Read as far as possible without waiting.
     fn read_at_once(&self, fd: &OwnedFd, offset: u64, buffer: &mut [u8]) -> Attempt {
         let mut length = 0;
         while length < buffer.len() && !self.is_in_memory {
             let mut rest = [IoSliceMut::new(&mut buffer[length..])];
             let at = offset + length as u64;
             match rustix::io::preadv2(fd, &mut rest, at, ReadWriteFlags::NOWAIT) {
-                // The end of the file, or so it says: kernels 5.9 and 5.10 did where they would
-                // have had to wait. Where it is the end asking again costs nothing.
+                // The end of the file, or apparently so: kernels 5.9 and 5.10 also return 0 where they
+                // would have to wait. At the real end a second attempt costs nothing.
                 Ok(0) => break,
                 Ok(more) => length += more,
                 Err(Errno::INTR) => {}
-                // Others than these are found again by whoever waits.
+                // Other errors occur again for the thread that waits.
                 Err(_) => return Attempt::Begun(length),
             }
         }
@@ -167,13 +167,13 @@ impl Core {
                 let carried = self.carried(file, asked, false, length as u64);
                 self.park.submit(&carried, Reply::Data(reply, buffer, length));
             }
-            // Behind the end of a file there is nothing that a disk could be asked for.
+            // Past the end of a file a disk would not be asked for anything.
             Ok(_) => reply.data(&[]),
             Err(error) => reply.error(refused(error)),
         }
     }
 
-    /// Write, and answer when the disk would have.
+    /// Write, and reply when the emulated disk would have.
     pub fn write(self: &Arc<Self>, number: u64, block: Block<'_>, reply: ReplyWrite) {
         let arrived_s = self.clock.now_s();
         let (file, fd) = match self.open_file(number) {
@@ -211,7 +211,7 @@ impl Core {
         });
     }
 
-    /// Write past the page cache below, and what is left through it.
+    /// Write past the page cache below, and the rest through it.
     fn write_later(
         self: &Arc<Self>,
         file: Arc<OpenFile>,
@@ -239,7 +239,7 @@ impl Core {
         });
     }
 
-    /// Try something again, where the disk is full, as long as removed files are on their way out.
+    /// Repeat an attempt on a full disk while removed files are about to free space.
     fn where_room_is<T>(&self, attempt: impl Fn() -> Result<T, Errno>) -> Result<T, Errno> {
         let begun_s = self.clock.now_s();
         loop {
@@ -267,7 +267,7 @@ impl Core {
         };
         let key = (file.node.id, file.node.epoch);
         let carried = self.carried(file, asked, true, length as u64);
-        // The kernel writes its page cache out through any handle, also one without cache.
+        // The kernel writes its page cache out through any handle, even one without cache.
         let kept =
             if is_writeback { Some((key, asked.offset, length as u64)) } else { carried.kept };
         let carried = Carried { is_writeback, kept, ..carried };
@@ -279,7 +279,7 @@ impl Core {
         }
     }
 
-    /// Flush a file to the disk, and answer when the emulated disk would have, too.
+    /// Flush a file to the disk, and reply when the emulated disk would have, too.
     pub fn flush_file(self: &Arc<Self>, number: u64, is_data_only: bool, reply: ReplyEmpty) {
         let arrived_s = self.clock.now_s();
         let core = Arc::clone(self);
@@ -297,8 +297,8 @@ impl Core {
         });
     }
 
-    /// Wait for the disk here, where another thread takes requests meanwhile; else in another one.
-    /// It saves a small flush from being handed over.
+    /// Wait for the disk in this thread if another one can take requests; else in a worker. This saves
+    /// handing over a small flush.
     fn here_or_later(&self, others: &Workers, job: impl FnOnce() + Send + 'static) {
         if self.waiting.fetch_add(1, Ordering::AcqRel) < self.waiting_max {
             job();
@@ -328,9 +328,8 @@ impl Core {
             return;
         }
         self.counters.flushed(self.clock.now_s());
-        // A file system on an image writes its journal itself, and a flush is no operation of a
-        // volume. A folder's journal lies below us: the operation stands for its block, on each
-        // volume in turn.
+        // A file system on an image writes its journal itself, so its flush is no operation of a volume.
+        // A folder's journal is below us: one operation stands for its block, on each volume in turn.
         let turn = self.flushes.fetch_add(1, Ordering::Relaxed);
         let carried = Carried {
             arrived_s,
@@ -373,10 +372,10 @@ impl Core {
         });
     }
 
-    /// Where data or a hole begins next.
+    /// Find where data or a hole starts next (lseek(2), SEEK_DATA).
     ///
-    /// What the kernel has not written out yet would look like a hole here, and a program that
-    /// copies by holes would lose it. So it is written out first where a writer exists.
+    /// Data that the kernel has not written out yet would look like a hole here, and a program that copies
+    /// by holes would lose it. So it is written out first if a writer exists.
     pub fn seek(self: &Arc<Self>, number: u64, offset: i64, whence: i32, reply: ReplyLseek) {
         let core = Arc::clone(self);
         self.workers.run(move || {
@@ -400,7 +399,7 @@ impl Core {
         });
     }
 
-    /// Note where a request led, and what it is to be charged for.
+    /// Note where a request ended, and what the disk is charged for.
     fn carried(&self, file: &OpenFile, asked: &Asked, is_write: bool, bytes: u64) -> Carried {
         let &Asked { arrived_s, offset, continues, data } = asked;
         let key = (file.node.id, file.node.epoch);
@@ -411,7 +410,7 @@ impl Core {
         let (is_charged, is_writeback) = (true, false);
         let end = offset + bytes;
         let (offset, bytes) = match data {
-            // What was read may end before what was there when it was looked at.
+            // The file may have become shorter since its data was located.
             Some(data) => {
                 (data.offset, end.min(data.offset + data.bytes).saturating_sub(data.offset))
             }
@@ -421,21 +420,21 @@ impl Core {
     }
 }
 
-/// Whether a request continues another one. Looked at when it arrives: threads that wait for a disk
-/// end in any order.
+/// Return whether a request continues another one. This is decided at arrival, because threads that wait
+/// for a disk finish in any order.
 fn continues(file: &OpenFile, is_write: bool, offset: u64, bytes: usize) -> bool {
     let mut runs = file.node.runs.lock().unwrap_or_else(PoisonError::into_inner);
     runs.continues(is_write, offset, bytes as u64)
 }
 
-/// Whether a write is to be on the disk before it is answered. Through the cache the kernel asks for
-/// a flush itself.
+/// Return whether a write must be on the disk before its reply. With the cache the kernel sends a flush
+/// itself.
 fn is_flushed(file: &OpenFile, flags: i32) -> bool {
     let asked = OFlags::from_bits_retain(flags as u32).intersects(OFlags::SYNC | OFlags::DSYNC);
     file.is_synchronous || (!file.is_cached && asked)
 }
 
-/// Read until the buffer is full or the file ends: the kernel takes what is missing for zeros.
+/// Read until the buffer is full or the file ends: the kernel treats missing bytes as zeros.
 fn read_full(fd: &OwnedFd, offset: u64, buffer: &mut [u8]) -> Result<usize, Errno> {
     let mut length = 0;
     while length < buffer.len() {
@@ -449,8 +448,8 @@ fn read_full(fd: &OwnedFd, offset: u64, buffer: &mut [u8]) -> Result<usize, Errn
     Ok(length)
 }
 
-/// Write everything. Where that fails half-way, what comes out of the page cache has failed; a
-/// writer without cache is told how far it got, as by any disk.
+/// Write everything. On an error half-way, writeback from the page cache has failed; a writer without
+/// cache gets the number of written bytes, as from any disk.
 fn write_full(file: &OpenFile, fd: &OwnedFd, block: &Block<'_>) -> Result<usize, Errno> {
     let written = write_all(file, fd, block);
     file.node.written.change();

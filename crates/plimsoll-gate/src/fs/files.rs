@@ -1,4 +1,4 @@
-//! Opening, making and closing files.
+//! Open, create and close files.
 
 use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
@@ -20,16 +20,16 @@ use crate::inodes::Reached;
 use crate::leases::Lease;
 use crate::node::Node;
 
-/// A handle as the kernel gets it.
+/// A handle for the kernel.
 #[derive(Clone, Copy, Debug)]
 pub struct Opened {
     /// Its number.
     pub number: u64,
-    /// How the kernel is to treat it.
+    /// How the kernel must treat it.
     pub flags: FopenFlags,
 }
 
-/// How a backing file is opened for an opener's flags.
+/// How to open a backing file for an opener's flags.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Way {
     access: OFlags,
@@ -39,8 +39,8 @@ struct Way {
 }
 
 impl Way {
-    /// The kernel reads through handles that write, to fill pages up, and it appends itself. What
-    /// bypasses its cache is written through ours: the memory here is not aligned.
+    /// Return how to open it. The kernel reads through write handles to fill pages, and appends by
+    /// itself. Writes past its cache go through ours, because the memory here is not aligned.
     fn of(flags: i32, mode: config::Mode) -> Self {
         let asked = OFlags::from_bits_retain(flags as u32);
         let is_writable = asked.intersects(OFlags::WRONLY | OFlags::RDWR);
@@ -51,7 +51,7 @@ impl Way {
     }
 
     fn flags(&self) -> OFlags {
-        // Through the cache the kernel asks for a flush itself.
+        // With the cache the kernel sends a flush itself.
         let sync = if self.is_synchronous { OFlags::DSYNC } else { OFlags::empty() };
         self.access | sync | OFlags::CLOEXEC
     }
@@ -78,7 +78,7 @@ impl Core {
         let file = self.inodes.reach(id)?;
         let mut way = Way::of(flags, self.mode);
         let fd = match self.reopen(&file, way.flags()) {
-            // A file that we may write but not read: without cache nothing needs to be read.
+            // We may write this file but not read it: without cache no read is needed.
             Err(Errno::ACCESS) if way.is_writable => {
                 way = Way { access: OFlags::WRONLY, is_cached: false, ..way };
                 self.reopen(&file, way.flags())?
@@ -104,20 +104,20 @@ impl Core {
         let way = Way::of(flags, self.mode);
         let making = OFlags::CREATE | OFlags::NOFOLLOW | (asked & (OFlags::EXCL | OFlags::TRUNC));
         let bits = Mode::from_raw_mode(mode & 0o7777);
-        // Without a descriptor for it the system makes no file; afterwards none is opened.
+        // Without a free descriptor the system creates no file; afterwards none is opened.
         let (folder, fd) = self.with_room(|| {
             let folder = self.inodes.reach(folder)?;
             let fd = rustix::fs::openat(&folder.fd, name, way.flags() | making, bits)?;
             Ok((folder, Arc::new(fd)))
         })?;
         let found = self.hand_over(asker, &folder, name, Arc::clone(&fd), mode)?;
-        // Who makes a file may use it in ways that its permissions forbid from then on.
+        // The creator may use the file in ways that its permissions forbid from now on (open(2)).
         let is_pinned = !self.is_root && !bits.contains(Mode::RUSR | Mode::WUSR);
         let opened = self.hold(fd, Arc::clone(&found.file.node), way, is_pinned)?;
         Ok((attributes_of(&found.file.node, &found.stat), opened))
     }
 
-    /// Close a handle. The last one of a file without a name ends the file, which may take long.
+    /// Close a handle. The last one of a file without a name deletes the file, which may take long.
     pub fn close(self: &Arc<Self>, number: u64) {
         if let Some(file) = self.files.remove(number) {
             file.node.closed();
@@ -125,7 +125,7 @@ impl Core {
         }
     }
 
-    /// Open a file of which only a descriptor is known.
+    /// Open a file of which only a path descriptor is known.
     pub(super) fn reopen(&self, file: &Reached, flags: OFlags) -> Result<OwnedFd, Errno> {
         let (number, flags) = (DecInt::from_fd(&file.fd), flags | OFlags::CLOEXEC);
         rustix::fs::openat(&self.descriptors, number.as_c_str(), flags, Mode::empty())

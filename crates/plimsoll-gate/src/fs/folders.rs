@@ -1,7 +1,7 @@
-//! Listing folders.
+//! List folders.
 //!
-//! Positions are those of the backing file system, so a listing can be left and taken up again
-//! anywhere, also after names were removed.
+//! Positions are those of the backing file system, so a listing can stop and continue anywhere, even
+//! after names were removed.
 
 use std::ffi::OsStr;
 use std::os::fd::{AsFd, OwnedFd};
@@ -17,7 +17,7 @@ use super::{Core, ENTRY_LIFE, attribute_life};
 use crate::handles::OpenFolder;
 use crate::leases::Lease;
 
-/// Bytes of entries taken from the backing folder at a time.
+/// Bytes of entries to read from the backing folder at a time.
 const ENTRIES_BYTES: usize = 32 * 1024;
 
 impl Core {
@@ -33,7 +33,7 @@ impl Core {
         Ok(self.folders.insert(folder))
     }
 
-    /// The backing folder of one that is open.
+    /// Return the backing folder of an open one.
     pub(super) fn folder_fd(&self, folder: &OpenFolder) -> Result<Arc<OwnedFd>, Errno> {
         self.leased(&folder.lease, || {
             let found = self.inodes.reached(Arc::clone(&folder.node))?;
@@ -56,7 +56,7 @@ impl Core {
         self.with_room(|| self.each_entry(number, from, &mut visit))
     }
 
-    /// List names with attributes; counts a lookup for each of them.
+    /// List names with attributes; this counts a lookup for each of them.
     ///
     /// # Errors
     /// Whatever the backing file system refuses.
@@ -66,7 +66,7 @@ impl Core {
         from: u64,
         reply: &mut ReplyDirectoryPlus,
     ) -> Result<(), Errno> {
-        // Where it fails nothing is in the reply.
+        // If it fails, nothing is in the reply yet.
         self.with_room(|| self.list_with_attributes_once(number, from, reply))
     }
 
@@ -84,7 +84,7 @@ impl Core {
             let next = entry.next_entry_cookie();
             let is_dots = matches!(name.as_bytes(), b"." | b"..");
             if is_dots {
-                // The kernel counts no lookup of these two; only their names and kinds matter.
+                // The kernel counts no lookup for "." and ".."; only their names and kinds matter.
                 let attr = attributes_of(&folder.node, &rustix::fs::fstat(&folder.fd)?);
                 let id = INodeNo(self.inodes.listed(entry.ino()));
                 listed += 1;
@@ -92,10 +92,10 @@ impl Core {
             }
             let found = match self.inodes.look_up(&folder, name) {
                 Ok(found) => found,
-                // Removed meanwhile.
+                // It was removed since the entry was read.
                 Err(Errno::NOENT) => return Ok(true),
-                // What was listed counts as looked up, so it must reach the kernel. It asks again from
-                // there on.
+                // Listed names count as looked up, so they must reach the kernel. It continues from
+                // there.
                 Err(_) if listed > 0 => return Ok(false),
                 Err(error) => return Err(error),
             };
@@ -110,7 +110,7 @@ impl Core {
         })
     }
 
-    /// Go through the entries of an open folder from a position on, while the visitor says so.
+    /// Visit the entries of an open folder from a position on, until the visitor stops it.
     fn each_entry(
         &self,
         number: u64,
@@ -132,7 +132,7 @@ impl Core {
     }
 }
 
-/// The kind of an entry; some file systems say it only when the file itself is asked.
+/// Return the kind of an entry; some file systems only report it for the file itself.
 fn kind_in(folder: &OwnedFd, entry: &RawDirEntry<'_>) -> FileType {
     match entry.file_type() {
         FileType::Unknown => {

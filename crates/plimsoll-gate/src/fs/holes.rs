@@ -1,35 +1,35 @@
-//! Holes: where a file has no data no disk is asked.
+//! Holes: no disk is asked for the parts of a file without data.
 //!
-//! Rule 1: a read of nothing but a hole is answered with zeros at once, and is no operation.
-//! Rule 2: of a read that reaches into a hole the disk is charged from the first to the last byte that
-//! is there.
-//! Rule 3: an image is a disk, and has no holes: what is on top of it asks for what it needs.
-//! Rule 4: what the system cannot tell is taken for data.
+//! Rule 1: a read of only a hole is answered with zeros at once, and is no operation.
+//! Rule 2: for a read that reaches into a hole the disk is charged from the first to the last byte of
+//! data.
+//! Rule 3: an image is a disk and has no holes: the file system on it asks only for what it needs.
+//! Rule 4: if the system cannot tell, it counts as data.
 //!
-//! Only a file with fewer blocks than its size needs is looked into, as looking waits for who writes to the
-//! file. Space that was reserved and not written to is a hole for the system; in a file that has no
-//! other holes it is charged as data.
+//! Only files with fewer blocks than their size needs are checked, because the check waits for writers of
+//! the file. Space that was reserved and never written is a hole for the system; in a file without other
+//! holes it is charged as data.
 
 use std::os::fd::OwnedFd;
 
 use rustix::fs::SeekFrom;
 use rustix::io::Errno;
 
-/// Bytes of a block, as `stat` counts them.
+/// Bytes of a block, as `stat` counts them (stat(2), st_blocks).
 const STAT_BLOCK_BYTES: u64 = 512;
 
-/// What there is of a stretch of a file.
+/// The data in a stretch of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Data {
-    /// Where its data begins.
+    /// Where its data starts.
     pub offset: u64,
-    /// From there to the end of its data, in bytes; 0 if it is all hole.
+    /// Bytes from there to the end of its data; 0 if it is all hole.
     pub bytes: u64,
-    /// Bytes from the beginning of the stretch that lie within the file.
+    /// Bytes from the start of the stretch that are within the file.
     pub within: u64,
 }
 
-/// What there is of a stretch. A file without holes is told by its size alone.
+/// Return the data in a stretch. For a file without holes its size is enough.
 pub fn data_within(fd: &OwnedFd, offset: u64, bytes: u64) -> Data {
     let whole = Data { offset, bytes, within: bytes };
     let Ok(stat) = rustix::fs::fstat(fd) else { return whole };
@@ -48,7 +48,7 @@ pub fn data_within(fd: &OwnedFd, offset: u64, bytes: u64) -> Data {
     Data { offset: first, bytes: last_data(fd, first, end) - first, ..none }
 }
 
-/// Where the last data before `end` ends, of a stretch that begins with data.
+/// Return where the last data before `end` ends, in a stretch that starts with data.
 fn last_data(fd: &OwnedFd, first: u64, end: u64) -> u64 {
     let mut from = first;
     loop {

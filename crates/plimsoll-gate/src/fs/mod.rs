@@ -1,15 +1,14 @@
-//! The file system: a folder passed through.
+//! The file system: passes a folder through.
 //!
-//! Rule 1: permissions are checked by the kernel (`default_permissions`); here a request is carried
-//! out.
-//! Rule 2: nobody but the mount changes the backing folder while it is mounted. Names and
-//! attributes may therefore be kept by the kernel for long.
-//! Rule 3: reads, writes and flushes go through [`crate::park`]; whatever else there is answers at
-//! once, as a file system with a warm cache would.
+//! Rule 1: the kernel checks permissions (`default_permissions`); requests are only carried out here.
+//! Rule 2: only the mount changes the backing folder while it is mounted. So the kernel may cache names
+//! and attributes for long.
+//! Rule 3: reads, writes and flushes go through [`crate::park`]; everything else is answered at once, as
+//! by a file system with a warm cache.
 //!
-//! Locks (`flock`, `fcntl`) are the kernel's own. Extended attributes are refused. A copy within
-//! the mount is refused as well, so that the kernel reads and writes, and the copy is seen by the
-//! device as what it is.
+//! Locks (`flock`, `fcntl`) are the kernel's own. Extended attributes are refused. A copy within the
+//! mount (`copy_file_range`) is refused as well, so that the kernel reads and writes, and the device sees
+//! the copy as both.
 
 mod attributes;
 mod data;
@@ -50,24 +49,24 @@ use crate::park::Park;
 use crate::pruner::Pruner;
 use crate::workers::Workers;
 
-/// How long the kernel may keep a name.
+/// How long the kernel may cache a name.
 const ENTRY_LIFE: Duration = Duration::from_secs(3600);
 
-/// How long it may keep the attributes of a regular file. It keeps length and times itself; only
-/// the number of blocks changes without its knowing, when pages are written out.
+/// How long it may cache the attributes of a regular file. It keeps length and times itself. Only the
+/// number of blocks changes without its knowledge, when pages are written out.
 const FILE_LIFE: Duration = Duration::from_secs(1);
 
-/// Largest request that is taken.
+/// Largest accepted request.
 const REQUEST_BYTES_MAX: u32 = 1024 * 1024;
 
-/// Requests that the kernel may have in flight for reading ahead and writing back: more than it has
-/// dirty pages of a mount (1 % of the memory, some thousand), so that reads through the cache never
-/// queue behind them in the kernel. Measured on 24 GiB beside random writes of 8 KiB that saturated
-/// 4,000 operations per second: reads took up to 590 ms with 16, 650 ms with 256, 24 ms with 4,096.
+/// Requests that the kernel may have in flight for readahead and writeback: more than a mount may have dirty
+/// pages (1 % of the memory, some thousand), so that reads through the cache never queue behind them in the
+/// kernel. Measured with 24 GiB and random writes of 8 KiB that saturated 4,000 operations per second: reads
+/// took up to 590 ms with 16, 650 ms with 256, 24 ms with 4,096.
 const BACKGROUND_MAX: u16 = 16_384;
 
-/// What the kernel is asked for where it can do it. Without the first one every write would be a
-/// request, whatever its size; see [`Gate::init`].
+/// Features to request if the kernel has them. Without the first one (the writeback cache) every write would
+/// be a request, whatever its size; see [`Gate::init`].
 const WANTED: [InitFlags; 8] = [
     InitFlags::FUSE_WRITEBACK_CACHE,
     InitFlags::FUSE_ASYNC_DIO,
@@ -79,42 +78,42 @@ const WANTED: [InitFlags; 8] = [
     InitFlags::FUSE_DIRECT_IO_ALLOW_MMAP,
 ];
 
-/// What the operations work with.
+/// The state that all operations share.
 #[derive(Debug)]
 pub struct Core {
-    /// What the kernel knows.
+    /// The files that the kernel knows.
     pub inodes: Inodes,
     /// Open files.
     pub files: Handles<OpenFile>,
     /// Open folders.
     pub folders: Handles<OpenFolder>,
-    /// Descriptors of what is open, and the room for them.
+    /// Descriptors of open files, and the room for them.
     pub room: Room,
     /// `/proc/self/fd`: the way from a descriptor to an open file.
     pub descriptors: OwnedFd,
     /// Where replies wait.
     pub park: Arc<Park>,
-    /// What is counted.
+    /// Counts of requests.
     pub counters: Arc<Counters>,
-    /// Memory for what is read.
+    /// Memory for reads.
     pub buffers: Arc<Buffers>,
     /// The bound on the page cache.
     pub pruner: Arc<Pruner>,
-    /// Threads for what takes long.
+    /// Threads for slow operations.
     pub workers: Workers,
-    /// Threads that take requests, and wait for a flush at this moment.
+    /// How many threads that take requests now wait for a flush.
     pub waiting: AtomicUsize,
-    /// How many of them may: all but one.
+    /// How many of them may wait: all except one.
     pub waiting_max: usize,
     /// Threads for reads that need the disk.
     pub readers: Workers,
-    /// Whether the backing folder lies in memory, so that no read waits for a disk.
+    /// Whether the backing folder is in memory, so that no read waits for a disk.
     pub is_in_memory: bool,
-    /// What time it is.
+    /// The clock.
     pub clock: Clock,
-    /// What is served.
+    /// What the gate serves.
     pub mode: Mode,
-    /// Whether files can be given away.
+    /// Whether we may change the owner of files.
     pub is_root: bool,
     /// Bytes of a file on one volume before the next one follows.
     pub chunk_bytes: u64,
@@ -122,7 +121,7 @@ pub struct Core {
     pub flushes: AtomicU64,
 }
 
-/// The file system as the kernel's requests reach it.
+/// The file system that receives the kernel's requests.
 #[derive(Debug)]
 pub struct Gate {
     core: Arc<Core>,
@@ -130,20 +129,20 @@ pub struct Gate {
 }
 
 impl Gate {
-    /// A file system that says when the kernel is through with it.
+    /// Return a file system that signals when the kernel has ended it.
     #[must_use]
     pub fn new(core: Arc<Core>, ended: Sender<()>) -> Self {
         Self { core, ended }
     }
 }
 
-/// An error of the system in the form of the protocol.
+/// Convert an error of the system to the form of the protocol.
 #[must_use]
 pub fn refused(error: rustix::io::Errno) -> Errno {
     Errno::from_i32(error.raw_os_error())
 }
 
-/// How long the kernel may keep these attributes.
+/// Return how long the kernel may cache these attributes.
 fn attribute_life(attr: &FileAttr) -> Duration {
     if attr.kind == FileType::RegularFile { FILE_LIFE } else { ENTRY_LIFE }
 }
@@ -184,14 +183,14 @@ impl Filesystem for Gate {
                 return Err(std::io::ErrorKind::Unsupported.into());
             }
         }
-        // Readahead stays what the kernel offers: it is the most it grants.
+        // Readahead stays as the kernel offers it, which is the most it allows.
         let _ = kernel.set_max_write(REQUEST_BYTES_MAX);
         let _ = kernel.set_max_background(BACKGROUND_MAX);
         Ok(())
     }
 
     fn destroy(&mut self) {
-        // Nobody listens any more where the gate is ending anyway.
+        // If the gate is ending anyway, nobody receives this.
         let _ = self.ended.send(());
     }
 
@@ -231,7 +230,7 @@ impl Filesystem for Gate {
             answer_attributes(self.core.change(ino.0, &change), reply);
             return;
         }
-        // Cutting a large file takes its time.
+        // Cutting a large file takes time, so leave it to a worker.
         let core = Arc::clone(&self.core);
         self.core.workers.run(move || answer_attributes(core.change(ino.0, &change), reply));
     }
@@ -370,7 +369,7 @@ impl Filesystem for Gate {
     }
 
     fn flush(&self, _: &Request, _: INodeNo, _: FileHandle, _: LockOwner, reply: ReplyEmpty) {
-        // What the kernel held has been written when it comes to this.
+        // The kernel writes its cache back before it sends this request.
         reply.ok();
     }
 
@@ -490,7 +489,7 @@ impl Filesystem for Gate {
         _: CopyFileRangeFlags,
         reply: ReplyWrite,
     ) {
-        // The kernel remembers this and copies through its cache instead.
+        // With ENOSYS the kernel stops asking, and copies through its cache instead.
         reply.error(Errno::ENOSYS);
     }
 }

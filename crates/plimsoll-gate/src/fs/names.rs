@@ -1,4 +1,4 @@
-//! Names: looking up, making, linking, moving and removing them.
+//! Look up, create, link, move and remove names.
 
 use std::ffi::{CString, OsStr};
 use std::os::fd::OwnedFd;
@@ -14,7 +14,7 @@ use super::Core;
 use super::attributes::{attributes_of, unpacked_device};
 use crate::inodes::{Found, Parting, Reached};
 
-/// Whose request it is.
+/// The account of a request.
 #[derive(Clone, Copy, Debug)]
 pub struct Asker {
     /// User.
@@ -26,7 +26,7 @@ pub struct Asker {
 const SET_ID_BITS: u32 = 0o6000;
 
 impl Core {
-    /// Look a name up; counts for the kernel.
+    /// Look up a name; the kernel counts the lookup.
     ///
     /// # Errors
     /// There is no such name.
@@ -36,8 +36,8 @@ impl Core {
         Ok(attributes_of(&found.file.node, &found.stat))
     }
 
-    /// The kernel forgets lookups. What is closed last may be a large file that has no name any
-    /// more, and takes its time to go.
+    /// Let the kernel forget lookups. The last close may be of a large file without a name, and then
+    /// takes time.
     pub fn forget(self: &Arc<Self>, id: u64, lookups: u64) {
         if let Some(node) = self.inodes.forget(id, lookups) {
             self.pruner.with(|ledger| ledger.forget((node.id, node.epoch)));
@@ -47,10 +47,10 @@ impl Core {
         }
     }
 
-    /// Make a file, a pipe, a socket or a device.
+    /// Create a file, a pipe, a socket or a device.
     ///
     /// # Errors
-    /// Whatever the backing file system refuses; the same holds for all below.
+    /// The backing file system refuses; the same applies to all functions below.
     pub fn make_node(
         self: &Arc<Self>,
         asker: Asker,
@@ -67,10 +67,10 @@ impl Core {
         })
     }
 
-    /// Make a folder.
+    /// Create a folder.
     ///
     /// # Errors
-    /// As [`Core::make_node`].
+    /// For the reasons of [`Core::make_node`].
     pub fn make_folder(
         self: &Arc<Self>,
         asker: Asker,
@@ -81,15 +81,15 @@ impl Core {
         self.with_room(|| {
             let folder = self.inodes.reach(folder)?;
             rustix::fs::mkdirat(&folder.fd, name, Mode::from_raw_mode(mode & 0o7777))?;
-            // A folder keeps its set-group-id bit when it is given away.
+            // A folder keeps its set-group-id bit when its owner changes.
             self.welcome(asker, &folder, name, 0, AtFlags::REMOVEDIR)
         })
     }
 
-    /// Make a symbolic link.
+    /// Create a symbolic link.
     ///
     /// # Errors
-    /// As [`Core::make_node`].
+    /// For the reasons of [`Core::make_node`].
     pub fn make_symlink(
         self: &Arc<Self>,
         asker: Asker,
@@ -104,10 +104,10 @@ impl Core {
         })
     }
 
-    /// Where a symbolic link points.
+    /// Return the target of a symbolic link.
     ///
     /// # Errors
-    /// As [`Core::make_node`].
+    /// For the reasons of [`Core::make_node`].
     pub fn target(&self, id: u64) -> Result<CString, Errno> {
         rustix::fs::readlinkat(&self.with_room(|| self.inodes.reach(id))?.fd, "", Vec::new())
     }
@@ -115,7 +115,7 @@ impl Core {
     /// Give a file another name.
     ///
     /// # Errors
-    /// As [`Core::make_node`].
+    /// For the reasons of [`Core::make_node`].
     pub fn link(&self, id: u64, folder: u64, name: &OsStr) -> Result<FileAttr, Errno> {
         let reach = || Ok((self.inodes.reach(id)?, self.inodes.reach(folder)?));
         let (file, folder) = self.with_room(reach)?;
@@ -126,12 +126,12 @@ impl Core {
         Ok(attributes_of(&found.file.node, &found.stat))
     }
 
-    /// Remove a name; of a folder with `AtFlags::REMOVEDIR`.
+    /// Remove a name; with `AtFlags::REMOVEDIR` that of a folder.
     ///
     /// # Errors
-    /// As [`Core::make_node`].
+    /// For the reasons of [`Core::make_node`].
     pub fn remove(&self, folder: u64, name: &OsStr, flags: AtFlags) -> Result<(), Errno> {
-        // Nothing is opened once the name is gone.
+        // The file is opened before, because its name is gone afterwards.
         self.with_room(|| self.remove_once(folder, name, flags))
     }
 
@@ -147,7 +147,7 @@ impl Core {
     /// Move a name.
     ///
     /// # Errors
-    /// As [`Core::make_node`].
+    /// For the reasons of [`Core::make_node`].
     pub fn rename(
         &self,
         from: (u64, &OsStr),
@@ -171,7 +171,7 @@ impl Core {
         rustix::fs::renameat_with(&old.fd, from.1, &new.fd, to.1, flags)?;
         let (from, to) = ((&*old.node, from.1), (&*new.node, to.1));
         let other = parting.as_ref().map(Parting::node);
-        // Two names of one file both stay.
+        // If both names are of one file, rename(2) does nothing and both stay.
         if moved.is_some() && moved.as_ref() == other {
             return Ok(());
         }
@@ -184,7 +184,7 @@ impl Core {
         Ok(())
     }
 
-    /// Hand what was just made over to whoever asked for it, and look it up.
+    /// Give a new file to the account that requested it, and look it up.
     fn welcome(
         self: &Arc<Self>,
         asker: Asker,
@@ -199,14 +199,14 @@ impl Core {
         match made {
             Ok(found) => Ok(attributes_of(&found.file.node, &found.stat)),
             Err(error) => {
-                // What belongs to the wrong user must not stay.
+                // A file with the wrong owner must not stay.
                 let _ = rustix::fs::unlinkat(&folder.fd, name, removal);
                 Err(error)
             }
         }
     }
 
-    /// Give a file that root made to whoever asked for it, and count a lookup of it.
+    /// Give a file that root created to the account that requested it, and count a lookup.
     pub(super) fn hand_over(
         self: &Arc<Self>,
         asker: Asker,

@@ -1,18 +1,18 @@
-//! Reading past the page cache below.
+//! Read and write past the page cache below.
 //!
-//! Rule 1: who reads past the cache of the mount reads past the one below as well where that one does
-//! not have what is asked for: fetching it there may cost more than the disk does.
-//! Rule 2: what it has is read from it. That needs neither the disk nor another thread, so that a
-//! limit is kept the better. Nothing tells whether it has something but the attempt to read it,
-//! which fetches what is missing; so after a miss it is not asked for some time.
-//! Rule 3: what was written and has not reached the disk is read from it as well. To read past it the
-//! system would have to write it out first, so it is asked to refuse that (`RWF_NOWAIT`), also where
-//! a writer has the file locked. Reading itself waits for the disk all the same.
-//! Rule 4: whatever else the backing file system refuses is left for the caller to read through the
-//! cache, too, where an error that remains is found again.
+//! Rule 1: a reader past the cache of the mount also reads past the cache below, if that does not have
+//! the data: fetching it into the cache may cost more than the disk does.
+//! Rule 2: cached data is read from the cache. That needs neither the disk nor another thread, so a limit
+//! is met more exactly. Only an attempt to read shows whether data is cached, and it fetches what is
+//! missing; so after a miss the cache is skipped for some time.
+//! Rule 3: data that was written and is not on the disk yet is read from the cache as well. To read past
+//! it the system would first write it out, so it is asked to refuse that (`RWF_NOWAIT`), also if a writer
+//! has the file locked. The read itself still waits for the disk.
+//! Rule 4: after any other refusal of the backing file system the caller reads through the cache, where
+//! a lasting error occurs again.
 //!
-//! Without the third rule 8 kB, half reads and half writes, sixteen in flight, came to half of what
-//! they come to with it: 67 and 127 % of native.
+//! Measured with 8 kB, half reads and half writes, sixteen in flight: 67 % of native without the third
+//! rule, 127 % with it.
 
 use std::io::IoSliceMut;
 use std::os::fd::OwnedFd;
@@ -27,30 +27,30 @@ use super::room::is_no_room;
 use crate::handles::OpenFile;
 use crate::leases::Lease;
 
-/// The smallest block that disks have. Where theirs is larger they refuse what is not aligned to it.
+/// The smallest block of disks. Disks with a larger block refuse requests that are not aligned to it.
 const BLOCK_BYTES: u64 = 512;
 
-/// Writes from this size on go past the cache below: to take them in page by page costs it more than
-/// the disk does (128 kB in order, sixteen in flight: 62 and 100 % of native). Smaller ones cost less
-/// there.
+/// Writes of this size or more go past the cache below: caching them page by page costs more than the disk
+/// does (128 kB in order, sixteen in flight: 62 and 100 % of native). For smaller ones the cache is
+/// cheaper.
 pub const PAST_FROM_BYTES: usize = 32 * 1024;
 
 impl Core {
-    /// Read past the page cache, as far as that can be done; how far it came. Waits for the disk.
+    /// Read past the page cache as far as possible; return how many bytes. Waits for the disk.
     pub(super) fn read_past(&self, file: &OpenFile, offset: u64, buffer: &mut [u8]) -> usize {
         let fd = self.past(file, &file.bypass.read, OFlags::RDONLY | OFlags::DIRECT);
         fd.map_or(0, |fd| read_blocks(&fd, offset, buffer))
     }
 
-    /// Write past the page cache, as far as that can be done; how far it came. Waits for the disk.
+    /// Write past the page cache as far as possible; return how many bytes. Waits for the disk.
     ///
-    /// What the cache holds of the stretch the system brings to the disk first and drops afterwards.
+    /// The system writes out cached data of the stretch first, and drops it afterwards (open(2), O_DIRECT).
     pub(super) fn write_past(&self, file: &OpenFile, offset: u64, data: &[u8]) -> usize {
         let fd = self.past(file, &file.bypass.written, OFlags::WRONLY | OFlags::DIRECT);
         fd.map_or(0, |fd| write_blocks(&fd, offset, data))
     }
 
-    /// A descriptor past the cache. Where there is no room for it now the cache is used once.
+    /// Return a descriptor past the cache. If there is no room for it now, the cache is used once.
     fn past(&self, file: &OpenFile, lease: &Arc<Lease>, flags: OFlags) -> Option<Arc<OwnedFd>> {
         if file.bypass.is_refused.load(Ordering::Relaxed) {
             return None;

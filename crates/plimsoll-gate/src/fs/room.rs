@@ -1,14 +1,14 @@
-//! Room for descriptors: nobody is told that there are too many open files.
+//! Make room for descriptors, so that no program gets "too many open files".
 //!
-//! Rule 1: whatever opens something is attempted here. Where the system gives no descriptor,
-//! everything that the attempt had opened is closed again, room is made, and it is attempted anew. So
-//! nobody waits for room who takes some up.
-//! Rule 2: what can be had again is closed first: files that are not open, then handles that nobody
-//! works with, then those whose file has to be flushed before. What is being closed anyway, or in
-//! use, is waited for.
-//! Rule 3: only files without a name that are open need a descriptor each. Where these alone are more
-//! than the process may have, no memory is said to be left (`ENOMEM`): it is the gate's
-//! memory of the file that is missing, and nothing that the server above could close.
+//! Rule 1: every operation that opens something is attempted here. If the system has no descriptor left,
+//! everything that the attempt had opened is closed, room is made, and it is attempted again. So a waiting
+//! operation never keeps descriptors itself.
+//! Rule 2: descriptors that can be reopened are closed first: of files that are not open, then of unused
+//! handles, then of handles whose file must be flushed first. Descriptors that are being closed or in use
+//! are waited for.
+//! Rule 3: only open files without a name need a descriptor each. If these alone are more than the process
+//! may have, the error is `ENOMEM`: the gate lacks room to remember the file, and the server above could
+//! not close anything to help.
 
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -24,33 +24,33 @@ use crate::inodes::Reached;
 use crate::leases::Lease;
 use crate::node::Node;
 
-/// How long nothing at all may be closed before somebody who waits for room gives up. A busy disk
-/// takes seconds to end a large file; a client whose reply takes longer is taken for hung.
+/// How long nothing at all may be closed before a waiting operation gives up. A busy disk takes seconds to
+/// delete a large file; a client whose reply takes longer counts as hung.
 const PATIENCE_S: f64 = 10.0;
 
-/// How often it is tried again: a small part of the time that any disk takes.
+/// How often to try again: a small part of the time that any disk takes.
 const RETRY: Duration = Duration::from_millis(1);
 
-/// The descriptors of what is open, and who waits for more.
+/// The descriptors of open files, and the threads that wait for more.
 #[derive(Debug)]
 pub struct Room {
-    /// Those that may be closed, in the order in which they are.
+    /// Descriptors that may be closed, in this order.
     leases: Ring<Lease>,
-    /// How many are open, and may be as long as there is a choice.
+    /// How many are open, and may stay open while there is a choice.
     pub open: Arc<AtomicUsize>,
     open_max: usize,
-    /// Held by who makes room.
+    /// Held by the thread that makes room.
     making: Mutex<()>,
-    /// What is being closed.
+    /// How many are being closed.
     closing: AtomicUsize,
-    /// How much was closed so far.
+    /// How many were closed so far.
     closings: AtomicU64,
-    /// Threads that wait for what other threads may be asked to close.
+    /// Threads that wait for other threads to close something.
     waiting: AtomicUsize,
 }
 
 impl Room {
-    /// Room for so many descriptors of what is open.
+    /// Return room for this many descriptors of open files.
     #[must_use]
     pub fn new(open_max: usize) -> Self {
         Self {
@@ -65,25 +65,25 @@ impl Room {
     }
 }
 
-/// How far making room came.
+/// Result of making room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Made {
     Some,
-    /// Others will be through in a moment.
+    /// Other threads will have finished in a moment.
     Soon,
     None,
 }
 
-/// Whether the system gave no descriptor.
+/// Return whether the system had no descriptor left.
 pub fn is_no_room(error: Errno) -> bool {
     matches!(error, Errno::MFILE | Errno::NFILE)
 }
 
 impl Core {
-    /// Attempt something that opens descriptors until there is room for them.
+    /// Repeat something that opens descriptors until there is room for them.
     ///
     /// # Errors
-    /// Those of the attempt; `ENOMEM` where no room can be made.
+    /// The errors of the attempt; `ENOMEM` if no room can be made.
     pub fn with_room<T>(&self, mut attempt: impl FnMut() -> Result<T, Errno>) -> Result<T, Errno> {
         let (mut since_s, mut closings) = (None, 0);
         loop {
@@ -108,8 +108,8 @@ impl Core {
         }
     }
 
-    /// Wait for a moment, where others make room or may be asked to: one thread is left to take
-    /// requests.
+    /// Wait for a moment, if other threads make room or may be asked to; one thread always stays free to
+    /// take requests.
     fn wait_for_room(&self, made: Made) -> bool {
         let before = self.room.waiting.fetch_add(1, Ordering::AcqRel);
         let may_wait = made == Made::Soon || before < self.waiting_max;
@@ -120,7 +120,7 @@ impl Core {
         may_wait
     }
 
-    /// Close one descriptor that can be had again.
+    /// Close one descriptor that can be reopened.
     fn make_room(&self) -> Made {
         let _alone = self.room.making.lock().unwrap_or_else(PoisonError::into_inner);
         let (is_made, mut is_busy) = self.inodes.make_room();
@@ -138,7 +138,7 @@ impl Core {
         if is_busy || is_closing { Made::Soon } else { Made::None }
     }
 
-    /// A leased descriptor, opened again where it was closed; others go for it.
+    /// Return a leased descriptor; reopen it if it was closed, and let others close theirs for it.
     ///
     /// # Errors
     /// It cannot be opened.
@@ -161,10 +161,10 @@ impl Core {
         Ok(fd)
     }
 
-    /// The backing file of an open one.
+    /// Return the backing file of an open one.
     ///
     /// # Errors
-    /// It was closed to make room, and cannot be opened now.
+    /// It was closed to make room, and cannot be reopened now.
     pub(super) fn fd_of(&self, file: &OpenFile) -> Result<Arc<OwnedFd>, Errno> {
         let fd = self.leased(&file.lease, || {
             let found = self.inodes.reached(Arc::clone(&file.node))?;
@@ -174,7 +174,7 @@ impl Core {
         Ok(fd)
     }
 
-    /// The same, once there is room for it.
+    /// Return the same, once there is room for it.
     ///
     /// # Errors
     /// It cannot be opened.
@@ -182,12 +182,12 @@ impl Core {
         self.with_room(|| self.fd_of(file))
     }
 
-    /// An open file, whatever has become of its names.
+    /// Return an open file, whatever happened to its names.
     pub(super) fn file_of(&self, file: &OpenFile) -> Result<Reached, Errno> {
         Ok(Reached { fd: self.fd_of(file)?, node: Arc::clone(&file.node) })
     }
 
-    /// Have something closed that may take long.
+    /// Close something in another thread, because it may take long.
     pub(super) fn end_later<T: Send + 'static>(self: &Arc<Self>, ended: T) {
         self.room.closing.fetch_add(1, Ordering::AcqRel);
         let core = Arc::clone(self);
@@ -198,8 +198,8 @@ impl Core {
         });
     }
 
-    /// Permissions are about to change, which may forbid us to open a file again that is open: hold
-    /// on to it. Root may always.
+    /// Keep the descriptor of an open file whose permissions are about to change: afterwards we might not
+    /// be allowed to reopen it. Root always may.
     pub(super) fn pin_before_change(&self, node: &Arc<Node>) -> Result<(), Errno> {
         if self.is_root || !node.grip.is_open() {
             return Ok(());
