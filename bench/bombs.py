@@ -1,9 +1,9 @@
 """
-How long small files take that would unpack to gigabytes, and how much memory.
+Measure time and memory for small files that would unpack to gigabytes.
 
     python bench/bombs.py
 
-Exit status 0 when each ends in one sentence within 10 s of processor time and 500 MB, 1 otherwise.
+Exit status 0 if each ends with one sentence within 10 s of processor time and 500 MB, else 1.
 """
 
 import os
@@ -41,7 +41,7 @@ def main() -> int:
         good = child.returncode == 2 and is_one and seconds < MOST_S and memory_bytes < MOST_BYTES
         is_kept &= good
         print(f"{name}: {size / 1e3:,.0f} kB, {seconds:.1f} s, {memory_bytes / 1e6:.0f} MB")
-        print(f"  {said.splitlines()[0] if said else 'nothing was said'}")
+        print(f"  {said.splitlines()[0] if said else 'no output'}")
     return 0 if is_kept else 1
 
 

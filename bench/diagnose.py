@@ -1,11 +1,11 @@
 """
-How long a diagnosis takes, and how much memory, by the length of the window.
+Measure time and memory of a diagnosis, by the length of the window.
 
     python bench/diagnose.py [--require]
 
 Prints one table: windows of 1 day to 1 year at one minute (simulated, tiled from the search-service
-example with fresh noise), warm and after loading; then the cold command on the examples. With
---require the command exits with 1 if a promise is broken.
+example with fresh noise), after loading and a warm-up; then the cold command on the examples. With
+--require the exit status is 1 if a promise is broken.
 """
 
 import argparse
@@ -33,7 +33,7 @@ YEAR_MB = 300.0
 
 
 def tiled(snapshot: Snapshot, days: int) -> Snapshot:
-    """The example repeated to a number of days, with noise of its own in every repeat."""
+    """Repeat the example for a number of days, with different noise in every repeat."""
     rng = np.random.default_rng(days)
     series = {}
     for metric, one in snapshot.series.items():
@@ -68,7 +68,7 @@ def cold_s(target: Path) -> float:
 
 
 def year_mb() -> float:
-    """Peak memory of a process that diagnoses a year, less what holding the year itself takes."""
+    """Return the peak memory of a process that diagnoses a year, in MB."""
     code = (
         "import sys; sys.path.insert(0, 'bench'); import diagnose as b, resource\n"
         "s = b.tiled(b.example(), 364)\n"

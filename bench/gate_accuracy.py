@@ -1,13 +1,13 @@
 """
-Hold a mounted gate against the law: rates, latencies, credits, shares, and writes in a page cache.
+Compare a mounted gate with the law: rates, latencies, credits, shares, and writes in a page cache.
 
     python bench/gate_accuracy.py [--require] [--seconds 10] [--only TEXT] [--attempts 3] [--peers]
 
-fio asks without end; each row has the limit that binds, the law's figure (the replay of a saturating
-demand through the same chain), what was delivered and the deviation, by what asked and by the gate's
-record. Data lies in memory. A row on a host that stood still or was late is measured again, and is
-shown as void if that happened each time. With --require the command exits with 1 unless every row is
-within 1 % and none is void. --peers adds what cgroups and QEMU make of mixed reads and writes.
+fio sends requests without pause. Each row has the limit that binds, the law's figure (the replay of a
+saturating demand through the same chain), the delivered rate, and the deviation by fio's and by the
+gate's count. The data is in memory. A row is measured again if the host stood still or was late, and is
+marked void if that happened each time. With --require the exit status is 1 unless every row is within
+1 % and none is void. --peers adds how cgroups and QEMU limit mixed reads and writes.
 """
 
 import argparse
@@ -31,11 +31,11 @@ COURSE_TOLERANCE = 0.01
 
 
 def main() -> int:
-    """Exit status: 0, or 1 with --require and a row that is void or not within the tolerance."""
+    """Return exit status 0, or 1 with --require and a row that is void or not within the tolerance."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[1])
     parser.add_argument("--require", action="store_true")
     parser.add_argument("--seconds", type=float, default=10.0)
-    parser.add_argument("--only", default="", help="cases whose name has this text")
+    parser.add_argument("--only", default="", help="only cases whose name contains this text")
     parser.add_argument("--attempts", type=int, default=3)
     parser.add_argument("--peers", action="store_true")
     given = parser.parse_args()
@@ -84,7 +84,7 @@ def _rate(case: Case, served: Served) -> float:
 
 
 def _mark(case: Case, law: Served, measured: Measured) -> str:
-    """`right`, `WRONG`, or `void` where this machine, not the gate, served too little."""
+    """Return `right`, `WRONG`, or `void` if this machine, not the gate, served too little."""
     error = _rate(case, measured.served) / _rate(case, law) - 1
     is_little = measured.depth is None or (
         abs(measured.depth / case.load.depth - 1) <= LITTLE_TOLERANCE

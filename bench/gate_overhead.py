@@ -1,14 +1,14 @@
 """
-What the gate costs with its limits off: PostgreSQL and fio behind it, and beside it on the same disk.
+Measure the cost of a gate without limits: PostgreSQL and fio behind it and directly on the same disk.
 
     python bench/gate_overhead.py [--require] [--rounds 5] [--seconds 6] [--scale 40] [--only TEXT]
 
-Both arms lie on the same disk. Rounds alternate, each arm being first in every other one, and the
-figure is the median of the rounds' ratios: what else this machine does meanwhile hits both. PostgreSQL
-18 has a data set of at least four times its buffers, and both its servers really flush. fio passes the
-page cache by; behind the gate that of the disk below remains. It is emptied before each run, and no block
-is read twice, so all that is read comes from the disk. fio in memory is the gate's own cost with no disk
-beside it, and nothing is promised of it. With --require the command exits with 1 if a promise is broken.
+Both arms are on the same disk. The rounds alternate which arm is first, and the figure is the median of
+the rounds' ratios, so other load on this machine affects both. PostgreSQL 18 has a data set of at least
+four times its buffers, and both servers really flush. fio bypasses the page cache; behind the gate the
+cache of the disk below remains. It is emptied before each run, and no block is read twice, so all reads
+come from the disk. fio in memory shows the gate's own cost without a disk; nothing is promised for it.
+With --require the exit status is 1 if a promise is broken.
 """
 
 import argparse
@@ -39,7 +39,7 @@ from plimsoll.model.instance import Instance
 from plimsoll.units import MIB
 
 SHARED_BUFFERS_BYTES = 128 * MIB
-# As many as `plimsoll lab postgres` has by default.
+# The default of `plimsoll lab postgres`.
 CLIENTS = 16
 FIO_BYTES = 2048 * MIB
 MEMORY_BYTES = 256 * MIB
@@ -55,22 +55,22 @@ SERVING = {
 
 _TPS = re.compile(r"^tps = ([0-9.]+)", re.MULTILINE)
 
-# Nothing but a name: limits are off.
+# Only a name: limits are off.
 _NOTHING = Stage(name="none", baseline=1e12, burst=1e12, counts="bytes")
 
 Measure = Callable[[], float]
 Pair = tuple[Measure, Measure]
-"""Natively, and behind the gate."""
+"""Measure natively, and behind the gate."""
 
 
 def main() -> int:
-    """Exit status: 0, or 1 with --require and a broken promise."""
+    """Return exit status 0, or 1 with --require and a broken promise."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[1])
     parser.add_argument("--require", action="store_true")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=6.0)
     parser.add_argument("--scale", type=int, default=40)
-    parser.add_argument("--only", default="", help="work whose name holds this text")
+    parser.add_argument("--only", default="", help="only work whose name contains this text")
     given = parser.parse_args()
     print(
         f"{platform.platform()}, {os.cpu_count()} processors, load {os.getloadavg()[0]:.1f}; "
@@ -105,10 +105,10 @@ def _row(name: str, found: list[tuple[float, float]], least: float | None) -> bo
 
 
 class Arm:
-    """A folder to work in, and where its files lie on the real disk."""
+    """Run work in a folder whose files are at another path on the real disk."""
 
     def __init__(self, folder: Path, backing: Path, fio_bytes: int) -> None:
-        """Put a file for fio there."""
+        """Write a file for fio there."""
         self.folder, self._backing, self._fio_bytes = folder, backing / "table", fio_bytes
         self._is_on_disk = fio_bytes == FIO_BYTES
         with self._backing.open("wb") as file:
@@ -117,11 +117,11 @@ class Arm:
             os.fsync(file.fileno())
 
     def fio(self, pattern: str, size_kib: int, seconds: float) -> float:
-        """Requests per second, 16 in flight, past the page cache above and with none below."""
+        """Return requests per second, 16 in flight, past the page cache above and with none below."""
         is_once = self._is_on_disk and "read" in pattern
         span = () if is_once else ("--norandommap", "--time_based")
         handle = os.open(self._backing, os.O_RDONLY)
-        # What is not yet on the disk would stay, and be written out beside what is measured.
+        # Otherwise dirty data would stay, and be written out during the measurement.
         os.fsync(handle)
         os.posix_fadvise(handle, 0, 0, os.POSIX_FADV_DONTNEED)
         os.close(handle)
@@ -141,7 +141,7 @@ class Arm:
 
 
 def _works(stack: ExitStack, scale: int, seconds: float) -> dict[str, tuple[Pair, float | None]]:
-    """What is measured, both ways, and how much of the native figure is promised."""
+    """Return each measurement for both arms, with the promised share of the native figure."""
     disk = Path(stack.enter_context(tempfile.TemporaryDirectory(dir=disk_folder())))
     disk.chmod(0o711)
     arms = _arms(stack, disk, FIO_BYTES)
@@ -160,7 +160,7 @@ def _works(stack: ExitStack, scale: int, seconds: float) -> dict[str, tuple[Pair
 
 
 def _arms(stack: ExitStack, place: Path, fio_bytes: int) -> tuple[Arm, Arm]:
-    """A plain folder, and one behind a gate without limits."""
+    """Return a plain folder, and one behind a gate without limits."""
     for name in ("beside", "data"):
         (place / name).mkdir()
     instance = Instance(identifier="overhead")
@@ -171,7 +171,7 @@ def _arms(stack: ExitStack, place: Path, fio_bytes: int) -> tuple[Arm, Arm]:
 
 
 def _servers(stack: ExitStack, arms: tuple[Arm, Arm], scale: int) -> tuple[Postgres, Postgres]:
-    """The same database, filled once and copied."""
+    """Return two servers of the same database, filled once and copied."""
     native, gated = (arm.folder / "database" for arm in arms)
     with Postgres(LOADING, data_directory=native) as loading:
         fill(loading, Dataset(kind="pgbench", scale=scale))
@@ -184,7 +184,7 @@ def _servers(stack: ExitStack, arms: tuple[Arm, Arm], scale: int) -> tuple[Postg
 
 
 def _pgbench(server: Postgres, name: str, seconds: float) -> Measure:
-    """Transactions per second of eight clients."""
+    """Return transactions per second of the clients."""
 
     def measure() -> float:
         server.run("psql", "-XAtc", "checkpoint")
@@ -194,7 +194,7 @@ def _pgbench(server: Postgres, name: str, seconds: float) -> Measure:
         )
         found = _TPS.search(told)
         if found is None:
-            raise RuntimeError(f"pgbench told no rate: {told}")
+            raise RuntimeError(f"pgbench printed no rate: {told}")
         return float(found[1])
 
     return measure

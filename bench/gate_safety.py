@@ -1,19 +1,20 @@
 """
-Try a gate's safety with other people's tests, and with crashes: the long forms.
+Test a gate's safety with public test suites and with crashes: the long versions.
 
     python bench/gate_safety.py [--require] [--only crash,regress,pjdfstest,fsx,stress-ng]
                                 [--rounds 20] [--operations 50000] [--postgres-source FOLDER]
 
-- crash: kill -9 of the gate, of PostgreSQL, of both under load; a ledger kept outside tells whether an
+- crash: kill -9 of the gate, of PostgreSQL, and of both under load. A ledger outside shows whether an
   acknowledged commit was lost (tests/live/gate_ledger.py). PostgreSQL is the embedded one.
-- regress: PostgreSQL's own regression suite, run by the embedded version's own pg_regress. Its SQL files
-  are in no binary package: Debian's source package of the same version is fetched with apt-get.
+- regress: PostgreSQL's own regression suite, run by the embedded version's pg_regress. No binary package
+  has its SQL files: Debian's source package of the same version is fetched with apt-get.
 - pjdfstest, fsx: from crates.io, at the versions below; built once into build/safety.
-- stress-ng: every stressor of the class "filesystem" that works on files of a given folder.
+- stress-ng: every stressor of the class "filesystem" that uses files of a given folder.
 
-Each but the first runs on the disk itself, behind a gate without limits, and behind one with them, in
-the same minutes. What fails behind the gate and not on the disk is listed at the end; with --require
-the exit status is then 1. What cannot be run here is said with what is missing, and is no success.
+Each except the first runs on the disk itself, behind a gate without limits, and behind one with limits,
+one after the other. Failures behind the gate that do not occur on the disk are listed at the end; with
+--require the exit status is then 1. A part that cannot run here is reported with what is missing, and does
+not count as passed.
 """
 
 import argparse
@@ -49,12 +50,12 @@ CRATES = {"pjdfstest": "0.2.2", "fsx": "0.3.2"}
 LIMITED = GateSetup(instance=T3, clock=60.0, memory_bytes=32 * MIB)
 ARMS = {"disk": None, "gate": replace(LIMITED, is_limited=False), "limits": LIMITED}
 
-# Works on no file of the folder, or mounts things: says nothing of a file system.
+# These use no file of the folder, or mount something: they do not test a file system.
 STRESSORS_ELSEWHERE = {"bind-mount", "binderfs", "eventfd", "procfs"}
 STRESS_S = 1
 SKIPPED_WORDS = re.compile(r"skipp|not supported|not implemented", re.IGNORECASE)
 
-# Different behind any FUSE mount, or refused on purpose: docs/reference/gate.md says why.
+# Different behind any FUSE mount, or refused on purpose (docs/reference/gate.md).
 KNOWN = {
     "pjdfstest link::link_count_max: skipped",
     "stress-ng fiemap: skipped",
@@ -73,7 +74,7 @@ allow_remount = false
 [dummy_auth]
 entries = [["nobody", "nogroup"], ["daemon", "daemon"]]
 """
-# Every operation it has. The second file is twice as large as the page cache that the gate allows.
+# Every operation of fsx. The second file is twice as large as the page cache of the gate.
 FSX = """
 flen = {length}
 [opsize]
@@ -96,7 +97,7 @@ copy_file_range = 3
 """
 FSX_FILES = {"4 MiB": (4 * MIB, MIB // 8, 1), "64 MiB": (64 * MIB, MIB, 5)}
 
-# Debian's newest suite has the embedded version; the server is the one that this machine uses.
+# Debian's newest suite has the embedded version; use the package server of this machine.
 SID = "deb-src [signed-by={key}] {server} sid main\n"
 SERVERS = ("/etc/apt/sources.list", "/etc/apt/sources.list.d/debian.sources")
 KEY = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
@@ -104,11 +105,11 @@ QUIET = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
 
 
 class Missing(Exception):
-    """Something that a part needs is not on this machine; the message says what."""
+    """Report something that a part needs and this machine lacks; the message names it."""
 
 
 class Outcome(Struct, kw_only=True):
-    """What one part gave on one arm."""
+    """Hold the results of one part on one arm."""
 
     part: str
     arm: str
@@ -122,7 +123,7 @@ class Outcome(Struct, kw_only=True):
 @contextlib.contextmanager
 def scratch() -> Iterator[Path]:
     """
-    A folder on the disk that other accounts can get to.
+    Yield a folder on the disk that other accounts can access.
     """
     with tempfile.TemporaryDirectory(prefix="plimsoll-safety-", dir="/var/tmp") as name:
         Path(name).chmod(0o755)
@@ -132,7 +133,7 @@ def scratch() -> Iterator[Path]:
 @contextlib.contextmanager
 def arm(name: str, folder: Path) -> Iterator[Path]:
     """
-    The folder to work in: on the disk, or behind a gate.
+    Yield the folder to work in: on the disk, or behind a gate.
     """
     setup = ARMS[name]
     (folder / "data").mkdir()
@@ -146,7 +147,7 @@ def arm(name: str, folder: Path) -> Iterator[Path]:
 
 def on_each(part: str, work: Callable[[Path], Outcome]) -> Iterator[Outcome]:
     """
-    The same work on each arm, one after the other.
+    Run the same work on each arm, one after the other.
     """
     for name in ARMS:
         with scratch() as folder, arm(name, folder) as place:
@@ -163,7 +164,7 @@ def outcome(passed: int, skipped: list[str], failed: list[str], note: str = "") 
 
 def crash(options: argparse.Namespace) -> Iterator[Outcome]:
     """
-    Rounds of writing and kill -9, each checked against all rounds before.
+    Run rounds of writing and kill -9, each checked against all earlier rounds.
     """
     dice = random.Random(options.rounds)
     begun, commits, failed, at = time.monotonic(), 0, [], ""
@@ -171,7 +172,7 @@ def crash(options: argparse.Namespace) -> Iterator[Outcome]:
         ledger = Ledger(folder, LIMITED)
         try:
             for index in range(options.rounds):
-                # Six rounds have each victim with each of the two.
+                # In six rounds each victim is killed with each setup.
                 ledger.setup = ARMS["limits" if index % 2 else "gate"]
                 victim = VICTIMS[index % len(VICTIMS)]
                 at = f"round {index + 1}, {victim}"
@@ -187,7 +188,7 @@ def crash(options: argparse.Namespace) -> Iterator[Outcome]:
 
 def postgres_source(options: argparse.Namespace, version: str) -> Path:
     """
-    The source of this version, fetched if it is not there.
+    Return the source of this version; fetch it if it is missing.
     """
     given = options.postgres_source
     folder = Path(given) if given else PLACE / f"postgresql-{version}"
@@ -222,7 +223,7 @@ def postgres_source(options: argparse.Namespace, version: str) -> Path:
 
 def regress(options: argparse.Namespace) -> Iterator[Outcome]:
     """
-    PostgreSQL's regression suite against the embedded server.
+    Run PostgreSQL's regression suite against the embedded server.
     """
     version = Postgres().version
     source = postgres_source(options, version) / "src/test/regress"
@@ -233,7 +234,7 @@ def regress(options: argparse.Namespace) -> Iterator[Outcome]:
 
 def suite(place: Path, source: Path) -> Outcome:
     """
-    One run of pg_regress; programs, tests and results lie beside the data, on the disk itself.
+    Run pg_regress once; programs, tests and results are on the disk itself.
     """
     account, home = unprivileged_account(), place.parent
     wheel = wheel_binaries().parent
@@ -253,7 +254,7 @@ def suite(place: Path, source: Path) -> Outcome:
     settings = {"max_connections": "50"}
     with Postgres(settings, binaries=install / "bin", data_directory=place / "pg") as server:
         pass
-    # The suite connects as accounts of its own, without passwords.
+    # The suite connects as its own accounts, without passwords.
     rules = "host all all 127.0.0.1/32 trust\nhost replication all 127.0.0.1/32 trust\n"
     (place / "pg" / "pg_hba.conf").write_text(rules)
     with server.relocated(place / "pg", settings) as server:
@@ -283,7 +284,7 @@ def suite(place: Path, source: Path) -> Outcome:
 
 def crate(name: str) -> str:
     """
-    A program of crates.io, built on first use.
+    Return the path of a program from crates.io; build it on first use.
     """
     program = PLACE / "bin" / name
     if not program.exists():
@@ -297,7 +298,7 @@ def crate(name: str) -> str:
 
 def pjdfstest(_: argparse.Namespace) -> Iterator[Outcome]:
     """
-    398 statements of POSIX about names, owners, modes and times, one by one.
+    Run 398 tests of POSIX names, owners, modes and times, one by one.
     """
     program = crate("pjdfstest")
     config = PLACE / "pjdfstest.toml"
@@ -325,7 +326,7 @@ def pjdfstest(_: argparse.Namespace) -> Iterator[Outcome]:
 
 def fsx(options: argparse.Namespace) -> Iterator[Outcome]:
     """
-    Random operations on one file, each read compared with what must be there.
+    Run random operations on one file, and compare each read with the expected content.
     """
     program = crate("fsx")
     for size, (length, largest, share) in FSX_FILES.items():
@@ -352,7 +353,7 @@ def fsx(options: argparse.Namespace) -> Iterator[Outcome]:
 
 def stress(_: argparse.Namespace) -> Iterator[Outcome]:
     """
-    Each stressor for a second, which then checks what it has done.
+    Run each stressor for a second; it then checks its own work.
     """
     program = shutil.which("stress-ng")
     if program is None:
@@ -392,7 +393,7 @@ PARTS = {
 
 def differences(found: list[Outcome]) -> list[str]:
     """
-    What failed, or was skipped, behind a gate and not on the disk.
+    Return what failed or was skipped behind a gate but not on the disk.
     """
     natively = {
         (o.part, f"{name}: {word}")
@@ -418,7 +419,7 @@ def show(o: Outcome) -> None:
 
 def main() -> int:
     """
-    Run the parts, print a line for each arm, then what differs.
+    Run the parts; print a line for each arm, then the differences.
     """
     parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
     parser.add_argument("--require", action="store_true")

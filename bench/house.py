@@ -1,9 +1,9 @@
 """
-Counts of the house, before and after it was given rooms: `python bench/house.py [--before REVISION]`.
+Compare the structure of two revisions: `python bench/house.py [--before REVISION]`.
 
-Lines are counted as they stand. An arrow is one module that imports another; between files, of one folder of the
-package, or between the rooms in it. A prefix is crowded if three files of a folder share it. Help is the median of
-five runs, in seconds of processor time, and needs what the package needs installed.
+Lines are physical lines. An arrow is one module that imports another: between files of one folder of the
+package, or between the rooms in it. A prefix is crowded if three files of a folder share it. Help is the
+median of five runs, in seconds of processor time; the package's dependencies must be installed.
 """
 
 import argparse
@@ -31,7 +31,7 @@ PREFIX_FILES_MAX = 2
 
 
 class House:
-    """The package of one revision, read once."""
+    """Read the package of one revision once, and count."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -45,7 +45,7 @@ class House:
     def _edges(self) -> Iterator[tuple[str, str]]:
         for name, tree in self.trees.items():
             for found in imported(tree):
-                # `from a import b` is the module a.b where there is one, otherwise a name in a.
+                # `from a import b` means the module a.b if it exists, otherwise a name in a.
                 module = found if found in self.trees else found.rpartition(".")[0]
                 if module in self.trees and module != name:
                     yield name, module
@@ -78,7 +78,7 @@ class House:
         return len(crowded(self.package.rglob("*.py")))
 
     def shared_class_names(self) -> int:
-        """Return how many names stand for several classes."""
+        """Return how many names belong to several classes."""
         names = Counter(
             node.name
             for tree in self.trees.values()
@@ -104,7 +104,7 @@ class House:
         return 100 * comments / code
 
     def kept_schema_lines(self) -> int:
-        """Return the lines of JSON schemas, unless a module of the revision writes them."""
+        """Return the lines of JSON schemas, unless a module of the revision generates them."""
         if (self.package / "reports" / "schema" / "__main__.py").exists():
             return 0
         found = [p for p in self.package.rglob("*.json") if "schema" in p.name]
@@ -148,7 +148,7 @@ def circles(arrows: Mapping[str, set[str]]) -> list[set[str]]:
 
 
 def crowded(paths: Iterable[Path]) -> dict[tuple[str, str], int]:
-    """Return folder and prefix of files of which there are three or more, with their number."""
+    """Return folder and prefix for three or more files, with their number."""
     counts = Counter(
         (path.parent.as_posix(), path.stem.partition("_")[0])
         for path in paths
@@ -164,7 +164,7 @@ def dotted(path: Path) -> str:
 
 
 def imported(tree: ast.Module) -> set[str]:
-    """Return what a module imports from the package, without the package's own name."""
+    """Return the modules of the package that a module imports, without the package's own name."""
     names: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):

@@ -1,11 +1,11 @@
 """
-What an inspection costs the server, on a database of many tables.
+Measure what an inspection costs the server, on a database of many tables.
 
     python bench/inspect_cost.py [--tables 10000] [--seconds 60] [--sessions 50] [--binaries DIR] [--require]
 
-A throwaway server gets tables with a primary key, a row and a TOASTed value each; `observe` watches
-it for a minute. Counted are statements, bytes of rows, and the processor time of the server process
-that answers us, from /proc. With --require it must stay below one hundredth of one core.
+A throwaway server gets tables with a primary key, a row and a TOASTed value each; `observe` watches it
+for a minute. Counted are statements, bytes of rows, and the processor time of the server process of our
+connection, from /proc. With --require it must stay below one hundredth of one core.
 """
 
 import argparse
@@ -30,7 +30,7 @@ SETTINGS = {
     "autovacuum": "off",
 }
 BATCH = 250
-# As many indexes and statistics as people's tables have: a key, another index, a value out of line.
+# As many indexes and statistics as usual tables have: a key, another index, a value out of line.
 TABLE = (
     "create table t{0} (id int primary key, at int, body text); create index on t{0} (at);"
     "alter table t{0} alter body set storage external; insert into t{0} values (1, 1, repeat('x', 3000))"
@@ -38,7 +38,7 @@ TABLE = (
 
 
 class ProcessorTime:
-    """Seconds that the server process behind our connection has had a processor, so far."""
+    """Measure the processor time of the server process of our connection."""
 
     def __init__(self, admin: psycopg.Connection) -> None:
         self._admin = admin
@@ -47,9 +47,9 @@ class ProcessorTime:
 
     def clock(self) -> float:
         """
-        The time; on the way, the processor time is looked up.
+        Return the time, and look up the processor time.
 
-        `observe` looks at its clock after every answer, so the last look is after the last answer.
+        `observe` reads its clock after every answer, so the last look-up is after the last answer.
         """
         if self._pid is None:
             row = self._admin.execute(
@@ -62,7 +62,7 @@ class ProcessorTime:
 
 
 def fill(server: Postgres, tables: int) -> None:
-    """Make the tables, a few hundred to a transaction."""
+    """Create the tables, a few hundred in each transaction."""
     with psycopg.connect(server.dsn) as connection:
         for start in range(0, tables, BATCH):
             for number in range(start, min(start + BATCH, tables)):
@@ -73,7 +73,7 @@ def fill(server: Postgres, tables: int) -> None:
 
 
 def left_behind(admin: psycopg.Connection) -> int:
-    """Our connections that the server still has, a second after the last one was closed."""
+    """Return how many of our connections the server has a second after the last one was closed."""
     time.sleep(1.0)
     row = admin.execute(
         "select count(*) from pg_stat_activity where application_name = 'plimsoll'"
@@ -82,7 +82,7 @@ def left_behind(admin: psycopg.Connection) -> int:
 
 
 def main() -> int:
-    """Measure once; 1 if it was too much and --require was given."""
+    """Measure once; return 1 if the cost is too high and --require was given."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[1])
     parser.add_argument("--tables", type=int, default=10_000)
     parser.add_argument("--seconds", type=float, default=60.0)

@@ -1,10 +1,10 @@
 """
-How large an installation is: MB of each package that a plain one needs, and of what each extra adds.
+Measure the size of an installation: MB of each package of a plain one, and of what each extra adds.
 
 Run: python bench/installed_size.py [--from PYTHON] [--require]
-Without `--from` the dependencies of pyproject.toml are installed into a fresh environment, from wheels,
-in the versions of requirements/run.txt; with it, those of an existing interpreter are measured. Files
-are counted as they are in wheels, and with the bytecode that an installation compiles beside them.
+By default the dependencies of pyproject.toml are installed into a fresh environment, from wheels, in the
+versions of requirements/run.txt; with `--from` those of an existing interpreter are measured. Files are
+counted as they are in wheels, and with the bytecode that an installation compiles for them.
 `--require`: exit status 1 if the files of a plain installation have more than 150 MB, without bytecode.
 """
 
@@ -28,7 +28,7 @@ OURS = "plimsoll-db"
 
 
 class Size(NamedTuple):
-    """Bytes of files."""
+    """Hold the bytes of files."""
 
     shipped: int
     bytecode: int
@@ -45,7 +45,7 @@ NOTHING = Size(0, 0)
 
 
 def size_of(one: Distribution) -> Size:
-    """Return what the record of a package lists and is there."""
+    """Return the size of the files that the record of a package lists and that exist."""
     sizes = NOTHING
     for file in one.files or []:
         path = Path(str(one.locate_file(file)))
@@ -61,7 +61,7 @@ def own_size() -> Size:
     files = [file for name in listed.split("\n") if (file := ROOT / name).is_file()]
     files += (ROOT / "src/plimsoll").glob("_core*.so")
     codes = [compile(f.read_bytes(), f, "exec") for f in files if f.suffix == ".py"]
-    # A .pyc has a head of 16 bytes (PEP 552).
+    # A .pyc has a header of 16 bytes (PEP 552).
     return Size(
         sum(file.stat().st_size for file in files),
         sum(16 + len(marshal.dumps(code)) for code in codes),
@@ -69,7 +69,7 @@ def own_size() -> Size:
 
 
 def plain_mb(root: Path) -> float:
-    """Return the MB of files that a plain installation of this tree has; this interpreter has them all."""
+    """Return the MB of a plain installation of this tree, measured in this interpreter."""
     wanted = tomllib.loads((root / "pyproject.toml").read_text())["project"]["dependencies"]
     installed = packages_of(Path(sys.executable))
     others = sum((size_of(installed[name]) for name in needed(wanted, installed)), NOTHING)
@@ -78,7 +78,7 @@ def plain_mb(root: Path) -> float:
 
 
 def needed(wanted: list[str], installed: dict[str, Distribution]) -> set[str]:
-    """Return the names of all packages that these requirements bring, directly or not."""
+    """Return the names of all packages that these requirements need, directly or not."""
     found: set[str] = set()
     pending = [Requirement(text) for text in wanted]
     while pending:
@@ -96,7 +96,7 @@ def needed(wanted: list[str], installed: dict[str, Distribution]) -> set[str]:
 
 
 def fresh(folder: Path) -> Path:
-    """Install what runs into an environment without pip, and return its interpreter."""
+    """Install the run-time dependencies into an environment without pip; return its interpreter."""
     subprocess.check_call([sys.executable, "-m", "venv", "--without-pip", folder])
     python = folder / "bin" / "python"
     listed = ROOT / "requirements" / "run.txt"

@@ -1,13 +1,14 @@
 """
-Borrow instances, one for each kind of ceiling, and hold the diagnosis against the truth.
+Emulate instances, one for each kind of ceiling, and compare the diagnosis with the truth.
 
     python bench/lab_conformance.py [--require] [--minutes 30] [--clock 60] [--rounds 1]
 
-A real PostgreSQL 18 works behind the gate: scans of wide tables where throughput shall bind, random
-selects where operations shall. Printed are for each case what was enforced, what really held requests
-and at which rate, what the diagnosis of the emulated CloudWatch metrics says, and the error of its
-level. Three cases that need longer emulated minutes follow at a fifth of the clock. A case on a host that could not keep up is void and is shown as such. With --require the command
-exits with 1 unless every case is right. `make test` runs the same cases for seconds each.
+A real PostgreSQL 18 runs behind the gate: scans of wide tables to reach throughput limits, random selects
+to reach IOPS limits. For each case this prints the enforced limit, the delivered rate of the limit that
+really bound, the diagnosis of the emulated CloudWatch metrics, and the error of its level. Three cases
+that need longer emulated minutes follow at a fifth of the clock. A case is void if the host could not
+keep up. With --require the exit status is 1 unless every case is right. `make test` runs the same cases
+for seconds each.
 """
 
 import argparse
@@ -26,10 +27,10 @@ from plimsoll.gate.place import disk_folder
 
 
 def main() -> int:
-    """Run it."""
+    """Run the cases, and print a row for each."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[1])
     parser.add_argument("--require", action="store_true")
-    parser.add_argument("--minutes", type=float, default=30.0, help="emulated, of each case")
+    parser.add_argument("--minutes", type=float, default=30.0, help="emulated minutes of each case")
     parser.add_argument("--clock", type=float, default=60.0)
     parser.add_argument("--rounds", type=int, default=1)
     given = parser.parse_args()

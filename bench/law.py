@@ -1,10 +1,10 @@
 """
-How fast the law is, beside other ways to compute the same: `python bench/law.py`.
+Compare the speed of the law with other ways to compute the same: `python bench/law.py`.
 
-Every figure is from this run on this machine: CPU time of one thread, the best of a few runs. Each
-way gets the same input and its results are compared; the slow ones get a part of the input, so
-what is compared is a rate. `--quick` is a smoke test of a few seconds; with `--require` the exit
-status is 1 where a promise is broken.
+Every figure is from this run on this machine: CPU time of one thread, the best of a few runs. All ways
+get the same input and their results are compared. The slow ones get part of the input, so rates are
+compared. `--quick` is a smoke test of a few seconds; with `--require` the exit status is 1 if a promise
+is broken.
 """
 
 import argparse
@@ -32,7 +32,7 @@ UNIT_BYTES = 256 * 1024
 
 @dataclass(frozen=True)
 class Size:
-    """How much is computed."""
+    """Set how much is computed."""
 
     days: int
     candidates: int
@@ -42,7 +42,7 @@ class Size:
 
 
 PROMISES = {"step-candidates/s": 1e9, "times numba": 8.0}
-"""Per core."""
+"""Promises per core."""
 
 FULL = Size(days=365, candidates=320, numpy_steps=4000, python_steps=4000, runs=5)
 QUICK = Size(days=90, candidates=64, numpy_steps=500, python_steps=500, runs=3)
@@ -50,7 +50,7 @@ QUICK = Size(days=90, candidates=64, numpy_steps=500, python_steps=500, runs=3)
 
 @dataclass(frozen=True)
 class Row:
-    """One way to compute, and what it did in a second."""
+    """Describe one way to compute, with its rate."""
 
     way: str
     per_s: float
@@ -76,7 +76,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def processor() -> str:
-    """What /proc/cpuinfo calls the first processor."""
+    """Return the name of the first processor in /proc/cpuinfo."""
     for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
         if line.startswith("model name"):
             return line.partition(":")[2].strip()
@@ -84,7 +84,7 @@ def processor() -> str:
 
 
 def timed(compute: Callable[[], Any], runs: int) -> tuple[float, Any]:
-    """CPU seconds of the fastest of a few runs, and the result."""
+    """Return the CPU seconds of the fastest of a few runs, and the result."""
     best = float("inf")
     for _ in range(runs):
         start = process_time()
@@ -95,7 +95,7 @@ def timed(compute: Callable[[], Any], runs: int) -> tuple[float, Any]:
 
 def busy_days(days: int) -> tuple[Floats, Floats]:
     """
-    Made-up demand by the minute: working days, quiet nights, a nightly load job, noise; seeded.
+    Generate demand by the minute: working days, quiet nights, a nightly load job, noise; seeded.
 
     Returns operations per second and bytes per operation.
     """
@@ -111,7 +111,7 @@ def busy_days(days: int) -> tuple[Floats, Floats]:
 
 
 def chain(scale: float) -> list[Stage]:
-    """An r5.xlarge-like instance on a striped gp2-like volume, times `scale`."""
+    """Return an r5.xlarge-like instance on a striped gp2-like volume, times `scale`."""
     return [
         Stage(
             name="instance throughput",
@@ -141,7 +141,7 @@ def chain(scale: float) -> list[Stage]:
 
 
 def per_step(chains: Sequence[Sequence[Stage]]) -> Floats:
-    """Limits for bench/peers/replays.py: per step, all stripes, shape (candidates, 4, 4)."""
+    """Return the limits for bench/peers/replays.py: per step, all stripes, shape (candidates, 4, 4)."""
     return np.array(
         [
             [
@@ -159,7 +159,7 @@ def per_step(chains: Sequence[Sequence[Stage]]) -> Floats:
 
 
 def bench_replay(size: Size) -> tuple[float, float]:
-    """Print the replays; return the worst step-candidates per second, and times that of numba."""
+    """Print the replays; return the worst step-candidates per second, and how many times numba's."""
     ops, size_bytes = busy_days(size.days)
     found = []
     for least, most, what in (
@@ -193,7 +193,7 @@ def candidates(ops: Floats, size_bytes: Floats, chains: Sequence[Sequence[Stage]
 def peers_of_replay(
     size: Size, ops: Floats, size_bytes: Floats, chains: Sequence[Sequence[Stage]], trials: Trials
 ) -> list[Row]:
-    """The same law elsewhere; the result of each is compared with ours."""
+    """Run the same law elsewhere; each result is compared with ours."""
     limits = per_step(chains)
     ops_asked, bytes_asked = ops * MINUTE_S, ops * size_bytes * MINUTE_S
     few = max(len(chains) // 8, 1)
@@ -220,8 +220,8 @@ def peers_of_replay(
 
 
 def agree(name: str, expected: Floats, found: Floats) -> None:
-    """Stop where a way does not compute the same: its speed would mean nothing."""
-    # Throttled steps may differ by rounding where demand meets a ceiling exactly.
+    """Stop if a way computes something else: its speed would mean nothing."""
+    # Throttled steps may differ by rounding if demand equals a ceiling exactly.
     steps_off = np.abs(expected[:, 0] - found[:, 0]).max()
     if steps_off > 1 or not np.allclose(expected[:, 1], found[:, 1], rtol=1e-6, atol=1e-3):
         sys.exit(f"{name} computes something else: up to {steps_off} throttled steps apart")

@@ -3,10 +3,10 @@ Read fifty simulated instances from a double of AWS with the real command, and t
 
     python bench/live_aws.py [--require] [--instances 50] [--days 3]
 
-The double is a moto server in a process of its own, filled with simulated incidents at one minute.
-`plimsoll diagnose 'rds:*'` runs against it over HTTP as a process of its own; printed are its wall
-and CPU time, its peak memory, what the double itself spent, and the requests that arrived beside
-those computed and those the command reports. With --require it exits with 1 if a promise is broken.
+The double is a moto server in its own process, filled with simulated incidents at one minute.
+`plimsoll diagnose 'rds:*'` runs against it over HTTP as a separate process. Printed are its wall and CPU
+time, its peak memory, the double's own time, and the requests that arrived, with those computed and those
+that the command reports. With --require the exit status is 1 if a promise is broken.
 """
 
 import argparse
@@ -41,7 +41,7 @@ WALL_S = 120.0
 PEAK_MB = 500.0
 DAY_S = 86400
 MINUTE_S = 60
-# Held at the instance's baseline after its burst, at the volumes' operations, at nothing, and so on.
+# At the instance's baseline after its burst, at the volumes' operations, at no ceiling, and so on.
 FAMILIES = (
     "burst_exhausted_throughput", "gp3_iops", "quiet_diurnal", "burst_exhausted_iops",
     "gp2_credits_single", "cpu_bound", "provisioned_iops", "near_limit", "volume_throughput",
@@ -50,7 +50,7 @@ FAMILIES = (
 
 
 class Run(Struct, kw_only=True):
-    """What one run of the command gave and took."""
+    """Hold the results and the cost of one run of the command."""
 
     status: int
     stdout: str
@@ -62,7 +62,7 @@ class Run(Struct, kw_only=True):
 
 def simulated_fleet(count: int, days: int, end_s: int) -> list[Snapshot]:
     """
-    So many simulated incidents of the generator, one minute apart, repeated to that many days.
+    Generate so many simulated incidents, one minute apart, repeated for that many days.
     """
     found: list[Snapshot] = []
     seed = 1
@@ -82,8 +82,8 @@ def measured(command: list[str], variables: dict[str, str], folder: Path) -> Run
     """
     Run a command to its end.
 
-    Peak memory is the kernel's own high-water mark of the process (VmHWM), read until it ends: what
-    wait4 says of a child starts from the size of its parent.
+    Peak memory is the kernel's own high-water mark of the process (proc(5), VmHWM), read until it ends:
+    the value of wait4 for a child starts from the size of its parent.
     """
     begin = time.perf_counter()
     with (folder / "out").open("wb") as out, (folder / "err").open("wb") as err:
@@ -103,7 +103,7 @@ def measured(command: list[str], variables: dict[str, str], folder: Path) -> Run
 
 
 class _Peak:
-    """Watches one process."""
+    """Watch the memory of one process."""
 
     def __init__(self, pid: int) -> None:
         self._status = Path(f"/proc/{pid}/status")
@@ -128,7 +128,7 @@ class _Peak:
 
 
 def main() -> int:
-    """Exit status: 0, or 1 with --require and a broken promise."""
+    """Return exit status 0, or 1 with --require and a broken promise."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[1])
     parser.add_argument("--require", action="store_true", help="exit with 1 if a promise is broken")
     parser.add_argument("--instances", type=int, default=50)
@@ -198,8 +198,8 @@ def _report(
 
 def computed(fleet: list[Snapshot], days: int) -> int:
     """
-    Requests by arithmetic: a page of 100 instances, 100,800 points of metrics, 100 types, and the
-    events of each instance.
+    Compute the number of requests: a page of 100 instances, 100,800 points of metrics, 100 types, and
+    the events of each instance.
     """
     points = days * DAY_S // MINUTE_S
     queries_a_call = min(500, 100_800 // points)

@@ -1,12 +1,12 @@
 """
-Whether the unit tests notice a change of the code: `python bench/mutants.py --layer limits --count 60`.
+Check whether the unit tests notice a change of the code: `python bench/mutants.py --layer limits --count 60`.
 
-One thing is changed at a time, in a copy of `src`: a comparison or its boundary, an arithmetic
-operator, `and` or `or`, a `not`, a number, what is returned. Then the unit tests of the same name run,
-and if they pass the others of the layer. A change that no test notices has survived: a test is missing,
-or the change makes no difference, which `mutants.toml` says with the reason.
+One thing is changed at a time, in a copy of `src`: a comparison or its boundary, an arithmetic operator,
+`and` or `or`, a `not`, a number, or a return value. Then the unit tests of the same name run, and if they
+pass, the others of the layer. A change that no test notices has survived. Then a test is missing, or the
+change makes no difference, which `mutants.toml` explains.
 
-`--layer law` has the Rust law changed by cargo-mutants (`cargo install cargo-mutants`).
+`--layer law` changes the Rust law with cargo-mutants (`cargo install cargo-mutants`).
 The sample is drawn by `--seed`; with `--require` the exit status is 1 if an unexplained change survived.
 """
 
@@ -27,7 +27,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic
 
-# Before numpy is imported: a process with threads of its own cannot be forked safely.
+# Before numpy is imported: a process with threads cannot be forked safely (fork(2)).
 os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
 import msgspec  # noqa: F401
@@ -36,7 +36,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 LAYERS = ("limits", "diagnosis", "causes", "plan", "law")
-# A change can make a loop endless. What takes ten times as long as all tests does not end.
+# A change can make a loop endless. A run of ten times the duration of all tests counts as endless.
 PATIENCE = 10.0
 
 COMPARISONS = {
@@ -66,7 +66,7 @@ ARITHMETIC = {
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """One change of one file: bytes [start, end) become `text`."""
+    """Change one place of one file: bytes [start, end) become `text`."""
 
     path: Path
     start: int
@@ -74,12 +74,12 @@ class Mutant:
     text: str
 
     def source(self) -> str:
-        """The whole file, changed."""
+        """Return the whole file, changed."""
         plain = self.path.read_bytes()
         return (plain[: self.start] + self.text.encode() + plain[self.end :]).decode()
 
     def lines(self) -> tuple[int, str, str]:
-        """Number of its line, and the line before and after."""
+        """Return the number of its line, and the line before and after the change."""
         plain = self.path.read_bytes()
         number = plain.count(b"\n", 0, self.start)
         before = plain.decode().splitlines()[number].strip()
@@ -87,7 +87,7 @@ class Mutant:
 
 
 class Finder(ast.NodeVisitor):
-    """Collects what can be changed in one file."""
+    """Collect what can be changed in one file."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -106,7 +106,7 @@ class Finder(ast.NodeVisitor):
         self.found.append(Mutant(self.path, start, end, text))
 
     def _between(self, left: ast.expr, right: ast.expr, rule: tuple[str, str]) -> None:
-        """Change the operator that stands between two operands."""
+        """Change the operator between two operands."""
         start, end = self._at(left, is_end=True), self._at(right)
         match = re.search(rule[0], self.plain[start:end].decode())
         if match is not None:
@@ -165,14 +165,14 @@ class Finder(ast.NodeVisitor):
             self.visit(part)
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
-        """Leave it: before 3.12 Python does not say where its parts are."""
+        """Skip it: before 3.12 Python does not report where its parts are."""
 
     def visit_Assert(self, node: ast.Assert) -> None:
-        """Leave it: it holds unless we are wrong."""
+        """Skip it: it only fails if the code is wrong."""
 
 
 def mutants_of(layer: str) -> list[Mutant]:
-    """All changes of a layer."""
+    """Return all changes of a layer."""
     found: list[Mutant] = []
     for path in sorted((ROOT / "src/plimsoll" / layer).rglob("*.py")):
         finder = Finder(path)
@@ -182,7 +182,7 @@ def mutants_of(layer: str) -> list[Mutant]:
 
 
 def tests_for(layer: str, path: Path) -> tuple[list[str], list[str]]:
-    """The unit tests of a layer: those that are named as the file, and the others."""
+    """Return the unit tests of a layer: those with the file's name, and the others."""
     folder = ROOT / "tests/unit" / layer
     own = set(folder.rglob(f"test_{path.stem}*.py"))
     others = set(folder.rglob("test_*.py")) - own
@@ -190,7 +190,7 @@ def tests_for(layer: str, path: Path) -> tuple[list[str], list[str]]:
 
 
 def passes(tests: Sequence[str], source: Path, timeout_s: float) -> bool:
-    """Whether the tests pass on this copy of `src`, in a process that has imported what is not ours."""
+    """Return whether the tests pass on this copy of `src`, in a process that imported all dependencies."""
     if not tests:
         return True
     child = os.fork()
@@ -208,7 +208,7 @@ def passes(tests: Sequence[str], source: Path, timeout_s: float) -> bool:
 
 
 def survivors(layer: str, mutants: Sequence[Mutant]) -> Iterator[Mutant]:
-    """The changes that no test notices."""
+    """Yield the changes that no test notices."""
     with TemporaryDirectory(prefix="mutants-") as folder:
         copy = Path(folder) / "src"
         shutil.copytree(ROOT / "src", copy)
@@ -231,13 +231,13 @@ def survivors(layer: str, mutants: Sequence[Mutant]) -> Iterator[Mutant]:
 
 
 def explained() -> list[tuple[str, str, str, str]]:
-    """Changes that make no difference: file, a part of the line, what became of it, and why."""
+    """Return the explained changes: file, part of the line, its replacement, and the reason."""
     table = tomllib.loads((ROOT / "bench/mutants.toml").read_text())
     return [(row["file"], row["line"], row["changed"], row["why"]) for row in table["equivalent"]]
 
 
 def explanation(file: str, before: str, after: str) -> str | None:
-    """Why a change makes no difference; None where nobody has said so."""
+    """Return why a change makes no difference; None if nobody explained it."""
     return next(
         (
             why
@@ -249,7 +249,7 @@ def explanation(file: str, before: str, after: str) -> str | None:
 
 
 def run_python(layer: str, count: int, seed: int) -> int:
-    """Try a sample of a layer; how many unexplained changes survived."""
+    """Try a sample of a layer; return how many unexplained changes survived."""
     mutants = mutants_of(layer)
     sample = random.Random(seed).sample(mutants, min(count, len(mutants)))
     unexplained = equivalent = 0
@@ -268,7 +268,7 @@ def run_python(layer: str, count: int, seed: int) -> int:
 
 
 def run_law(count: int) -> int:
-    """Have cargo-mutants try every so-manieth change of the law; how many survived unexplained."""
+    """Run cargo-mutants on a part of the law's changes; return how many survived unexplained."""
     command = ["cargo", "mutants", "--package", "plimsoll-core"]
     listed = subprocess.run(
         [*command, "--list"], cwd=ROOT, capture_output=True, text=True, check=False
@@ -300,7 +300,7 @@ def run_law(count: int) -> int:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Try the layers asked for."""
+    """Try the requested layers."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").strip().splitlines()[0])
     parser.add_argument("--layer", choices=LAYERS, action="append", help="default: all of them")
     parser.add_argument("--count", type=int, default=60, help="changes of each layer (default: 60)")

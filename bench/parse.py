@@ -1,11 +1,11 @@
 """
-How fast exports are read: MB/s and points/s of every format, from bytes on disk to a snapshot.
+Measure how fast exports are read: MB/s and points/s of every format, from bytes on disk to a snapshot.
 
 Run: python bench/parse.py [--year] [--require]
 The exports are simulated by tests/fuzz/corpus.py. Each figure is the best of three, in one process;
 the file is in the page cache. `--year` adds a year at one minute as CSV and Parquet, and compares three
-shapes of CSV (plain, every cell in quotes, long) with polars, each in a process of its own. `--require`
-does that comparison alone: exit status 1 above the bounds.
+layouts of CSV (plain, every cell in quotes, long) with polars, each in a separate process. `--require`
+runs only that comparison, with exit status 1 if a bound is exceeded.
 """
 
 import argparse
@@ -27,11 +27,11 @@ FORTNIGHT = 14 * 24 * 60
 YEAR = 365 * 24 * 60
 ROUNDS = 3
 MOST_MB = 300
-# Python splits and converts where polars parses in Rust; polars would be half of an installation.
+# Python splits and converts here, while polars parses in Rust; polars would double the installation.
 MOST_TIMES_POLARS = 4.0
 
-# Prints processor seconds of reading alone, imports excluded, and the peak of the process in MB. A
-# child's ru_maxrss starts from the memory of whoever started it, so the kernel's own mark is read.
+# Prints processor seconds of the reading alone, without imports, and the peak memory of the process in MB.
+# A child's ru_maxrss starts from its parent's memory, so the kernel's own mark (VmHWM) is read.
 _CHILD = """
 import re, sys, time
 from pathlib import Path
@@ -107,13 +107,13 @@ def in_child(reader: str, path: Path) -> tuple[float, float]:
 
 
 def quoted(table: bytes) -> bytes:
-    """Return a table whose cells hold no delimiter with quotes around every cell."""
+    """Return a table with quotes around every cell; the cells must not contain the delimiter."""
     rows = (b'"' + row.replace(b",", b'","') + b'"' for row in table.splitlines())
     return b"\n".join(rows) + b"\n"
 
 
 def shapes() -> Iterator[tuple[str, bytes]]:
-    """Yield a year of CSV as people export it: one column a metric, the same in quotes, one row a sample."""
+    """Yield a year of CSV in common layouts: one column a metric, the same in quotes, one row a sample."""
     made = corpus.made(YEAR)
     yield "plain", corpus.csv_wide(made)
     yield "quoted", quoted(corpus.csv_wide(made))
@@ -121,7 +121,7 @@ def shapes() -> Iterator[tuple[str, bytes]]:
 
 
 def compare(path: Path) -> bool:
-    """Compare each shape of a year of CSV with polars, and return whether all keep to the bounds."""
+    """Compare each layout of a year of CSV with polars; return whether all are within the bounds."""
     keeps = True
     for name, data in shapes():
         path.write_bytes(data)

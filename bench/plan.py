@@ -1,10 +1,10 @@
 """
-Judge changes of fresh simulated incidents whose demand is known, and count how often it is right.
+Judge changes of fresh simulated incidents with known demand, and count how often the judgement is right.
 
     python bench/plan.py --count 330 --seed 20261120 [--jobs 2] [--rival] [--signals] [--counted] [--require]
 
-Truth is the very same load run again on limits multiplied by 1.25, 1.5, 2 and 3. Seeds below
-1,000,000 are for tuning; seeds from 20,261,120 on are for evaluation.
+The truth is the same load run again on limits multiplied by 1.25, 1.5, 2 and 3. Seeds below 1,000,000
+are for tuning; seeds from 20,261,120 on are for evaluation.
 """
 
 import argparse
@@ -36,7 +36,7 @@ PROMISES = {"lifts": 0.95, "does not": 0.98, "decided": 0.60, "band": 0.90}
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One incident at one scale."""
+    """Hold the judgement of one incident at one scale."""
 
     seed: int
     family: str
@@ -61,7 +61,7 @@ class Answer:
 
 
 def examine(seed: int, *, arm: str, is_signalled: bool, is_counted: bool) -> list[Answer]:
-    """All scales of one seed."""
+    """Judge all scales of one seed."""
     case: Case = importlib.import_module(f"plan_arms.{arm}").case_of(
         seed, is_signalled=is_signalled or is_counted, is_counted=is_counted
     )
@@ -69,7 +69,7 @@ def examine(seed: int, *, arm: str, is_signalled: bool, is_counted: bool) -> lis
 
 
 def answers_of(case: Case, diagnosis: Diagnosis, prior: Prior) -> list[Answer]:
-    """What is said of a diagnosed case at all scales."""
+    """Return the judgements of a diagnosed case at all scales."""
     demand = recover(case.snapshot, diagnosis, prior=prior)
     answers = []
     for scale in SCALES:
@@ -89,7 +89,7 @@ def answers_of(case: Case, diagnosis: Diagnosis, prior: Prior) -> list[Answer]:
 
 
 def naive(demand: Demand, chain: tuple[kernel.Stage, ...]) -> float:
-    """Share of time at a ceiling if what was served were all that was asked for."""
+    """Return the share of time at a ceiling if demand equalled the served rate."""
     found = kernel.replay(
         demand.served_ops_per_s,
         demand.io_size_bytes,
@@ -100,7 +100,7 @@ def naive(demand: Demand, chain: tuple[kernel.Stage, ...]) -> float:
 
 
 def figures(answers: list[Answer]) -> dict[str, float]:
-    """The counts and shares of one scale; NaN where nothing was said."""
+    """Return the counts and shares of one scale; NaN where nothing was judged."""
 
     def right(name: str, *, lifted: bool) -> tuple[int, float]:
         said = [a for a in answers if a.judgement == name]
@@ -122,7 +122,7 @@ def figures(answers: list[Answer]) -> dict[str, float]:
 
 
 def as_naive(answers: list[Answer]) -> list[Answer]:
-    """What replaying the served rate would have answered: always decided, no band."""
+    """Return the answers from replaying the served rate: always decided, no band."""
     return [
         replace(
             a,
@@ -135,9 +135,9 @@ def as_naive(answers: list[Answer]) -> list[Answer]:
 
 def report(answers: list[Answer], *, is_counted: bool) -> bool:
     """
-    Print a table for each scale and for all of them; whether every promise is kept.
+    Print a table for each scale and for all of them; return whether every promise is kept.
 
-    How many are decided is promised at twice the limits, where what came was counted.
+    The share of decided cases is promised at twice the limits, if the application counts arrivals.
     """
     head = "lifts right  does-not right  decided  band holds  (median width)  unsure"
     for scale in (*SCALES, None):
@@ -179,7 +179,7 @@ def _keeps(answers: list[Answer], *, is_counted: bool) -> bool:
 
 
 def by_family(answers: list[Answer], scale: float) -> None:
-    """One line per family at one scale."""
+    """Print one line per family at one scale."""
     print(f"\n{'family':30s} {'n':>3s} {'decided':>8s} {'wrong':>6s} {'band':>6s} {'lifted':>7s}")
     for family in sorted({a.family for a in answers}):
         here = [a for a in answers if a.family == family and a.scale == scale]
@@ -194,7 +194,7 @@ def by_family(answers: list[Answer], scale: float) -> None:
 
 
 def deciles(answers: list[Answer]) -> list[tuple[int, float, float]]:
-    """How many were judged, mean belief and share truly lifted, for each tenth of belief."""
+    """Return how many were judged, mean chance and share truly lifted, for each tenth of the chance."""
     found = []
     for low, high in pairwise(np.linspace(0, 1, 11)):
         top = high if high < 1 else np.inf
@@ -206,8 +206,8 @@ def deciles(answers: list[Answer]) -> list[tuple[int, float, float]]:
 
 
 def print_calibration(answers: list[Answer]) -> None:
-    """How often a change lifts, by the belief in it; with two standard errors of few incidents."""
-    print("\nbelief        judged  mean belief  truly lifted  off   two s.e.")
+    """Print how often a change lifts, by its chance; with two standard errors for few incidents."""
+    print("\nchance        judged  mean chance  truly lifted  off   two s.e.")
     for index, (count, belief, lifted) in enumerate(deciles(answers)):
         if not count:
             continue
@@ -218,12 +218,12 @@ def print_calibration(answers: list[Answer]) -> None:
         )
     brier = float(np.mean([(a.probability - a.is_lifted) ** 2 for a in answers]))
     gap = float(np.mean([a.is_lifted - a.probability for a in answers]))
-    print(f"Brier score {brier:.3f}; lifted more often than believed by {100 * gap:+.1f} points")
+    print(f"Brier score {brier:.3f}; lifted more often than predicted by {100 * gap:+.1f} points")
 
 
 def by_loop(answers: list[Answer], scale: float) -> None:
-    """What the load was, what it was taken for, and how often that sufficed to decide."""
-    print(f"\nat x{scale:g}: the load was, was taken for, incidents, decided")
+    """Print the kind of load, the assumed kind, and how often that was enough to decide."""
+    print(f"\nat x{scale:g}: true load, assumed load, incidents, decided")
     here = [a for a in answers if a.scale == scale]
     for true, found in sorted({(a.loop, a.found_loop) for a in here}):
         some = [a for a in here if (a.loop, a.found_loop) == (true, found)]
@@ -232,15 +232,15 @@ def by_loop(answers: list[Answer], scale: float) -> None:
 
 
 def main() -> int:
-    """Exit status: 1 if a promise is broken and --require was given."""
+    """Return exit status 1 if a promise is broken and --require was given."""
     parser = argparse.ArgumentParser(description="Judge changes whose outcome is known.")
     parser.add_argument("--count", type=int, default=330)
     parser.add_argument("--seed", type=int, default=20_261_120)
     parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--rival", action="store_true", help="the independent generator")
+    parser.add_argument("--rival", action="store_true", help="use the independent generator")
     parser.add_argument("--signals", action="store_true", help="with the database's own counters")
     parser.add_argument(
-        "--counted", action="store_true", help="and what came, as applications count"
+        "--counted", action="store_true", help="and arrivals, as applications count them"
     )
     parser.add_argument("--families", action="store_true", help="a line per family at x2")
     parser.add_argument("--misses", action="store_true", help="truths outside their band")
@@ -257,7 +257,7 @@ def main() -> int:
     answers = [a for one in found for a in one]
     print(f"{wanted.count} simulated incidents of {arm}, seeds {seeds[0]} to {seeds[-1]}")
     counters = "the application's and the database's" if wanted.counted else "the database's"
-    print(f"beside storage: {counters if wanted.signals or wanted.counted else 'nothing'}")
+    print(f"besides storage: {counters if wanted.signals or wanted.counted else 'nothing'}")
     kept = report(answers, is_counted=wanted.counted)
     print_calibration(answers)
     by_loop(answers, 2.0)

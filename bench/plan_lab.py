@@ -1,12 +1,12 @@
 """
-Foretell real runs: a load of a real PostgreSQL measured at one instance's limits, run at another's.
+Predict real runs: measure a load on a real PostgreSQL at one instance's limits, and run it at another's.
 
     python bench/plan_lab.py [--require] [--only scans] [--again 3]
 
-Eight pairs behind a gate, clients that wait and requests that arrive by themselves. Printed are the
-throughput that was foretold beside that which came, and the minutes at a ceiling beside their band.
-A run in which this machine did not keep up proves nothing and is made again. With --require the
-command exits with 1 unless at most one pair is more than a tenth off or outside its band.
+Eight pairs behind a gate, with waiting clients and with independent arrivals. Printed are the predicted
+and the measured throughput, and the minutes at a ceiling with their predicted band. A run in which this
+machine did not keep up proves nothing and is repeated. With --require the exit status is 1 if more than
+one pair is more than a tenth off or outside its band.
 """
 
 import argparse
@@ -20,12 +20,12 @@ from live.lab_cases import Rig
 from live.plan_pairs import CLOCK, PAIRS, Told, tell
 
 ALLOWED_WRONG = 1
-HEAD = "pair", "loop found", "before", "foretold", "came", "off", "minutes", "band"
+HEAD = "pair", "loop found", "before", "predicted", "measured", "off", "minutes", "band"
 FORM = "{:<46} {:<10} {:>7} {:>17} {:>7} {:>7} {:>8}  {}"
 
 
 def main() -> int:
-    """Exit status: 0, or 1 with --require and too many wrong."""
+    """Return exit status 0, or 1 with --require and too many wrong."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[1])
     parser.add_argument("--require", action="store_true")
     parser.add_argument("--only", default="")
@@ -51,7 +51,7 @@ def main() -> int:
 
 
 def line(told: Told) -> str:
-    """One row of the table."""
+    """Format one row of the table."""
     served, minutes = told.effect.served_bytes_per_s, told.effect.minutes_at_ceiling
     band = f"{served.low / 1e6:.1f}–{served.middle / 1e6:.1f}–{served.high / 1e6:.1f}"
     return FORM.format(

@@ -1,14 +1,15 @@
 """
-Follow the plan's recommendation in simulated incidents whose demand is known, and say what came of it.
+Follow the plan's recommendation in simulated incidents with known demand, and measure the outcome.
 
     python bench/plan_policy.py --count 44 --seed 22000000 [--rival] [--jobs 2] [--lines] [--require]
 
 Each incident is run again, with the same demand and noise, on the documented limits of the recommended
-option, of every option that is shown, and of as many cheaper ones as it takes to find the cheapest that
-suffices. Printed are the share of recommended options that were enough, what they cost a day more than
-the cheapest that was, and how often options came true by the chance that was said of them.
+option, of every option shown, and of as many cheaper ones as necessary to find the cheapest that
+suffices. Printed are the share of recommended options that were enough, their cost a day above the
+cheapest that was, and how often options came true, by their stated chance.
 
-What bound in a stale, unknown or undescribed setup is in no document; such incidents are counted apart.
+What bound in a stale, unknown or undescribed setup is in no document; such incidents are counted
+separately.
 """
 
 import argparse
@@ -43,9 +44,9 @@ from plimsoll.plan.market.needs import needs_of
 from plimsoll.plan.market.priced import priced
 
 ALLOWED = 0.01
-# So many arrangements are compared with each other to find the one to run next.
+# This many arrangements are compared with each other to choose the one to run next.
 COMPARED = 100
-# A price to a cent is the same price.
+# Prices that differ by less than a cent are the same price.
 CENT = 0.005
 NOT_DESCRIBED = ("unknown_limit", "unknown_class", "stale_catalog")
 PROMISES = {"enough": 0.92, "regret median": 5.0, "regret p90": 50.0, "tenth": 0.10}
@@ -56,7 +57,7 @@ FREE, RECOMMENDED, MOST_LIKELY, BY_HOURS, UNDOCUMENTED = (
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What was advised in one incident, and what came of it."""
+    """Hold the advice for one incident, and its outcome."""
 
     seed: int
     family: str
@@ -66,12 +67,12 @@ class Step:
     title: str
     chance: float
     ratio: float
-    """Share 0–1 of the time at a ceiling with it."""
+    """Share 0–1 of the time at a ceiling after it."""
     usd_per_day: float
     cheapest_usd_per_day: float
-    """Of the cheapest that is enough; NaN where nothing is."""
+    """Price of the cheapest option that is enough; NaN if none is."""
     cheapest_chance: float
-    """What was believed of that one; NaN where nothing is enough."""
+    """Stated chance of that option; NaN if none is enough."""
     cheapest: str
     shown: tuple[tuple[float, bool], ...]
     """Chance of every option that is shown, and whether it was enough."""
@@ -86,7 +87,7 @@ class Step:
 
 
 class Outcomes:
-    """What an incident would have been on the limits of an arrangement; each is run once."""
+    """Compute the outcome of an incident on the limits of an arrangement; each is run once."""
 
     def __init__(self, subject: Subject) -> None:
         self._subject = subject
@@ -94,7 +95,7 @@ class Outcomes:
         self.known: dict[tuple[object, ...], float] = {}
 
     def ratio(self, after: Instance, *, is_restart: bool = False) -> float:
-        """Share 0–1 of the time at a ceiling."""
+        """Return the share 0–1 of the time at a ceiling."""
         chain = chain_of(after, catalog())
         keeps_class = after.db_class == self._now.db_class and not is_restart
         key = (chain, keeps_class, after.storage == self._now.storage)
@@ -104,7 +105,7 @@ class Outcomes:
 
 
 class Market:
-    """Everything that is sold for an incident, one arrangement for each set of limits, by price."""
+    """List everything that is sold for an incident, one arrangement for each set of limits, by price."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         constraints = PlanConstraints()
@@ -122,9 +123,9 @@ class Market:
 
     def cheapest(self, is_enough: Callable[[Instance], bool], most_usd: float) -> int | None:
         """
-        Return the place of the cheapest that is enough below a price; None where nothing is.
+        Return the index of the cheapest that is enough below a price; None if none is.
 
-        What has less of everything than one that was not enough is taken to be not enough either.
+        An arrangement with lower limits in every respect than one that was not enough is skipped.
         """
         limits = self._vectors.limits[self._vectors.of[self._queue]]
         is_open = self.usd < most_usd
@@ -146,7 +147,7 @@ class Market:
 
 
 def _most_telling(left: np.ndarray, limits: np.ndarray) -> int:
-    """The place of which either outcome leaves few others open."""
+    """Return the index whose outcome, either way, decides most of the others."""
     some = left[:: max(left.size // COMPARED, 1)]
     settled = [
         min(
@@ -159,7 +160,7 @@ def _most_telling(left: np.ndarray, limits: np.ndarray) -> int:
 
 
 def _has_no_more(limits: np.ndarray, than: np.ndarray) -> np.ndarray:
-    """Which of some limits are no higher than one in every respect, shape (n,)."""
+    """Return which limits are no higher than one in every respect, shape (n,)."""
     is_less = (limits[..., BASELINE] <= than[:, BASELINE]) & (limits[..., BURST] <= than[:, BURST])
     no_credits = limits[..., BURST] <= than[:, BASELINE]
     is_less &= no_credits | (limits[..., CAPACITY] <= than[:, CAPACITY])
@@ -168,7 +169,7 @@ def _has_no_more(limits: np.ndarray, than: np.ndarray) -> np.ndarray:
 
 
 def advised(subject: Subject, outcomes: Outcomes, plan: Plan) -> Step | None:
-    """What a plan advises and what comes of it; None where it advises nothing."""
+    """Return what a plan advises and its outcome; None if it advises nothing."""
     if plan.ladder is None:
         return None
     rung = plan.ladder.rungs[plan.ladder.recommended]
@@ -223,7 +224,7 @@ def _kind(subject: Subject, kind: RungKind, chance: float) -> str:
 
 
 def examine(seed: int, *, arm: str) -> Step | str:
-    """One seed: the step that is advised, or why none is."""
+    """Return the advised step of one seed, or why there is none."""
     subject: Subject = importlib.import_module(f"plan_arms.{arm}").subject_of(seed)
     try:
         plan = plan_snapshot(
@@ -236,7 +237,7 @@ def examine(seed: int, *, arm: str) -> Step | str:
 
 
 def report(steps: list[Step]) -> bool:
-    """Print the figures; whether every promise is kept."""
+    """Print the figures; return whether every promise is kept."""
     print(f"\n{'':16s} steps  enough   regret $/day: median     p90     most")
     for kind in (RECOMMENDED, FREE, MOST_LIKELY, BY_HOURS, UNDOCUMENTED):
         here = [one for one in steps if one.kind == kind]
@@ -283,22 +284,22 @@ def _line(steps: list[Step]) -> str:
 
 
 def line_of(one: Step) -> str:
-    """One incident on one line."""
+    """Format one incident on one line."""
     return (
-        f"{one.seed} {one.family} {one.loop}, taken for {one.nature}: {one.kind}, {one.title}"
+        f"{one.seed} {one.family} {one.loop}, assumed {one.nature}: {one.kind}, {one.title}"
         f" (${one.usd_per_day:.2f}, chance {one.chance:.2f}): {100 * one.ratio:.1f} %;"
         f" cheapest ${one.cheapest_usd_per_day:.2f} {one.cheapest}"
     )
 
 
 def main() -> int:
-    """Exit status: 1 if a promise is broken and --require was given."""
+    """Return exit status 1 if a promise is broken and --require was given."""
     parser = argparse.ArgumentParser(description="Follow the plan's recommendation.")
     parser.add_argument("--count", type=int, default=44)
     parser.add_argument("--seed", type=int, default=22_000_000)
     parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--rival", action="store_true", help="the independent generator")
-    parser.add_argument("--lines", action="store_true", help="a line for each incident")
+    parser.add_argument("--rival", action="store_true", help="use the independent generator")
+    parser.add_argument("--lines", action="store_true", help="print a line for each incident")
     parser.add_argument("--require", action="store_true", help="exit with 1 if a promise is broken")
     wanted = parser.parse_args()
     seeds = range(wanted.seed, wanted.seed + wanted.count)

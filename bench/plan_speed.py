@@ -1,13 +1,13 @@
 """
-How fast the plan's search is: `python bench/plan_speed.py`, one core.
+Measure the speed of the plan's search: `python bench/plan_speed.py`, one core.
 
 Included: listing every orderable class with every storage of the grid, their distinct limits, their
-prices, and the search for the cheapest that holds, overall and by role. *All* replays every distinct
-limit that no comparison settles, as if no price were known: the most a search can be asked for. Not
-included: starting Python, reading the catalog's tables (once a process) and recovering the demand.
+prices, and the search for the cheapest that is enough, overall and by role. *All* replays every distinct
+limit that no comparison decides, as without any prices: the most work of a search. Not included: starting
+Python, reading the catalog's tables (once a process) and recovering the demand.
 
-Demand is made up and seeded. CPU time of this process, best of a few runs; memory is the most the
-process ever held. With `--require` the exit status is 1 where a promise is broken.
+The demand is generated from a seed. CPU time of this process, best of a few runs; memory is the peak of
+the process. With `--require` the exit status is 1 if a promise is broken.
 """
 
 import argparse
@@ -43,8 +43,8 @@ VECTORS_MIN = 5000
 MEMORY_BYTES_MAX = 500e6
 ALLOWED_RATIO = 0.01
 
-# A small class on storage of one volume, with nothing measured but its storage: no class is left out
-# for what it takes away, so the whole list is searched.
+# A small class on storage of one volume, with only storage metrics: no class is ruled out for other
+# resources, so the whole list is searched.
 INSTANCE = Instance(
     db_class="db.t3.medium",
     engine="postgres",
@@ -128,7 +128,7 @@ def demand(days: int, scale: float) -> StepDemand:
 
 
 def timed(compute: Callable[[], Any], runs: int) -> tuple[float, Any]:
-    """CPU seconds of the fastest of a few runs, and the result."""
+    """Return the CPU seconds of the fastest of a few runs, and the result."""
     best, result = float("inf"), None
     for _ in range(runs):
         start = process_time()
@@ -176,7 +176,7 @@ def _all(vectors: LimitVectors, asked: StepDemand) -> Any:
 
 
 def _forced(vectors: LimitVectors, asked: StepDemand) -> Any:
-    """Every distinct limit replayed, as if no comparison settled any."""
+    """Replay every distinct limit, as if no comparison decided any."""
     trial = DemandSearch(vectors, asked, allowed_ratio=ALLOWED_RATIO)
     trial.state[:] = OPEN
     trial.settle(np.arange(len(vectors)))

@@ -1,14 +1,14 @@
 """
-How near the number of sessions is that a machine runs well: simulated curves with a known truth.
+Measure the error of the recommended number of sessions, on simulated curves with known truth.
 
 Each case draws a curve, measures it three times with 5 % noise at levels up to a share of the true N95,
-and fits. Printed: error of N95, throughput at the answer over the true most, and how often the answer
-was called extrapolated.
+and fits. Printed: error of N95, throughput at the answer divided by the true maximum, and how often the
+answer was marked as extrapolated.
 
     python bench/pool_size.py [--cases 120] [--pgbench]
 
-With `--pgbench` a real server of our own is measured as well, at 1 to 64 clients, two seconds each; it
-needs an idle machine.
+With `--pgbench` a real server is measured as well, at 1 to 64 clients, two seconds each; that needs an
+idle machine.
 """
 
 import argparse
@@ -30,7 +30,7 @@ def law(busy: float, contention: float, coherence: float) -> float:
 
 def queueing(busy: float, processors: float, slow: float) -> float:
     """
-    A closed system of `processors`, whose work gets slower by `slow` with each session more.
+    Return the rate of a closed system of `processors`, whose work slows by `slow` with each session more.
     """
     smooth = (busy**-4.0 + processors**-4.0) ** -0.25
     return smooth / (1 + slow * max(busy - processors, 0))
@@ -38,7 +38,7 @@ def queueing(busy: float, processors: float, slow: float) -> float:
 
 def levels(most: float) -> list[int]:
     """
-    Numbers of sessions as people try them, up to `most`.
+    Return usual numbers of sessions to try, up to `most`.
     """
     found = {max(round(most * share), 1) for share in (0.1, 0.2, 0.35, 0.5, 0.75, 1.0)}
     return sorted(found | {1})
@@ -82,7 +82,7 @@ def simulate(count: int) -> bool:
                 f"          {np.median(got):>5.2f} / {np.quantile(got, 0.1):.2f}"
                 f"             {called / count:>6.0%}        {none / count:>6.0%}"
             )
-            # The promise: seen whole, nine times in ten at least 90 % of the most there is.
+            # The promise: if seen whole, at least 90 % of the maximum in nine of ten cases.
             if share >= 2 and np.quantile(got, 0.1) < 0.9:
                 good = False
     return good

@@ -1,11 +1,11 @@
 """
-Print how much each assumption about unseen demand weighs: other values, and what they would say.
+Measure the influence of each assumption about unseen demand: other values, and their judgements.
 
     python bench/prior.py --count 66 --seed 700000 [--rival]
 
-The same simulated incidents are judged with each value of `--prior` in turn. Printed are the mean
-belief and the share truly lifted at every scale, how far beliefs are from what came true (Brier
-score, and the largest miss of a tenth with thirty judgements or more), and how often *lifts* was right.
+The same simulated incidents are judged with each value of `--prior` in turn. Printed are the mean chance
+and the share truly lifted at every scale, the error of the chances (Brier score, and the largest miss of
+a tenth with thirty judgements or more), and how often *lifts* was right.
 """
 
 import argparse
@@ -40,7 +40,7 @@ OTHERS = (
 
 
 def line(name: str, answers: list[Answer]) -> str:
-    """One row of the table."""
+    """Format one row of the table."""
     cells = []
     for scale in SCALES:
         here = [a for a in answers if a.scale == scale]
@@ -55,17 +55,17 @@ def line(name: str, answers: list[Answer]) -> str:
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(description="Weigh the assumptions about unseen demand.")
+    parser = argparse.ArgumentParser(description="Measure the assumptions about unseen demand.")
     parser.add_argument("--count", type=int, default=66)
     parser.add_argument("--seed", type=int, default=700_000)
-    parser.add_argument("--rival", action="store_true", help="the independent generator")
+    parser.add_argument("--rival", action="store_true", help="use the independent generator")
     wanted = parser.parse_args()
     arm = importlib.import_module(f"plan_arms.{'rival' if wanted.rival else 'own'}")
     cases = [arm.case_of(seed) for seed in range(wanted.seed, wanted.seed + wanted.count)]
     found = [(case, diagnose_snapshot(case.snapshot)) for case in cases]
     heads = " | ".join(f"\N{MULTIPLICATION SIGN} {scale:g}" for scale in SCALES)
     print(
-        f"belief (truly lifted), {wanted.count} incidents, {100 * ALLOWED:g} % of the time allowed"
+        f"chance (truly lifted), {wanted.count} incidents, {100 * ALLOWED:g} % of the time allowed"
     )
     print(f"| --prior | {heads} | Brier score | largest miss | lifts right |")
     print(f"|---|{'---|' * (len(SCALES) + 3)}")

@@ -1,12 +1,12 @@
 """
-Rebuild the three example snapshots from published figures, through the law.
+Rebuild the three example snapshots from published figures, with the law.
 
     python examples/reconstruct.py [FOLDER]
 
-The search-service and claims-pipeline incidents are real; their measurements were never published,
-only figures in two posts. So demand is invented to fit the story, the law of `plimsoll.kernel` says
-what is served and what credits are left, and latency, queue and the rest take the published values
-with seeded noise. Every snapshot says that it is simulated. Equal seeds give equal files.
+The search-service and claims-pipeline incidents are real, but their measurements were never published,
+only figures in two posts. So demand is invented to fit the story. The law of `plimsoll.kernel` computes
+the served rates and the credits; latency, queue and the rest take the published values with seeded noise.
+Every snapshot says that it is simulated. Equal seeds give equal files.
 """
 
 import sys
@@ -44,7 +44,7 @@ def epoch(moment: str) -> int:
 
 
 class Tape:
-    """Series of one example, at ten seconds inside and a minute outside."""
+    """Collect the series of one example, at ten seconds inside and a minute outside."""
 
     def __init__(self, start: str, hours: float, seed: int) -> None:
         self.start_s = epoch(start)
@@ -54,7 +54,7 @@ class Tape:
         self.series: dict[Metric, Series] = {}
 
     def wander(self, spread: float, memory_s: float = 300) -> FloatArray:
-        """Log-normal noise around 1 whose neighbours are alike."""
+        """Return log-normal noise around 1 with correlated neighbours."""
         keep = np.exp(-FINE_S / memory_s)
         shocks = self.rng.normal(0, np.sqrt(1 - keep**2), self.time_s.size)
         walk = np.empty_like(shocks)
@@ -67,7 +67,7 @@ class Tape:
     def put(
         self, metric: Metric, fine: FloatArray, *, digits: int = 4, every_s: int = STEP_S
     ) -> None:
-        """Average to the published period and round as a metric is."""
+        """Average to the published period, and round like the metric."""
         per = every_s // FINE_S
         mean = fine[: fine.size // per * per].reshape(-1, per).mean(axis=1)
         value = rounded(mean, digits)
@@ -77,7 +77,7 @@ class Tape:
     def put_storage(
         self, served: Replay, read_share: FloatArray, latency: Callable[[str], FloatArray]
     ) -> None:
-        """Rates and latencies of reads and writes."""
+        """Add rates and latencies of reads and writes."""
         ops, size = served.served_ops / FINE_S, served.served_bytes / FINE_S
         jitter = 1 + self.rng.normal(0, 0.002, ops.size)
         self.put(Metric.READ_BYTES_PER_S, size * read_share * jitter, digits=6)
@@ -88,7 +88,7 @@ class Tape:
         self.put(Metric.WRITE_LATENCY_S, latency("write"))
 
     def put_balances(self, served: Replay, chain: Sequence[Stage]) -> None:
-        """Balances as CloudWatch publishes them: every five minutes, in whole percents."""
+        """Add balances as CloudWatch publishes them: every five minutes, in whole percents."""
         for stage, balance in zip(chain, served.balance, strict=True):
             metric = BALANCES.get(stage.name)
             if metric is not None and stage.capacity > 0:
@@ -96,7 +96,7 @@ class Tape:
                 self.put(metric, percent, digits=2, every_s=300)
 
     def snapshot(self, instance: Instance, note: str, *events: tuple[str, str]) -> Snapshot:
-        """What was put, as one reading that says that it is simulated."""
+        """Return the series as one reading that says that it is simulated."""
         return Snapshot(
             instance=instance,
             series=self.series,
@@ -109,9 +109,9 @@ class Tape:
 
 def rounded(value: FloatArray, digits: int) -> FloatArray:
     """
-    The nearest decimal of so many digits.
+    Round to this many decimal digits.
 
-    Powers of ten are looked up: what a processor computes for them differs in the last bit, and
+    Powers of ten are looked up, because computed ones differ between processors in the last bit, and
     rounding would keep that difference instead of removing it.
     """
     exponent = np.floor(np.log10(np.abs(value) + 1e-30)).astype(int)
@@ -122,7 +122,7 @@ def rounded(value: FloatArray, digits: int) -> FloatArray:
 
 
 def mixed(throttled: FloatArray, calm: FloatArray, pressed: FloatArray) -> FloatArray:
-    """Latency or queue of a step of which a part was throttled."""
+    """Return latency or queue of a step that was throttled for a part."""
     return (1 - throttled) * calm + throttled * pressed
 
 
@@ -156,18 +156,18 @@ QUIET = Instance(
 
 
 def enforced(stage: Stage, ratio: float) -> Stage:
-    """A stage as it is enforced: within half a percent of what is published."""
+    """Return a stage as enforced: within half a percent of the published number."""
     return replace(stage, baseline=stage.baseline * ratio, burst=stage.burst * ratio)
 
 
 def search_service() -> Snapshot:
-    """Story 1: db.r5.2xlarge from before December 2019, held at its legacy baseline by day."""
+    """Story 1: db.r5.2xlarge from before December 2019, at its legacy baseline by day."""
     tape = Tape("2021-03-08T18:00:00", 48, seed=1)
     hour = tape.hour
     # Quiet evenings, reindexing for an hour from one o'clock on credits, events all day.
     night, day = (hour >= 1) & (hour < 2), (hour >= 2) & (hour < 17.5)
     demand = mb_per_s(1) * np.where(night, 540.0, np.where(day, 300.0, 95.0)) * tape.wander(0.16)
-    # By day 213 MB/s at about 15,000 IOPS, 14.2 KB an operation; reindexing reads larger pieces.
+    # By day 213 MB/s at about 15,000 IOPS, 14.2 KB an operation; reindexing reads larger blocks.
     size = np.where(night, 25_500, 14_200) * tape.wander(0.04)
     chain = [
         enforced(
@@ -180,7 +180,7 @@ def search_service() -> Snapshot:
             ),
             1.002,
         ),
-        # About 15,000 IOPS were held for hours: the documented baseline of 12,000 was not enforced.
+        # About 15,000 IOPS were served for hours: the documented baseline of 12,000 was not enforced.
         Stage(name="instance IOPS", baseline=18_750, burst=18_750, counts="ops"),
     ]
     served = replay_chain(demand / size, size, step_s=FINE_S, chain=chain, carry=False)
@@ -249,7 +249,7 @@ def claims_pipeline() -> Snapshot:
 
 
 def quiet() -> Snapshot:
-    """An instance with room on every side."""
+    """Return an instance with room in every resource."""
     tape = Tape("2026-09-07T00:00:00", 48, seed=3)
     day = 0.35 + 0.65 * np.clip(np.sin((tape.hour - 7) / 24 * 2 * np.pi), 0, 1)
     demand = 900 * day * tape.wander(0.25)

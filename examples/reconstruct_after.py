@@ -1,10 +1,10 @@
 """
-Rebuild the search service after its change of class, from published figures, through the law.
+Rebuild the search service after its change of class, from published figures, with the law.
 
     python examples/reconstruct_after.py [FOLDER]
 
-The sequel to `reconstruct.py`, to compare with: the same days of the week a week later, on the class
-that was chosen. It says that it is simulated. Equal seeds give equal files.
+The sequel to `reconstruct.py`, for comparison: the same days of the week a week later, on the new class.
+It says that it is simulated. Equal seeds give equal files.
 """
 
 import sys

@@ -1,8 +1,8 @@
 """
-Reconstruct the captures of the search-service incident: the same plans, a hundred times the time.
+Rebuild the captures of the search-service incident: the same plans, a hundred times the time.
 
-What the published post says of them: EXPLAIN ANALYZE in slow and in normal periods gave the same plans
-and 100 times the time. Statements, tables and blocks are made up; the files say that they are simulated.
+The published post says: EXPLAIN ANALYZE in slow and in normal periods gave the same plans and 100 times
+the time. Statements, tables and blocks are invented; the files say that they are simulated.
 
     python examples/reconstruct_plans.py [FOLDER]
 """
@@ -22,18 +22,18 @@ LOOKUP = "SELECT version, checksum FROM documents WHERE external_id = 'a1b2c3'"
 
 # 2021-03-08 at 03:00 and at 10:00 UTC, a normal and a slow period of the example search-service.
 NORMAL_S, SLOW_S = 1_615_172_400.0, 1_615_197_600.0
-# Time for each block that is read: what a volume gives that nothing presses, and in the slow period.
+# Time for each block that is read: on a volume without pressure, and in the slow period.
 NORMAL_BLOCK_S, SLOW_BLOCK_S = 0.001, 0.10243
 NOTE = "After the figures of a published incident; statements and tables are made up."
 
 
 def blocks(hit: int, read: int, block_s: float) -> Blocks:
-    """Blocks touched, those read at so many seconds each."""
+    """Return touched blocks; those read take so many seconds each."""
     return Blocks(hit=hit, read=read, read_s=read * block_s, write_s=0.0)
 
 
 def search(block_s: float) -> Capture:
-    """The newest documents of one account: 640 blocks, 118 of them read."""
+    """Return the newest documents of one account: 640 blocks, 118 of them read."""
     lookup = Node(
         label="Bitmap Index Scan",
         index="documents_account_id_idx",
@@ -72,7 +72,7 @@ def search(block_s: float) -> Capture:
 
 
 def lookup(block_s: float) -> Capture:
-    """One document by its key: four blocks, one of them read."""
+    """Return one document by its key: four blocks, one of them read."""
     return captured(
         LOOKUP,
         Node(
@@ -90,7 +90,7 @@ def lookup(block_s: float) -> Capture:
 
 
 def captured(statement: str, plan: Node) -> Capture:
-    """An execution of a plan; its time is that of the root and a little more."""
+    """Return an execution of a plan; its time is that of the root and a little more."""
     assert plan.seconds is not None
     return Capture(
         statement=statement,
@@ -106,7 +106,7 @@ def captured(statement: str, plan: Node) -> Capture:
 
 
 def file_of(block_s: float, time_s: float) -> CaptureFile:
-    """Both statements at one time."""
+    """Return both statements at one time."""
     captures = [replace(c, time_s=time_s) for c in (search(block_s), lookup(block_s))]
     return CaptureFile(
         made_by="examples/reconstruct_plans.py",
@@ -120,7 +120,7 @@ def file_of(block_s: float, time_s: float) -> CaptureFile:
 
 
 def files() -> dict[str, str]:
-    """The content of every file by its name."""
+    """Return the content of every file by its name."""
     return {
         "normal.json": render_captures(file_of(NORMAL_BLOCK_S, NORMAL_S)),
         "slow.json": render_captures(file_of(SLOW_BLOCK_S, SLOW_S)),
@@ -128,7 +128,7 @@ def files() -> dict[str, str]:
 
 
 def main() -> None:
-    """Write the files below the folder that is named, or beside this script."""
+    """Write the files below the named folder, or next to this script."""
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent / "plans"
     folder.mkdir(parents=True, exist_ok=True)
     for name, content in files().items():

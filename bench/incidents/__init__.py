@@ -1,1 +1,1 @@
-"""A seeded generator of simulated RDS incidents with known truth; see build.generate."""
+"""Generate simulated RDS incidents with known truth from a seed; see build.generate."""

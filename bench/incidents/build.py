@@ -1,4 +1,4 @@
-"""From a seed to an incident: draw a family, build it, serve it, look at it, check the truth."""
+"""Build an incident from a seed: draw a family, build it, serve it, observe it, check the truth."""
 
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -35,7 +35,7 @@ TRIES = 14
 
 @dataclass(frozen=True, slots=True)
 class Incident:
-    """A simulated reading with its truth."""
+    """Hold a simulated reading with its truth."""
 
     seed: int
     family: str
@@ -46,17 +46,17 @@ class Incident:
 
 
 def family_of(seed: int) -> str:
-    """The family that a seed belongs to when none is asked for."""
+    """Return the family of a seed if none is requested."""
     return FAMILIES[int(default_rng([seed, 0]).integers(len(FAMILIES)))]
 
 
 def generate(seed: int, *, family: str | None = None, shift: str | None = None) -> Incident:
     """
-    The incident of a seed; equal arguments give equal bytes.
+    Generate the incident of a seed; equal arguments give equal bytes.
 
     Args:
         family: one of FAMILIES; the seed's own if None.
-        shift: one of observe.SHIFTS: the same incident seen under other conditions.
+        shift: one of observe.SHIFTS: the same incident observed under other conditions.
 
     Raises:
         AssertionError: the family could not be built in TRIES tries (a mistake of ours).
@@ -75,7 +75,7 @@ def generate(seed: int, *, family: str | None = None, shift: str | None = None) 
 def attempt_at(
     rng: Generator, seed: int, family: str, shift: str | None, attempt: int
 ) -> Incident | None:
-    """The incident of one try; None if it did not become what its family says."""
+    """Return the incident of one try; None if it does not match its family."""
     setting = setting_of(rng, family, attempt)
     builder = getattr(pressed if family in WITH_CEILING else clear, family)
     load: Load = builder(rng, setting)
@@ -116,13 +116,13 @@ def attempt_at(
 
 
 def setting_of(rng: Generator, family: str, attempt: int) -> Setting:
-    """Length and start of the window of one try."""
+    """Return length and start of the window of one try."""
     days = int(rng.choice([1, 1, 1, 2, 2, 3, 3, 5, 7]))
     if family in ("closed_loop_pegged", "daily_grant"):
-        # Pressed nearly all the time: a week of one of them would outweigh a dozen others.
+        # At a ceiling nearly all the time: a week of one of them would outweigh a dozen others.
         days = min(days, 2)
-    # Legacy limits were current until 2020; nothing else in the classes' rows has changed since
-    # January 2023, so windows after that see today's numbers.
+    # Legacy limits were current until 2020. Nothing else in the classes' rows has changed since January
+    # 2023, so later windows have today's numbers.
     first = (2020, 4) if family == "legacy_limits" else (2024, 6)
     begin = datetime(first[0], first[1], 1, tzinfo=UTC).timestamp()
     start = int(begin) + int(rng.integers(0, 600 * 86400 // 300)) * 300
@@ -134,7 +134,7 @@ def serve(rng: Generator, load: Load, jitter: float) -> Served:
     machine, flow, n = load.machine, load.flow, load.open_ops.size
     base, burst, capacity = np.empty(6), np.empty(6), np.zeros(6)
     for k, stage in enumerate(STAGES):
-        # What is enforced lies between 1.5 % below and 0.3 % above what is documented.
+        # Enforced levels are between 1.5 % below and 0.3 % above the documented ones.
         low, high = machine.nominal(stage)
         base[k] = low * rng.uniform(0.985, 1.003)
         burst[k] = high * rng.uniform(0.985, 1.003) if high > low else base[k]
@@ -150,7 +150,7 @@ def serve(rng: Generator, load: Load, jitter: float) -> Served:
             1 + shared + signals.white(rng, n, jitter * signals.log_uniform(rng, 0.0003, 0.005))
         )
     grant = load.grant if load.grant is not None else _grant(rng, n)
-    # System and log traffic of the root volume counts for the instance but shows in no metric.
+    # System and log traffic of the root volume counts for the instance but is in no metric.
     root = min(signals.log_uniform(rng, 5e3, 2e5), 0.001 * float(base[0]))
     most = float(np.median(load.open_ops)) + 1.0
     out = engine.run(
@@ -164,7 +164,7 @@ def serve(rng: Generator, load: Load, jitter: float) -> Served:
 
 
 def _grant(rng: Generator, n: int) -> np.ndarray:
-    """Credits given back once a day: never, all of them, or a part, at one time of day."""
+    """Draw credits granted once a day: none, all of them, or a part, at one time of day."""
     grant = np.zeros(n)
     kind = rng.random()
     if kind < 0.5:
@@ -187,7 +187,7 @@ def _is_as_meant(family: str, load: Load, served: Served) -> bool:
 
 
 def describe(machine: Machine, seed: int) -> Instance:
-    """The instance as its owner would describe it."""
+    """Return the instance as its owner would describe it."""
     launched = machine.launched
     return Instance(
         identifier=f"simulated-{seed}",
@@ -212,5 +212,5 @@ def describe(machine: Machine, seed: int) -> Instance:
 
 
 def replace_storage(instance: Instance) -> Instance:
-    """The same instance with neither class nor storage described."""
+    """Return the same instance with neither class nor storage described."""
     return Instance(identifier=instance.identifier, engine=instance.engine, region=instance.region)

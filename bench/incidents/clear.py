@@ -1,9 +1,9 @@
 """
-Families without any ceiling, many of which look as if there were one.
+Define families without any ceiling, many of which look as if there were one.
 
-Drive here is a share of the lowest ceiling at the moment's I/O size (baseline where credits exist),
-so that below one nothing holds requests back. The builder checks the served result; a load that
-was held back after all is drawn again, smaller.
+Drive here is a share of the lowest ceiling at the moment's I/O size (the baseline if there are credits),
+so below one nothing is throttled. The builder checks the served result; a load that was throttled after
+all is drawn again, smaller.
 """
 
 import numpy as np
@@ -26,7 +26,7 @@ def _noise(rng: Generator, n: int, *, slow: tuple[float, float] = (0.02, 0.15)) 
 
 
 def _site(rng: Generator, setting: Setting, *, steady: bool = False) -> tuple[Machine, Flow, Array]:
-    machine = draw_machine(rng, wanted=_any)
+    machine = draw_machine(rng, accepts=_any)
     flow = draw_flow(rng, setting, machine, None, steady=steady)
     return machine, flow, floor_ops(machine, flow)
 
@@ -41,14 +41,14 @@ def _daily(rng: Generator, setting: Setting, most: float) -> Array:
 
 
 def quiet_diurnal(rng: Generator, setting: Setting) -> Load:
-    """Ordinary days."""
+    """Generate ordinary days."""
     machine, flow, limit = _site(rng, setting)
     drive = np.minimum(_daily(rng, setting, rng.uniform(0.05, 0.7)) * _noise(rng, setting.n), 0.95)
     return load_of(rng, machine, flow, limit, drive)
 
 
 def flat_demand(rng: Generator, setting: Setting) -> Load:
-    """A steady producer: the same rate for hours, as flat as a ceiling, at ordinary latency."""
+    """Generate a steady producer: the same rate for hours, as flat as a ceiling, at ordinary latency."""
     machine, flow, limit = _site(rng, setting)
     n = setting.n
     level = rng.uniform(0.1, 0.88) * _calmer(setting)
@@ -67,14 +67,14 @@ def flat_demand(rng: Generator, setting: Setting) -> Load:
 
 
 def coincident_level(rng: Generator, setting: Setting) -> Load:
-    """Flat demand that happens to equal a documented number that does not bind."""
+    """Generate flat demand that equals a documented number that does not bind."""
 
-    def wanted(m: Machine) -> bool:
+    def accepts(m: Machine) -> bool:
         return m.row.iops[1] > 1.3 * m.row.iops[0] or bool(
             [level for level in m.levels if level.phase == "legacy"]
         )
 
-    machine = draw_machine(rng, wanted=wanted)
+    machine = draw_machine(rng, accepts=accepts)
     flow = draw_flow(rng, setting, machine, None)
     limit = floor_ops(machine, flow)
     top = float(np.quantile(limit * flow.op_bytes, 0.02)), float(np.quantile(limit, 0.02))
@@ -98,7 +98,7 @@ def coincident_level(rng: Generator, setting: Setting) -> Load:
 
 
 def rate_limiter(rng: Generator, setting: Setting) -> Load:
-    """The application lets only so many requests through; the rest waits outside the database."""
+    """Generate a rate limiter in the application; the rest waits outside the database."""
     machine, flow, limit = _site(rng, setting)
     most = rng.uniform(0.25, 0.88) * _calmer(setting)
     sd = log_uniform(rng, 0.0005, 0.01)
@@ -111,7 +111,7 @@ def rate_limiter(rng: Generator, setting: Setting) -> Load:
 
 
 def worker_pool(rng: Generator, setting: Setting) -> Load:
-    """A fixed number of workers, each waiting for its answer: flat because they are so few."""
+    """Generate a fixed number of workers that wait for answers: flat because they are so few."""
     machine, flow, limit = _site(rng, setting)
     n = setting.n
     drive = rng.uniform(0.1, 0.85) * _calmer(setting)
@@ -131,7 +131,7 @@ def worker_pool(rng: Generator, setting: Setting) -> Load:
 
 
 def cpu_bound(rng: Generator, setting: Setting) -> Load:
-    """All processors are busy, so the requests they make are as many as they can make."""
+    """Generate requests limited by busy processors."""
     machine, flow, limit = _site(rng, setting)
     n = setting.n
     most = rng.uniform(0.15, 0.85) * _calmer(setting)
@@ -146,7 +146,7 @@ def cpu_bound(rng: Generator, setting: Setting) -> Load:
 
 
 def batch_plateaus(rng: Generator, setting: Setting) -> Load:
-    """Jobs of constant rate, one after another."""
+    """Generate jobs of constant rate, one after another."""
     machine, flow, limit = _site(rng, setting)
     steps = signals.stairs(
         rng, setting.n, hold_s=(900, 6 * 3600), low=0.05, high=rng.uniform(0.5, 0.9)
@@ -159,7 +159,7 @@ def batch_plateaus(rng: Generator, setting: Setting) -> Load:
 
 
 def spikes(rng: Generator, setting: Setting) -> Load:
-    """Short peaks that stay below every ceiling."""
+    """Generate short peaks that stay below every ceiling."""
     machine, flow, limit = _site(rng, setting)
     base = _daily(rng, setting, rng.uniform(0.05, 0.4)) * _noise(rng, setting.n)
     peaks = signals.spikes(rng, setting.n, per_day=rng.uniform(4, 80), length_s=(20, 900))
@@ -168,7 +168,7 @@ def spikes(rng: Generator, setting: Setting) -> Load:
 
 
 def near_limit(rng: Generator, setting: Setting) -> Load:
-    """Demand between 80 and 97 % of the ceiling and never above it."""
+    """Generate demand between 80 and 97 % of the ceiling, never above it."""
     machine, flow, limit = _site(rng, setting, steady=True)
     n = setting.n
     noise = signals.wobble(rng, n, rng.uniform(0.003, 0.03), log_uniform(rng, 300, 7200), 0.005)
@@ -180,7 +180,7 @@ def near_limit(rng: Generator, setting: Setting) -> Load:
 
 
 def _fault(rng: Generator, setting: Setting, worst: float) -> Array:
-    """A factor on latency: 1, and up to `worst` in sessions, erratic or nearly constant there."""
+    """Return a factor on latency: 1, and up to `worst` in sessions, erratic or nearly constant there."""
     when = signals.sessions(
         rng, setting.n, count=int(rng.integers(1, 4)), length_s=(900, 5 * 3600), ramp_s=120
     )
@@ -195,7 +195,7 @@ def _fault(rng: Generator, setting: Setting, worst: float) -> Array:
 
 
 def latency_fault_open(rng: Generator, setting: Setting) -> Load:
-    """The storage is slow for a while; requests keep coming."""
+    """Generate slow storage for a while; requests keep coming."""
     machine, flow, limit = _site(rng, setting, steady=True)
     flow.r0 = flow.r0 * _fault(rng, setting, 30)
     drive = np.minimum(_daily(rng, setting, rng.uniform(0.1, 0.6)) * _noise(rng, setting.n), 0.9)
@@ -203,7 +203,7 @@ def latency_fault_open(rng: Generator, setting: Setting) -> Load:
 
 
 def latency_fault_closed(rng: Generator, setting: Setting) -> Load:
-    """The storage is slow for a while and its clients wait: the rate sags, sometimes flatly."""
+    """Generate slow storage whose clients wait: the rate falls, sometimes to a flat level."""
     machine, flow, limit = _site(rng, setting, steady=True)
     healthy = flow.r0
     drive = np.minimum(_daily(rng, setting, rng.uniform(0.15, 0.7)) * _noise(rng, setting.n), 0.9)
@@ -213,7 +213,7 @@ def latency_fault_closed(rng: Generator, setting: Setting) -> Load:
 
 
 def network_bound(rng: Generator, setting: Setting) -> Load:
-    """A stream that arrives over the network as fast as the network lets it."""
+    """Generate a stream limited by the network."""
     machine, flow, limit = _site(rng, setting)
     n = setting.n
     most = rng.uniform(0.2, 0.85) * _calmer(setting)
@@ -229,7 +229,7 @@ def network_bound(rng: Generator, setting: Setting) -> Load:
 
 
 def lock_contention(rng: Generator, setting: Setting) -> Load:
-    """Sessions wait for each other; the storage has little to do and answers at once."""
+    """Generate sessions that wait for each other; the storage has little work and answers at once."""
     machine, flow, limit = _site(rng, setting)
     n = setting.n
     when = signals.sessions(rng, n, count=int(rng.integers(1, 6)), length_s=(300, 3 * 3600))
@@ -242,7 +242,7 @@ def lock_contention(rng: Generator, setting: Setting) -> Load:
 
 
 def checkpoint_sawtooth(rng: Generator, setting: Setting) -> Load:
-    """Writes come in waves, and so does the latency of writes."""
+    """Generate writes in waves, with waves in the latency of writes."""
     machine, flow, limit = _site(rng, setting)
     n = setting.n
     every = int(rng.choice([300, 600, 900, 1800])) // signals.STEP_S
@@ -256,7 +256,7 @@ def checkpoint_sawtooth(rng: Generator, setting: Setting) -> Load:
 
 
 def backup_latency(rng: Generator, setting: Setting) -> Load:
-    """A nightly snapshot makes every request slower without holding the rate back."""
+    """Generate a nightly snapshot that slows every request but does not limit the rate."""
     machine, flow, limit = _site(rng, setting, steady=True)
     flow.r0 = flow.r0 * slower_nights(rng, setting)
     drive = np.minimum(_daily(rng, setting, rng.uniform(0.1, 0.6)) * _noise(rng, setting.n), 0.9)
@@ -264,7 +264,7 @@ def backup_latency(rng: Generator, setting: Setting) -> Load:
 
 
 def connection_storm(rng: Generator, setting: Setting) -> Load:
-    """Connections multiply, processors follow, storage hardly notices."""
+    """Generate many new connections; processors get busy, storage hardly changes."""
     machine, flow, limit = _site(rng, setting)
     n = setting.n
     when = signals.sessions(
@@ -278,7 +278,7 @@ def connection_storm(rng: Generator, setting: Setting) -> Load:
 
 
 def memory_pressure(rng: Generator, setting: Setting) -> Load:
-    """The cache shrinks, reads grow, the machine swaps; the storage keeps up."""
+    """Generate a shrinking cache: reads grow, the machine swaps; the storage keeps up."""
     machine, flow, limit = _site(rng, setting)
     n = setting.n
     grown = np.clip(np.cumsum(np.full(n, 1.0 / n)) * rng.uniform(0.8, 1.4), 0, 1)
@@ -291,12 +291,12 @@ def memory_pressure(rng: Generator, setting: Setting) -> Load:
 
 
 def burst_with_credits_left(rng: Generator, setting: Setting) -> Load:
-    """Peaks above the baseline that the credits pay for."""
+    """Generate peaks above the baseline that the credits pay for."""
 
-    def wanted(m: Machine) -> bool:
+    def accepts(m: Machine) -> bool:
         return m.row.tput[1] > 1.5 * m.row.tput[0] and m.real_disk.tput > 1.5 * m.row.tput[0]
 
-    machine = draw_machine(rng, wanted=wanted)
+    machine = draw_machine(rng, accepts=accepts)
     flow = draw_flow(rng, setting, machine, None)
     limit = floor_ops(machine, flow)
     when = signals.sessions(rng, setting.n, count=int(rng.integers(1, 5)), length_s=(600, 2400))
@@ -310,7 +310,7 @@ def burst_with_credits_left(rng: Generator, setting: Setting) -> Load:
 
 
 def lazy_loading(rng: Generator, setting: Setting) -> Load:
-    """A restored instance fetches its blocks on first access: slow reads, fewer by the hour."""
+    """Generate a restored instance that loads its blocks on first access: slow reads, fewer over time."""
     machine, flow, limit = _site(rng, setting, steady=True)
     n = setting.n
     drive = np.minimum(_daily(rng, setting, rng.uniform(0.1, 0.5)) * _noise(rng, n), 0.9)

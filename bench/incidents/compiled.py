@@ -1,7 +1,7 @@
 """
-Loops that numba compiles where it is installed; `make run` does not install it.
+Compile loops with numba if it is installed; `make run` does not install it.
 
-Without it they are plain Python and take about half as long again, with equal results.
+Otherwise they run as plain Python, which takes about half as long again, with equal results.
 """
 
 from collections.abc import Callable
@@ -12,7 +12,7 @@ try:
 except ModuleNotFoundError:
 
     def njit(**_: Any) -> Callable[[Any], Any]:  # type: ignore[misc]
-        """Leave a function as it is."""
+        """Return a decorator that leaves a function unchanged."""
 
         def unchanged(function: Any) -> Any:
             return function

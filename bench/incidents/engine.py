@@ -1,15 +1,15 @@
 """
-One storage service, step by step: demand in, served operations, latency and credits out.
+Simulate one storage service, step by step: demand in; served operations, latency and credits out.
 
-Rule 1: this file knows no metric, no class and no family; it is handed numbers per stage.
-Rule 2: it shares no code with the product, so that truth and law do not share a mistake.
+Rule 1: this file knows no metric, no class and no family; it gets numbers per stage.
+Rule 2: it shares no code with the product, so that truth and law cannot share a mistake.
 
-A step offers open-loop operations (they come whether or not earlier ones are done), closed-loop
-clients (N clients that think Z seconds between requests: X = N/(R + Z)), or both. Six ceilings
-stand in series; a ceiling with credits passes `burst` while they last and refills at `base`.
+A step offers open-loop operations (they arrive whether or not earlier ones are done), closed-loop
+clients (N clients that think Z seconds between requests: X = N/(R + Z)), or both. Six ceilings are in
+series; a ceiling with credits allows `burst` while they last and refills at `base`.
 
-Below the lowest ceiling L the latency is R = r0·φ(X/L), φ one of four laws. When more is wanted
-than L, exactly L is served and the latency is what queueing leaves: with open-loop requests x_o
+Below the lowest ceiling L the latency is R = r0·φ(X/L), φ one of four laws. If demand is above
+L, exactly L is served and the latency is what queueing leaves: with open-loop requests x_o
 that still fit, closed-loop clients must share L − x_o, so R = N/(L − x_o) − Z; when the open-loop
 requests alone do not fit, at most `outstanding` of them wait in storage (connections, queue slots),
 R solves R·L = outstanding + N·R/(R + Z) (Little's law for both classes), and the rest waits in the
@@ -25,19 +25,19 @@ Array = NDArray[np.float64]
 
 LAW_POWER, LAW_MM1, LAW_FLAT, LAW_SQUARE = 0, 1, 2, 3
 BASELINE, BURST, FIXED = 0, 1, 2
-# Requests that wait for less than this share of their service time are held back so lightly that no
-# measurement shows it; such steps are ambiguous, neither free nor pressed.
+# Requests that wait for less than this share of their service time are throttled too little for any
+# measurement to show it; such steps are ambiguous, neither free nor at the ceiling.
 LIGHT = 1.15
-# Above this share of a ceiling that is not reached, requests whose latency is already this multiple
-# of the latency at half load, or clients that would reach the ceiling were they not slowed by its
-# nearness, are as much held back as not: ambiguous as well.
+# Also ambiguous, above this share of a ceiling that is not reached: requests whose latency is already this
+# multiple of the latency at half load, and clients that would reach the ceiling if its nearness did not
+# slow them.
 NEAR, STEEP = 0.9, 2.5
 UNIT_BYTES = 256 * 1024.0  # an SSD volume counts larger requests as several (EBS user guide)
 
 
 @njit(cache=True)
 def phi(law: int, strength: float, load: float) -> float:
-    """Latency of a service at a load 0–1 of its ceiling, in units of its unloaded latency."""
+    """Return the latency at a load 0–1 of the ceiling, in units of the unloaded latency."""
     if law == LAW_POWER:
         return 1.0 + strength * load**6
     if law == LAW_MM1:
@@ -57,7 +57,7 @@ def _free_rate(
     strength: float,
     most: float,
 ) -> float:
-    """The rate x in [open_rate, most] at which x = open_rate + N/(r0·φ(x/most) + Z), bisected."""
+    """Find the rate x in [open_rate, most] at which x = open_rate + N/(r0·φ(x/most) + Z), by bisection."""
     if clients <= 0.0:
         return open_rate
     low, high = open_rate, most
@@ -74,7 +74,7 @@ def _free_rate(
 def _pressed(
     arriving: float, most: float, clients: float, think: float, held: float, dt: float
 ) -> tuple[float, float]:
-    """Latency and open-loop rate while exactly `most` is served; see the file's docstring."""
+    """Return latency and open-loop rate while exactly `most` is served; see the file's docstring."""
     rate = arriving / dt
     if clients > 0.0 and rate < most:
         latency = clients / (most - rate) - think
@@ -121,11 +121,11 @@ def run(
     Args:
         dt: step in seconds; all arrays over steps have shape (n,).
         outstanding: most open-loop requests that wait in storage.
-        carry: share of what does not fit there that returns later; at most `carry_max` ops.
+        carry: share of the rest that returns later; at most `carry_max` ops.
         base, burst, capacity, start: per stage, shape (6,); capacity 0 where there are no credits.
-        deviation: enforced over nominal, shape (n, 6).
-        root_bytes: traffic of the root volume in bytes/s, which only the instance's stage meets.
-        grant: credits of the instance that come back at a step, as a share of the capacity,
+        deviation: enforced divided by nominal, shape (n, 6).
+        root_bytes: traffic of the root volume in bytes/s, which only the instance's stage counts.
+        grant: credits of the instance that are granted at a step, as a share of the capacity,
             shape (n,); volumes have no grant.
 
     Returns:
@@ -168,7 +168,7 @@ def run(
             over = arriving - most * dt
             held = outstanding[i]
             if clients[i] <= 0.0:
-                # The queue builds within the step: half of what it ends with, on average.
+                # The queue grows within the step: its mean is half of its final length.
                 held = min(max(0.5 * (queued + over), most * full), held)
             response, rate = _pressed(arriving, most, clients[i], think[i], held, dt)
             service[i] = full

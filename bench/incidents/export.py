@@ -1,9 +1,9 @@
 """
-An incident as the files an engineer would have: metric exports and the description.
+Write an incident as the files an engineer would have: metric exports and the description.
 
-JSON is the answer of `aws cloudwatch get-metric-data` (newest first) beside that of
+JSON is the answer of `aws cloudwatch get-metric-data` (newest first) with that of
 `aws rds describe-db-instances`; CSV is long (timestamp, metric, value) or wide (one column per
-metric). Values are in CloudWatch's units. The truth lies in another folder, out of a reader's way.
+metric). Values are in CloudWatch's units. The truth is in another folder, which the reader does not see.
 """
 
 import csv
@@ -25,7 +25,7 @@ FORMATS = ("json", "json", "json", "csv-long", "csv-wide")
 
 
 def format_of(incident: Incident) -> str:
-    """The format that a seed's files have: three in five JSON, the rest CSV."""
+    """Return the format of a seed's files: three in five JSON, the rest CSV."""
     return FORMATS[crc32(f"{incident.family} {incident.seed}".encode()) % len(FORMATS)]
 
 
@@ -53,7 +53,7 @@ def _stamp(time_s: int, style: str = "%Y-%m-%dT%H:%M:%S+00:00") -> str:
 
 
 def _shown(series: Series) -> list[float]:
-    """Values in CloudWatch's unit; ten digits undo what the division by 0.01 adds."""
+    """Return values in CloudWatch's unit; ten digits remove the error of the division by 0.01."""
     scale = METRICS[series.metric].scale
     return [float(f"{v / scale:.10g}") for v in series.value.tolist()]
 

@@ -3,7 +3,7 @@ Write simulated incidents as folders of exports.
 
     PYTHONPATH=bench python -m incidents.generate --seed 1 --count 20 --out DIR [--only FAMILY]
 
-Each folder holds metrics.json or metrics.csv and instance.json; the truth is in DIR/truth.
+Each folder has metrics.json or metrics.csv and instance.json; the truth is in DIR/truth.
 """
 
 import argparse
@@ -14,7 +14,7 @@ from incidents import build, export, observe
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Write the incidents and print one line each."""
+    """Write the incidents, and print one line for each."""
     parser = argparse.ArgumentParser(description="Write simulated incidents as export folders.")
     parser.add_argument("--seed", type=int, required=True, help="first seed")
     parser.add_argument("--count", type=int, default=1)

@@ -1,5 +1,5 @@
 """
-The machines of the incidents: real classes, documented storage rules, and what is enforced.
+Draw the machines of the incidents: real classes, documented storage rules, and what is enforced.
 
 Written from the published rules, independently of the product's catalog and law, so that a mistake
 there is not repeated here. Instance rows: classes.csv (EC2 DescribeInstanceTypes data as carried by
@@ -26,20 +26,20 @@ FAMILY = {
     "vol_tput": "volume_throughput",
     "vol_iops": "volume_iops",
 }
-# Two documented numbers closer than this cannot be told apart by level: the enforced level itself
-# is drawn from 0.985 to 1.003 of the nominal one, so anything beyond 4 % is another number.
+# Two documented numbers closer than this cannot be distinguished by level. The enforced level is drawn
+# from 0.985 to 1.003 of the nominal one, so anything beyond 4 % is another number.
 APART_LOG = log(1.04)
 SAME_LOG = log(1.004)
 
 
 def is_bytes(stage: str) -> bool:
-    """Whether the stage counts bytes (else operations)."""
+    """Return whether the stage counts bytes (else operations)."""
     return stage.endswith("tput")
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What a class may do, as documented at one time; bytes/s and ops/s."""
+    """Hold the limits of a class, as documented at one time; bytes/s and ops/s."""
 
     db_class: str
     kind: str
@@ -54,13 +54,13 @@ class Row:
 
     @property
     def is_bursting(self) -> bool:
-        """Whether any of its limits has a burst above the baseline."""
+        """Return whether any of its limits has a burst above the baseline."""
         return self.tput[1] > self.tput[0] or self.iops[1] > self.iops[0]
 
 
 @dataclass(frozen=True, slots=True)
 class Disk:
-    """Storage as bought, and what its volumes give together; bytes/s and ops/s."""
+    """Describe storage as bought, with the rates of its volumes together; bytes/s and ops/s."""
 
     kind: str
     size_gib: int
@@ -74,7 +74,7 @@ class Disk:
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """One documented number: where it belongs and what it is worth."""
+    """Hold one documented number: its stage and its value."""
 
     stage: str
     phase: str
@@ -84,29 +84,29 @@ class Level:
 
 @dataclass(slots=True)
 class Machine:
-    """What is described to the reader and what is enforced below it."""
+    """Hold the described machine, and the limits that are really enforced."""
 
     db_class: str | None
     engine: str
     row: Row
-    """Enforced row."""
+    """Row that is enforced."""
     disk: Disk
-    """Described storage."""
+    """Storage that is described."""
     real_disk: Disk
-    """Enforced storage; the same object unless the description is stale."""
+    """Storage that is enforced; the same object unless the description is stale."""
     levels: tuple[Level, ...]
-    """Every number that the description supports, legacy ones included."""
+    """Every number that follows from the description, legacy ones included."""
     extra: tuple[str, float] | None = None
     """An undocumented limit: stage and value."""
     replaced: frozenset[str] = frozenset()
-    """Stages whose documented number is not enforced at all."""
+    """Stages whose documented number is not enforced."""
     launched: str | None = None
     """ISO date of InstanceCreateTime."""
     capacity_s: dict[str, float] = field(default_factory=dict)
     """Bucket capacity of the instance stages, in seconds of (burst − baseline)."""
 
     def nominal(self, stage: str) -> tuple[float, float]:
-        """Baseline and burst enforced at a stage before deviations; infinite where none."""
+        """Return baseline and burst enforced at a stage before deviations; infinite if none."""
         if stage in self.replaced:
             return (np.inf, np.inf)
         if stage == "inst_tput":
@@ -124,7 +124,7 @@ class Machine:
 
 @cache
 def rows() -> tuple[Row, ...]:
-    """Every row of classes.csv."""
+    """Return every row of classes.csv."""
     with (Path(__file__).parent / "classes.csv").open(newline="") as file:
         return tuple(
             Row(
@@ -147,12 +147,12 @@ def rows() -> tuple[Row, ...]:
 
 
 def current_rows() -> tuple[Row, ...]:
-    """Rows documented today."""
+    """Return the rows documented today."""
     return tuple(r for r in rows() if r.kind == "current")
 
 
 def legacy_rows(db_class: str | None) -> tuple[Row, ...]:
-    """Rows documented earlier for a class."""
+    """Return the rows documented earlier for a class."""
     return tuple(r for r in rows() if r.kind == "legacy" and r.db_class == db_class)
 
 
@@ -162,7 +162,7 @@ _KEEPS_LEGACY = ("m5.", "m5d.", "r5.", "r5d.", "t3.", "z1d.")
 
 
 def enforceable_legacy_rows() -> tuple[Row, ...]:
-    """Legacy rows that an instance may still have, documented for longer than a few weeks."""
+    """Return legacy rows that an instance may still have, documented for longer than a few weeks."""
     return tuple(
         r
         for r in rows()
@@ -173,7 +173,7 @@ def enforceable_legacy_rows() -> tuple[Row, ...]:
 
 
 def gp2_volumes(size: int, count: int) -> Disk:
-    """gp2 storage spread over `count` volumes."""
+    """Return gp2 storage on `count` volumes."""
     each = size / count
     base = min(max(3 * each, 100.0), 16000.0)
     burst = max(base, 3000.0)
@@ -198,7 +198,7 @@ def _fixed(
 
 
 def draw_disk(rng: Generator, engine: str, kind: str) -> Disk:
-    """Storage of a kind that this engine may buy, without sizes of disputed throughput."""
+    """Draw storage of a kind that is sold for this engine, without sizes of disputed throughput."""
     stripe_from = {"oracle": 200, "sqlserver": 10**9}.get(engine, 400)
     size = int(round(float(np.exp(rng.uniform(log(20), log(12000)))) / 5) * 5)
     if engine == "sqlserver":
@@ -245,7 +245,7 @@ def _instance_levels(row: Row) -> list[Level]:
 
 
 def documented_levels(db_class: str | None, disk: Disk | None) -> tuple[Level, ...]:
-    """Every number that a reader of the documents can know for this description."""
+    """Return every number that a reader of the documents can know for this description."""
     out: list[Level] = []
     for row in current_rows():
         if row.db_class == db_class:
@@ -273,7 +273,7 @@ def documented_levels(db_class: str | None, disk: Disk | None) -> tuple[Level, .
 
 
 def identify(levels: tuple[Level, ...], stage: str, value: float) -> Level | None:
-    """The documented number that an enforced nominal value is, or None if it is undocumented."""
+    """Return the documented number of an enforced nominal value; None if it is undocumented."""
     same = [
         level
         for level in levels
@@ -284,9 +284,9 @@ def identify(levels: tuple[Level, ...], stage: str, value: float) -> Level | Non
 
 def is_distinct(machine: Machine) -> bool:
     """
-    Whether each enforced number could be told from every other documented number by its level.
+    Return whether each enforced number differs from every other documented number by its level.
 
-    Judged per dimension over all stages; an enforced number may equal its own documented one.
+    This compares all stages of a dimension; an enforced number may equal its own documented one.
     """
     for stage in STAGES:
         for value in set(machine.nominal(stage)):
@@ -307,24 +307,24 @@ def is_distinct(machine: Machine) -> bool:
     return True
 
 
-StatementToRun = Callable[[Machine], bool]
+Condition = Callable[[Machine], bool]
 
 
 def draw_machine(
     rng: Generator,
     *,
-    wanted: StatementToRun,
+    accepts: Condition,
     kinds: tuple[str, ...] = ("gp2", "gp3", "gp3", "io1", "io2"),
     pool: tuple[Row, ...] | None = None,
     alter: Callable[[Generator, Machine], Machine | None] | None = None,
 ) -> Machine:
     """
-    A machine with distinct limits that the family wants; rejection sampling over real rows.
+    Draw a machine with distinct limits that suits the family, by rejection sampling over real rows.
 
     Args:
-        wanted: what the family needs, e.g. a volume well above the instance's baseline.
+        accepts: whether the family can use a machine, e.g. a volume well above the instance's baseline.
         pool: rows to enforce; today's rows if None.
-        alter: turns the honest machine into a mis-described one; None redraws.
+        alter: makes the description wrong; None from it draws again.
     """
     chosen = pool if pool is not None else current_rows()
     for _ in range(5000):
@@ -335,7 +335,7 @@ def draw_machine(
         machine: Machine | None = Machine(row.db_class, engine, row, disk, disk, levels)
         if alter is not None and machine is not None:
             machine = alter(rng, machine)
-        if machine is not None and wanted(machine) and is_distinct(machine):
+        if machine is not None and accepts(machine) and is_distinct(machine):
             machine.capacity_s = _capacities(rng, machine.row)
             if machine.launched is None:
                 machine.launched = _launched(rng)
@@ -345,7 +345,7 @@ def draw_machine(
 
 def _capacities(rng: Generator, row: Row) -> dict[str, float]:
     """
-    Capacity of both instance buckets in seconds of (burst − baseline).
+    Draw the capacity of both instance buckets in seconds of (burst − baseline).
 
     AWS publishes none. "30 minutes at maximum" reads as (M − B)·1800 s or as M·1800 s (the gp2
     convention); a third draw is anything between those and twice as much.

@@ -1,5 +1,5 @@
 """
-What CloudWatch would have shown: means of a minute or five, rounded, noisy, with gaps.
+Compute what CloudWatch would show: means of one or five minutes, rounded, noisy, with gaps.
 
 A five-minute value is the mean of the one-minute values. Queue depth and latency come from
 different counters and do not agree exactly (published incidents differ by a factor of two and
@@ -26,7 +26,7 @@ SHIFTS = (
 
 @dataclass(slots=True)
 class Lens:
-    """How one incident is seen; drawn before any shift so that shifts change nothing else."""
+    """Describe how one incident is observed; drawn before any shift so that shifts change nothing else."""
 
     period_s: int
     balance_period_s: int
@@ -47,7 +47,7 @@ class Lens:
 
 
 def draw_lens(rng: Generator) -> Lens:
-    """How an incident is seen, without any shift."""
+    """Draw how an incident is observed, without any shift."""
     absent = set()
     if rng.random() < 0.06:
         absent.add("queue")
@@ -78,7 +78,7 @@ def draw_lens(rng: Generator) -> Lens:
 
 
 def shifted(lens: Lens, shift: str | None) -> Lens:
-    """The same lens after a shift of conditions."""
+    """Return the same lens after a shift of conditions."""
     if shift == "noise3":
         lens.noise_sd *= 3
         lens.latency_sd *= 3
@@ -86,7 +86,7 @@ def shifted(lens: Lens, shift: str | None) -> Lens:
     elif shift == "five_minute":
         lens.period_s = lens.balance_period_s = 300
     elif shift and shift.startswith("missing_"):
-        # One of queue and latency remains: the shift asks what happens without the other.
+        # Keep one of queue and latency: the shift tests what happens without the other.
         lost = shift.removeprefix("missing_")
         kept = lens.absent - {"queue", "latency"} if lost != "balances" else lens.absent
         lens.absent = kept | {lost}
@@ -94,7 +94,7 @@ def shifted(lens: Lens, shift: str | None) -> Lens:
 
 
 def minute_mean(value: Array) -> Array:
-    """Means of whole minutes of a series over steps, shape (n // 12,)."""
+    """Return the means of whole minutes of a series over steps, shape (n // 12,)."""
     return value.reshape(-1, PER_MINUTE).mean(axis=1)
 
 
@@ -108,7 +108,7 @@ def _rounded(value: Array, unit: float) -> Array:
 
 @dataclass(slots=True)
 class Served:
-    """What the engine returned, by name; arrays over steps."""
+    """Name the arrays that the engine returned; they are over steps."""
 
     rate: Array
     latency: Array
@@ -119,13 +119,13 @@ class Served:
     level: Array
     credits: Array
     capacity: tuple[float, float, float]
-    """Capacities of the instance's byte and I/O buckets and of the volumes'; 0 where none."""
+    """Capacities of the instance's byte and I/O buckets and of the volumes'; 0 if none."""
 
 
 def observe(
     rng: Generator, load: Load, served: Served, lens: Lens, start_s: int
 ) -> dict[Metric, Series]:
-    """Every series that would have been exported, keyed by metric."""
+    """Return every series that would be exported, by metric."""
     minutes = _storage(rng, load, served, lens) | _resources(rng, load, served)
     balances = _balances(rng, load, served, lens)
     kept = _kept(rng, minutes[Metric.READ_BYTES_PER_S].size * 60 // lens.period_s, lens)
@@ -170,7 +170,7 @@ def _group(metric: Metric) -> str:
 
 
 def _kept(rng: Generator, count: int, lens: Lens) -> np.ndarray:
-    """Which samples arrived, shape (count,)."""
+    """Draw which samples arrived, shape (count,)."""
     keep = rng.random(count) >= lens.missing_share
     for _ in range(lens.gap_count):
         at = int(rng.integers(count))
@@ -185,8 +185,8 @@ def _storage(rng: Generator, load: Load, served: Served, lens: Lens) -> dict[Met
     reads = rate * flow.read_share
     writes = rate - reads
     wait = served.latency - served.service
-    # Reads and writes differ in service and in how long they queue; weighted by their shares both
-    # come back to the mean that the engine found.
+    # Reads and writes differ in service and in queueing; weighted by their shares, both give the mean
+    # that the engine computed.
     slow_write, queue_write = log_uniform(rng, 0.5, 3.0), log_uniform(rng, 0.3, 4.0)
     share = flow.read_share
     in_service = served.service / (share + (1 - share) * slow_write)
@@ -195,7 +195,7 @@ def _storage(rng: Generator, load: Load, served: Served, lens: Lens) -> dict[Met
     write_latency = in_service * slow_write + in_queue * queue_write
     count = rate.size // PER_MINUTE
     if lens.is_clock_noise:
-        # Counters are read a little early or late: what one minute gains the next one loses.
+        # Counters are read a little early or late: what one minute gains, the next one loses.
         slip = rng.normal(0, lens.noise_sd, count + 1)
         factors = [1 + np.diff(slip)] * 4
     else:

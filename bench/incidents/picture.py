@@ -1,4 +1,4 @@
-"""An incident for people: a list of true and detected intervals, and a drawing of the series."""
+"""Show an incident to people: a list of true and detected intervals, and a plot of the series."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -35,7 +35,7 @@ def _line(interval: Any) -> str:
 
 
 def text(incident: Incident, found: Sequence[Any], faults: Sequence[str]) -> str:
-    """Machine, truth and diagnosis as lines."""
+    """Format machine, truth and diagnosis as lines."""
     machine, truth = incident.machine, incident.truth
     lines = [
         f"simulated incident {incident.seed}, family {incident.family}, {truth.period_s}-s samples",
@@ -90,7 +90,7 @@ def _samples(incident: Incident) -> list[dict[str, Any]]:
 
 
 def draw(incident: Incident, found: Sequence[Any], faults: Sequence[str]) -> bytes:
-    """PNG: one panel per quantity; true intervals green, detected ones red on the first panels."""
+    """Draw a PNG: one panel per quantity; true intervals green, detected ones red on the first panels."""
     import altair as alt
     import vl_convert
 

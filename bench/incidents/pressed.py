@@ -1,4 +1,4 @@
-"""Families in which a ceiling holds requests back."""
+"""Define families in which a ceiling throttles requests."""
 
 from dataclasses import replace
 
@@ -27,7 +27,7 @@ VOL_TPUT, VOL_IOPS = Target("vol_tput"), Target("vol_iops")
 
 
 def _background(rng: Generator, setting: Setting, *, most: float = 0.7) -> Array:
-    """An ordinary day below the ceiling, shape (n,)."""
+    """Generate an ordinary day below the ceiling, shape (n,)."""
     n = setting.n
     level = rng.uniform(0.12, most)
     shape = signals.day(rng, n, setting.start_s, depth=rng.uniform(0.2, 0.9))
@@ -51,7 +51,7 @@ def _background(rng: Generator, setting: Setting, *, most: float = 0.7) -> Array
 def _episodes(
     rng: Generator, setting: Setting, *, length_s: tuple[float, float] = (2400, 8 * 3600)
 ) -> Array:
-    """When the pressure is on: a few sessions a window, longer on later tries, shape (n,)."""
+    """Draw when demand exceeds the ceiling: a few sessions a window, longer on later tries, shape (n,)."""
     days = setting.length_s / 86400
     count = int(rng.integers(1, 3 + round(days)))
     grown = 1.4**setting.attempt
@@ -61,7 +61,7 @@ def _episodes(
 
 
 def _dips(rng: Generator, setting: Setting) -> Array:
-    """Moments at which the clients pause, as a factor, shape (n,)."""
+    """Draw moments at which the clients pause, as a factor, shape (n,)."""
     if rng.random() < 0.5:
         return np.ones(setting.n)
     pauses = signals.spikes(rng, setting.n, per_day=rng.uniform(2, 20), length_s=(20, 240))
@@ -69,7 +69,7 @@ def _dips(rng: Generator, setting: Setting) -> Array:
 
 
 def pressed_drive(rng: Generator, setting: Setting, when: Array) -> Array:
-    """Background outside `when`, above one inside it, shape (n,)."""
+    """Return the background outside `when`, and above one inside it, shape (n,)."""
     over = log_uniform(rng, 1.15, 3.0)
     noise = signals.wobble(
         rng, setting.n, rng.uniform(0.01, 0.06), log_uniform(rng, 300, 3600), 0.03
@@ -79,7 +79,7 @@ def pressed_drive(rng: Generator, setting: Setting, when: Array) -> Array:
 
 
 def _scarce(rng: Generator, setting: Setting, *stages: str) -> dict[str, float]:
-    """Credits at the start: the more often we tried, the fewer."""
+    """Draw credits at the start: fewer with each try."""
     return {stage: float(rng.uniform(0, 1) ** 2) * 0.4**setting.attempt for stage in stages}
 
 
@@ -105,34 +105,34 @@ def _kinds(target: Target) -> tuple[str, ...]:
 
 
 def _bursting(stage: str):
-    def wanted(m: Machine) -> bool:
+    def accepts(m: Machine) -> bool:
         base, burst = m.nominal(stage)
         return burst > 1.3 * base and can_press(Target(stage))(m)
 
-    return wanted
+    return accepts
 
 
 def burst_exhausted_throughput(rng: Generator, setting: Setting) -> Load:
-    """The instance's throughput credits run out; the baseline binds."""
-    machine = draw_machine(rng, wanted=_bursting("inst_tput"))
+    """Spend the instance's throughput credits; the baseline binds."""
+    machine = draw_machine(rng, accepts=_bursting("inst_tput"))
     return _press(rng, setting, machine, TPUT)
 
 
 def burst_exhausted_iops(rng: Generator, setting: Setting) -> Load:
-    """The instance's I/O credits run out; the IOPS baseline binds."""
-    machine = draw_machine(rng, wanted=_bursting("inst_iops"))
+    """Spend the instance's I/O credits; the IOPS baseline binds."""
+    machine = draw_machine(rng, accepts=_bursting("inst_iops"))
     return _press(rng, setting, machine, IOPS)
 
 
 def _full_burst(rng: Generator, setting: Setting, stage: str) -> Load:
     target = Target(stage, 1)
 
-    def wanted(m: Machine) -> bool:
+    def accepts(m: Machine) -> bool:
         base, burst = m.nominal(stage)
         return burst > 1.3 * base and can_press(target)(m)
 
-    machine = draw_machine(rng, wanted=wanted)
-    # Half an hour at the maximum is promised; what follows is the baseline, and is truth as well.
+    machine = draw_machine(rng, accepts=accepts)
+    # The documents promise half an hour at the maximum; the baseline that follows is truth as well.
     when = _episodes(rng, setting, length_s=(1200, 5400))
     load = _press(rng, setting, machine, target, when)
     load.open_ops = load.open_ops * np.where(when > 0, 1.0, 0.4)
@@ -141,81 +141,81 @@ def _full_burst(rng: Generator, setting: Setting, stage: str) -> Load:
 
 
 def burst_throughput(rng: Generator, setting: Setting) -> Load:
-    """The instance is pegged at its maximum throughput while credits last."""
+    """Keep the instance at its maximum throughput while credits last."""
     return _full_burst(rng, setting, "inst_tput")
 
 
 def burst_iops(rng: Generator, setting: Setting) -> Load:
-    """The instance is pegged at its maximum IOPS while credits last."""
+    """Keep the instance at its maximum IOPS while credits last."""
     return _full_burst(rng, setting, "inst_iops")
 
 
 def _fixed_stage(stage: str):
-    def wanted(m: Machine) -> bool:
+    def accepts(m: Machine) -> bool:
         base, burst = m.nominal(stage)
         return base == burst and can_press(Target(stage))(m)
 
-    return wanted
+    return accepts
 
 
 def fixed_throughput(rng: Generator, setting: Setting) -> Load:
-    """A class whose throughput does not burst."""
-    machine = draw_machine(rng, wanted=_fixed_stage("inst_tput"))
+    """Keep a class without burst at its throughput."""
+    machine = draw_machine(rng, accepts=_fixed_stage("inst_tput"))
     return _press(rng, setting, machine, TPUT)
 
 
 def fixed_iops(rng: Generator, setting: Setting) -> Load:
-    """A class whose IOPS do not burst."""
-    machine = draw_machine(rng, wanted=_fixed_stage("inst_iops"))
+    """Keep a class without burst at its IOPS."""
+    machine = draw_machine(rng, accepts=_fixed_stage("inst_iops"))
     return _press(rng, setting, machine, IOPS)
 
 
 def _gp2(rng: Generator, count: int, *, burst: int) -> Machine:
-    def wanted(m: Machine) -> bool:
+    def accepts(m: Machine) -> bool:
         base, top = m.nominal("vol_iops")
         right = m.disk.volume_count == count and top > 1.15 * base
         return right and can_press(Target("vol_iops", burst))(m)
 
-    return draw_machine(rng, wanted=wanted, kinds=("gp2",))
+    return draw_machine(rng, accepts=accepts, kinds=("gp2",))
 
 
 def gp2_credits_single(rng: Generator, setting: Setting) -> Load:
-    """One gp2 volume without credits: three operations per second and GiB bind."""
+    """Keep one gp2 volume without credits at three operations per second and GiB."""
     return _press(rng, setting, _gp2(rng, 1, burst=0), VOL_IOPS)
 
 
 def gp2_credits_striped(rng: Generator, setting: Setting) -> Load:
-    """Four striped gp2 volumes without credits."""
+    """Keep four striped gp2 volumes without credits at their baseline."""
     return _press(rng, setting, _gp2(rng, 4, burst=0), VOL_IOPS)
 
 
 def gp2_burst(rng: Generator, setting: Setting) -> Load:
-    """gp2 volumes pegged at 3,000 operations per second each while credits last."""
+    """Keep gp2 volumes at 3,000 operations per second each while credits last."""
     machine = _gp2(rng, int(rng.choice([1, 1, 4])), burst=1)
     when = _episodes(rng, setting, length_s=(1200, 3 * 3600))
     return _press(rng, setting, machine, Target("vol_iops", 1), when)
 
 
 def gp3_iops(rng: Generator, setting: Setting) -> Load:
-    """gp3 volumes at their IOPS."""
-    machine = draw_machine(rng, wanted=can_press(VOL_IOPS), kinds=("gp3",))
+    """Keep gp3 volumes at their IOPS."""
+    machine = draw_machine(rng, accepts=can_press(VOL_IOPS), kinds=("gp3",))
     return _press(rng, setting, machine, VOL_IOPS)
 
 
 def volume_throughput(rng: Generator, setting: Setting) -> Load:
-    """gp2 or gp3 volumes at their throughput."""
-    machine = draw_machine(rng, wanted=can_press(VOL_TPUT), kinds=("gp3", "gp3", "gp2"))
+    """Keep gp2 or gp3 volumes at their throughput."""
+    machine = draw_machine(rng, accepts=can_press(VOL_TPUT), kinds=("gp3", "gp3", "gp2"))
     return _press(rng, setting, machine, VOL_TPUT)
 
 
 def provisioned_iops(rng: Generator, setting: Setting) -> Load:
-    """io1 or io2 volumes at their provisioned IOPS."""
-    machine = draw_machine(rng, wanted=can_press(VOL_IOPS), kinds=("io1", "io1", "io2"))
+    """Keep io1 or io2 volumes at their provisioned IOPS."""
+    machine = draw_machine(rng, accepts=can_press(VOL_IOPS), kinds=("io1", "io1", "io2"))
     return _press(rng, setting, machine, VOL_IOPS)
 
 
 def legacy_limits(rng: Generator, setting: Setting) -> Load:
-    """An instance launched before its class was raised keeps the legacy limits."""
+    """Keep an instance at the legacy limits it has from before its class was raised."""
 
     def alter(_: Generator, m: Machine) -> Machine | None:
         today = [r for r in machines.current_rows() if r.db_class == m.row.db_class]
@@ -226,11 +226,13 @@ def legacy_limits(rng: Generator, setting: Setting) -> Load:
 
     target = Target("inst_tput", int(rng.random() < 0.25))
 
-    def wanted(m: Machine) -> bool:
+    def accepts(m: Machine) -> bool:
         return can_press(target)(m)
 
-    machine = draw_machine(rng, wanted=wanted, pool=machines.enforceable_legacy_rows(), alter=alter)
-    # Launched while the legacy numbers were documented; one description in five has lost the date.
+    machine = draw_machine(
+        rng, accepts=accepts, pool=machines.enforceable_legacy_rows(), alter=alter
+    )
+    # Launched while the legacy numbers were documented; one description in five lacks the date.
     row = machine.row
     earliest = max(row.documented_from, "2018-08-10")
     year, month = earliest[:4], int(earliest[5:7])
@@ -242,7 +244,7 @@ def legacy_limits(rng: Generator, setting: Setting) -> Load:
 
 
 def _unlisted(m: Machine, stage: str, value: float) -> bool:
-    """Whether no documented number of that dimension is near the value."""
+    """Return whether no documented number of that dimension is near the value."""
     return all(
         abs(np.log(level.value / value)) > APART_LOG
         for level in m.levels
@@ -251,7 +253,7 @@ def _unlisted(m: Machine, stage: str, value: float) -> bool:
 
 
 def _with_unknown(rng: Generator, m: Machine) -> Machine | None:
-    """Put an undocumented limit below the documented ones, or raise the lowest of them oddly."""
+    """Put an undocumented limit below the documented ones, or raise the lowest of them to an odd number."""
     in_bytes = bool(rng.random() < 0.7)
     stage = "extra_tput" if in_bytes else "extra_iops"
     floor = min(m.nominal(s)[0] for s in machines.STAGES if machines.is_bytes(s) == in_bytes)
@@ -268,18 +270,18 @@ def _with_unknown(rng: Generator, m: Machine) -> Machine | None:
 
 
 def unknown_limit(rng: Generator, setting: Setting) -> Load:
-    """A limit that no document lists for this machine."""
+    """Keep a machine at a limit that no document lists for it."""
 
-    def wanted(m: Machine) -> bool:
+    def accepts(m: Machine) -> bool:
         return m.extra is not None and can_press(Target(m.extra[0]))(m)
 
-    machine = draw_machine(rng, wanted=wanted, alter=_with_unknown)
+    machine = draw_machine(rng, accepts=accepts, alter=_with_unknown)
     assert machine.extra is not None
     return _press(rng, setting, machine, Target(machine.extra[0]))
 
 
 def unknown_class(rng: Generator, setting: Setting) -> Load:
-    """The class is in no catalog, or is not described at all."""
+    """Use a class that is in no catalog, or not described at all."""
     target = TPUT if rng.random() < 0.7 else IOPS
     name = None if rng.random() < 0.5 else str(rng.choice(["db.q9.large", "db.m99x.4xlarge"]))
 
@@ -288,12 +290,12 @@ def unknown_class(rng: Generator, setting: Setting) -> Load:
         m.levels = machines.documented_levels(None, m.disk)
         return m
 
-    machine = draw_machine(rng, wanted=can_press(target), alter=alter)
+    machine = draw_machine(rng, accepts=can_press(target), alter=alter)
     return _press(rng, setting, machine, target)
 
 
 def stale_catalog(rng: Generator, setting: Setting) -> Load:
-    """The description is out of date: another class, or another volume layout, is enforced."""
+    """Enforce another class or volume layout than the outdated description has."""
     pool = machines.current_rows()
     layout = bool(rng.random() < 0.3)
 
@@ -310,17 +312,17 @@ def stale_catalog(rng: Generator, setting: Setting) -> Load:
 
     target = VOL_TPUT if layout else TPUT
     kinds = ("gp2",) if layout else ("gp2", "gp3", "io1", "io2")
-    machine = draw_machine(rng, wanted=can_press(target), kinds=kinds, alter=alter)
+    machine = draw_machine(rng, accepts=can_press(target), kinds=kinds, alter=alter)
     return _press(rng, setting, machine, target)
 
 
 def alternating_ceilings(rng: Generator, setting: Setting) -> Load:
-    """Small requests meet the IOPS ceiling, large ones the throughput ceiling, on the same day."""
+    """Reach the IOPS ceiling with small requests, and the throughput ceiling with large ones, on one day."""
 
-    def wanted(m: Machine) -> bool:
+    def accepts(m: Machine) -> bool:
         return can_press(TPUT)(m) and can_press(IOPS)(m)
 
-    machine = draw_machine(rng, wanted=wanted)
+    machine = draw_machine(rng, accepts=accepts)
     large = draw_flow(rng, setting, machine, TPUT)
     small_at = float(np.median(draw_flow(rng, setting, machine, IOPS).op_bytes))
     job = signals.nightly(
@@ -339,9 +341,9 @@ def alternating_ceilings(rng: Generator, setting: Setting) -> Load:
 
 
 def nightly_batch(rng: Generator, setting: Setting) -> Load:
-    """Slack by day, pegged by night."""
+    """Leave room by day, and be at the ceiling by night."""
     target = TPUT if rng.random() < 0.6 else VOL_TPUT
-    machine = draw_machine(rng, wanted=can_press(target), kinds=_kinds(target))
+    machine = draw_machine(rng, accepts=can_press(target), kinds=_kinds(target))
     when = signals.nightly(
         rng, setting.n, setting.start_s, hour=rng.uniform(0, 6),
         length_s=(2400 * 1.4**setting.attempt, 7 * 3600),
@@ -350,9 +352,9 @@ def nightly_batch(rng: Generator, setting: Setting) -> Load:
 
 
 def closed_loop_pegged(rng: Generator, setting: Setting) -> Load:
-    """Clients that wait for their answers keep a ceiling busy for most of the window."""
+    """Keep a ceiling busy for most of the window with clients that wait for their answers."""
     target = (TPUT, IOPS, VOL_IOPS, VOL_TPUT)[int(rng.integers(4))]
-    machine = draw_machine(rng, wanted=can_press(target), kinds=_kinds(target))
+    machine = draw_machine(rng, accepts=can_press(target), kinds=_kinds(target))
     whole = rng.random() < 0.1
     calm = _episodes(rng, setting, length_s=(1800, 5 * 3600))
     when = np.ones(setting.n) if whole else 1 - calm
@@ -360,8 +362,8 @@ def closed_loop_pegged(rng: Generator, setting: Setting) -> Load:
 
 
 def long_vacuum(rng: Generator, setting: Setting) -> Load:
-    """A vacuum of hours beside the daily load, enough together to empty the byte credits."""
-    machine = draw_machine(rng, wanted=_bursting("inst_tput"))
+    """Add a vacuum of hours to the daily load, enough together to spend the byte credits."""
+    machine = draw_machine(rng, accepts=_bursting("inst_tput"))
     flow = draw_flow(rng, setting, machine, TPUT)
     limit = target_ops(machine, flow, TPUT)
     front = _background(rng, setting, most=0.8)
@@ -377,14 +379,14 @@ def long_vacuum(rng: Generator, setting: Setting) -> Load:
 
 
 def micro_bursts(rng: Generator, setting: Setting) -> Load:
-    """Pulses below a minute hit a ceiling that the minute's mean never shows."""
+    """Reach a ceiling in pulses below a minute, which the minute's mean never shows."""
     target = TPUT if rng.random() < 0.5 else VOL_IOPS
 
-    def wanted(m: Machine) -> bool:
+    def accepts(m: Machine) -> bool:
         low, high = size_range(m, Target(target.stage, 1))
         return high > 1.25 * low
 
-    machine = draw_machine(rng, wanted=wanted)
+    machine = draw_machine(rng, accepts=accepts)
     aim = Target(target.stage, 1)
     flow = draw_flow(rng, setting, machine, aim)
     limit = target_ops(machine, flow, aim)
@@ -397,9 +399,9 @@ def micro_bursts(rng: Generator, setting: Setting) -> Load:
 
 
 def daily_grant(rng: Generator, setting: Setting) -> Load:
-    """Pressed day and night; once a day some credits come back and are gone within the hour."""
+    """Stay at the ceiling day and night; once a day some credits are granted and spent within the hour."""
     stage = "inst_tput" if rng.random() < 0.7 else "inst_iops"
-    machine = draw_machine(rng, wanted=_bursting(stage))
+    machine = draw_machine(rng, accepts=_bursting(stage))
     when = np.ones(setting.n)
     if rng.random() < 0.6:
         when = 1 - _episodes(rng, setting, length_s=(1800, 4 * 3600))

@@ -1,9 +1,9 @@
 """
-A workload on a machine: what the families compose and the engine serves.
+Describe a workload on a machine: the families compose it and the engine serves it.
 
-Drive is demand as a share of the ceiling a family is about (its *target*): below one there is room,
-from one on the target holds requests back. How hard it presses is given as latency, since that is
-what an engineer sees: while pressed, requests take `multiple` times what they take just before.
+Drive is demand as a share of the ceiling that a family is about (its *target*): below one there is room,
+from one on the target throttles requests. The pressure is given as latency, since engineers see that: at
+the ceiling requests take `multiple` times as long as just before.
 """
 
 from dataclasses import dataclass, field
@@ -16,13 +16,13 @@ from incidents.machine import STAGES, Machine, is_bytes
 from incidents.signals import Array, log_uniform
 
 KIB = 1024
-# A rival ceiling this much above the target does not bind first, whatever the deviations do.
+# Another ceiling this much above the target does not bind first, whatever the deviations are.
 ROOM = 1.15
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """Window of an incident and which try at building it this is."""
+    """Set the window of an incident, and the number of this try at building it."""
 
     n: int
     start_s: int
@@ -30,13 +30,13 @@ class Setting:
 
     @property
     def length_s(self) -> int:
-        """Length of the window in seconds."""
+        """Return the length of the window in seconds."""
         return self.n * signals.STEP_S
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The ceiling a family is about: stage, and 0 for baseline or fixed, 1 for burst."""
+    """Name the ceiling a family is about: stage, and 0 for baseline or fixed, 1 for burst."""
 
     stage: str
     burst: int = 0
@@ -44,7 +44,7 @@ class Target:
 
 @dataclass(slots=True)
 class Flow:
-    """What the I/O looks like: sizes, mix and the storage's own latency; arrays over steps."""
+    """Describe the I/O: sizes, mix and the storage's own latency; arrays over steps."""
 
     read_share: Array
     read_size: Array
@@ -55,17 +55,17 @@ class Flow:
 
     @property
     def op_bytes(self) -> Array:
-        """Mean bytes of an operation, shape (n,)."""
+        """Return the mean bytes of an operation, shape (n,)."""
         return self.read_share * self.read_size + (1 - self.read_share) * self.write_size
 
     def latency_at(self, load: float) -> Array:
-        """Latency at a load 0–1 of the ceiling, s, shape (n,)."""
+        """Return the latency at a load 0–1 of the ceiling, s, shape (n,)."""
         return self.r0 * engine.phi(self.law, self.strength, load)
 
 
 @dataclass(slots=True)
 class Load:
-    """Everything the engine needs, and what the other metrics should show."""
+    """Hold all inputs of the engine, and what the other metrics should show."""
 
     machine: Machine
     flow: Flow
@@ -75,18 +75,18 @@ class Load:
     outstanding: Array
     carry: float = 0.0
     carry_max_s: float = 600.0
-    """Most work the application holds back, in seconds at the ceiling."""
+    """Most work that waits in the application, in seconds at the ceiling."""
     credit_share: dict[str, float] = field(default_factory=dict)
-    """Credits at the start, as a share of the capacity; full where not given."""
+    """Credits at the start, as a share of the capacity; full by default."""
     grant: Array | None = None
     side: dict[str, Array] = field(default_factory=dict)
     """Other metrics that this family shapes itself, by name."""
     targets: tuple[Target, ...] = ()
-    """Ceilings that must each have bound for ten minutes for the family to be what it says."""
+    """Ceilings that must each have bound for ten minutes, as the family requires."""
 
 
 def rival(machine: Machine, target: Target, *, in_bytes: bool) -> float:
-    """The lowest baseline of the other ceilings in one dimension, bytes/s or ops/s."""
+    """Return the lowest baseline of the other ceilings in one dimension, bytes/s or ops/s."""
     return min(
         (
             machine.nominal(stage)[0]
@@ -98,7 +98,7 @@ def rival(machine: Machine, target: Target, *, in_bytes: bool) -> float:
 
 
 def size_range(machine: Machine, target: Target) -> tuple[float, float]:
-    """Mean operation sizes in bytes at which the target binds first; empty if low > high."""
+    """Return mean operation sizes in bytes at which the target binds first; empty if low > high."""
     level = machine.nominal(target.stage)[target.burst]
     other_bytes = rival(machine, target, in_bytes=True)
     other_ops = rival(machine, target, in_bytes=False)
@@ -112,16 +112,16 @@ def size_range(machine: Machine, target: Target) -> tuple[float, float]:
 
 
 def can_press(target: Target, *, at_least: float = 1.0):
-    """A wish for `draw_machine`: the target exists and can bind first at some ordinary size."""
+    """Return a condition for `draw_machine`: the target exists and can bind first at an ordinary size."""
 
-    def wanted(machine: Machine) -> bool:
+    def accepts(machine: Machine) -> bool:
         base, burst = machine.nominal(target.stage)
         if not np.isfinite(base) or (target.burst and burst <= base):
             return False
         low, high = size_range(machine, target)
         return high > 1.25 * low and base >= at_least
 
-    return wanted
+    return accepts
 
 
 def draw_flow(
@@ -133,7 +133,7 @@ def draw_flow(
     steady: bool = False,
 ) -> Flow:
     """
-    Sizes, mix and latency of a workload.
+    Draw sizes, mix and latency of a workload.
 
     Args:
         target: sizes are drawn so that it binds first; any size if None.
@@ -170,13 +170,13 @@ def draw_flow(
 
 
 def target_ops(machine: Machine, flow: Flow, target: Target) -> Array:
-    """The target's level in ops/s at the sizes of every step, shape (n,)."""
+    """Return the target's level in ops/s at the sizes of every step, shape (n,)."""
     level = machine.nominal(target.stage)[target.burst]
     return level / flow.op_bytes if is_bytes(target.stage) else np.full(flow.r0.size, level)
 
 
 def floor_ops(machine: Machine, flow: Flow) -> Array:
-    """The lowest ceiling of all in ops/s, baselines where there are credits, shape (n,)."""
+    """Return the lowest ceiling of all in ops/s, baselines if there are credits, shape (n,)."""
     in_bytes = min(machine.nominal(stage)[0] for stage in STAGES if is_bytes(stage))
     in_ops = min(machine.nominal(stage)[0] for stage in STAGES if not is_bytes(stage))
     return np.minimum(in_bytes / flow.op_bytes, in_ops)
@@ -187,12 +187,12 @@ def load_of(
     closed: float | None = None, multiple: float | None = None,
 ) -> Load:  # fmt: skip
     """
-    Open-loop, closed-loop or mixed demand with the given drive.
+    Return open-loop, closed-loop or mixed demand with the given drive.
 
     Args:
         limit_ops: the ceiling that drive 1 means, ops/s, shape (n,).
         closed: share of the demand that comes from clients waiting for answers; drawn if None.
-        multiple: latency while pressed over latency just before; drawn (1.3 to 20) if None.
+        multiple: latency at the ceiling over latency just before; drawn (1.3 to 20) if None.
     """
     if closed is None:
         closed = float(rng.choice([0.0, 0.0, 1.0, 1.0, rng.uniform(0.2, 0.8)]))
@@ -222,7 +222,7 @@ def load_of(
 
 
 def slower_nights(rng: Generator, setting: Setting) -> Array:
-    """A factor on latency: a nightly snapshot makes every request slower, shape (n,)."""
+    """Return a factor on latency: a nightly snapshot makes every request slower, shape (n,)."""
     when = signals.nightly(
         rng, setting.n, setting.start_s, hour=rng.uniform(0, 24), length_s=(900, 2 * 3600)
     )

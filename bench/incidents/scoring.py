@@ -1,9 +1,9 @@
 """
-Compare what was detected with what happened; pure functions, definitions in `Totals.figures`.
+Compare detected with true intervals; pure functions, with the definitions in `Totals.figures`.
 
-What is detected is anything with `start_s`, `end_s`, `dimension`, `level`, `level_low`,
+A detected interval is anything with `start_s`, `end_s`, `dimension`, `level`, `level_low`,
 `level_high`, `family`, `phase`, `former_phase`: the intervals of a Diagnosis. Only storage counts
-(families of throughput and IOPS, and `unknown`); an interval that says CPU is no accusation here.
+(families of throughput and IOPS, and `unknown`); an interval of the CPU is no claim here.
 """
 
 from collections.abc import Sequence
@@ -22,20 +22,20 @@ OVERLAP = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """One true interval and the detected one that overlaps it most."""
+    """Pair one true interval with the detected one that overlaps it most."""
 
     true: TrueInterval
     found: Any | None
-    """None if nothing covers at least half of it."""
+    """None if no detected interval covers at least half of it."""
 
     @property
     def is_family_right(self) -> bool:
-        """Same family, `unknown` included."""
+        """Return whether the family is the same, `unknown` included."""
         return self.found is not None and str(self.found.family) == self.true.family
 
     @property
     def is_phase_right(self) -> bool:
-        """Same phase, and for legacy limits the same legacy phase."""
+        """Return whether the phase is the same, and for legacy limits the legacy phase too."""
         if self.found is None or str(self.found.phase) != self.true.phase:
             return False
         legacy = self.found.former_phase
@@ -43,21 +43,21 @@ class Judged:
 
     @property
     def level_error(self) -> float | None:
-        """Relative error against the enforced level; None if not found or in another dimension."""
+        """Return the relative error of the level; None if not found or in another dimension."""
         if self.found is None or str(self.found.dimension) != self.true.dimension:
             return None
         return abs(float(self.found.level) / self.true.level - 1)
 
     @property
     def is_covered(self) -> bool:
-        """Whether the error bars hold the enforced level."""
+        """Return whether the error bars include the enforced level."""
         found = self.found
         return found is not None and found.level_low <= self.true.level <= found.level_high
 
 
 @dataclass(slots=True)
 class SeriesScore:
-    """One incident, scored."""
+    """Hold the score of one incident."""
 
     seed: int
     family: str
@@ -75,12 +75,12 @@ class SeriesScore:
 
     @property
     def is_falsely_accused(self) -> bool:
-        """No ceiling, yet an interval."""
+        """Return whether there is an interval but no ceiling."""
         return self.is_clear and self.detected > 0
 
     @property
     def faults(self) -> list[str]:
-        """What is wrong with this series, in a few words each."""
+        """Return what is wrong with this series, in a few words each."""
         out = [self.error] if self.error else []
         if self.is_falsely_accused:
             out.append("accused")
@@ -100,13 +100,13 @@ class SeriesScore:
 
 
 def storage_intervals(diagnosis: Any) -> list[Any]:
-    """The intervals of a diagnosis that accuse storage, in time order."""
+    """Return the intervals of a diagnosis that are about storage, in time order."""
     kept = [i for i in diagnosis.intervals if str(i.family) in STORAGE]
     return sorted(kept, key=lambda i: i.start_s)
 
 
 def predicted(truth: Truth, found: Sequence[Any]) -> np.ndarray:
-    """Which samples lie in detected intervals by at least half, shape (n,)."""
+    """Return which samples are in detected intervals by at least half, shape (n,)."""
     covered = np.zeros(truth.time_s.size)
     for interval in found:
         begin = np.maximum(truth.time_s, interval.start_s)
@@ -120,7 +120,7 @@ def _overlap(a: Any, b: Any) -> float:
 
 
 def _matches(true: Sequence[TrueInterval], found: Sequence[Any]) -> tuple[set[int], set[int]]:
-    """Indices of true and detected intervals paired one to one, best overlap first."""
+    """Return indices of true and detected intervals paired one to one, best overlap first."""
     pairs = []
     for i, t in enumerate(true):
         for j, f in enumerate(found):
@@ -139,7 +139,7 @@ def _matches(true: Sequence[TrueInterval], found: Sequence[Any]) -> tuple[set[in
 
 def _is_excusable(truth: Truth, interval: Any) -> bool:
     """
-    Whether an unmatched detected interval is no mistake: at least half of the samples it covers are
+    Return whether an unmatched detected interval is no mistake: at least half of its samples are
     ambiguous, unseen, or truly throttled (a run shorter than ten minutes is no true interval).
     """
     inside = predicted(truth, [interval])
@@ -189,18 +189,18 @@ def _ratio(part: float, whole: float) -> float:
 
 @dataclass(slots=True)
 class Totals:
-    """All series of a run."""
+    """Sum up all series of a run."""
 
     series: list[SeriesScore] = field(default_factory=list)
 
     def figures(self) -> dict[str, float]:
         """
-        The figures of a run, by name; shares 0–1, NaN where nothing was counted.
+        Return the figures of a run, by name; shares 0–1, NaN where nothing was counted.
 
         - minute precision, recall, F1: over samples whose four storage rates arrived, weighted by
-          their length; pressed means throttled ≥ 80 % of the time, ambiguous ones (10–80 %, or
-          slowed just below a ceiling) are left out; a sample is called pressed if a detected
-          interval covers at least half of it.
+          their length. At the ceiling means throttled ≥ 80 % of the time. Ambiguous samples (10–80 %,
+          or slowed just below a ceiling) are left out. A sample is detected if a detected interval
+          covers at least half of it.
         - falsely accused: share of series without any ceiling that have any interval.
         - interval precision, recall: one-to-one pairs with intersection over union ≥ 0.5; a
           detected interval that lies in short or ambiguous throttling is left out.

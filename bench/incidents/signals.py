@@ -1,4 +1,4 @@
-"""Random shapes of time: noise with memory, days and weeks, sessions, staircases."""
+"""Generate random shapes over time: noise with memory, days and weeks, sessions, staircases."""
 
 import numpy as np
 from numpy.random import Generator
@@ -24,7 +24,7 @@ def _ar1(noise: Array, keep: float, start: float) -> Array:
 
 
 def slow(rng: Generator, n: int, sd: float, tau_s: float) -> Array:
-    """Stationary Gaussian noise with correlation time `tau_s` (≥ a minute), shape (n,)."""
+    """Return stationary Gaussian noise with correlation time `tau_s` (≥ a minute), shape (n,)."""
     grid = n // PER_GRID + 2
     keep = float(np.exp(-GRID_S / tau_s))
     coarse = _ar1(rng.standard_normal(grid), keep, float(rng.standard_normal()))
@@ -32,33 +32,33 @@ def slow(rng: Generator, n: int, sd: float, tau_s: float) -> Array:
 
 
 def white(rng: Generator, n: int, sd: float) -> Array:
-    """Independent Gaussian noise per step, shape (n,)."""
+    """Return independent Gaussian noise per step, shape (n,)."""
     return sd * rng.standard_normal(n)
 
 
 def wobble(rng: Generator, n: int, sd: float, tau_s: float, fast_sd: float) -> Array:
-    """A positive factor around one: slow and independent noise, log-normal, shape (n,)."""
+    """Return a positive factor around one: slow and independent noise, log-normal, shape (n,)."""
     return np.exp(slow(rng, n, sd, tau_s) + white(rng, n, fast_sd))
 
 
 def log_uniform(rng: Generator, low: float, high: float) -> float:
-    """A number whose logarithm is uniform between the two."""
+    """Draw a number whose logarithm is uniform between the two."""
     return float(np.exp(rng.uniform(np.log(low), np.log(high))))
 
 
 def hours(n: int, start_s: int) -> Array:
-    """Hour of the day (UTC) of every step, shape (n,)."""
+    """Return the hour of the day (UTC) of every step, shape (n,)."""
     return ((start_s + STEP_S * np.arange(n)) % 86400) / 3600.0
 
 
 def day(rng: Generator, n: int, start_s: int, *, depth: float) -> Array:
-    """A diurnal factor between 1 − depth and 1, quieter on week-ends, shape (n,)."""
+    """Return a diurnal factor between 1 − depth and 1, quieter on weekends, shape (n,)."""
     peak = rng.uniform(0, 24)
     sharp = rng.uniform(0.7, 3.0)
     wave = (0.5 + 0.5 * np.cos((hours(n, start_s) - peak) * np.pi / 12)) ** sharp
     weekday = ((start_s + STEP_S * np.arange(n)) // 86400 + 3) % 7
     rest = np.where(weekday >= 5, rng.uniform(0.6, 1.0), 1.0)
-    # People do not all go home at midnight: the week-end comes and goes over three hours.
+    # People do not all go home at midnight: the weekend starts and ends over three hours.
     width = 3 * 3600 // STEP_S
     total = np.cumsum(np.concatenate((np.full(width, rest[0]), rest)))
     rest = (total[width:] - total[:-width]) / width
@@ -66,7 +66,7 @@ def day(rng: Generator, n: int, start_s: int, *, depth: float) -> Array:
 
 
 def window(n: int, begin_s: float, length_s: float, ramp_s: float = 30.0) -> Array:
-    """A trapezium: 0 outside, 1 inside, linear edges, shape (n,)."""
+    """Return a trapezium: 0 outside, 1 inside, linear edges, shape (n,)."""
     t = STEP_S * np.arange(n)
     edge = max(ramp_s, 1.0)
     rise = np.clip((t - begin_s) / edge + 1, 0, 1)
@@ -76,7 +76,7 @@ def window(n: int, begin_s: float, length_s: float, ramp_s: float = 30.0) -> Arr
 def sessions(
     rng: Generator, n: int, *, count: int, length_s: tuple[float, float], ramp_s: float = 60.0
 ) -> Array:
-    """`count` windows of log-uniform length at random places, joined by maximum, shape (n,)."""
+    """Return `count` windows of log-uniform length at random places, joined by maximum, shape (n,)."""
     out = np.zeros(n)
     total = n * STEP_S
     for _ in range(count):
@@ -89,7 +89,7 @@ def sessions(
 def nightly(
     rng: Generator, n: int, start_s: int, *, hour: float, length_s: tuple[float, float]
 ) -> Array:
-    """One window a day at about the same hour, shape (n,)."""
+    """Return one window a day at about the same hour, shape (n,)."""
     out = np.zeros(n)
     first = (hour * 3600 - start_s) % 86400 - 86400
     begin = first
@@ -103,7 +103,7 @@ def nightly(
 def stairs(
     rng: Generator, n: int, *, hold_s: tuple[float, float], low: float, high: float
 ) -> Array:
-    """Constant pieces of log-uniform length and uniform height, shape (n,)."""
+    """Return constant pieces of log-uniform length and uniform height, shape (n,)."""
     out = np.empty(n)
     at = 0
     while at < n:
@@ -114,7 +114,7 @@ def stairs(
 
 
 def spikes(rng: Generator, n: int, *, per_day: float, length_s: tuple[float, float]) -> Array:
-    """Short pulses of random height 0–1, shape (n,)."""
+    """Return short pulses of random height 0–1, shape (n,)."""
     out = np.zeros(n)
     count = max(int(rng.poisson(per_day * n * STEP_S / 86400)), 1)
     for _ in range(count):
@@ -128,12 +128,12 @@ def spikes(rng: Generator, n: int, *, per_day: float, length_s: tuple[float, flo
 
 
 @njit(cache=True)
-def deferred(wanted: Array, most: Array, backlog_max: float) -> Array:
-    """What passes a rate limiter that queues: at most `most`, the rest comes later, shape (n,)."""
-    out = np.empty_like(wanted)
+def deferred(requested: Array, most: Array, backlog_max: float) -> Array:
+    """Return what passes a rate limiter that queues: at most `most`, the rest later, shape (n,)."""
+    out = np.empty_like(requested)
     waiting = 0.0
-    for i in range(wanted.size):
-        ask = wanted[i] + waiting
+    for i in range(requested.size):
+        ask = requested[i] + waiting
         out[i] = min(ask, most[i])
         waiting = min(ask - out[i], backlog_max)
     return out

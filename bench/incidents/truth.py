@@ -1,11 +1,11 @@
 """
-What really happened, on the grid of the samples.
+Compute the truth on the grid of the samples.
 
-A sample's fraction is the share of its steps in which a ceiling held requests back. Two kinds of
-steps are neither free nor pressed, because no measurement could tell: requests slowed by a steep
-latency law above 90 % of a ceiling that is never quite reached, and requests held back for less
-than 15 % of their service time (the engine's `soft` steps). Samples in which those or the
-pressed steps make 10–80 % of the time are ambiguous.
+A sample's fraction is the share of its steps in which a ceiling throttled requests. Two kinds of steps
+are neither free nor throttled, because no measurement could tell: requests slowed by a steep latency law
+above 90 % of a ceiling that is never quite reached, and requests that wait for less than 15 % of their
+service time (the engine's `soft` steps). Samples in which those or the throttled steps make 10–80 % of
+the time are ambiguous.
 
 A true interval is a maximal run of samples with a ceiling reached in ≥ 80 % of the steps, always the
 same one, pressed (not lightly) for at least half of the run, at least ten minutes long, bridging at
@@ -31,13 +31,13 @@ BRIDGE_SAMPLES = 2
 
 @dataclass(frozen=True, slots=True)
 class TrueInterval:
-    """One stretch at one ceiling; rates in bytes/s or ops/s."""
+    """Hold one stretch at one ceiling; rates in bytes/s or ops/s."""
 
     start_s: int
     end_s: int
     dimension: str
     level: float
-    """Median enforced rate for the database's volumes while pegged."""
+    """Median enforced rate for the database's volumes at the ceiling."""
     family: str
     phase: str
     former_phase: str | None
@@ -46,7 +46,7 @@ class TrueInterval:
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """Truth per sample and per interval."""
+    """Hold the truth per sample and per interval."""
 
     period_s: int
     time_s: NDArray[np.int64]
@@ -58,19 +58,19 @@ class Truth:
 
     @property
     def is_clear(self) -> bool:
-        """Whether no ceiling ever held anything back."""
+        """Return whether no ceiling ever throttled a request."""
         return not bool(self.fraction.any() or self.is_ambiguous.any())
 
 
 def _keys(served: Served) -> NDArray[np.int64]:
-    """Stage and phase as one number per step; −1 where free, shape (n,)."""
+    """Return stage and phase as one number per step; −1 if free, shape (n,)."""
     return np.where(served.stage >= 0, served.stage.astype(np.int64) * 3 + served.phase, -1)
 
 
 def truth_of(
     machine: Machine, served: Served, period_s: int, start_s: int, seen: NDArray[np.bool_]
 ) -> Truth:
-    """Truth on the grid of a period; `seen` has shape (n * STEP_S // period_s,)."""
+    """Return the truth on the grid of a period; `seen` has shape (n * STEP_S // period_s,)."""
     per = period_s // signals.STEP_S
     keys = _keys(served).reshape(-1, per)
     soft = served.soft.reshape(-1, per) > 0
@@ -96,7 +96,7 @@ def truth_of(
 
 
 def _runs(inside: NDArray[np.bool_], least: int) -> list[tuple[int, int]]:
-    """First and last index of each run, bridging short breaks, at least `least` samples long."""
+    """Return first and last index of each run, bridging short breaks, at least `least` samples long."""
     where = np.flatnonzero(inside)
     if where.size == 0:
         return []

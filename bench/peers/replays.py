@@ -1,5 +1,5 @@
 """
-The lumped law of `replay_candidates`, as one would write it elsewhere; for `bench/law.py`.
+Implement the law of `replay_candidates` with other tools, for `bench/law.py`.
 
 A candidate is four ceilings (instance bytes, instance operations, volume bytes, volume operations)
 of four numbers each: baseline and burst per step, capacity, balance at the start. Every function
@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 
 
 def python_law(bytes_asked: Floats, ops_asked: Floats, limits: Floats) -> Floats:
-    """Plain Python, candidate by candidate."""
+    """Compute it in plain Python, candidate by candidate."""
     asked = list(zip(bytes_asked.tolist(), ops_asked.tolist(), strict=True))
     found = []
     for candidate in limits.tolist():
@@ -42,7 +42,7 @@ def python_law(bytes_asked: Floats, ops_asked: Floats, limits: Floats) -> Floats
 
 
 def numpy_law(bytes_asked: Floats, ops_asked: Floats, limits: Floats) -> Floats:
-    """NumPy, all candidates at once, step by step."""
+    """Compute it in NumPy, all candidates at once, step by step."""
     baseline, burst, capacity, balance = (limits[:, :, i].T.copy() for i in range(4))
     waiting = np.zeros((2, len(limits)))
     throttled = np.zeros(len(limits))
@@ -59,7 +59,7 @@ def numpy_law(bytes_asked: Floats, ops_asked: Floats, limits: Floats) -> Floats:
 
 
 def numba_laws() -> "dict[str, Callable[..., Any]]":
-    """Numba: candidate by candidate, and with candidates in the inner loop for LLVM to widen."""
+    """Return it in numba: candidate by candidate, and with candidates in the inner loop for SIMD."""
     from numba import njit
 
     return {"numba": njit(_scalar), "numba, inner loop over candidates": njit(_inner)}

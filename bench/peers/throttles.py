@@ -1,9 +1,9 @@
 """
-What else limits a disk on Linux, under the same load: mixed reads and writes at one limit.
+Measure what else limits a disk on Linux, under the same load: mixed reads and writes at one limit.
 
-Each is asked for 4,000 operations per second of 8 kB, half of them reads. What it has are limits of
-its own kind: cgroup v1 counts reads and writes apart, QEMU together. A peer that this machine does not
-have, or does not let us use, is a row that says so.
+Each is set to 4,000 operations per second of 8 kB, half of them reads, as far as it can be: cgroup v1
+limits reads and writes separately, QEMU together. A peer that this machine lacks, or does not allow, is a
+row that says so.
 """
 
 import json
@@ -27,7 +27,7 @@ _QEMU = "qemu-storage-daemon"
 
 
 def rows_of_peers(seconds: float) -> Iterator[str]:
-    """A line for each peer."""
+    """Yield a line for each peer."""
     peers: dict[str, Callable[[float], float]] = {
         "cgroup v1 blkio, 4,000 for reads and 4,000 for writes": lambda s: _cgroup(s, OPS_PER_S),
         "cgroup v1 blkio, 2,000 for reads and 2,000 for writes": lambda s: _cgroup(
@@ -116,7 +116,7 @@ def _qemu(seconds: float) -> float:
 
 
 def _fio(arguments: list[str], seconds: float, *, within: Path | None) -> float:
-    """Reads and writes per second of 8 kB, half of each, 16 in flight."""
+    """Return reads and writes per second of 8 kB, half of each, 16 in flight."""
     shared = [
         *("fio", "--name=peer", "--rw=randrw", "--bs=8k", "--iodepth=16", "--thread"),
         *("--norandommap", "--time_based", "--ramp_time=1s", f"--runtime={seconds}s"),

@@ -1,1 +1,1 @@
-"""Where the incidents of the plan's benchmark come from: two generators, one answer each."""
+"""Provide the incidents of the plan's benchmark from two generators, in one form."""

@@ -1,4 +1,4 @@
-"""One incident of the plan's benchmark: what was seen, and what would have been on other limits."""
+"""Hold one incident of the plan's benchmark: what was observed, and the outcome on other limits."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ SCALES = (1.25, 1.5, 2.0, 3.0)
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """What one incident gives to judge."""
+    """Hold what there is to judge in one incident."""
 
     seed: int
     family: str
@@ -22,12 +22,12 @@ class Case:
     """Share 0–1 of the measured time at a ceiling, by scale, of the same load run again."""
     measured_s: float
     loop: str
-    """`open`, `closed` or `mixed`: what the load that presses is."""
+    """`open`, `closed` or `mixed`: the kind of load at the ceiling."""
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """One incident that can be run again on the limits of any arrangement."""
+    """Hold one incident that can be run again on the limits of any arrangement."""
 
     seed: int
     family: str

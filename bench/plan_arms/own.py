@@ -1,4 +1,4 @@
-"""Cases of the project's own generator: the very load of a seed, on limits that are multiplied."""
+"""Build cases from the project's own generator: the same load of a seed, on multiplied limits."""
 
 from collections.abc import Sequence
 from copy import copy
@@ -28,7 +28,7 @@ OPS_PER_TRANSACTION = (3.0, 200.0)
 
 
 def case_of(seed: int, *, is_signalled: bool = False, is_counted: bool = False) -> Case:
-    """The case of a seed; families take turns so that each is as frequent as the next."""
+    """Return the case of a seed; families take turns so that all are equally frequent."""
     family, attempt, incident = _drawn(seed)
     ratios = {}
     for scale in SCALES:
@@ -57,7 +57,7 @@ def case_of(seed: int, *, is_signalled: bool = False, is_counted: bool = False) 
 
 
 def subject_of(seed: int) -> Subject:
-    """The incident of a seed, and what it would have been on the limits of an arrangement."""
+    """Return the incident of a seed, and a function for its outcome on the limits of an arrangement."""
     family, attempt, incident = _drawn(seed)
 
     def ratio_on(chain: Sequence[Stage], keeps_class: bool, keeps_storage: bool) -> float:
@@ -73,7 +73,7 @@ def subject_of(seed: int) -> Subject:
 
 
 def _drawn(seed: int) -> tuple[str, int, Incident]:
-    """The family of a seed, and the try that became what the family says."""
+    """Return the family of a seed, and the try that matches the family."""
     family = WITH_CEILING[seed % len(WITH_CEILING)]
     for attempt in range(build.TRIES):
         incident = build.attempt_at(_stream(seed, family, attempt), seed, family, None, attempt)
@@ -92,7 +92,7 @@ def _load(rng: np.random.Generator, family: str, attempt: int) -> Load:
 
 
 def _ratio(served: Served, incident: Incident) -> float:
-    """Share 0–1 of the seen time in which a ceiling held requests back, however lightly."""
+    """Return the share 0–1 of the seen time in which a ceiling throttled requests, however lightly."""
     per = incident.truth.period_s // STEP_S
     return float((served.stage >= 0).reshape(-1, per).mean(axis=1)[incident.truth.is_seen].mean())
 
@@ -103,7 +103,7 @@ def _loop(load: Load) -> str:
 
 
 def scaled(machine: Machine, scale: float) -> Machine:
-    """The same machine with every limit, burst and capacity multiplied."""
+    """Return the same machine with every limit, burst and capacity multiplied."""
     row, disk = machine.row, machine.real_disk
     found = copy(machine)
     found.row = replace(
@@ -126,7 +126,7 @@ def moved(
     machine: Machine, chain: Sequence[Stage], *, keeps_class: bool, keeps_storage: bool
 ) -> Machine:
     """
-    The same machine with the documented limits of another class or storage.
+    Return the same machine with the documented limits of another class or storage.
 
     An undocumented limit goes with whatever is changed. Instance buckets keep the reading of "30
     minutes at the maximum" that the machine was drawn with.
@@ -156,7 +156,7 @@ def moved(
 
 
 def _rates(by_name: dict[str, Stage], name: str) -> tuple[float, float]:
-    """Baseline and burst of all stripes; no limit where none is documented."""
+    """Return baseline and burst of all stripes; no limit if none is documented."""
     stage = by_name.get(name)
     return (
         (1e15, 1e15)
@@ -168,7 +168,7 @@ def _rates(by_name: dict[str, Stage], name: str) -> tuple[float, float]:
 def _bucket_s(
     machine: Machine, stage: str, was: tuple[float, float], now: tuple[float, float]
 ) -> float:
-    """Capacity in seconds of (burst − baseline), by the reading that the machine was drawn with."""
+    """Return the capacity in seconds of (burst − baseline), by the reading drawn for the machine."""
     if now[1] <= now[0]:
         return 0.0
     drawn = machine.capacity_s.get(stage, 0.0)
@@ -179,7 +179,7 @@ def _bucket_s(
 
 
 def chain_of(machine: Machine, scale: float) -> tuple[Stage, ...]:
-    """What is enforced at nominal numbers; instance buckets at the smaller documented reading."""
+    """Return what is enforced at nominal numbers; instance buckets at the smaller documented reading."""
     stages = []
     for stage in STAGES:
         low, high = (scale * v for v in machine.nominal(stage))
@@ -207,13 +207,13 @@ def with_signals(
     seed: int, incident: Incident, load: Load, served: Served, *, is_counted: bool
 ) -> Snapshot:
     """
-    The snapshot with what the database would count, as the engine's own numbers have it.
+    Return the snapshot with the database's own counters, computed from the engine's numbers.
 
-    Clients hold a connection and are at work while a request is; what they do between requests is
-    theirs or, in half of the cases, the server's. Requests from outside that are not served wait
-    where they can be counted, or give up: half of the loads within the database, where each holds a
-    session and ends as a rollback, half before it. The application, if it counts, counts what comes
-    from outside and what of that is done; where nothing comes from outside, its clients' own.
+    Clients have a connection and are active during a request; the time between requests belongs to them
+    or, in half of the cases, to the server. Requests from outside that are not served wait where they can
+    be counted, or give up. Half of the loads do so within the database, where each holds a session and
+    ends as a rollback, half before it. The application, if it counts, counts arrivals from outside and
+    how many are done; without arrivals from outside, its clients' own requests.
     """
     rng = default_rng([seed, 3])
     k = log_uniform(rng, *OPS_PER_TRANSACTION)

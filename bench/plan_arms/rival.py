@@ -1,4 +1,4 @@
-"""Cases of the independent generator: the same seconds, on limits that are multiplied."""
+"""Build cases from the independent generator: the same seconds, on multiplied limits."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -21,7 +21,7 @@ KINDS = tuple(sorted(k for k in generate.PRESSED if not k.startswith("resized"))
 
 
 def case_of(seed: int, *, is_signalled: bool = False, is_counted: bool = False) -> Case:
-    """The case of a seed; kinds take turns."""
+    """Return the case of a seed; kinds take turns."""
     name, scene, film, snapshot = _drawn(seed)
     if is_signalled:
         snapshot = with_signals(seed, snapshot, film, is_counted=is_counted)
@@ -32,7 +32,7 @@ def case_of(seed: int, *, is_signalled: bool = False, is_counted: bool = False) 
 
 
 def subject_of(seed: int) -> Subject:
-    """The incident of a seed, and what it would have been on the limits of an arrangement."""
+    """Return the incident of a seed, and a function for its outcome on the limits of an arrangement."""
     name, scene, film, snapshot = _drawn(seed)
     bounds = list(scene.machine.bounds)
 
@@ -44,7 +44,7 @@ def subject_of(seed: int) -> Subject:
 
 
 def _drawn(seed: int) -> tuple[str, Scene, camera.Film, Snapshot]:
-    """The kind of a seed, its scene, the samples, and what a source would have read."""
+    """Return the kind of a seed, its scene, the samples, and what a source would have read."""
     name = KINDS[seed % len(KINDS)]
     scene = generate.scene_of(seed, name)
     minutes = play(scene, seed)
@@ -63,7 +63,7 @@ def moved(
     bounds: Sequence[Bound], chain: Sequence[Stage], *, keeps_class: bool, keeps_storage: bool
 ) -> list[Bound]:
     """
-    The documented limits of another class or storage; what is kept keeps what was enforced.
+    Return the documented limits of another class or storage; kept parts keep what was enforced.
 
     Instance buckets keep the reading of "30 minutes at the maximum" that the machine was drawn with.
     """
@@ -102,7 +102,7 @@ def _ratio_with(scene: Scene, now: list[Bound], seed: int, film: camera.Film) ->
 
 
 def scaled(bound: Bound, scale: float) -> Bound:
-    """A bound with base, peak and credits multiplied."""
+    """Return a bound with base, peak and credits multiplied."""
     return replace(
         bound,
         base=bound.base * scale,
@@ -116,7 +116,7 @@ def _loop(scene: Scene) -> str:
 
 
 def chain_of(bounds: list[Bound], scale: float) -> tuple[Stage, ...]:
-    """What is documented; instance buckets at the smaller documented reading."""
+    """Return what is documented; instance buckets at the smaller documented reading."""
     stages = []
     for index, (name, bound) in enumerate(zip(FAMILIES, bounds, strict=True)):
         if bound.base >= UNLIMITED:
@@ -137,10 +137,10 @@ def chain_of(bounds: list[Bound], scale: float) -> tuple[Stage, ...]:
 
 def with_signals(seed: int, snapshot: Snapshot, film: camera.Film, *, is_counted: bool) -> Snapshot:
     """
-    The snapshot with sessions at work and work that waits; connections are in it already.
+    Return the snapshot with active sessions and waiting work; connections are in it already.
 
-    Each stream's items are transactions, whatever they cost; the application, if it counts, counts
-    what came from outside and what of that was done.
+    Each stream's items are transactions, whatever they cost. The application, if it counts, counts
+    arrivals from outside and how many of them were done.
     """
     rng = np.random.default_rng([seed, 7])
     seen = np.maximum(film.sums[:, UP], 1.0)

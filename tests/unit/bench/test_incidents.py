@@ -197,7 +197,7 @@ def test_sizes_at_which_a_target_binds_leave_room_to_its_rivals():
     """
     rng = np.random.default_rng(5)
     aim = Target("inst_tput")
-    drawn = machine.draw_machine(rng, wanted=lambda m: size_range(m, aim)[0] < 60_000)
+    drawn = machine.draw_machine(rng, accepts=lambda m: size_range(m, aim)[0] < 60_000)
     low, high = size_range(drawn, aim)
 
     for size in (low, high) if low < high else ():
