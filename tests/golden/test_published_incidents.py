@@ -1,4 +1,4 @@
-"""What the page on the published incidents says is foretold is what the plan foretells."""
+"""The page on the published incidents shows the predictions of the plan."""
 
 import re
 from collections.abc import Callable
@@ -49,8 +49,8 @@ def published_class() -> Option:
     return next(o for o in options if o.instance.db_class == "db.r5.4xlarge")
 
 
-def foretold(section: str, row: str) -> list[float]:
-    """The numbers of a row's last column; names of classes have none."""
+def shown_numbers(section: str, row: str) -> list[float]:
+    """Return the numbers of a row's last column, without those in names of classes."""
     text = PAGE.read_text(encoding="utf-8").partition(f"\n## {section}\n")[2]
     (line,) = [
         one for one in text.partition("\n## ")[0].splitlines() if one.startswith(f"| {row} |")
@@ -85,12 +85,12 @@ def restart() -> list[float]:
 
 
 @pytest.mark.parametrize(
-    ("section", "row", "told", "tolerance"),
+    ("section", "row", "predicted", "tolerance"),
     [
         (CLAIMS, "price", lambda: [float(faster().usd_per_day_more)], EXACTLY),
         (
             CLAIMS,
-            "throughput held for good",
+            "sustained throughput",
             lambda: [faster().effect.next_ceiling.value / 1e6],
             EXACTLY,
         ),
@@ -125,13 +125,13 @@ def restart() -> list[float]:
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_the_page_says_what_is_foretold(
-    section: str, row: str, told: Callable[[], list[float]], tolerance: float
+def test_the_page_shows_the_predictions(
+    section: str, row: str, predicted: Callable[[], list[float]], tolerance: float
 ):
     """
     Every number of the column, prices and documented limits exactly, bands within a tenth.
     """
-    assert told() == pytest.approx(foretold(section, row), rel=tolerance)
+    assert predicted() == pytest.approx(shown_numbers(section, row), rel=tolerance)
 
 
 def test_the_step_that_ended_the_first_incident_is_on_the_ladder():
