@@ -269,68 +269,68 @@ SIGNS: tuple[Sign, ...] = (
     Sign(
         name="match",
         behind="the level is a number that AWS documents for this class or volume, now or as a legacy limit",
-        otherwise="a limiter of the application is seldom at such a number",
+        otherwise="a limiter of the application is seldom set to such a number",
         low=0.0,
         high=4.5,
-        why="a dozen numbers, each 1 % wide, cover some 4 % of the levels that are possible: 25 to 1,"
-        " and what is near a number is more often a ceiling to begin with",
+        why="a dozen numbers, each 1 % wide, cover some 4 % of the possible levels: 25 to 1;"
+        " in addition, a level near a number is more often a ceiling",
         weigh=_match,
         text_of=words.match_text,
     ),
     Sign(
         name="waiting",
         behind="requests take much longer than when nothing waits",
-        otherwise="a steady producer makes no queue",
+        otherwise="a steady producer causes no queue",
         low=-6.0,
         high=WAITED_MAX,
-        why="a ceiling that delays nobody is not one, so its absence weighs most; slow storage waits"
-        " as well, so its presence is worth 12 to 1 at most; of fewer than eight samples each must"
-        " have waited, because chance puts a few at a number",
+        why="a ceiling that delays no request is no ceiling, so missing waiting weighs most; requests also wait"
+        " on slow storage, so waiting is worth 12 to 1 at most; with fewer than eight samples, requests must"
+        " have waited in each, because a few samples may be at a number by chance",
         weigh=_waiting,
         text_of=words.waiting_text,
     ),
     Sign(
         name="step",
         behind="requests take longer at the level than a little below it in the same hours",
-        otherwise="latency grows little by little with load",
+        otherwise="latency grows gradually with load",
         low=0.0,
         high=WAITED_MAX,
-        why="where a reference is far away or missing, the same work on the same storage under nearly the"
-        " same load is a better one; `waiting` then takes nothing, and both together add as much as it"
-        " alone could",
+        why="where the reference is from other hours or missing, the same work under nearly the same load is a"
+        " better one; `waiting` then subtracts nothing, and both together add at most what `waiting` alone"
+        " could",
         weigh=_step,
         text_of=words.step_text,
     ),
     Sign(
         name="waited_share",
-        behind="requests wait nearly whenever the rate is at the level",
-        otherwise="the same rate is met at ease at other times",
+        behind="requests wait nearly every time the rate is at the level",
+        otherwise="at other times the same rate is served without waiting",
         low=-5.0,
         high=1.0,
-        why="a rate that is served at ease for half of the time is no ceiling; where the window never shows"
-        " ease, nothing is taken",
+        why="a rate that is served without waiting for half of the time is no ceiling; where the window never"
+        " shows unpressed storage, nothing is subtracted",
         weigh=_waited_share,
         text_of=words.waited_share_text,
     ),
     Sign(
         name="balance",
-        behind="a baseline binds at an empty balance, a burst while one falls",
-        otherwise="a balance that is not empty speaks against a baseline",
+        behind="a baseline binds at an empty balance, a burst while the balance falls",
+        otherwise="a balance that is not empty is evidence against a baseline",
         low=-1.0,
         high=4.5,
-        why="no credits left at the baseline is the mechanism itself, and stands in for waiting and"
-        " number; the metric is rounded and covers five minutes, so it is not beyond doubt",
+        why="an empty balance at the baseline is the mechanism itself, and replaces waiting and a documented"
+        " number; the metric is rounded and covers five minutes, so it is not certain",
         weigh=_balance,
         text_of=words.balance_text,
     ),
     Sign(
         name="credits",
-        behind="what was served before has emptied the bucket, even if it was full at first",
-        otherwise="the bucket holds credits, which rules a baseline out",
+        behind="the throughput until then emptied the bucket, even if it was full at first",
+        otherwise="the bucket has credits left, which rules a baseline out",
         low=0.0,
         high=1.0,
-        why="an empty bucket is the mechanism, but here it is calculated and its capacity is not"
-        " published; counted only where the balance metric is missing",
+        why="an empty bucket is the mechanism, but here it is calculated, and its capacity is not"
+        " published; this sign counts only where the balance metric is missing",
         weigh=_credits,
         text_of=words.credits_text,
     ),
@@ -340,44 +340,44 @@ SIGNS: tuple[Sign, ...] = (
         otherwise="workloads vary by percents",
         low=-4.0,
         high=2.0,
-        why="an enforced rate never strays by percents; other limiters are as flat",
+        why="an enforced rate never varies by percents; other limiters are as flat",
         weigh=_flatness,
         text_of=words.flatness_text,
     ),
     Sign(
         name="noise",
         behind="the rate varies much less than the same workload does at other times",
-        otherwise="a steady workload is steady everywhere",
+        otherwise="a steady workload is steady at all times",
         low=-1.5,
         high=1.5,
-        why="other hours may hold other work, so it counts for less than the spread itself",
+        why="other hours may have other work, so it counts for less than the spread itself",
         weigh=_noise,
         text_of=words.noise_text,
     ),
     Sign(
         name="elasticity",
-        behind="waiting varies, the rate does not",
-        otherwise="a fault under a fixed number of clients moves both",
+        behind="waiting varies, and the rate does not",
+        otherwise="a storage fault under a fixed number of clients changes both",
         low=-3.0,
         high=2.0,
-        why="it tells a limit from slow storage, which no other sign does",
+        why="it distinguishes a limit from slow storage, which no other sign does",
         weigh=_elasticity,
         text_of=words.elasticity_text,
     ),
     Sign(
         name="persistence",
-        behind="the rate stays at the level for long",
-        otherwise="chance keeps no rate for hours",
+        behind="the rate stays at the level for a long time",
+        otherwise="a rate does not stay constant for hours by chance",
         low=-1.0,
         high=1.6,
-        why="producers are steady for days too, so beyond 40 minutes it counts only at a number",
+        why="producers are steady for days too, so beyond 40 minutes it counts only at a documented number",
         weigh=_persistence,
         text_of=words.persistence_text,
     ),
     Sign(
         name="recurrence",
         behind="the same level is reached again and again",
-        otherwise="chance does not return to one number",
+        otherwise="a rate does not return to one number by chance",
         low=0.0,
         high=0.3 * float(np.log(4)),
         why="the stretches of one day are not independent",
@@ -386,24 +386,24 @@ SIGNS: tuple[Sign, ...] = (
     ),
     Sign(
         name="cliff",
-        behind="pressed time lies at the level, hardly any just above or below",
+        behind="pressed time is at the level, and hardly any is just above or below",
         otherwise="a busy hour spreads to both sides",
         low=-8.0,
         high=0.0,
         why="nothing exceeds an enforced rate: as much pressed time just above as at the level rules"
-        " it out (up to 5); minutes that were partly at the ceiling lie below, so that counts less"
-        " (up to 3)",
+        " it out (up to 5); minutes that were partly at the ceiling have lower rates, so pressed time below"
+        " counts less (up to 3)",
         weigh=_cliff,
         text_of=words.cliff_text,
     ),
     Sign(
         name="exceeded",
-        behind="more is never served, except on credits",
-        otherwise="the same workload gets more at other times",
+        behind="the rate is never higher, except on credits",
+        otherwise="the same workload gets a higher rate at other times",
         low=-5.0,
         high=0.0,
-        why="the reverse of the cliff, for all of the window in which the limit may have been the same;"
-        " documented numbers lose 2 at most, because class, storage and credits may have differed then",
+        why="it extends the cliff to all of the window in which the limit may have been the same; documented"
+        " numbers lose 2 at most, because class, storage and credits may have differed then",
         weigh=_exceeded,
         text_of=words.exceeded_text,
     ),
@@ -413,18 +413,18 @@ SIGNS: tuple[Sign, ...] = (
         otherwise="when a fault ends, the rate jumps back up",
         low=0.0,
         high=3.0,
-        why="it excuses six tenths of what was served above: an unknown limit may have credits too",
+        why="it cancels six tenths of what `exceeded` subtracts: an unknown limit may have credits too",
         weigh=_entry,
         text_of=words.entry_text,
     ),
     Sign(
         name="cpu",
-        behind="the CPU has time left",
-        otherwise="a CPU at its end holds the rate still",
+        behind="the CPU has idle time",
+        otherwise="a CPU that is fully busy keeps the rate constant",
         low=-3.0,
         high=0.0,
-        why="it explains a flat rate but no slow storage, so it fades with waiting and says nothing"
-        " at a documented number",
+        why="a busy CPU explains a flat rate but no slow storage, so this sign weighs less the longer requests"
+        " wait, and nothing at a documented number",
         weigh=_cpu,
         text_of=words.cpu_text,
     ),
