@@ -1,9 +1,10 @@
 """
 Compare the structure of two revisions: `python bench/house.py [--before REVISION]`.
 
-Lines are physical lines. An arrow is one module that imports another: between files of one folder of the
-package, or between the rooms in it. A prefix is crowded if three files of a folder share it. Help is the
-median of five runs, in seconds of processor time; the package's dependencies must be installed.
+Lines are physical lines. An import (an arrow, in names here) is one module that imports another. It is counted
+between files, and between the packages or sub-packages that hold them. A room, in names here, is a sub-package, or a
+file directly in a package. A prefix is crowded if three files of a folder share it. Help is the median of five runs,
+in seconds of processor time; the package's dependencies must be installed.
 """
 
 import argparse
@@ -206,18 +207,23 @@ def _arrows(folder: str) -> Callable[[House], str]:
 
 
 ROWS: dict[str, Callable[[House], str]] = {
-    "files of the package": lambda h: _counted(h.lines("src/plimsoll", ".py")),
-    "files of tests": lambda h: _counted(h.lines("tests", ".py")),
-    "files of the crates": lambda h: _counted(h.lines("crates", ".rs")),
-    "arrows between packages: of files (of packages)": lambda h: _pair(h.outer_arrows()),
-    **{f"arrows in `{name}` between files (rooms)": _arrows(name) for name in FOLDERS},
-    "circles of rooms": lambda h: str(h.circles()),
-    "crowded prefixes": lambda h: str(h.crowded()),
-    "names of several classes": lambda h: str(h.shared_class_names()),
-    "lines of schemas kept by hand": lambda h: f"{h.kept_schema_lines():,}",
-    "comments for 100 lines of code": lambda h: f"{h.comments():.1f}",
-    "`plimsoll --help`, seconds of CPU": lambda h: f"{h.help_s():.2f}",
-    "a plain installation, MB": lambda h: f"{plain_mb(h.root):.0f}",
+    "package: Python files": lambda h: _counted(h.lines("src/plimsoll", ".py")),
+    "tests: Python files": lambda h: _counted(h.lines("tests", ".py")),
+    "crates: Rust files": lambda h: _counted(h.lines("crates", ".rs")),
+    "imports between packages: file to file (package to package)": lambda h: _pair(
+        h.outer_arrows()
+    ),
+    **{
+        f"imports in `{name}`: file to file (sub-package to sub-package)": _arrows(name)
+        for name in FOLDERS
+    },
+    "import cycles of sub-packages": lambda h: str(h.circles()),
+    "prefixes shared by three or more files of a folder": lambda h: str(h.crowded()),
+    "class names used more than once": lambda h: str(h.shared_class_names()),
+    "lines of hand-written schemas": lambda h: f"{h.kept_schema_lines():,}",
+    "comment lines per 100 lines of code": lambda h: f"{h.comments():.1f}",
+    "CPU time of `plimsoll --help`, s": lambda h: f"{h.help_s():.2f}",
+    "size of a plain installation, MB": lambda h: f"{plain_mb(h.root):.0f}",
 }
 
 

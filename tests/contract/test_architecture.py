@@ -1,4 +1,4 @@
-"""ARCHITECTURE.md draws the layers and the rooms that are there."""
+"""ARCHITECTURE.md draws the layers, packages and sub-packages of this commit."""
 
 import re
 import tomllib
@@ -21,9 +21,9 @@ def test_layers_are_drawn_as_the_import_contract_has_them():
     assert layers == [names for names, _ in _drawing("cli  ")]
 
 
-def test_rooms_within_rooms_are_listed():
+def test_sub_packages_are_listed():
     """
-    Every room of a layer is listed with it, and no other.
+    Every sub-package is listed with its package, and nothing else is listed.
     """
     listed: dict[str, set[str]] = {}
     for layer, names in _drawing("cli         compare"):
@@ -36,9 +36,31 @@ def test_rooms_within_rooms_are_listed():
     assert there == listed
 
 
-def test_rooms_of_sources_import_only_rooms_below_them():
+def test_packages_below_sub_packages_are_named():
     """
-    Every room of `sources` is drawn, above all rooms of `sources` that it imports.
+    A package on the third level is named with its path, for example `sources/export/csv`.
+    """
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    third = {init.parent.relative_to(SRC).as_posix() for init in SRC.glob("*/*/*/__init__.py")}
+
+    assert third == {name for name in re.findall(r"`(\w+/\w+/\w+)`", text) if (SRC / name).is_dir()}
+    assert [] == list(SRC.glob("*/*/*/*/__init__.py"))
+
+
+def test_files_that_are_named_are_there():
+    """
+    Every source file and package in code quotes exists, below the root, the package or a crate.
+    """
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    named = re.findall(r"`((?:\w+/)+[\w.]+)`", text)
+    absent = [name for name in named if not any((top / name).exists() for top in (ROOT, SRC))]
+
+    assert [] == absent
+
+
+def test_sub_packages_of_sources_import_only_those_below_them():
+    """
+    Every sub-package of `sources` is drawn above all sub-packages of `sources` that it imports.
     """
     lines = [names.split(" | ") for names, _ in _drawing("targets  ")]
     depth = {f"sources.{room}": line for line, names in enumerate(lines) for room in names}
