@@ -1,11 +1,11 @@
-"""The table of what was tried against us says what the tests try."""
+"""The table of attacks in SECURITY.md lists the tests that try them."""
 
 import ast
 from collections.abc import Iterator
 
 from contract.tree import ROOT, files
 
-HEADING = "## What was tried against us"
+HEADING = "## Attacks that we tried"
 
 
 def attacks() -> Iterator[tuple[str, str, str]]:
@@ -31,7 +31,7 @@ def test_the_table_in_security_md_is_made_of_the_tests():
         f"({test.partition('::')[0]}) |"
         for tried, outcome, test in attacks()
     ]
-    table = "\n".join(["| tried | what comes of it | test |", "|---|---|---|", *rows])
+    table = "\n".join(["| attack | result | test |", "|---|---|---|", *rows])
     text = (ROOT / "SECURITY.md").read_text()
     section = text.partition(HEADING)[2].partition("\n## ")[0]
 

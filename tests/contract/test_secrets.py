@@ -270,8 +270,8 @@ def forms_of(secret: str) -> set[bytes]:
 
 
 @pytest.mark.attack(
-    "Passwords, keys and tokens are given in every way there is",
-    "no output, file or message holds one",
+    "A command gets passwords, keys and tokens in every possible way",
+    "no output, file or message contains one",
 )
 def test_no_output_holds_a_secret(place: Place):
     """

@@ -1,4 +1,4 @@
-"""Everything that a server is asked stands in one room, and one function connects to servers."""
+"""Every statement sent to a server is in one folder, and one function connects to servers."""
 
 import ast
 import re
@@ -52,9 +52,9 @@ PIECE = re.compile(
 ASKS = {"execute", "executemany", "ask", "show"}
 
 
-def test_every_statement_stands_in_the_room():
+def test_every_statement_is_in_its_folder():
     """
-    No string of the package is SQL or a pooler's command, but in the room and in the lab's own servers' files.
+    No string of the package is SQL or a pooler command, except in that folder and in files for servers of the lab.
     """
     found = {
         f"{path}:{line}: {text[:60]}"
@@ -169,7 +169,7 @@ def test_a_connection_is_recognised():
 
 
 @pytest.mark.parametrize("one", terms.ALL, ids=lambda one: one.statements[0])
-def test_whoever_asks_is_guarded_first(one: Terms):
+def test_settings_come_before_statements(one: Terms):
     """
     Names are found in pg_catalog, policies do not run, and waiting has an end; only consoles know no settings.
     """

@@ -103,7 +103,7 @@ COMMANDS = {
 
 
 @pytest.mark.attack(
-    "A database owner puts own functions, operators, types and views under every name we use, changes its settings, and adds policies, domains, casts and an event trigger; each tries to write a file and a row and to take a lock while a superuser runs a command",
+    "A database owner creates functions, operators, types and views with every name we use, changes the database settings, and adds policies, domains, casts and an event trigger; each tries to write a file and a row and to take a lock while a superuser runs a command",
     "none of them runs, in any command that connects",
 )
 @pytest.mark.parametrize("command", COMMANDS)
@@ -122,8 +122,8 @@ def test_no_command_runs_code_of_the_databases_owner(
 
 
 @pytest.mark.attack(
-    "The owner's schema comes first in the path",
-    "no function, type or relation of it is found: names are written with their schema",
+    "The owner's schema is first in the search path",
+    "no function, type or relation in it is used: every name has its schema",
 )
 def test_every_name_is_written_with_its_schema(
     of_a_version: HostileDatabase, monkeypatch: pytest.MonkeyPatch
@@ -150,10 +150,10 @@ def test_every_name_is_written_with_its_schema(
 
 
 @pytest.mark.attack(
-    "The owner drops `pg_stat_statements` while it is read, and makes functions of its names",
-    "they are not called, and the report says that statements are missing, and why",
+    "The owner drops `pg_stat_statements` while we read it, and creates functions with the same names",
+    "they are not called; the report says that statements are missing, and why",
 )
-def test_who_replaces_an_extension_is_not_asked(hostile: HostileDatabase):
+def test_a_replaced_extension_is_not_called(hostile: HostileDatabase):
     """
     The owner of a schema may drop an extension while it is read, and make functions of its names.
     """
@@ -187,10 +187,10 @@ def test_a_proof_finds_a_table_whatever_its_name(hostile: HostileDatabase, run: 
 
 @pytest.mark.parametrize("command", ["prove", "sweep"])
 @pytest.mark.attack(
-    "A view is named where a table is meant",
-    "refused, status 2: reading it would run its owner's code",
+    "A user names a view where a table is required",
+    "refused, status 2: reading the view would run its owner's code",
 )
-def test_a_view_is_no_table(hostile: HostileDatabase, run: Run, command: str):
+def test_a_view_is_refused(hostile: HostileDatabase, run: Run, command: str):
     """
     Neither a proof nor a sweep reads one.
     """
@@ -203,8 +203,8 @@ def test_a_view_is_no_table(hostile: HostileDatabase, run: Run, command: str):
 
 
 @pytest.mark.attack(
-    "An event trigger calls a function of the owner's, and a role that cannot switch it off makes a proof",
-    "refused, status 2, with the trigger's name",
+    "An event trigger calls a function of the owner, and the role that runs `prove toast` cannot disable it",
+    "refused, status 2, with the name of the trigger",
 )
 def test_event_triggers_of_others_stop_a_proof(hostile: HostileDatabase, run: Run):
     """

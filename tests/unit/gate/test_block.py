@@ -9,7 +9,8 @@ from plimsoll.gate.block import IMAGE, make_image
 
 
 @pytest.mark.attack(
-    "A link is put where root makes a gate's image", "refused, status 2; nothing is written"
+    "A link is at the path where root creates the image of a gate",
+    "refused, status 2; nothing is written",
 )
 def test_an_image_that_is_a_link_is_refused(tmp_path: Path):
     """

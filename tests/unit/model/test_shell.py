@@ -81,8 +81,8 @@ def test_a_nul_is_left_out():
 
 
 @pytest.mark.attack(
-    "A table is called `$(touch pwned)` or the like, and the command that a report prints is pasted into bash",
-    "only the printed program runs, with the name as one word",
+    "A table has a name such as `$(touch pwned)`, and a user pastes the printed command into bash",
+    "only the printed program runs; the name is one word of its command line",
 )
 @pytest.mark.parametrize("name", HOSTILE)
 @pytest.mark.parametrize("form", ["cause", "text", "markdown"])
@@ -108,8 +108,8 @@ def test_the_proof_that_a_cause_names_takes_the_tables_name_as_one_word(
 
 
 @pytest.mark.attack(
-    "A snapshot names an instance or a region in such a way",
-    "the same for the printed orders to AWS",
+    "An instance or a region in a snapshot has such a name",
+    "the same is true of the printed AWS commands",
 )
 @pytest.mark.parametrize("name", [name for name in HOSTILE if name.isprintable()])
 def test_the_order_of_a_plan_takes_identifier_and_region_as_words(name: str, tmp_path: Path):

@@ -145,8 +145,8 @@ OTHER = 65534
 
 
 @pytest.mark.attack(
-    "Another user plants a link where root will write a report",
-    "refused, status 2; what the link names is untouched",
+    "Another user creates a link where root will write a report",
+    "refused, status 2; the target of the link does not change",
 )
 def test_another_users_link_is_refused(tmp_path, monkeypatch):
     """
@@ -167,7 +167,7 @@ def test_another_users_link_is_refused(tmp_path, monkeypatch):
     assert {"precious", "report.html"} == {p.name for p in tmp_path.iterdir()}
 
 
-@pytest.mark.attack("The link stands for a folder on the way", "refused likewise")
+@pytest.mark.attack("The link is a folder in the path of the report", "refused, status 2")
 def test_another_users_link_to_a_folder_is_refused(tmp_path, monkeypatch):
     """
     Nor the folder: each part of the path is looked at.
@@ -194,7 +194,9 @@ def test_our_link_to_a_folder_is_followed(tmp_path):
     assert {"x", "y"} == {p.name for p in (tmp_path / "real").iterdir()}
 
 
-@pytest.mark.attack("The link appears after we looked", "the link is replaced, not what it names")
+@pytest.mark.attack(
+    "The link appears after the check of the path", "the link is replaced, not its target"
+)
 def test_a_link_that_comes_at_the_last_moment_is_not_followed(tmp_path, monkeypatch):
     """
     What is planted between the look and the renaming is replaced itself, and so is what it names not.
@@ -216,7 +218,7 @@ def test_a_link_that_comes_at_the_last_moment_is_not_followed(tmp_path, monkeypa
 
 
 @pytest.mark.attack(
-    "A pipe of another user stands there", "refused: its owner would read the report"
+    "A pipe of another user is at that path", "refused: its owner would read the report"
 )
 def test_another_users_pipe_is_refused(tmp_path, monkeypatch):
     """

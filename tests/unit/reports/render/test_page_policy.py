@@ -25,8 +25,8 @@ def policy_of(page: str) -> dict[str, list[str]]:
 
 
 @pytest.mark.attack(
-    "A script or style gets into a report's page",
-    "the page's policy allows only its own, by hash, and evaluates no text",
+    "Somebody inserts a script or a style into a report page",
+    "the content security policy allows only the page's own, by hash, and no evaluation of text",
 )
 @pytest.mark.parametrize("case", CASES)
 def test_a_report_allows_its_own_scripts_and_styles_by_hash(case: str):
@@ -73,7 +73,7 @@ def test_a_page_without_scripts_allows_none():
     assert "style-src 'none'; " in page
 
 
-@pytest.mark.attack("A name holds `</script>`", "it stays a name")
+@pytest.mark.attack("A name contains `</script>`", "it remains text and does not end the script")
 def test_a_name_cannot_end_the_script_of_a_limits_chart():
     """
     The specification holds names, and stands in a script.
