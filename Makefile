@@ -1,4 +1,4 @@
-# What can be done here: `make help`. Every recipe is a few steps; .ci/step shows and logs them.
+# `make help` lists the targets. Every recipe is a few steps; .ci/step shows and logs them.
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := check
@@ -8,14 +8,14 @@ unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
 
 PY := .venv/bin/python
 STEP := @.ci/step
-# Pinned, hashed, wheels only: an install gives what was locked, or fails.
+# Pinned, hashed, wheels only: an install gives the locked versions, or fails.
 PIP := $(PY) -m pip install --disable-pip-version-check --no-input --progress-bar off \
   --only-binary :all: --require-hashes
 RUST := $(shell find crates -path '*/src/*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
-# The skin over the law is linked into Python and tested from there.
+# plimsoll-py links against Python, so its tests are in Python.
 CARGO_TEST := cargo test --locked --workspace --exclude plimsoll-py
 export PYO3_PYTHON := $(CURDIR)/$(PY)
-# A home that cannot be written to must not stop a build.
+# Without a writable cargo home, build below target/ instead.
 ifneq ($(shell c="$${CARGO_HOME:-$$HOME/.cargo}"; test -e "$$c" || c=$${c%/*}; test -w "$$c" && echo yes),yes)
 export CARGO_HOME := $(CURDIR)/target/cargo
 endif
@@ -27,9 +27,9 @@ REPORT := build/search-service.html
 
 check: test  ## the same as `make test`
 
-run: .venv/core .venv/gate  ## set up and diagnose the bundled incident; its report lands in build/
+run: .venv/core .venv/gate  ## set up, and diagnose the bundled incident; write its report to build/
 	@mkdir -p build
-	@$(PY) -m plimsoll diagnose $(STORY) --html $(REPORT) || [ $$? -eq 1 ]  # 1: something binds
+	@$(PY) -m plimsoll diagnose $(STORY) --html $(REPORT) || [ $$? -eq 1 ]  # 1: a limit binds
 
 test: format lint types layers rust python  ## set up and check everything
 	@$(PY) .ci/slowest
@@ -52,18 +52,18 @@ layers: .venv/dev .venv/core
 rust: .venv/dev
 	$(STEP) "tests in Rust" $(CARGO_TEST)
 
-# Two workers, one of which has all tests that start servers, the other those with the double of AWS; then,
-# alone, those that measure rates.
+# Two workers: one runs all tests that start servers, the other those with the double of AWS. Tests that
+# measure rates run alone afterwards.
 python: .venv/dev .venv/core .venv/gate servers
 	$(STEP) "tests in Python" $(PY) -m pytest -n 2 --dist loadgroup -m "not realtime" \
 	  --junitxml=build/log/tests-in-Python.xml
 	$(STEP) "tests in real time" $(PY) -m pytest -m realtime --junitxml=build/log/tests-in-real-time.xml
 
-# What tests start beside the wheel's PostgreSQL 18: 14 to 17, PgBouncer and Pgpool-II, Prometheus and sysstat's tools.
+# Servers for tests besides the wheel's PostgreSQL 18: 14 to 17, PgBouncer and Pgpool-II, Prometheus, sysstat's tools.
 servers: | $(PY)
 	$(STEP) "servers for tests" .ci/servers
 
-bench: .venv/dev .venv/core .venv/gate  ## measure speed and accuracy, with nothing else running; takes minutes
+bench: .venv/dev .venv/core .venv/gate  ## measure speed and accuracy; takes minutes, needs an idle machine
 	cargo bench --locked --package plimsoll-core
 	@status=0; for script in bench/*.py; do echo "== $$script"; $(PY) "$$script" || status=1; done; \
 	  exit $$status
@@ -76,30 +76,30 @@ lock:  ## compile requirements/*.in to hashed *.txt (needs uv)
 	  uv pip compile --quiet --generate-hashes --no-emit-index-url --no-header --universal \
 	    --python-version 3.12 "$$name" -o "$${name%.in}.txt"; done
 
-clean:  ## remove everything that was built or installed here
+clean:  ## remove everything built or installed here
 	rm -rf .venv build target bench/out .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	rm -f src/plimsoll/_core*.so
 	find src tests bench examples -name __pycache__ -prune -exec rm -rf {} +
 
-help:  ## this list
+help:  ## list the targets
 	@sed -nE 's/^([a-z]+):[^#]*## *(.*)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
 
 $(PY):
 	@.ci/venv
 
 .venv/run: requirements/run.txt requirements/build.txt | $(PY)
-	$(STEP) "install what runs" $(PIP) -r requirements/run.txt -r requirements/build.txt
+	$(STEP) "run-time packages" $(PIP) -r requirements/run.txt -r requirements/build.txt
 	@touch $@
 
 .venv/dev: requirements/dev.txt | $(PY)
-	$(STEP) "install what checks" $(PIP) -r requirements/dev.txt
+	$(STEP) "packages for checks" $(PIP) -r requirements/dev.txt
 	@touch $@
 
 .venv/core: $(RUST) pyproject.toml .venv/run
 	$(STEP) "build the Rust core" .venv/bin/maturin develop --release --locked
 	@touch $@
 
-# The daemon behind `plimsoll gate`: a program of its own, beside the commands.
+# The daemon of `plimsoll gate`: a separate program, installed next to the commands.
 .venv/gate: $(RUST) | .venv/run
 	$(STEP) "build the gate" cargo build --locked --release --package plimsoll-gate
 	@install -m 755 target/release/plimsoll-gate .venv/bin/plimsoll-gate
