@@ -5,8 +5,8 @@ Diagnose fresh simulated incidents and print how often the diagnosis is right.
     python bench/score.py --only gp3_iops --count 40 --seed 1
     python bench/score.py --show 1234 [--only gp3_iops]
 
-Seeds below 1,000,000 are for tuning; seeds from 20,261,120 on are for evaluation and are never
-looked at while the rules are being written. Every figure is defined in `scoring.Totals.figures`
+Seeds below 1,000,000 are for tuning. Seeds from 20,261,120 on are for evaluation; nobody looks at them
+while the rules are being written. Every figure is defined in `scoring.Totals.figures`
 and in docs/concepts/how-accuracy-is-measured.md.
 """
 
@@ -29,7 +29,7 @@ from incidents.scoring import SeriesScore, Totals, score, storage_intervals
 
 TUNING_BELOW = 1_000_000
 EVALUATION_FROM = 20_261_120
-# Shown by: what the project promises on fresh incidents.
+# What the project promises on fresh incidents.
 PROMISES = {
     "minute F1": (">=", 0.99),
     "falsely accused": ("<=", 0.02),
@@ -42,14 +42,14 @@ Diagnose = Callable[[Any], Any]
 
 
 def diagnose_of(name: str) -> Diagnose:
-    """The function `module:function` that turns a Snapshot into a Diagnosis."""
+    """Return the function `module:function` that turns a Snapshot into a Diagnosis."""
     module, _, function = name.partition(":")
     found: Diagnose = getattr(importlib.import_module(module), function)
     return found
 
 
 def seed_kind(seed: int) -> str:
-    """Which purpose a seed is reserved for."""
+    """Return the purpose that a seed is reserved for."""
     if seed < TUNING_BELOW:
         return "tuning"
     return "evaluation" if seed >= EVALUATION_FROM else "neither tuning nor evaluation"
@@ -97,7 +97,7 @@ def run(arguments: argparse.Namespace) -> Totals:
         name=arguments.diagnose,
         dump=arguments.dump_failures,
     )
-    work(seeds[0])  # warm: compiled code and caches are not what a series costs
+    work(seeds[0])  # warm up: exclude compiling and filling caches from the times
     if arguments.jobs == 1:
         return Totals(list(_watched(map(work, seeds), len(seeds))))
     with get_context("spawn").Pool(arguments.jobs) as pool:
@@ -112,7 +112,7 @@ def _watched(results: Iterable[SeriesScore], count: int) -> Iterable[SeriesScore
 
 
 def print_figures(totals: Totals) -> bool:
-    """Print the figures against the promises; whether all are kept."""
+    """Print the figures with the promises; return whether all are kept."""
     kept = True
     for name, value in totals.figures().items():
         text = f"{value:.1f}" if name.startswith("ms") else f"{value:.4f}"
@@ -130,7 +130,7 @@ def print_figures(totals: Totals) -> bool:
 
 
 def print_families(totals: Totals) -> None:
-    """One line per family: what went wrong, and seeds to replay it."""
+    """Print one line per family: what went wrong, and seeds to repeat it."""
     head = f"{'family':27s} {'n':>4s} {'F1':>6s} {'accused':>8s} {'iv found':>9s} {'family':>7s}"
     print(f"\n{head}  failing seeds")
     for family in build.FAMILIES:
@@ -167,7 +167,7 @@ def _parsed(argv: list[str] | None) -> argparse.Namespace:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Exit status: 0 every promise kept, 1 one broken."""
+    """Return exit status 0 if every promise is kept, 1 if one is broken."""
     arguments = _parsed(argv)
     if arguments.show is not None:
         incident, diagnosis, result = examine(

@@ -3,9 +3,9 @@ Diagnose incidents of the second, independent generator and print how often the 
 
     python bench/score_rival.py --count 300 --seed 20261120
 
-`bench/rival` models storage and clients in its own way (bench/rival/README.md) and calls a minute
-pressed however little a ceiling delayed it. The figures are defined as in bench/score.py, except that
-nothing is left out as ambiguous but samples pressed for 10 to 80 % of their time.
+`bench/rival` models storage and clients in its own way (bench/rival/README.md), and a minute counts as at
+the ceiling however little it delayed requests. The figures are defined as in bench/score.py, but only
+samples that were throttled for 10 to 80 % of their time are left out as ambiguous.
 """
 
 import argparse

@@ -1,9 +1,9 @@
 """
-Diagnose incidents of the third generator, and the cases in which a limit is not reached and requests wait.
+Diagnose incidents of the third generator, and cases in which requests wait below every limit.
 
     python bench/score_third.py --count 150 --seed 1
 
-Figures are defined as in bench/score_rival.py; the physics is that of bench/third/README.md.
+Figures are defined as in bench/score_rival.py; bench/third/README.md describes the physics.
 """
 
 import argparse

@@ -1,11 +1,11 @@
 """
-Run the I/O-size experiment on every configuration and hold the fit against what is enforced.
+Run the I/O-size experiment on every configuration, and compare the fit with the enforced limits.
 
     python bench/sweep.py [--require] [--only m4.large-gp2-30] [--for-each 4s] [-o out.json]
 
 A real PostgreSQL reads a real table behind the gate; each configuration is measured at its baseline and
-at its burst. Printed are the limits found beside those enforced, and how far the furthest is off. With
---require it exits with 1 if one is not found or is off by more than was promised.
+at its burst. Printed are the limits found and those enforced, and the largest deviation. With --require
+the exit status is 1 if one is not found or deviates by more than promised.
 """
 
 import argparse
@@ -19,7 +19,7 @@ PROMISED = 0.02
 
 
 def main() -> int:
-    """Run, print, judge."""
+    """Run the experiment, print the results, and judge them."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--require", action="store_true")
     parser.add_argument("--only", action="append", default=[])
@@ -55,7 +55,7 @@ def main() -> int:
             worst = max(worst, abs(off))
             line = f"{one['sweep']['subject']:<44}{name:<24}{known:>14,.0f}{found['value']:>14,.0f}"
             print(f"{line}{off:>+8.2%}")
-    print(f"\nfurthest off {worst:.2%} (promised {PROMISED:.0%}), not found {missing}")
+    print(f"\nlargest deviation {worst:.2%} (promised {PROMISED:.0%}), not found {missing}")
     print(f"took {time.monotonic() - begin:.0f} s")
     return int(arguments.require and (worst > PROMISED or missing > 0 or done.returncode != 0))
 

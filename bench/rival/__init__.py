@@ -1,1 +1,1 @@
-"""A second, independent maker of incidents: how an RDS instance under EBS limits looks outside."""
+"""Generate incidents in a second, independent way: an RDS instance under EBS limits, seen from outside."""

@@ -1,4 +1,4 @@
-"""A quiet scene on any machine, to put innocent work on."""
+"""Build a quiet scene on any machine, as the base for innocent work."""
 
 from collections.abc import Callable
 
@@ -16,7 +16,7 @@ ANY_DISK = ("roomy", "roomy", "gp3", "io", "gp2_plain", "gp2_small")
 def any_machine(
     rng: np.random.Generator, *, bursting: bool | None = None, disk: str = ""
 ) -> Machine:
-    """Any class, any store: all its bounds are documented."""
+    """Draw any class and any storage: all bounds are documented."""
     names = casting.classes(bursting=bursting)
     row = casting.rows()[names[int(rng.integers(len(names)))]][-1]
     engine = casting.any_engine(rng, row.db_class)
@@ -25,13 +25,13 @@ def any_machine(
 
 
 def calm(rng: np.random.Generator, kind: str, days: float, **choice: object) -> Scene:
-    """A scene without work and with credits left, on `any_machine(**choice)`."""
+    """Return a scene without work and with credits left, on `any_machine(**choice)`."""
     scene = casting.stage(rng, kind, any_machine(rng, **choice), days)  # type: ignore[arg-type]
-    # Nothing here is meant to run out of credits.
+    # No scene here should run out of credits.
     scene.full = [float(v) for v in rng.uniform(0.75, 1.0, 4)]
     return scene
 
 
 def any_size(rng: np.random.Generator) -> float:
-    """A usual I/O size in KiB."""
+    """Draw a usual I/O size in KiB."""
     return float(rng.choice([8, 16, 32, 64, 128, 256]))

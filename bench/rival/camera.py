@@ -1,4 +1,4 @@
-"""What CloudWatch keeps of it: averages, rounded balances, gaps, and exports that lack metrics."""
+"""Compute what CloudWatch keeps: averages, rounded balances, gaps, and exports that lack metrics."""
 
 from dataclasses import dataclass
 
@@ -30,7 +30,7 @@ LATENCIES = (Metric.READ_LATENCY_S, Metric.WRITE_LATENCY_S)
 # CPU credits earned per hour; at most a day of them is kept (EC2 User Guide, burstable instances).
 CPU_CREDITS_PER_H = {"medium": 24.0, "large": 36.0, "xlarge": 96.0, "2xlarge": 192.0}
 
-# What people leave out of an export, and how often.
+# Which metrics people leave out of an export, and how often.
 LACKS: tuple[tuple[float, tuple[Metric, ...]], ...] = (
     (0.64, ()),
     (0.08, tuple(BALANCES)),
@@ -44,7 +44,7 @@ LACKS: tuple[tuple[float, tuple[Metric, ...]], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Film:
-    """The samples as they left the machine, on the exported grid."""
+    """Hold the samples of the machine, on the exported grid."""
 
     step_s: int
     time_s: NDArray[np.int64]
@@ -54,7 +54,7 @@ class Film:
 
 
 def expose(scene: Scene, minutes: FloatArray, step_s: int) -> Film:
-    """Add minutes up to the exported period and decide which samples are lost."""
+    """Average minutes over the exported period, and draw which samples are lost."""
     rng = scene.rng
     per = step_s // SAMPLE_S
     n = minutes.shape[0] // per
@@ -72,11 +72,11 @@ def expose(scene: Scene, minutes: FloatArray, step_s: int) -> Film:
 
 
 def develop(scene: Scene, film: Film) -> Snapshot:
-    """The snapshot a source would have read."""
+    """Return the snapshot a source would have read."""
     rng, sums = scene.rng, film.sums
     n = film.time_s.size
     seen = np.maximum(sums[:, second.UP], 1.0)
-    # The agent's minute is not exactly a minute: an error that the four rates share.
+    # The agent's minute is not exactly a minute: the four rates share this error.
     window = 1.0 + float(rng.choice([0.0005, 0.001, 0.003])) * rng.standard_normal(n)
     noise = float(rng.choice([0.0, 0.0005, 0.002, 0.008], p=[0.3, 0.3, 0.3, 0.1]))
     values: dict[Metric, FloatArray] = {
@@ -89,7 +89,7 @@ def develop(scene: Scene, film: Film) -> Snapshot:
     ):
         mean = np.divide(sums[:, wait], sums[:, ops], out=np.zeros(n), where=sums[:, ops] > 1)
         values[metric] = mean * (1.0 + 0.01 * rng.standard_normal(n))
-    # The queue is looked at now and then rather than integrated, and not always in the same way.
+    # The queue is sampled now and then instead of integrated, and not always in the same way.
     glance = float(rng.choice([0.01, 0.1, 0.3]))
     values[Metric.QUEUE_DEPTH] = (
         sums[:, second.QUEUE]
@@ -143,7 +143,7 @@ def _rest(scene: Scene, film: Film, seen: FloatArray) -> dict[Metric, FloatArray
 
 
 def _cpu_credits(scene: Scene, film: Film, busy: FloatArray) -> dict[Metric, FloatArray]:
-    """On T classes: credits saved; at zero they cost money and nothing slows down."""
+    """Return the CPU credits of T classes; at zero they cost money, and nothing slows down."""
     row = scene.machine.row
     if not row.db_class.startswith("db.t"):
         return {}
@@ -152,7 +152,7 @@ def _cpu_credits(scene: Scene, film: Film, busy: FloatArray) -> dict[Metric, Flo
     left = most * float(scene.rng.uniform(0.1, 1.0))
     balance = np.empty(busy.size)
     for index, share in enumerate(busy.tolist()):
-        # One credit is one processor for one minute.
+        # One credit is one vCPU for one minute (EC2 User Guide, burstable instances).
         left = min(most, max(0.0, left + earned - share * row.vcpus * film.step_s / 60.0))
         balance[index] = left
     return {Metric.CPU_CREDITS: np.round(balance, 2)}

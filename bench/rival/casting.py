@@ -1,4 +1,4 @@
-"""Who plays: a machine whose named bound is the first to stop a load of a given I/O size."""
+"""Draw a machine whose named bound is the first to stop a load of a given I/O size."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -19,8 +19,8 @@ from rival.second import BIN_S
 
 ENGINES = ("postgres",) * 7 + ("mysql", "mariadb", "oracle-se2", "sqlserver-se")
 
-# How much further the next bound must be at the pressing I/O size. A smaller gap is possible in
-# life, but then two bounds explain the same minutes and there is no single truth to write down.
+# How much further the next bound must be at the pressing I/O size. A smaller gap occurs in reality, but
+# then two bounds explain the same minutes, and there is no single truth to record.
 MARGIN = 1.12
 
 
@@ -29,13 +29,13 @@ def _pick(rng: np.random.Generator, options: tuple[str, ...]) -> str:
 
 
 def any_engine(rng: np.random.Generator, db_class: str) -> str:
-    """An engine that is offered on the class; Arm classes have only the open ones."""
+    """Draw an engine that is offered on the class; Arm classes only have the open-source ones."""
     family = db_class.split(".")[1]
     return _pick(rng, ENGINES[:9] if family.endswith("g") else ENGINES)
 
 
 def roomy(rng: np.random.Generator, engine: str) -> Disk:
-    """A store bought with room to spare: the instance in front of it is the narrow place."""
+    """Draw storage with room to spare: the instance in front of it is the bottleneck."""
     choice = rng.random()
     if engine.startswith("sqlserver"):
         if choice < 0.5:
@@ -55,7 +55,7 @@ def roomy(rng: np.random.Generator, engine: str) -> Disk:
 
 
 def gp2_small(rng: np.random.Generator, engine: str) -> Disk:
-    """A gp2 store that lives on credits."""
+    """Draw gp2 storage that depends on credits."""
     if engine.startswith("sqlserver") or rng.random() < 0.5:
         return Disk("gp2", int(rng.integers(20, 170)), engine)
     low = 200 if engine.startswith("oracle") else 400
@@ -63,14 +63,14 @@ def gp2_small(rng: np.random.Generator, engine: str) -> Disk:
 
 
 def gp2_plain(rng: np.random.Generator, engine: str) -> Disk:
-    """A gp2 store so large that credits buy nothing."""
+    """Draw gp2 storage so large that credits do not raise its rate."""
     if engine.startswith("sqlserver"):
         return Disk("gp2", int(rng.integers(1000, 5000)), engine)
     return Disk("gp2", int(rng.integers(4000, 5300)), engine)
 
 
 def gp3_any(rng: np.random.Generator, engine: str) -> Disk:
-    """A gp3 store: as it comes, or with more bought."""
+    """Draw gp3 storage: with the included rates, or with more bought."""
     striped = 200 if engine.startswith("oracle") else 400
     if engine.startswith("sqlserver"):
         return Disk("gp3", int(rng.integers(50, 2000)), engine, int(rng.integers(6, 20)) * 500, 250)
@@ -87,7 +87,7 @@ def gp3_any(rng: np.random.Generator, engine: str) -> Disk:
 
 
 def io_any(rng: np.random.Generator, engine: str) -> Disk:
-    """Provisioned IOPS, fewer than wished for."""
+    """Draw provisioned IOPS, fewer than needed."""
     kind = "io2" if rng.random() < 0.3 else "io1"
     size = int(rng.integers(100, 390 if not engine.startswith("oracle") else 190))
     if rng.random() < 0.4:
@@ -106,7 +106,7 @@ DISKS = {
 
 
 def classes(*, bursting: bool | None = None, named: bool = True) -> tuple[str, ...]:
-    """Class names by whether today's row bursts, or those of which no number is documented."""
+    """Return class names by whether today's row bursts, or those without documented numbers."""
     found = []
     for name, group in rows().items():
         today = group[-1]
@@ -120,7 +120,7 @@ def classes(*, bursting: bool | None = None, named: bool = True) -> tuple[str, .
 def margin_of(
     machine: Machine, bound: int, bytes_per_op: float, *, spending: tuple[int, ...] = ()
 ) -> float:
-    """How many times the bound's load the nearest other bound carries; `spending` ones burst."""
+    """Return how many times the bound's load the nearest other bound allows; `spending` ones burst."""
     ops = []
     for index, limit in enumerate(machine.bounds):
         rate = limit.peak if index in spending else limit.base
@@ -130,7 +130,7 @@ def margin_of(
 
 
 def machine_of(rng: np.random.Generator, row: Row, disk: Disk) -> Machine:
-    """A machine under its documented bounds."""
+    """Return a machine under its documented bounds."""
     machine = Machine(row, disk, [*instance_bounds(row, rng), *volume_bounds(disk)])
     machine.multi_az = bool(rng.random() < 0.35)
     return machine
@@ -147,16 +147,16 @@ def cast(
     legacy: bool = False,
 ) -> Machine | None:
     """
-    Try machines until `bound` stops such a load first, with MARGIN; None if none is found.
+    Try machines until `bound` stops such a load first, with MARGIN; return None if none is found.
 
-    Bounds in `spending` are taken with credits; all others are taken without.
+    Bounds in `spending` count with credits, all others without.
     """
     at_peak = bound in spending
     for _ in range(120):
         group = rows()[_pick(rng, names)]
         row = group[-1]
         if legacy:
-            # Rows that stood for a few days only were slips of the document.
+            # Rows that were documented for only a few days were mistakes of the document.
             old = [
                 r
                 for r in group[:-1]
@@ -178,7 +178,7 @@ def cast(
 
 
 def stage(rng: np.random.Generator, kind: str, machine: Machine, days: float) -> Scene:
-    """A scene without work: dates, latencies, honesty of the limiter, balances."""
+    """Build a scene without work: dates, latencies, deviation of the limiter, balances."""
     today = machine.row
     earliest = datetime(2020, 6, 1, tzinfo=UTC)
     if today.valid_from and not today.valid_to:
@@ -192,7 +192,7 @@ def stage(rng: np.random.Generator, kind: str, machine: Machine, days: float) ->
         machine.launched = first - timedelta(hours=float(rng.uniform(24 * 20, 24 * 900)))
     read_s, write_s = LATENCY_S[machine.disk.kind]
     spread = np.exp(0.15 * rng.standard_normal(2))
-    # A second copy in another zone is written synchronously.
+    # Multi-AZ writes the second copy synchronously, so writes take longer.
     write_s *= float(rng.uniform(1.5, 3.0)) if machine.multi_az else 1.0
     smallest = machine.bounds[0].base, machine.bounds[1].base
     air = Air(
@@ -206,7 +206,7 @@ def stage(rng: np.random.Generator, kind: str, machine: Machine, days: float) ->
         jitter=float(rng.uniform(0.0005, 0.003)),
         cpu_max=machine.row.vcpus * 0.985,
         net_max=machine.row.network_bytes_per_s,
-        # The root volume's own I/O counts against the instance and shows in no RDS metric.
+        # The root volume's own I/O counts for the instance and is in no RDS metric.
         root_bytes=min(float(np.exp(rng.normal(10.6, 0.6))), 0.002 * smallest[0]),
         root_ops=min(float(rng.uniform(1, 12)), 0.002 * smallest[1]),
         cpu_idle=float(rng.uniform(0.01, 0.05)),
@@ -223,7 +223,7 @@ def stage(rng: np.random.Generator, kind: str, machine: Machine, days: float) ->
 
 
 def _honest(rng: np.random.Generator, machine: Machine) -> list[tuple[float, float]]:
-    """What is enforced over what is documented; published plateaus lie 0.2 to 1.3 % above."""
+    """Draw enforced divided by documented rates; published plateaus are 0.2 to 1.3 % above."""
     found = []
     for limit in machine.bounds:
         base = float(np.clip(rng.normal(1.0, 0.002), 0.994, 1.006))

@@ -1,4 +1,4 @@
-"""Write an incident as the folder that `aws cloudwatch get-metric-data` leaves behind."""
+"""Write an incident as the folder that `aws cloudwatch get-metric-data` produces."""
 
 import json
 from datetime import UTC, datetime
@@ -27,7 +27,7 @@ def write(made: "Incident", folder: Path) -> None:
 
 
 def truth_of(made: "Incident") -> dict[str, Any]:
-    """What was true, as JSON."""
+    """Return the truth as JSON."""
     return {
         "simulated": True,
         "kind": made.name,
@@ -59,7 +59,7 @@ def _stamp(epoch_s: int) -> str:
 
 def _result(index: int, series: Series) -> dict[str, Any]:
     facts = METRICS[series.metric]
-    # The API answers newest first; it has no number for what was not measured.
+    # The API answers newest first, and has no number for a missing sample.
     pairs = [
         (int(t), float(v) / facts.scale)
         for t, v in zip(series.time_s[::-1], series.value[::-1], strict=True)

@@ -1,5 +1,5 @@
 """
-Make incidents: `incident(seed)`, or folders of exports from the command line.
+Generate incidents: `incident(seed)`, or folders of exports from the command line.
 
     python -m rival.generate --seed 1 --count 20 --out DIR     (from bench/)
 """
@@ -22,7 +22,7 @@ from rival.truth import TrueInterval
 
 PRESSED = SINGLE | MIXED
 
-# Of all incidents, how many are meant to have no ceiling at all, and how many only seconds of one.
+# Shares of incidents without any ceiling, and with only seconds at one.
 INNOCENT_SHARE = 0.47
 PARTIAL_SHARE = 0.02
 
@@ -32,24 +32,24 @@ DAYS_P = (0.2, 0.3, 0.17, 0.18, 0.12, 0.03)
 
 @dataclass(frozen=True, slots=True)
 class Incident:
-    """What a source would have read, and what was true."""
+    """Hold what a source would have read, and the truth."""
 
     name: str
     """The kind."""
     snapshot: Snapshot
     step_s: int
     time_s: np.ndarray
-    """Start of every sample of the window, also of those that are missing."""
+    """Start of every sample of the window, including missing ones."""
     throttled: FloatArray
-    """Share of each sample's time in which a ceiling held requests back; NaN where missing."""
+    """Share of each sample's time in which a ceiling throttled requests; NaN where missing."""
     intervals: tuple[TrueInterval, ...]
     added_wait_s: FloatArray
-    """Mean wait the limiter added to each I/O, for judging how plain a case was; NaN as above."""
+    """Mean wait that the limiter added to each I/O, to judge how clear a case was; NaN as above."""
     note: str
 
 
 def kind_of(seed: int) -> str:
-    """The kind of a seed: every kind of either sort is equally likely."""
+    """Return the kind of a seed: every kind of the same sort is equally likely."""
     rng = np.random.default_rng([seed, 1])
     choice = rng.random()
     group = INNOCENT if choice < INNOCENT_SHARE else PRESSED
@@ -59,11 +59,11 @@ def kind_of(seed: int) -> str:
 
 def incident(seed: int, kind: str | None = None) -> Incident:
     """
-    Make one incident; equal seeds give equal incidents.
+    Generate one incident; equal seeds give equal incidents.
 
     Args:
         seed: any non-negative integer.
-        kind: a name of PRESSED, INNOCENT or PARTIAL; by default the seed decides.
+        kind: a name of PRESSED, INNOCENT or PARTIAL; default: decided by the seed.
     """
     name = kind or kind_of(seed)
     scene = scene_of(seed, name)
@@ -92,7 +92,7 @@ def incident(seed: int, kind: str | None = None) -> Incident:
 
 
 def scene_of(seed: int, name: str) -> Scene:
-    """The scene of a seed and kind, not yet played."""
+    """Return the scene of a seed and kind, not yet run."""
     maker = (PRESSED | INNOCENT | PARTIAL)[name]
     for attempt in range(200):
         rng = np.random.default_rng([seed, 2, attempt])
@@ -103,7 +103,7 @@ def scene_of(seed: int, name: str) -> Scene:
 
 
 def ask_for(scene: Scene, factor: float) -> None:
-    """Ask for more or less of everything: clients, arrivals, workers."""
+    """Multiply all demand: clients, arrivals, workers."""
     for stream in scene.streams:
         stream.load *= factor
         stream.pace *= factor

@@ -1,4 +1,4 @@
-"""Incidents without a ceiling, most of them made to look like one."""
+"""Define incidents without a ceiling, most of them made to look like one."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from rival.second import BIN_S
 
 
 def flat_producer(rng: np.random.Generator, kind: str, days: float) -> Scene:
-    """A stream of events written at the rate at which they come, hour after hour."""
+    """Write a stream of events at the rate at which they arrive, hour after hour."""
     scene = calm(rng, kind, days)
     work.life(scene, float(rng.uniform(0.01, 0.1)))
     stream = work.bulk(scene, any_size(rng), write_share=float(rng.uniform(0.3, 1.0)))
@@ -27,7 +27,7 @@ def flat_producer(rng: np.random.Generator, kind: str, days: float) -> Scene:
 
 
 def replication_apply(rng: np.random.Generator, kind: str, days: float) -> Scene:
-    """One apply process at a constant rate, with a primary that never sleeps."""
+    """Run one apply process at a constant rate, with a primary that is always busy."""
     scene = calm(rng, kind, days)
     work.life(scene, 0.03)
     stream = work.bulk(scene, float(rng.choice([8, 16])), write_share=0.6)
@@ -41,10 +41,10 @@ def replication_apply(rng: np.random.Generator, kind: str, days: float) -> Scene
 
 def limiter_near_a_limit(rng: np.random.Generator, kind: str, days: float) -> Scene:
     """
-    A throttle in the application, set next to a documented number.
+    Run a rate limiter in the application, set close to a documented number.
 
-    On a class with credits it may lie a little above the baseline: credits pay for it, and neither
-    latency nor queue moves.
+    On a class with credits it may be a little above the baseline: credits pay for it, and neither latency
+    nor queue changes.
     """
     scene = calm(rng, kind, days, bursting=True, disk="roomy")
     bound = INSTANCE_BYTES if rng.random() < 0.7 else INSTANCE_OPS
@@ -68,7 +68,7 @@ def limiter_near_a_limit(rng: np.random.Generator, kind: str, days: float) -> Sc
 
 
 def limiter_under_a_volume_limit(rng: np.random.Generator, kind: str, days: float) -> Scene:
-    """The same, a few per cent below what was provisioned."""
+    """Run the same limiter, a few per cent below the provisioned rate."""
     scene = calm(rng, kind, days, bursting=False, disk=str(rng.choice(["gp3", "io"])))
     stream = work.bulk(scene, 8.0)
     stream.noise = 0.001
@@ -85,7 +85,7 @@ def limiter_under_a_volume_limit(rng: np.random.Generator, kind: str, days: floa
 
 
 def cpu_saturated(rng: np.random.Generator, kind: str, days: float) -> Scene:
-    """All processors busy for hours; storage follows, flat and idle."""
+    """Keep all processors busy for hours; the storage rate follows, flat and without waiting."""
     scene = calm(rng, kind, days)
     work.life(scene, 0.05)
     stream = work.transactions(scene)
@@ -100,13 +100,13 @@ def cpu_saturated(rng: np.random.Generator, kind: str, days: float) -> Scene:
 
 
 def network_bound(rng: np.random.Generator, kind: str, days: float) -> Scene:
-    """A dump over the network, as fast as the network allows."""
+    """Dump data over the network, as fast as the network allows."""
     scene = calm(rng, kind, days)
     work.life(scene, 0.05)
     stream = work.bulk(scene, 128.0, write_share=0.02)
     at_full = work.items_at_share(scene, stream, float(rng.uniform(0.2, 0.65)))
-    # Rows leave larger or smaller than they lie on disk; the ratio is whatever makes the network
-    # the narrow place.
+    # Rows may be larger or smaller on the network than on disk; the ratio makes the network the
+    # bottleneck.
     stream.net_out = scene.air.net_max / at_full
     stream.inflight = max(2.0, round(2.5 * at_full * scene.service_s(stream)))
     for a, b in rhythm.stints(rng, scene.bins, count=3, shortest_s=1800, longest_s=5 * 3600):
@@ -116,7 +116,7 @@ def network_bound(rng: np.random.Generator, kind: str, days: float) -> Scene:
 
 
 def lone_scan(rng: np.random.Generator, kind: str, days: float) -> Scene:
-    """One thread that reads one block after another: its rate is one over the latency."""
+    """Read one block after another in one thread: its rate is one divided by the latency."""
     scene = calm(rng, kind, days, disk="roomy")
     stream = work.bulk(scene, float(rng.choice([8, 32, 128])), write_share=0.0)
     stream.inflight = 1.0
@@ -135,9 +135,9 @@ def lone_scan(rng: np.random.Generator, kind: str, days: float) -> Scene:
 
 def batch_workers(rng: np.random.Generator, kind: str, days: float) -> Scene:
     """
-    The same batch every night with the same workers: a flat level that comes back.
+    Run the same batch every night with the same workers: a flat level that recurs.
 
-    Its I/O is larger than the day's, so latency and queue rise with it.
+    Its I/O is larger than the daily load's, so latency and queue rise with it.
     """
     scene = calm(rng, kind, max(days, 1.0))
     work.life(scene, float(rng.uniform(0.05, 0.15)))
@@ -155,13 +155,13 @@ def batch_workers(rng: np.random.Generator, kind: str, days: float) -> Scene:
 
 
 def benchmark_clients(rng: np.random.Generator, kind: str, days: float) -> Scene:
-    """A constant number of clients without pause, below every limit."""
+    """Run a constant number of clients without pause, below every limit."""
     scene = calm(rng, kind, days)
     stream = work.transactions(scene)
     stream.noise, stream.cached = 0.004, False
     clients = float(rng.choice([1, 4, 8, 16, 32, 64]))
     rate = work.items_at_share(scene, stream, float(rng.uniform(0.3, 0.7)))
-    # A client's turn: storage, some CPU, and the round trips between its statements.
+    # A client's cycle: storage, some CPU, and the round trips between its statements.
     between_s = max(1e-4, clients / rate - scene.service_s(stream))
     stream.cpu_s = min(0.3 * between_s, 0.6 * scene.machine.row.vcpus / rate)
     stream.think_s = between_s - stream.cpu_s
@@ -176,7 +176,7 @@ def benchmark_clients(rng: np.random.Generator, kind: str, days: float) -> Scene
 
 
 def pool_exhausted(rng: np.random.Generator, kind: str, days: float) -> Scene:
-    """All connections of the pool wait for locks: a flat rate that no disk decides."""
+    """Let all connections of the pool wait for locks: a flat rate that the disk does not decide."""
     scene = calm(rng, kind, days)
     work.life(scene, 0.05)
     stream = work.transactions(scene)
@@ -191,7 +191,7 @@ def pool_exhausted(rng: np.random.Generator, kind: str, days: float) -> Scene:
 
 
 def balance_falls(rng: np.random.Generator, kind: str, days: float) -> Scene:
-    """Credits are spent for hours and never run out."""
+    """Spend credits for hours without running out."""
     gp2 = rng.random() < 0.4
     days = min(days, 1.5)
     scene = calm(
@@ -218,7 +218,7 @@ def balance_falls(rng: np.random.Generator, kind: str, days: float) -> Scene:
 
 
 def checkpoint_storms(rng: np.random.Generator, kind: str, days: float) -> Scene:
-    """Spikes every few minutes, each shorter than a minute or two, none at a limit."""
+    """Add spikes every few minutes, each shorter than a minute or two, none at a limit."""
     scene = calm(rng, kind, days)
     work.life(scene, 0.15)
     stream = work.bulk(scene, float(rng.choice([16, 64, 128])), write_share=1.0)
@@ -232,7 +232,7 @@ def checkpoint_storms(rng: np.random.Generator, kind: str, days: float) -> Scene
 
 
 def level_shifts(rng: np.random.Generator, kind: str, days: float) -> Scene:
-    """Releases: flat levels of different height, with different I/O sizes and latencies."""
+    """Change the level with releases: flat at different heights, I/O sizes and latencies."""
     scene = calm(rng, kind, days)
     edges = np.sort(rng.integers(0, scene.bins, 3))
     for a, b in zip([0, *edges.tolist()], [*edges.tolist(), scene.bins], strict=True):
@@ -246,21 +246,21 @@ def level_shifts(rng: np.random.Generator, kind: str, days: float) -> Scene:
 
 
 def quiet(rng: np.random.Generator, kind: str, days: float) -> Scene:
-    """An ordinary week of an ordinary database."""
+    """Run an ordinary week of an ordinary database."""
     scene = calm(rng, kind, days)
     work.life(scene, float(rng.uniform(0.02, 0.5)))
     return scene
 
 
 def failover_only(rng: np.random.Generator, kind: str, days: float) -> Scene:
-    """Ten minutes away, a cold cache, and nothing else."""
+    """Fail over: ten minutes away, a cold cache, and nothing else."""
     scene = quiet(rng, kind, days)
     fail_over(scene)
     return scene
 
 
 def paced_vacuum(rng: np.random.Generator, kind: str, days: float) -> Scene:
-    """Autovacuum at the pace of its cost limit: constant for hours, slow by intent."""
+    """Run autovacuum at the pace of its cost limit: constant for hours, slow by intent."""
     scene = calm(rng, kind, days)
     work.life(scene, 0.1)
     stream: Stream = work.vacuum(scene, float(rng.uniform(0.2, 0.7)))
@@ -270,7 +270,7 @@ def paced_vacuum(rng: np.random.Generator, kind: str, days: float) -> Scene:
 
 
 def near_the_limit(rng: np.random.Generator, kind: str, days: float) -> Scene:
-    """Close to a bound and slower for it, but never at it: there is still some left."""
+    """Come close to a bound, and slow down for it, without reaching it."""
     scene = calm(rng, kind, days, bursting=False)
     scene.air.growth = float(rng.uniform(0.3, 1.0))
     work.life(scene, 0.02)
@@ -287,7 +287,7 @@ def near_the_limit(rng: np.random.Generator, kind: str, days: float) -> Scene:
 
 
 def single_core(rng: np.random.Generator, kind: str, days: float) -> Scene:
-    """A report in one process: one core is full, storage waits for it, everything is flat."""
+    """Run a report in one process: one core is full, storage waits for it, everything is flat."""
     scene = calm(rng, kind, days)
     work.life(scene, float(rng.uniform(0.02, 0.1)))
     stream = work.bulk(scene, float(rng.choice([64, 128])), write_share=float(rng.uniform(0, 0.2)))
@@ -301,13 +301,13 @@ def single_core(rng: np.random.Generator, kind: str, days: float) -> Scene:
 
 
 def limiter_at_a_legacy_limit(rng: np.random.Generator, kind: str, days: float) -> Scene:
-    """A paced job at a number that the class's documents gave in the past."""
+    """Run a paced job at a legacy number of the class."""
     names = [n for n, g in casting.rows().items() if len(g) > 1 and g[-1].bytes_base > 7e7]
     group = casting.rows()[names[int(rng.integers(len(names)))]]
     legacy = group[int(rng.integers(len(group) - 1))]
     machine = casting.machine_of(rng, group[-1], casting.roomy(rng, "postgres"))
     scene = casting.stage(rng, kind, machine, days)
-    # Old enough that the legacy number is possible.
+    # Old enough for the legacy number to be possible.
     scene.machine.launched = scene.machine.launched.replace(year=2019, month=3, day=1)
     scene.full = [1.0] * 4
     stream = work.bulk(scene, 128.0)
@@ -324,7 +324,7 @@ def limiter_at_a_legacy_limit(rng: np.random.Generator, kind: str, days: float) 
 
 
 def replica_catching_up(rng: np.random.Generator, kind: str, days: float) -> Scene:
-    """A replica behind its primary applies as fast as one process can: a plateau of its own."""
+    """Let a lagging replica apply as fast as one process can: a plateau without a limit."""
     scene = calm(rng, kind, days, disk="roomy")
     stream = work.bulk(scene, float(rng.choice([8, 16])), write_share=float(rng.uniform(0.2, 0.7)))
     stream.inflight = float(rng.integers(1, 3))
@@ -340,7 +340,7 @@ def replica_catching_up(rng: np.random.Generator, kind: str, days: float) -> Sce
 
 
 def staircase(rng: np.random.Generator, kind: str, days: float) -> Scene:
-    """A load test: more clients every half hour, each step flat, none at a limit."""
+    """Run a load test: more clients every half hour, each step flat, none at a limit."""
     scene = calm(rng, kind, days)
     stream = work.transactions(scene)
     stream.noise, stream.cached = 0.004, False

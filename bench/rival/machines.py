@@ -1,8 +1,8 @@
 """
-The machines: documented limits of some RDS classes and the rules of the volumes under them.
+Define the machines: documented limits of some RDS classes, and the rules of their volumes.
 
 Numbers come from classes.csv (source and date per row) and from the RDS User Guide's storage page
-(chap-storage.md, 2026-04-13) and EBS User Guide (general-purpose.md), named where they are used.
+(chap-storage.md, 2026-04-13) and EBS User Guide (general-purpose.md), named at each use.
 """
 
 import csv
@@ -16,18 +16,18 @@ import numpy as np
 MIB = 1024.0**2
 KIB = 1024.0
 
-# The four rates that can be refused, in the order the kernel keeps them.
+# The four limited rates, in the order in which the simulation keeps them.
 INSTANCE_BYTES, INSTANCE_OPS, VOLUME_BYTES, VOLUME_OPS = range(4)
 FAMILIES = ("instance_ebs_throughput", "instance_ebs_iops", "volume_throughput", "volume_iops")
 DIMENSIONS = ("throughput", "iops", "throughput", "iops")
 
-# Far above anything sold: a rate nobody refuses.
+# Far above anything sold: no limit.
 UNLIMITED = 1e15
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One documented row of a class: base and peak of both rates, and when it was documented."""
+    """Hold one documented row of a class: base and peak of both rates, and when it was documented."""
 
     db_class: str
     vcpus: int
@@ -42,12 +42,12 @@ class Row:
 
     @property
     def has_numbers(self) -> bool:
-        """Whether any document names this class's limits."""
+        """Return whether any document has this class's limits."""
         return not np.isnan(self.bytes_base)
 
     @property
     def bursts(self) -> bool:
-        """Whether the class has credits, hence balance metrics."""
+        """Return whether the class has credits, hence balance metrics."""
         return self.has_numbers and self.bytes_base < self.bytes_peak
 
 
@@ -61,7 +61,7 @@ def _float(text: str) -> float:
 
 @cache
 def rows() -> dict[str, tuple[Row, ...]]:
-    """Every class's rows, oldest first; the last one is today's."""
+    """Return every class's rows, oldest first; the last one is today's."""
     found: dict[str, list[Row]] = {}
     with (Path(__file__).parent / "classes.csv").open(newline="") as file:
         for line in csv.DictReader(file):
@@ -83,7 +83,7 @@ def rows() -> dict[str, tuple[Row, ...]]:
 
 @dataclass(frozen=True, slots=True)
 class Disk:
-    """What was bought: kind, size, provisioned rates, and how many volumes lie under it."""
+    """Describe what was bought: kind, size, provisioned rates, and the number of its volumes."""
 
     kind: str
     size_gib: int
@@ -93,7 +93,7 @@ class Disk:
 
     @property
     def stripes(self) -> int:
-        """Volumes under the instance (chap-storage.md, automatic striping)."""
+        """Return the number of volumes (chap-storage.md, automatic striping)."""
         if self.engine.startswith("sqlserver"):
             return 1
         return 4 if self.size_gib >= (200 if self.engine.startswith("oracle") else 400) else 1
@@ -101,7 +101,7 @@ class Disk:
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """One enforced rate: what can be held, what credits buy, how many credits fit, their name."""
+    """Hold one enforced rate: base, peak with credits, bucket size, and its name."""
 
     base: float = UNLIMITED
     peak: float = UNLIMITED
@@ -112,13 +112,13 @@ class Bound:
 
     @property
     def bursts(self) -> bool:
-        """Whether credits buy anything."""
+        """Return whether credits raise the rate."""
         return self.peak > self.base
 
 
 def gp2_numbers(disk: Disk) -> tuple[float, float, float, float]:
     """
-    Baseline and burst ops/s, credits, bytes/s of a gp2 store of equal stripes.
+    Return baseline and burst ops/s, credits, bytes/s of gp2 storage of equal stripes.
 
     Source: EBS User Guide general-purpose.md: 3 IOPS per GiB (100 to 16,000) per volume, burst to
     3,000 while 5.4 M credits last, 128 MiB/s up to 170 GiB and 250 MiB/s from 334 GiB.
@@ -126,13 +126,13 @@ def gp2_numbers(disk: Disk) -> tuple[float, float, float, float]:
     n, each = disk.stripes, disk.size_gib / disk.stripes
     base = n * min(max(3.0 * each, 100.0), 16000.0)
     rate = n * (128 if each <= 170 else 250) * MIB
-    # The RDS table caps the throughput of the store at 1,000 MiB/s, which four volumes just reach.
+    # The RDS table limits the throughput of the storage to 1,000 MiB/s, which four volumes just reach.
     burst = max(base, n * 3000.0)
     return base, burst, n * 5.4e6 if burst > base else 0.0, rate
 
 
 def volume_bounds(disk: Disk) -> tuple[Bound, Bound]:
-    """The volumes' bytes/s and ops/s bounds (chap-storage.md, tables per storage type)."""
+    """Return the volumes' bytes/s and ops/s bounds (chap-storage.md, tables per storage type)."""
     fixed = ("volume_throughput", "fixed"), ("volume_iops", "fixed")
     if disk.kind == "gp2":
         base, burst, credit, rate = gp2_numbers(disk)
@@ -161,7 +161,7 @@ def volume_bounds(disk: Disk) -> tuple[Bound, Bound]:
 
 
 def _phase(value: float, row: Row, today: Row, names: tuple[str, str], kind: str) -> str:
-    """`legacy` where today's row no longer says this number for any of its two."""
+    """Return `legacy` if today's row has this number for neither rate."""
     if row is today:
         return kind
     now = [getattr(today, name) for name in names]
@@ -173,10 +173,10 @@ def _phase(value: float, row: Row, today: Row, names: tuple[str, str], kind: str
 
 def instance_bounds(row: Row, rng: np.random.Generator) -> tuple[Bound, Bound]:
     """
-    The instance's bytes/s and ops/s bounds.
+    Return the instance's bytes/s and ops/s bounds.
 
-    The size of its buckets is not published. Thirty minutes at the peak is promised; whether the
-    baseline counts in those thirty minutes is not, and "at least" leaves room above.
+    The size of its buckets is not published. Thirty minutes at the peak is promised; it does not say
+    whether the baseline counts in those thirty minutes, and "at least" leaves room for more.
     """
     assert row.has_numbers
     today = rows()[row.db_class][-1]
@@ -203,14 +203,14 @@ def instance_bounds(row: Row, rng: np.random.Generator) -> tuple[Bound, Bound]:
 
 
 def documented(db_class: str, disk: Disk) -> dict[str, list[float]]:
-    """All numbers, present and legacy, that documents give for this pair, per dimension."""
+    """Return all numbers, present and legacy, that documents have for this pair, per dimension."""
     volume_bytes, volume_ops = volume_bounds(disk)
     found = {
         "throughput": [volume_bytes.base],
         "iops": [volume_ops.base, volume_ops.peak],
     }
     if disk.kind == "gp2":
-        # With little left in the bucket, 256 KiB I/O at the baseline rate is a bytes/s ceiling too.
+        # With an empty bucket, 256 KiB I/O at the baseline rate is a ceiling in bytes/s too.
         found["throughput"].append(min(volume_ops.base * 256 * KIB, volume_bytes.base))
     for row in rows()[db_class]:
         if row.has_numbers:
@@ -221,7 +221,7 @@ def documented(db_class: str, disk: Disk) -> dict[str, list[float]]:
 
 @dataclass(slots=True)
 class Machine:
-    """An instance with its store and every bound that is enforced on it."""
+    """Describe an instance with its storage and every enforced bound."""
 
     row: Row
     disk: Disk
@@ -231,7 +231,7 @@ class Machine:
     launched: datetime = field(default_factory=lambda: datetime(2021, 1, 1, tzinfo=UTC))
 
     def first_bound(self, bytes_per_op: float, *, at_peak: bool = False) -> tuple[int, float]:
-        """Which bound stops an ever larger load of one I/O size, and its margin to the next."""
+        """Return the bound that stops a growing load of one I/O size first, and its margin to the next."""
         ops = np.empty(4)
         for index, bound in enumerate(self.bounds):
             rate = bound.peak if at_peak else bound.base

@@ -1,4 +1,4 @@
-"""Incidents with a ceiling and something else that could be mistaken for one, or hide it."""
+"""Define incidents with a ceiling and something that could be mistaken for one, or hide it."""
 
 import numpy as np
 
@@ -19,7 +19,7 @@ UNKNOWN = ("unknown", "fixed")
 
 
 def two_ceilings(rng: np.random.Generator, kind: str, days: float) -> Scene | None:
-    """The instance's bytes/s by night, the volume's IOPS by day."""
+    """Reach the instance's bytes/s by night, and the volume's IOPS by day."""
     for _ in range(60):
         machine = casting.cast(rng, VOLUME_OPS, 10 * KIB, disk="io", names=casting.classes())
         if machine is None:
@@ -37,7 +37,7 @@ def two_ceilings(rng: np.random.Generator, kind: str, days: float) -> Scene | No
 
 
 def with_fault(rng: np.random.Generator, kind: str, days: float) -> Scene | None:
-    """A ceiling on some hours, a slow store on others."""
+    """Reach a ceiling in some hours, and have slow storage in others."""
     scene = one_bound(INSTANCE_BYTES, "roomy", large=True)(rng, kind, days)
     if scene is None:
         return None
@@ -47,7 +47,7 @@ def with_fault(rng: np.random.Generator, kind: str, days: float) -> Scene | None
 
 
 def fail_over(scene: Scene) -> None:
-    """Ten minutes away, then a cache that must be filled again."""
+    """Take the instance away for ten minutes, then start with a cold cache."""
     rng = scene.rng
     at = int(rng.integers(scene.bins // 4, 3 * scene.bins // 4))
     away = int(rng.uniform(300, 900)) // BIN_S
@@ -58,14 +58,14 @@ def fail_over(scene: Scene) -> None:
 
 
 def with_failover(rng: np.random.Generator, kind: str, days: float) -> Scene | None:
-    """A ceiling, and ten minutes in which nothing is measured; then a cold cache."""
+    """Reach a ceiling, and have ten minutes without measurements; then a cold cache."""
     scene = one_bound(VOLUME_OPS, "gp3", large=False)(rng, kind, days)
     if scene is not None:
         fail_over(scene)
     return scene
 
 
-# Kinds that others are laid over: one of each family of bound.
+# Kinds that others are combined with: one of each family of bound.
 BASES = (
     "instance_throughput_baseline",
     "instance_throughput_fixed",
@@ -81,7 +81,7 @@ def _base(rng: np.random.Generator, kind: str, days: float) -> Scene | None:
 
 
 def with_cpu(rng: np.random.Generator, kind: str, days: float) -> Scene | None:
-    """A ceiling at some hours, saturated processors at others; both are flat."""
+    """Reach a ceiling in some hours, and saturate processors in others; both are flat."""
     scene = _base(rng, kind, days)
     if scene is None:
         return None
@@ -96,7 +96,7 @@ def with_cpu(rng: np.random.Generator, kind: str, days: float) -> Scene | None:
 
 
 def with_limiter(rng: np.random.Generator, kind: str, days: float) -> Scene | None:
-    """A ceiling at some hours, and at others a paced job a little below it."""
+    """Reach a ceiling in some hours, and in others run a paced job a little below it."""
     scene = _base(rng, kind, days)
     if scene is None:
         return None
@@ -111,7 +111,7 @@ def with_limiter(rng: np.random.Generator, kind: str, days: float) -> Scene | No
 
 
 def tug_of_war(rng: np.random.Generator, kind: str, days: float) -> Scene | None:
-    """Readers and a writer take turns at the bound: each swings, only their sum is flat."""
+    """Let readers and a writer share the bound in turns: each varies, only their sum is flat."""
     scene = one_bound(INSTANCE_BYTES, "roomy", large=True)(rng, kind, days)
     if scene is None:
         return None
@@ -133,7 +133,7 @@ def tug_of_war(rng: np.random.Generator, kind: str, days: float) -> Scene | None
 
 
 def _change_at(scene: Scene) -> int:
-    """A bin on a whole minute of the window, somewhere in its second half."""
+    """Return a bin at a whole minute of the window, in its second half."""
     minutes = int((scene.bins * BIN_S - WARM_S) / SAMPLE_S * float(scene.rng.uniform(0.5, 0.8)))
     # Five-minute exports must not mix two machines in one sample.
     return (WARM_S + (minutes - minutes % 5) * SAMPLE_S) // BIN_S
@@ -141,9 +141,9 @@ def _change_at(scene: Scene) -> int:
 
 def resized_class(rng: np.random.Generator, kind: str, days: float) -> Scene | None:
     """
-    Pressed, then moved to a larger class; the description knows only the larger one.
+    Reach a ceiling, then move to a larger class; the description only has the larger one.
 
-    For the class described, the level of the earlier hours is in no document.
+    For the described class, no document has the level of the earlier hours.
     """
     names = casting.classes()
     machine = casting.cast(rng, INSTANCE_BYTES, 128 * KIB, disk="roomy", names=names)
@@ -167,7 +167,7 @@ def resized_class(rng: np.random.Generator, kind: str, days: float) -> Scene | N
 
 
 def resized_volume(rng: np.random.Generator, kind: str, days: float) -> Scene | None:
-    """Pressed, then given more provisioned IOPS; the description knows only the new number."""
+    """Reach a ceiling, then add provisioned IOPS; the description only has the new number."""
     machine = casting.cast(rng, VOLUME_OPS, 10 * KIB, disk="io", names=casting.classes())
     if machine is None:
         return None
@@ -199,7 +199,7 @@ MIXED: dict[str, Maker] = {
 
 
 def microbursts(rng: np.random.Generator, kind: str, days: float) -> Scene | None:
-    """Seconds at a bound in every other minute, never most of a minute: no interval to find."""
+    """Spend seconds at a bound in every other minute, never most of one: there is no interval to find."""
     scene = one_bound(INSTANCE_BYTES, "roomy", bursting=False, large=True)(rng, kind, days)
     if scene is None:
         return None
@@ -207,7 +207,7 @@ def microbursts(rng: np.random.Generator, kind: str, days: float) -> Scene | Non
     rate = scene.items_at(stream, INSTANCE_BYTES)
     stream.inflight = max(4.0, 2.0 * rate * scene.service_s(stream))
     period = float(rng.choice([60, 120, 300]))
-    # Work arrives over ten seconds, so only more than ten seconds of it meet the bound.
+    # Work arrives over ten seconds, so only more than ten seconds of it reach the bound.
     burst_s = float(rng.uniform(12, 32))
     for start in rhythm.every(scene.bins, period, float(rng.uniform(0, period))):
         work.add_job(stream, int(start), rate * burst_s * float(rng.uniform(0.7, 1.2)))

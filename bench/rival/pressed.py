@@ -1,4 +1,4 @@
-"""Incidents with a ceiling: each function casts a machine and presses it against one bound."""
+"""Define incidents with a ceiling: each function draws a machine and drives it to one bound."""
 
 from collections.abc import Callable
 
@@ -45,7 +45,7 @@ def _pressing_stream(scene: Scene, size_kib: float, *, job: bool) -> Stream:
 
 
 def _durations(scene: Scene, *, short: bool) -> tuple[float, float]:
-    """Seconds a stint would take at the bound, shortest and longest."""
+    """Return the seconds a stint would take at the bound, shortest and longest."""
     if short:
         return 840.0, 2400.0
     return 900.0, min(6 * 3600.0, 0.3 * scene.bins * BIN_S)
@@ -69,7 +69,7 @@ def _jobs(scene: Scene, stream: Stream, rate: float, heft: float, *, how: str) -
 
 
 def _rising(scene: Scene, stream: Stream, rate: float, profile: rhythm.FloatArray) -> None:
-    """Clients or arrivals that ask for rate x profile."""
+    """Add clients or arrivals that demand rate x profile."""
     rng = scene.rng
     if stream.is_open or rng.random() < 0.3:
         stream.is_open, stream.think_s = True, 0.0
@@ -90,7 +90,7 @@ def _profile(scene: Scene, how: str, heft: float) -> rhythm.FloatArray:
     if how == "always":
         return heft * rhythm.wander(rng, bins, 0.08, 3600)
     if how == "ramp":
-        # Growth that arrives at the bound late in the window and stays.
+        # Growth that reaches the bound late in the window and stays there.
         return np.linspace(0.2, heft, bins) * rhythm.wander(rng, bins, 0.08, 1800)
     if how == "drip":
         # Demand that hovers about the bound for hours.
@@ -104,7 +104,7 @@ def _profile(scene: Scene, how: str, heft: float) -> rhythm.FloatArray:
 
 
 def press(scene: Scene, bound: int, size_kib: float, *, at_peak: bool = False, how: str) -> None:
-    """Add a stream that asks for more than the bound gives, at some rhythm."""
+    """Add a stream that demands more than the bound allows, at some rhythm."""
     rng = scene.rng
     heft = float(np.clip(np.exp(rng.normal(0.65, 0.4)), 1.2, 5.0))
     job = how in {"nights", "stints", "short"}
@@ -141,7 +141,7 @@ def one_bound(
     spending: tuple[int, ...] = (),
     legacy: bool = False,
 ) -> Maker:
-    """A maker for one bound of one sort of machine."""
+    """Return a maker for one bound of one sort of machine."""
 
     def make(rng: np.random.Generator, kind: str, days: float) -> Scene | None:
         size = _large(rng) if large else _small(rng)
@@ -166,7 +166,7 @@ def one_bound(
 
 
 def _unlisted(rng: np.random.Generator, kind: str, days: float) -> Scene | None:
-    """A rate that no document names, present or legacy, for this class or this store."""
+    """Limit a rate at a number that no document has, present or legacy, for this class or storage."""
     bound = int(rng.choice([INSTANCE_BYTES, INSTANCE_BYTES, INSTANCE_OPS, VOLUME_BYTES]))
     size = _small(rng) if bound == INSTANCE_OPS else _large(rng)
     machine = casting.cast(rng, min(bound, 1), size * KIB, disk="roomy", names=casting.classes())
@@ -188,7 +188,7 @@ def _unlisted(rng: np.random.Generator, kind: str, days: float) -> Scene | None:
 
 
 def _nameless(rng: np.random.Generator, kind: str, days: float) -> Scene | None:
-    """A class of which no document gives EBS numbers."""
+    """Use a class without documented EBS numbers."""
     names = casting.classes(named=False)
     group = casting.rows()[names[int(rng.integers(len(names)))]]
     label = ("unknown", "fixed")
@@ -216,7 +216,7 @@ def _nameless(rng: np.random.Generator, kind: str, days: float) -> Scene | None:
 
 def _merged(rng: np.random.Generator, kind: str, days: float) -> Scene | None:
     """
-    Small sequential I/O that the volume joins: operations above its IOPS limit, and no sin.
+    Send small sequential I/O that the volume merges: operations above its IOPS limit, which is normal.
 
     Source: EBS User Guide ebs-io-characteristics.md: eight sequential 32 KiB I/Os count as one.
     """
@@ -234,7 +234,7 @@ def _merged(rng: np.random.Generator, kind: str, days: float) -> Scene | None:
 
 
 def _granted(rng: np.random.Generator, kind: str, days: float) -> Scene | None:
-    """Pressed day and night; once a day the bucket is filled and the rate jumps for a while."""
+    """Stay at the ceiling day and night; once a day a grant fills the bucket and the rate jumps."""
     machine = casting.cast(
         rng, INSTANCE_BYTES, 128 * KIB, disk="roomy", names=casting.classes(bursting=True)
     )

@@ -1,4 +1,4 @@
-"""How much is asked, when: profiles over ten-second bins, 1.0 being the usual peak."""
+"""Define how much is demanded when: profiles over ten-second bins, 1.0 being the usual peak."""
 
 from datetime import datetime
 
@@ -12,8 +12,8 @@ DAY_BINS = 86400 // BIN_S
 
 
 def wander(rng: np.random.Generator, bins: int, sd: float, tau_s: float) -> FloatArray:
-    """exp of an Ornstein-Uhlenbeck path with relative size `sd` and memory `tau_s`."""
-    # Drawn once a minute and interpolated: nothing it describes is quicker than that.
+    """Return exp of an Ornstein-Uhlenbeck path with relative size `sd` and memory `tau_s`."""
+    # Drawn once a minute and interpolated: what it describes does not change faster.
     minutes = bins // 6 + 2
     keep = float(np.exp(-60.0 / tau_s))
     shocks = rng.standard_normal(minutes) * np.sqrt(1.0 - keep * keep)
@@ -27,7 +27,7 @@ def wander(rng: np.random.Generator, bins: int, sd: float, tau_s: float) -> Floa
 
 
 def office(rng: np.random.Generator, bins: int, first: datetime) -> FloatArray:
-    """A working week: a morning rise, a dip at noon, an evening, quiet nights and week-ends."""
+    """Return a working week: a morning rise, a dip at noon, an evening, quiet nights and weekends."""
     second = first.timestamp() + BIN_S * np.arange(bins)
     shift = float(rng.uniform(-6, 6))
     hour = ((second / 3600.0) + shift) % 24.0
@@ -42,7 +42,7 @@ def office(rng: np.random.Generator, bins: int, first: datetime) -> FloatArray:
 
 
 def deploy(rng: np.random.Generator, bins: int) -> FloatArray:
-    """A level that shifts once or twice, as after a release."""
+    """Return a level that changes once or twice, for example after a release."""
     level = np.ones(bins)
     for _ in range(int(rng.integers(1, 3))):
         level[int(rng.integers(bins // 8, bins)) :] *= float(rng.uniform(0.65, 1.5))
@@ -52,7 +52,7 @@ def deploy(rng: np.random.Generator, bins: int) -> FloatArray:
 def stints(
     rng: np.random.Generator, bins: int, *, count: int, shortest_s: float, longest_s: float
 ) -> list[tuple[int, int]]:
-    """Up to `count` separate stretches (first bin, last bin), in order."""
+    """Return up to `count` separate stretches (first bin, last bin), in order."""
     found: list[tuple[int, int]] = []
     for _ in range(20 * count):
         length = int(rng.uniform(shortest_s, longest_s)) // BIN_S
@@ -67,7 +67,7 @@ def stints(
 
 
 def nights(rng: np.random.Generator, bins: int) -> list[int]:
-    """The bin at which each night's work starts: one hour of the day, and some lateness."""
+    """Return the bin at which each night's work starts: the same hour of the day, with some delay."""
     start = int(rng.integers(0, int(0.8 * min(bins, DAY_BINS))))
     late = rng.uniform(0, float(rng.choice([30, 600])), bins // DAY_BINS + 1) / BIN_S
     return [
@@ -78,5 +78,5 @@ def nights(rng: np.random.Generator, bins: int) -> list[int]:
 
 
 def every(bins: int, period_s: float, phase_s: float) -> NDArray[np.int64]:
-    """The bins at which something periodic starts."""
+    """Return the bins at which something periodic starts."""
     return (np.arange(phase_s, bins * BIN_S, period_s) // BIN_S).astype(np.int64)

@@ -1,4 +1,4 @@
-"""A scene: one machine, the streams of work on it, the air around it; and how to play it."""
+"""Describe a scene: one machine, its streams of work, its conditions; and run it."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -24,7 +24,7 @@ LATENCY_S = {
 
 @dataclass(slots=True, kw_only=True)
 class Stream:
-    """One kind of work: items that each cost some reads, writes, CPU and network bytes."""
+    """Describe one kind of work: items that each cost some reads, writes, CPU and network bytes."""
 
     load: FloatArray
     """Busy clients (closed) or items arriving per second (open), shape (bins,)."""
@@ -35,39 +35,39 @@ class Stream:
     read_size: float = 8192.0
     write_size: float = 8192.0
     inflight: float = 1e9
-    """Open work only: items being worked on at once."""
+    """Open work only: items in progress at once."""
     pace: float = 1e12
-    """Open work only: items per second it allows itself."""
+    """Open work only: limit on its own items per second."""
     cpu_s: float = 0.0
     net_out: float = 0.0
     net_in: float = 0.0
     merge: float = 1.0
-    """Volume operations per host operation; below one where the volume joins neighbours."""
+    """Volume operations per host operation; below one if the volume merges neighbours."""
     cached: bool = False
     """Whether the share of reads that miss the cache drifts."""
     noise: float = 0.02
     carry_s: float = 0.0
-    """Open work only: seconds of arrivals that wait before clients give up; 0 for ever."""
+    """Open work only: seconds of arrivals that wait before clients give up; 0 for no limit."""
 
     @property
     def ops_per_item(self) -> float:
-        """Reads and writes of one item."""
+        """Return the reads and writes of one item."""
         return self.reads + self.writes
 
     @property
     def bytes_per_item(self) -> float:
-        """Bytes moved by one item."""
+        """Return the bytes moved by one item."""
         return self.reads * self.read_size + self.writes * self.write_size
 
     @property
     def bytes_per_op(self) -> float:
-        """Mean I/O size."""
+        """Return the mean I/O size."""
         return self.bytes_per_item / self.ops_per_item
 
 
 @dataclass(slots=True)
 class Air:
-    """Latencies and how steady everything is."""
+    """Set the latencies, and how steady everything is."""
 
     read_s: float = 0.7e-3
     write_s: float = 0.9e-3
@@ -87,21 +87,21 @@ class Air:
 
 @dataclass(slots=True)
 class Scene:
-    """Everything that is decided before the first second."""
+    """Hold everything that is decided before the first second."""
 
     kind: str
     machine: Machine
     first: datetime
     """Start of the exported window."""
     bins: int
-    """Ten-second bins, the warm-up included."""
+    """Number of ten-second bins, including the warm-up."""
     air: Air
     rng: np.random.Generator
     streams: list[Stream] = field(default_factory=list)
     full: list[float] = field(default_factory=lambda: [1.0] * 4)
     """Balances at the start, 0 to 1."""
     honest: list[tuple[float, float]] = field(default_factory=lambda: [(1.0, 1.0)] * 4)
-    """Enforced over documented, base and peak of each bound."""
+    """Enforced divided by documented rate, base and peak of each bound."""
     slack_s: float = 0.2
     grant: float = 0.0
     grant_s: int = -1
@@ -110,50 +110,50 @@ class Scene:
     slow: FloatArray = field(default_factory=lambda: np.ones((2, 0)))
     up: FloatArray = field(default_factory=lambda: np.ones(0))
     change: int = 0
-    """Bin at which the machine was replaced by the one described; 0 if it never was."""
+    """Bin at which the described machine replaced another one; 0 if it never did."""
     bounds_before: list[Bound] = field(default_factory=list)
-    """What was enforced until then."""
+    """Bounds enforced until then."""
     must_export: tuple[str, ...] = ()
     """Metrics without which the question has no answer."""
     note: str = ""
 
     def __post_init__(self) -> None:
-        """Fill the profiles with what is usual."""
+        """Fill missing profiles with usual values."""
         self.misses = np.ones(self.bins)
         self.slow = np.ones((2, self.bins))
         self.up = np.ones(self.bins)
 
     def service_s(self, stream: Stream) -> float:
-        """Seconds one item spends in storage when nobody else is there."""
+        """Return the seconds one item spends in storage without other load."""
         air = self.air
         return stream.reads * (air.read_s + stream.read_size * air.per_byte_s) + stream.writes * (
             air.write_s + stream.write_size * air.per_byte_s
         )
 
     def clients_for(self, stream: Stream, items_per_s: float) -> float:
-        """Closed-loop clients that ask for that rate when nothing is slow."""
+        """Return the closed-loop clients that produce this rate when nothing is slow."""
         return items_per_s * (stream.think_s + stream.cpu_s + self.service_s(stream))
 
     def items_at(self, stream: Stream, bound: int, *, at_peak: bool = False) -> float:
-        """Items per second at which this stream alone reaches a bound as enforced."""
+        """Return the items per second at which this stream alone reaches a bound as enforced."""
         limit = self.machine.bounds[bound]
         rate = (limit.peak if at_peak else limit.base) * self.honest[bound][int(at_peak)]
         per_item = stream.bytes_per_item if bound in {0, 2} else stream.ops_per_item
         return rate / (per_item * (stream.merge if bound == 3 else 1.0))
 
     def bounds_at(self, sample: int) -> list[Bound]:
-        """The bounds in force at a minute of the window."""
+        """Return the bounds enforced at a minute of the window."""
         earlier = sample * SAMPLE_S < self.change * second.BIN_S - WARM_S
         return self.bounds_before if earlier else self.machine.bounds
 
     def level_of(self, bounds: list[Bound], bound: int, *, in_peak: bool) -> float:
-        """The enforced rate."""
+        """Return the enforced rate."""
         limit = bounds[bound]
         return (limit.peak if in_peak else limit.base) * self.honest[bound][int(in_peak)]
 
 
 def _act(scene: Scene, bounds: list[Bound], part: slice, seed: int) -> FloatArray:
-    """Play the bins of `part`, the first WARM_S of which leave no samples."""
+    """Run the bins of `part`; its first WARM_S leave no samples."""
     constants = np.zeros((len(scene.streams), second.STREAM_WIDTH))
     for index, s in enumerate(scene.streams):
         constants[index] = [
@@ -185,10 +185,10 @@ def _act(scene: Scene, bounds: list[Bound], part: slice, seed: int) -> FloatArra
 
 
 def play(scene: Scene, seed: int) -> FloatArray:
-    """Run every second; samples of a minute, shape (samples, second.SAMPLE_WIDTH)."""
+    """Run every second; return samples of a minute, shape (samples, second.SAMPLE_WIDTH)."""
     if not scene.change:
         return _act(scene, scene.machine.bounds, slice(0, scene.bins), seed)
-    # The new machine warms up on the last minutes of the old one; what waited is lost.
+    # The new machine warms up on the last minutes of the old one; waiting work is lost.
     resumed = scene.change - WARM_S // second.BIN_S
     return np.concatenate(
         [

@@ -1,9 +1,9 @@
 """
-One second after another: what is asked, what is let through, what is left waiting.
+Simulate one second after another: demand, served requests, and what is left waiting.
 
 Within a second every client is in equilibrium with one unknown, the wait `w` that the limiter adds
 to each I/O: a client with n requests in flight completes n / (service + w). The smallest w at which
-no bound is exceeded is the state of that second; w = 0 means that nobody was held back. Backlogs,
+no bound is exceeded is the state of that second; w = 0 means that nothing was throttled. Backlogs,
 credits and the limiter's slack carry over to the next second.
 
 Rates are per second, sizes bytes, times seconds. Stream arrays have shape (streams,), profiles
@@ -25,11 +25,11 @@ STREAM_WIDTH = 15
 # Columns of a bound's numbers.
 BASE, PEAK, CREDITS_MAX, CREDITS_START, SLACK_S, GRANT = range(6)
 
-# Scalars of the air around: base latencies and how steady everything is.
+# Scalars of the conditions: base latencies, and how steady everything is.
 READ_S, WRITE_S, PER_BYTE_S, GROWTH, POWER, LATENCY_SD, OUTLIER_P, JITTER = range(8)
 CPU_MAX, NET_MAX, ROOT_BYTES, ROOT_OPS = range(8, 12)
 
-# Columns of what a sample collects.
+# Columns of the values that a sample collects.
 R_BYTES, W_BYTES, R_OPS, W_OPS, R_WAIT, W_WAIT, QUEUE, CPU_USED = range(8)
 NET_SENT, NET_GOT, UP, SESSIONS = range(8, 12)
 LEFT = 12  # four balances follow
@@ -56,7 +56,7 @@ def _rates(s, load, backlog, svc, wait, ops, cpu_wait, net_wait, x):
 
 @njit(cache=True)
 def _sum(x, cost):
-    """Total cost of all items per second."""
+    """Return the total cost of all items per second."""
     total = 0.0
     for i in range(x.shape[0]):
         total += x[i] * cost[i]
@@ -65,7 +65,7 @@ def _sum(x, cost):
 
 @njit(cache=True)
 def _pressure(x, cost, cap):
-    """The largest ratio of cost to capacity, and which bound has it."""
+    """Return the largest ratio of cost to capacity, and the bound that has it."""
     worst, which = 0.0, 0
     for c in range(cap.shape[0]):
         ratio = _sum(x, cost[c]) / cap[c]
@@ -76,7 +76,7 @@ def _pressure(x, cost, cap):
 
 @njit(cache=True)
 def _wait_for(s, load, backlog, svc, ops, cpu_wait, net_wait, x, cost, cap, guess):
-    """The smallest wait per I/O at which no capacity is exceeded; 0 where none is asked for."""
+    """Return the smallest wait per I/O at which no capacity is exceeded; 0 without demand."""
     _rates(s, load, backlog, svc, 0.0, ops, cpu_wait, net_wait, x)
     ratio, which = _pressure(x, cost, cap)
     if ratio <= 1.0:
@@ -91,7 +91,7 @@ def _wait_for(s, load, backlog, svc, ops, cpu_wait, net_wait, x, cost, cap, gues
         low, low_h = high, 1.0 / ratio - 1.0
         high *= 3.0
     high_h = 1.0 / max(ratio, 1e-9) - 1.0
-    # 1/ratio is nearly linear in the wait, so the secant of it lands close; halving guards it.
+    # 1/ratio is nearly linear in the wait, so its secant comes close; halving guarantees convergence.
     for step in range(40):
         if high_h < 1e-4 or high - low < 1e-9:
             break
@@ -112,7 +112,7 @@ def _wait_for(s, load, backlog, svc, ops, cpu_wait, net_wait, x, cost, cap, gues
 
 @njit(cache=True)
 def _stretch_for(s, load, backlog, svc, ops, x, cost, cap, other, guess, is_cpu):
-    """The stretch of CPU time (or wait per network byte) at which that resource is not exceeded."""
+    """Return the stretch of CPU time (or wait per network byte) at which that resource is not exceeded."""
     low, high = 0.0, guess
     low_h, high_h = cap / _sum(x, cost) - 1.0, 0.0
     for step in range(60):
@@ -140,9 +140,9 @@ def _stretch_for(s, load, backlog, svc, ops, x, cost, cap, other, guess, is_cpu)
 @njit(cache=True)
 def _latencies(air, slow, drift, rho, lat, rng):
     """
-    Put this second's read and write latency into lat; return the drift.
+    Write this second's read and write latency into lat; return the drift.
 
-    Latency wanders over minutes and trembles over seconds; now and then a second is bad.
+    Latency drifts over minutes and varies over seconds; occasionally a second is bad.
     """
     drift = 0.998 * drift + 0.0632 * rng.standard_normal()
     tremble = np.exp(air[LATENCY_SD] * (0.5 * drift + 0.7 * rng.standard_normal()))
@@ -157,9 +157,9 @@ def _latencies(air, slow, drift, rho, lat, rng):
 def _ask(
     s, loads, b, up, fresh, miss, lat, log_noise, load, backlog, svc, ops, cost, per_byte, rng
 ):
-    """What every stream asks for in this second, and what one item of it costs."""
+    """Compute what every stream demands in this second, and the cost of one of its items."""
     for i in range(s.shape[0]):
-        # The noise of a stream keeps for about half a minute; it is drawn every four seconds.
+        # A stream's noise lasts for about half a minute; it is drawn every four seconds.
         if fresh:
             log_noise[i] = 0.885 * log_noise[i] + 0.4656 * rng.standard_normal()
         wobble = np.exp(s[i, NOISE] * log_noise[i])
@@ -185,7 +185,7 @@ def _ask(
 
 @njit(cache=True)
 def _capacities(bounds, air, credit, tokens, jitter, cap, in_peak):
-    """What each bound lets through in this second: its level, its slack, less the system's own."""
+    """Compute what each bound allows in this second: its level and its slack, less the system's own I/O."""
     for c in range(4):
         base, peak = bounds[c, BASE], bounds[c, PEAK]
         level = base
@@ -198,7 +198,7 @@ def _capacities(bounds, air, credit, tokens, jitter, cap, in_peak):
 
 @njit(cache=True)
 def _settle(bounds, air, credit, tokens, cap, x, cost, granted):
-    """Pay for what was let through; return how full the fullest bound was."""
+    """Pay for what was served; return how full the fullest bound was."""
     rho = 0.0
     for c in range(4):
         total = _sum(x, cost[c])
@@ -263,7 +263,7 @@ def _solve(s, load, backlog, svc, ops, x, cost, cap, air, net_cost, guess):
 @njit(cache=True)
 def run(s, loads, bounds, air, misses, slow, up, clock, grid, rng):
     """
-    Simulate every second and return what each sample collects, shape (samples, SAMPLE_WIDTH).
+    Simulate every second; return what each sample collects, shape (samples, SAMPLE_WIDTH).
 
     Args:
         slow: factors on read and write latency, shape (2, bins).
@@ -308,7 +308,7 @@ def run(s, loads, bounds, air, misses, slow, up, clock, grid, rng):
         _capacities(bounds, air, credit, tokens, jitter, cap, in_peak)
         granted = (clock[0] + t) % 86400 == clock[1]
         if up[b] == 0.0:
-            # Credits keep coming while the instance is away, and nothing is measured.
+            # Credits keep arriving while the instance is away, and nothing is measured.
             x[:] = 0.0
             _settle(bounds, air, credit, tokens, cap, x, cost, granted)
             continue

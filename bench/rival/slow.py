@@ -1,4 +1,4 @@
-"""Slow stores: latency rises, queues grow, clients do less; nothing is at a limit."""
+"""Define slow storage: latency rises, queues grow, clients do less; nothing is at a limit."""
 
 import numpy as np
 
@@ -11,9 +11,9 @@ from rival.second import BIN_S
 
 def storage_fault(rng: np.random.Generator, kind: str, days: float) -> Scene:
     """
-    The store turns slow and clients that wait for it do less: lower, flat, slow and queued.
+    Make the storage slow, so that clients that wait for it do less: lower, flat, slow and queued.
 
-    In three cases of ten the lower level happens to lie on the class's documented baseline.
+    In three of ten cases the lower level is by chance the class's documented baseline.
     """
     unlucky = rng.random() < 0.3
     scene = calm(rng, kind, days, bursting=True if unlucky else None, disk="roomy")
@@ -21,7 +21,7 @@ def storage_fault(rng: np.random.Generator, kind: str, days: float) -> Scene:
     stream = work.bulk(scene, float(rng.choice([8, 16, 64, 128])))
     share = float(rng.uniform(0.3, 0.8))
     if unlucky:
-        # Asked for: `factor` times the baseline, on credits; during the fault: the baseline.
+        # Demand: `factor` times the baseline, on credits; during the fault: the baseline.
         bound = INSTANCE_OPS if stream.read_size < 20 * KIB else INSTANCE_BYTES
         limit = scene.machine.bounds[bound]
         factor = float(rng.uniform(1.5, max(1.6, min(6.0, 0.8 * limit.peak / limit.base))))
@@ -62,7 +62,7 @@ def _slow_down(scene: Scene, factor: float, episodes: list[tuple[int, int]]) -> 
 
 
 def latency_fault_open(rng: np.random.Generator, kind: str, days: float) -> Scene:
-    """The store turns slow and the work does not care: same rate, more of it under way."""
+    """Make the storage slow under open work: the same rate, more of it in flight."""
     scene = calm(rng, kind, days)
     work.life(scene, 0.1)
     stream = work.bulk(scene, any_size(rng))
@@ -75,7 +75,7 @@ def latency_fault_open(rng: np.random.Generator, kind: str, days: float) -> Scen
 
 
 def multi_az_switch(rng: np.random.Generator, kind: str, days: float) -> Scene:
-    """A standby is added: writes take longer from then on, and the loader writes less."""
+    """Add a standby: writes take longer from then on, and the loader writes less."""
     scene = calm(rng, kind, days)
     stream = work.bulk(scene, float(rng.choice([8, 16, 64])), write_share=0.9)
     rate = work.items_at_share(scene, stream, float(rng.uniform(0.3, 0.7)))
@@ -89,7 +89,7 @@ def multi_az_switch(rng: np.random.Generator, kind: str, days: float) -> Scene:
 
 
 def lazy_loading(rng: np.random.Generator, kind: str, days: float) -> Scene:
-    """Hours after a restore: every first touch comes from far away, ten times as slow."""
+    """Load blocks after a restore: every first access is remote, ten times as slow."""
     scene = calm(rng, kind, days)
     scene.machine.launched = scene.first
     work.life(scene, float(rng.uniform(0.1, 0.3)))
@@ -105,11 +105,11 @@ def lazy_loading(rng: np.random.Generator, kind: str, days: float) -> Scene:
 
 
 def stuck_volume(rng: np.random.Generator, kind: str, days: float) -> Scene:
-    """An impaired volume: I/O takes a second, next to nothing is served, everybody waits."""
+    """Impair a volume: I/O takes a second, next to nothing is served, all clients wait."""
     scene = calm(rng, kind, days)
     work.life(scene, float(rng.uniform(0.05, 0.2)))
     for stream in scene.streams:
-        # What waits meanwhile is given up, or it would meet a bound when the volume is back.
+        # Waiting work is given up, or it would reach a bound when the volume is back.
         stream.carry_s, stream.inflight = 20.0, min(stream.inflight, 16.0)
     for a, b in rhythm.stints(rng, scene.bins, count=2, shortest_s=600, longest_s=3600):
         scene.slow[:, a:b] *= float(rng.uniform(100, 1500))
@@ -117,7 +117,7 @@ def stuck_volume(rng: np.random.Generator, kind: str, days: float) -> Scene:
 
 
 def snapshot_window(rng: np.random.Generator, kind: str, days: float) -> Scene:
-    """The nightly backup: writes slow down for an hour beside a constant load."""
+    """Run the nightly backup: writes slow down for an hour under a constant load."""
     scene = calm(rng, kind, max(days, 1.0))
     work.life(scene, float(rng.uniform(0.01, 0.1)))
     stream = work.bulk(scene, any_size(rng), write_share=float(rng.uniform(0.3, 1.0)))

@@ -1,4 +1,4 @@
-"""What was true: per sample the share of time a bound held requests back, and the long runs."""
+"""Compute the truth: the share of each sample in which a bound throttled requests, and the long runs."""
 
 from dataclasses import dataclass
 
@@ -17,7 +17,7 @@ SHORTEST_S = 600
 
 @dataclass(frozen=True, slots=True)
 class TrueInterval:
-    """A run of samples in which one bound held requests back for at least PEGGED of the time."""
+    """Hold a run of samples in which one bound throttled requests for at least PEGGED of the time."""
 
     start_s: int
     end_s: int
@@ -30,26 +30,26 @@ class TrueInterval:
 
 
 def held_shares(film: Film) -> FloatArray:
-    """Share of each sample's measured seconds per bound and state, shape (n, 8)."""
+    """Return the share of each sample's measured seconds per bound and state, shape (n, 8)."""
     seen = np.maximum(film.sums[:, second.UP], 1.0)
     return film.sums[:, second.HELD : second.HELD + 8] / seen[:, None]
 
 
 def added_wait_s(film: Film) -> FloatArray:
-    """Mean seconds the limiter added to each I/O; NaN where the sample is missing."""
+    """Return the mean seconds the limiter added to each I/O; NaN where the sample is missing."""
     wait = film.sums[:, second.ADDED] / np.maximum(film.sums[:, second.UP], 1.0)
     return np.where(film.missing, np.nan, wait)
 
 
 def throttled(film: Film) -> FloatArray:
-    """Share of time any bound held requests back; NaN where the sample is missing."""
+    """Return the share of time any bound throttled requests; NaN where the sample is missing."""
     share = held_shares(film).sum(axis=1)
     share[film.missing] = np.nan
     return share
 
 
 def intervals(scene: Scene, film: Film) -> tuple[TrueInterval, ...]:
-    """Runs of at least SHORTEST_S, in order of their start."""
+    """Return the runs of at least SHORTEST_S, in order of their start."""
     shares = held_shares(film)
     per = film.step_s // SAMPLE_S
     found = []
@@ -68,7 +68,7 @@ def intervals(scene: Scene, film: Film) -> tuple[TrueInterval, ...]:
 
 
 def _runs(pegged: NDArray[np.bool_], film: Film) -> list[tuple[int, int]]:
-    """First and last sample of each run; a hole of ten minutes in the data ends a run."""
+    """Return first and last sample of each run; a gap of ten minutes in the data ends a run."""
     found: list[tuple[int, int]] = []
     first = last = -1
     for index in np.flatnonzero(pegged & ~film.missing).tolist():

@@ -1,4 +1,4 @@
-"""The work databases do: transactions, loads, reports, checkpoints, vacuum, cron."""
+"""Define the work of databases: transactions, loads, reports, checkpoints, vacuum, cron."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from rival.second import BIN_S
 
 
 def transactions(scene: Scene, *, read_kib: float | None = None) -> Stream:
-    """Short transactions of a service: random reads, log and data writes; no load yet."""
+    """Return a service's short transactions: random reads, log and data writes; no load yet."""
     rng = scene.rng
     return Stream(
         load=np.zeros(scene.bins),
@@ -25,7 +25,7 @@ def transactions(scene: Scene, *, read_kib: float | None = None) -> Stream:
 
 
 def reports(scene: Scene, size_kib: float) -> Stream:
-    """Analytic sessions: each item is a stretch of a scan with some spill to disk."""
+    """Return analytic sessions: each item is a stretch of a scan with some spill to disk."""
     rng = scene.rng
     return Stream(
         load=np.zeros(scene.bins),
@@ -40,7 +40,7 @@ def reports(scene: Scene, size_kib: float) -> Stream:
 
 
 def bulk(scene: Scene, size_kib: float, *, write_share: float | None = None) -> Stream:
-    """A load, a copy, a rebuild: one item is one I/O, many in flight."""
+    """Return a load, a copy or a rebuild: one item is one I/O, many in flight."""
     rng = scene.rng
     share = float(rng.uniform(0.05, 0.95)) if write_share is None else write_share
     return Stream(
@@ -55,36 +55,36 @@ def bulk(scene: Scene, size_kib: float, *, write_share: float | None = None) -> 
 
 
 def items_at_share(scene: Scene, stream: Stream, share: float) -> float:
-    """Items per second that take `share` of the nearest bound's base."""
+    """Return the items per second that use `share` of the nearest bound's base."""
     return share * min(scene.items_at(stream, bound) for bound in range(4))
 
 
 def charge_cpu(scene: Scene, stream: Stream, items_per_s: float, share: float) -> None:
-    """Let that many items per second keep `share` of the processors busy."""
+    """Make that many items per second keep `share` of the processors busy."""
     stream.cpu_s = share * scene.machine.row.vcpus / max(items_per_s, 1e-9)
 
 
 def charge_network(scene: Scene, stream: Stream, items_per_s: float, share: float) -> None:
-    """Let that many items per second send `share` of the network's baseline."""
+    """Make that many items per second send `share` of the network's baseline."""
     total = share * scene.machine.row.network_bytes_per_s / max(items_per_s, 1e-9)
     back = float(scene.rng.uniform(0.1, 0.6))
     stream.net_out, stream.net_in = total * (1 - back), total * back
 
 
 def staff(scene: Scene, stream: Stream, items_per_s: float) -> None:
-    """As many workers as reach that rate when nothing is slow, pausing if one is too many."""
+    """Add as many workers as reach that rate when nothing is slow; they pause if one is too many."""
     svc = scene.service_s(stream) + stream.cpu_s
     stream.inflight = max(1.0, float(np.floor(items_per_s * svc)))
     stream.think_s = max(0.0, stream.inflight / items_per_s - svc)
 
 
 def add_job(stream: Stream, start: int, items: float) -> None:
-    """Put a pile of items before an open stream at one bin."""
+    """Add a batch of items to an open stream at one bin."""
     stream.load[start] += items / BIN_S
 
 
 def checkpoints(scene: Scene, share: float) -> Stream:
-    """Dirty pages written out every few minutes, spread over part of the time between."""
+    """Return dirty pages written every few minutes, spread over part of the time between."""
     rng = scene.rng
     period = float(rng.choice([300, 300, 900, 1800]))
     spread = float(rng.choice([0.5, 0.9]))
@@ -103,7 +103,7 @@ def checkpoints(scene: Scene, share: float) -> Stream:
 
 
 def cron(scene: Scene, share: float) -> Stream:
-    """Something every five minutes and something every hour, as fast as its few workers go."""
+    """Return jobs every five minutes and every hour, as fast as their few workers go."""
     rng = scene.rng
     stream = bulk(scene, float(rng.choice([16, 32, 64])))
     rate = items_at_share(scene, stream, share)
@@ -116,7 +116,7 @@ def cron(scene: Scene, share: float) -> Stream:
 
 
 def vacuum(scene: Scene, share: float) -> Stream:
-    """Autovacuum: a fixed pace by its cost delay, for tens of minutes, now and then."""
+    """Return autovacuum: a fixed pace by its cost delay, for tens of minutes, now and then."""
     rng = scene.rng
     stream = bulk(scene, float(rng.choice([8, 16])), write_share=float(rng.uniform(0.1, 0.5)))
     rate = items_at_share(scene, stream, share)
@@ -128,7 +128,7 @@ def vacuum(scene: Scene, share: float) -> Stream:
 
 
 def service(scene: Scene, share: float, shape: FloatArray | None = None) -> Stream:
-    """The everyday load: transactions whose peak takes `share` of the nearest bound."""
+    """Return the everyday load: transactions whose peak uses `share` of the nearest bound."""
     rng = scene.rng
     stream = transactions(scene)
     rate = items_at_share(scene, stream, share)
@@ -140,7 +140,7 @@ def service(scene: Scene, share: float, shape: FloatArray | None = None) -> Stre
     if rng.random() < 0.5:
         stream.load = scene.clients_for(stream, rate) * profile
         return stream
-    # Arrivals from outside, served by a pool; what waits too long goes away.
+    # Arrivals from outside, served by a pool; requests that wait too long are lost.
     stream.is_open, stream.think_s = True, 0.0
     stream.inflight = max(4.0, float(rng.choice([3, 8])) * scene.clients_for(stream, rate))
     stream.carry_s = float(rng.uniform(5, 60))
@@ -149,7 +149,7 @@ def service(scene: Scene, share: float, shape: FloatArray | None = None) -> Stre
 
 
 def life(scene: Scene, share: float) -> None:
-    """Add what runs on every database, taking at most about `share` of the nearest bound."""
+    """Add what runs on every database, using at most about `share` of the nearest bound."""
     rng = scene.rng
     scene.streams.append(service(scene, 0.55 * share))
     scene.streams.append(checkpoints(scene, 0.2 * share))
@@ -158,5 +158,5 @@ def life(scene: Scene, share: float) -> None:
     if rng.random() < 0.5:
         scene.streams.append(vacuum(scene, 0.1 * share))
     if rng.random() < 0.5:
-        # The working set grows and shrinks against the cache.
+        # The working set grows and shrinks relative to the cache.
         scene.misses *= rhythm.wander(rng, scene.bins, float(rng.uniform(0.05, 0.3)), 7200)

@@ -1,1 +1,1 @@
-"""A third maker of incidents; see README.md."""
+"""Generate incidents in a third way; see README.md."""

@@ -1,4 +1,4 @@
-"""Make incidents: `incident(seed)`; machine, demand and what a source would have read of them."""
+"""Generate incidents: `incident(seed)`; machine, demand, and what a source would have read."""
 
 from dataclasses import dataclass
 
@@ -54,7 +54,7 @@ INNOCENT = (
 
 @dataclass(frozen=True, slots=True)
 class Incident:
-    """What a source would have read, and what was true."""
+    """Hold what a source would have read, and the truth."""
 
     name: str
     snapshot: Snapshot
@@ -63,24 +63,24 @@ class Incident:
     throttled: Array
     """Share of each sample's seconds in which some limit had no token left; NaN where missing."""
     families: Array
-    """Limit that held most of each sample: index into FAMILIES, -1 for none."""
+    """Limit that acted for most of each sample: index into FAMILIES, -1 for none."""
     levels: Array
-    """Its documented rate as described or as it was before a change."""
+    """Its documented rate as described, or as it was before a change."""
 
 
 @dataclass(slots=True)
 class Machine:
-    """An instance, and its limits per second as flow.run takes them."""
+    """Describe an instance, with its limits per second as flow.run takes them."""
 
     instance: Instance
     limits: Array
 
 
 def machine(rng: np.random.Generator) -> Machine:
-    """One of the classes with gp2, gp3 or io1 under it."""
+    """Draw one of the classes with gp2, gp3 or io1 storage."""
     name, base_mb, peak_mb, base_ops, peak_ops = CLASSES[rng.integers(len(CLASSES))]
     kind = str(rng.choice(["gp2", "gp3", "io1"]))
-    # Below 400 GiB, where RDS uses one volume; gp2 between 170 and 334 GiB bursts in throughput as well.
+    # Below 400 GiB, where RDS uses one volume; gp2 between 170 and 334 GiB also bursts in throughput.
     size = float(rng.integers(100, 390))
     if kind == "gp2":
         size = float(rng.choice([100, 150, 335, 380]))
@@ -114,12 +114,12 @@ def machine(rng: np.random.Generator) -> Machine:
 
 
 def least(limits: Array, size: float) -> float:
-    """Requests per second that the lowest sustained limit lets through."""
+    """Return the requests per second that the lowest sustained limit allows."""
     return float(np.min(limits[:, flow.BASE] / np.array([size, 1.0, size, 1.0])))
 
 
 def wandering(rng: np.random.Generator, n: int, spread: float, memory_s: float) -> Array:
-    """A random walk that returns to 1, a step a minute."""
+    """Return a random walk that returns to 1, with a step a minute."""
     keep = np.exp(-60.0 / memory_s)
     walk = np.zeros(n // 60 + 2)
     shocks = rng.normal(0, spread * np.sqrt(1 - keep**2), walk.size)
@@ -129,19 +129,19 @@ def wandering(rng: np.random.Generator, n: int, spread: float, memory_s: float) 
 
 
 def demand(rng: np.random.Generator, n: int) -> Array:
-    """By the second around 1 at its daily peak: hours of the day times a random walk."""
+    """Return demand by the second, 1 at its daily peak: hours of the day times a random walk."""
     hours = np.arange(n) / DAY_S * 2 * np.pi + rng.uniform(0, 6)
     return (0.55 + 0.45 * np.sin(hours)) * wandering(rng, n, 0.12, 5400)
 
 
 def stretches(rng: np.random.Generator, n: int, count: int, low_s: int, high_s: int) -> list[slice]:
-    """Some stretches of the window, which may overlap."""
+    """Return some stretches of the window, which may overlap."""
     starts = rng.integers(0, max(n - high_s, 1), count)
     return [slice(int(a), int(a) + int(rng.integers(low_s, high_s))) for a in starts]
 
 
 def incident(seed: int, kind: str | None = None) -> Incident:
-    """Make one incident; equal seeds give equal incidents."""
+    """Generate one incident; equal seeds give equal incidents."""
     rng = np.random.default_rng([seed, 3])
     kinds = PRESSED if rng.random() < 0.5 else INNOCENT
     name = kind or str(kinds[rng.integers(len(kinds))])
@@ -190,7 +190,7 @@ def incident(seed: int, kind: str | None = None) -> Incident:
         for part in stretches(rng, n, 3, 120, 600):
             ops[part] = 0
     if name in INNOCENT:
-        # Never near: no second, Poisson and all, may lack a token.
+        # Never close: no second may lack a token, including Poisson variation.
         rates = made.limits[:, flow.BASE, None] / np.stack([size, np.ones(n), size, np.ones(n)])
         ops = np.minimum(ops, 0.85 * rates.min(axis=0))
         ops = np.minimum(ops, np.maximum(rates.min(axis=0) - 6 * np.sqrt(ops + 1), 0))
@@ -214,7 +214,7 @@ def _film(
     earlier: Array,
     change: int,
 ) -> Incident:
-    """Average over a minute or five, lose samples, and write what CloudWatch would say."""
+    """Average over a minute or five, lose samples, and write what CloudWatch would show."""
     step = int(rng.choice([60, 60, 300]))
     rows = seconds.reshape(-1, step, flow.WIDTH)
     mean = rows.mean(axis=1)

@@ -1,14 +1,15 @@
 """
-Seconds of a store behind token buckets: arrivals, tokens, a backlog, and an M/G/1 in front of it.
+Simulate seconds of storage behind token buckets: arrivals, tokens, a backlog, and an M/G/1 queue.
 
-Every second brings a Poisson number of requests and a batch of tokens for each limit. What has no token waits
-in one backlog, first come, first served; clients that wait send nothing, so the backlog is bounded by them. Apart from that, requests meet a
-device that is an M/G/1 queue with its own capacity."""
+Every second brings a Poisson number of requests, and tokens for each limit. Requests without a token wait
+in one backlog, first come, first served. Waiting clients send nothing, so their number bounds the backlog.
+Apart from that, requests meet a device that is an M/G/1 queue with its own capacity.
+"""
 
 import numpy as np
 from numba import njit
 
-# A device of several channels queues a part of what one channel would.
+# A device of several channels queues only part of what one channel would.
 QUEUED = 0.2
 LIMITS = 4
 """Instance bytes, instance ops, volume bytes, volume ops."""
@@ -34,7 +35,7 @@ def run(
     Return one row of WIDTH per second.
 
     Args:
-        ops: requests asked for per second if nothing waits, shape (n,).
+        ops: requests per second if nothing waits, shape (n,).
         size: bytes per request, shape (n,).
         slow: factor on the device's service time, shape (n,).
         limits: BASE, PEAK (per second), CAPACITY and START (bytes or ops) per limit, shape (LIMITS, 4).
@@ -66,8 +67,8 @@ def run(
         rho = min(served / device_ops * slow[t], 0.95)
         latency = mean * (1.0 + rho / (1.0 - rho) * (1.0 + spread) / 2.0 * QUEUED)
         latency *= np.exp(0.1 * rng.standard_normal())
-        # Of clients that send the next request after the last one, so many wait that the rest ask for
-        # what is served: within a second they are there.
+        # Clients send the next request after the last one. So many wait that the others demand just what
+        # is served; they reach that state within a second.
         left = asked - served
         if fresh > served:
             left = min(left, clients * (1.0 - served / fresh))

@@ -1,4 +1,4 @@
-"""Windows in which requests wait below every ceiling, which must be told, and others that must not be accused."""
+"""Build windows in which requests wait below every ceiling, and quiet ones that must not be accused."""
 
 from collections.abc import Callable
 
@@ -39,7 +39,7 @@ def window(
     cpu: float = 0.3,
     queue: Array | None = None,
 ) -> Snapshot:
-    """A snapshot of a minute's means; the queue follows Little's law unless it is given."""
+    """Return a snapshot of a minute's means; the queue follows Little's law unless it is given."""
     reads = 0.6
     values = {
         Metric.READ_BYTES_PER_S: ops * size * reads,
@@ -57,25 +57,25 @@ def window(
 
 
 def load(level: float, spread: float = 0.15, seed: int = 1) -> Array:
-    """Requests per second by the minute."""
+    """Return requests per second by the minute."""
     rng = np.random.default_rng(seed)
     return level * wandering(rng, MINUTES * 60, spread, 3600)[::60][:MINUTES]
 
 
 def calm_s(seed: int = 2) -> Array:
-    """Latency of unpressed SSD storage."""
+    """Return the latency of SSD storage without pressure."""
     return 0.8e-3 * np.random.default_rng(seed).lognormal(0, 0.08, MINUTES)
 
 
 def slow_hours(times: float, hours: int) -> Snapshot:
-    """Latency and queue times as long for some hours, rates as ever."""
+    """Multiply latency and queue for some hours, at unchanged rates."""
     latency = calm_s()
     latency[900 : 900 + 60 * hours] *= times
     return window(load(3000.0), latency)
 
 
 def bursts_in_the_minute() -> Snapshot:
-    """Bursts at the ceiling of 3,000 IOPS for 58 % of each minute, in two fifths of the time."""
+    """Return bursts at the ceiling of 3,000 IOPS for 58 % of each minute, in two fifths of the time."""
     busy = np.arange(MINUTES) % 100 < 40
     ops = np.where(busy, 0.58 * 3000 + 0.42 * 850, 700.0) * np.random.default_rng(3).lognormal(
         0, 0.02, MINUTES
@@ -85,7 +85,7 @@ def bursts_in_the_minute() -> Snapshot:
 
 
 def steady_and_late(times: float, spread: float) -> Snapshot:
-    """571 minutes at 194 MB/s, hardly varying, with latency some times as long."""
+    """Return 571 minutes at 194 MB/s, hardly varying, with a multiple of the usual latency."""
     ops, latency = load(4000.0, 0.3), calm_s()
     part = slice(1200, 1771)
     ops[part] = 194e6 / 16_384 * np.random.default_rng(5).lognormal(0, spread, 571)
@@ -94,13 +94,13 @@ def steady_and_late(times: float, spread: float) -> Snapshot:
 
 
 def deep_all_day() -> Snapshot:
-    """A device of unknown limits with 72 requests in its queue at every moment."""
+    """Return a device of unknown limits with 72 requests in its queue at every moment."""
     latency = np.full(MINUTES, 72 / 9000.0)
     return window(load(9000.0, 0.05), latency, instance=Instance(identifier="disk"))
 
 
 def one_rate_all_day() -> Snapshot:
-    """72 MB/s within 0.2 % all day at 4 ms, with no light hour."""
+    """Return 72 MB/s within 0.2 % all day at 4 ms, with no light hour."""
     rng = np.random.default_rng(7)
     return window(4400.0 * rng.lognormal(0, 0.002, MINUTES), calm_s() * 5)
 
