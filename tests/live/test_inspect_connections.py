@@ -187,7 +187,7 @@ def test_a_role_without_rights_is_told_what_it_cannot_see(server: Postgres, crow
         connection.execute("drop role plain")
     told = found(observation)["ConnectionsHeld"]
 
-    assert "in a state that is hidden" in " ".join(piece.text for piece in told.evidence)
+    assert "with a hidden state" in " ".join(piece.text for piece in told.evidence)
     assert "states of sessions" in {gap.name for gap in missing_of(observation)}
 
 

@@ -101,7 +101,7 @@ def test_the_one_that_all_wait_for_is_named(server: Postgres):
     assert "its transaction is open for" in every
     assert "update account set balance = ? where id = ?" in every
     assert "secret" not in every
-    assert f"process {pid} holds back" in every
+    assert f"process {pid} blocks" in every
     commands = [c for remedy in told.remedies for c in remedy.commands]
     assert f"SELECT pg_terminate_backend({pid});" in commands
     assert "suggestion" in " ".join(remedy.text for remedy in told.remedies)
@@ -211,4 +211,6 @@ def test_a_role_at_its_own_limit_is_told_so(server: Postgres, run: Run):
         assert not code_of_refusal(dsn, patience_s=10.0)
 
     assert 1 == done.returncode, done.stdout + done.stderr
-    assert "its own limit of connections is reached" in " ".join(done.stdout.split())
+    assert "the connection limit of the role or database is reached" in " ".join(
+        done.stdout.split()
+    )

@@ -94,7 +94,7 @@ def test_clients_of_a_full_pool_are_seen_to_wait(server: Postgres):
         after = found(server, [read_pooler(pooler.url)])
 
     assert told["PoolSaturated"].title.startswith("3 clients of pool app for plimsoll wait")
-    assert "All 2 servers of the pool are taken" in told["PoolSaturated"].text
+    assert "All 2 server connections of the pool are in use" in told["PoolSaturated"].text
     assert told["PreparedStatementsBreak"].severity == "warning"  # 1.18 of Debian 12
     assert "PoolSaturated" not in after
 

@@ -183,7 +183,7 @@ def missing_of(observation: Observation) -> tuple[Missing, ...]:
 def notes_of(observation: Observation, budget: Budget, found: tuple[Cause, ...]) -> tuple[str, ...]:
     """Return what a reader must know of the numbers."""
     if observation.full:
-        return tuple(poolers.seen_of(observation))
+        return tuple(poolers.summaries(observation))
     notes = [remark for name, remark in observation.missing if name in _REMARKS]
     if 0 < observation.seconds < _SHORT_S:
         notes.append(
@@ -199,7 +199,7 @@ def notes_of(observation: Observation, budget: Budget, found: tuple[Cause, ...])
         notes.append(
             "causes may count the same bytes, for example WAL of a rewrite, so do not add their shares"
         )
-    notes += poolers.seen_of(observation)
+    notes += poolers.summaries(observation)
     if budget.is_estimated:
         notes.append(
             f"PostgreSQL {observation.server.version} does not count its system I/O: reads and writes "

@@ -1,1 +1,1 @@
-"""What do connections do, and who waits for whom?"""
+"""What do connections do, and which sessions wait for locks?"""

@@ -1,8 +1,9 @@
 """
-How many connections come, how long they are held, and what became of them.
+Report how many connections are opened, how long they stay open, and how they end.
 
-Arrivals are counted by the server (14 and later); by Little's law the mean time a connection is held is
-the mean number open over arrivals per second, and what the glances saw leave confirms it.
+The server counts new connections (PostgreSQL 14 and later). By Little's law the mean time a connection is
+open is the mean number of open ones divided by new ones per second. Sessions that ended between glances
+confirm it.
 """
 
 from plimsoll.causes.connections import sessions as seen
@@ -12,17 +13,17 @@ from plimsoll.model.diagnosis import Evidence
 from plimsoll.pools.concurrency import mean_duration_s
 from plimsoll.units import format_duration, number
 
-# Judgements. A start of a process costs some milliseconds of a core: twenty a second are a tenth of it.
+# Judgements. The start of a process costs some milliseconds of a core: 20 per second take a tenth of it.
 ARRIVALS_PER_S = (5.0, 20.0)
 ARRIVALS_MIN = 50
 SHORT_S = 10.0
-# Connections that ended badly: fewer than these are accidents.
+# Judgements: fewer connections that end abnormally are accidents.
 BAD_RATIO = 0.05
 BAD_MIN = 5
 
 
 def arrivals_of(observation: Observation) -> list[Cause]:
-    """Return arrivals as a note, many short ones and bad endings as more; nothing where not counted."""
+    """Return findings about new connections; nothing if the server does not count them."""
     came = _difference(observation, "sessions")
     if came is None or came <= 0 or observation.seconds <= 0:
         return []
@@ -32,8 +33,8 @@ def arrivals_of(observation: Observation) -> list[Cause]:
     return [cause for cause in found if cause is not None]
 
 
-def held_s(observation: Observation, came: int) -> float | None:
-    """Return how long a connection is held on average; None without glances."""
+def mean_open_s(observation: Observation, came: int) -> float | None:
+    """Return the mean time a connection is open; None without glances."""
     open_mean = seen.mean_count(observation.glances)
     return None if open_mean is None else mean_duration_s(open_mean, came / observation.seconds)
 
@@ -44,8 +45,8 @@ def _difference(observation: Observation, name: str) -> int | None:
 
 
 def _endings(observation: Observation, came: int) -> tuple[Evidence, ...]:
-    """Return what became of them: counted bad endings, those still here, and the rest."""
-    # After a crash the window begins again; those who came before it are not among those who came.
+    """Return how new connections ended, by the counters and the glances."""
+    # After a crash the counters begin again, so sessions from before it are not among the counted ones.
     glances = [g for g in observation.glances if g.time_s >= observation.first.time_s]
     bad = {
         name: _difference(observation, f"sessions_{name}") or 0
@@ -56,27 +57,27 @@ def _endings(observation: Observation, came: int) -> tuple[Evidence, ...]:
     badly = [
         f"{bad[name]:,} {how}"
         for name, how in (
-            ("abandoned", "were abandoned by their client"),
-            ("fatal", "ended by a fatal error"),
-            ("killed", "were ended by an operator"),
+            ("abandoned", "lost their client"),
+            ("fatal", "ended with a fatal error"),
+            ("killed", "were terminated by an operator"),
         )
         if bad[name]
     ]
-    told = "; ".join(
+    text = "; ".join(
         (
-            f"{came:,} came in {format_duration(observation.seconds)}",
+            f"{came:,} were opened in {format_duration(observation.seconds)}",
             _open_now(grown),
-            ", ".join((f"about {orderly:,} left in order", *(badly or ("none otherwise",)))),
+            ", ".join((f"about {orderly:,} ended normally", *(badly or ("none abnormally",)))),
         )
     )
-    left = sorted(seen.gone_for(glances))
-    evidence = [Evidence(kind="arrivals", text=told, value=came / observation.seconds)]
+    left = sorted(seen.ended_ages_s(glances))
+    evidence = [Evidence(kind="arrivals", text=text, value=came / observation.seconds)]
     if left:
         evidence.append(
             Evidence(
                 kind="age",
-                text=f"{len(left):,} were seen to leave, after {format_duration(left[len(left) // 2])}"
-                f" (median), {format_duration(left[-1])} at most",
+                text=f"{len(left):,} sampled sessions ended, {format_duration(left[len(left) // 2])} old (median),"
+                f" {format_duration(left[-1])} at most",
                 value=left[len(left) // 2],
             )
         )
@@ -90,27 +91,27 @@ def _open_now(grown: int) -> str:
 
 
 def _came(observation: Observation, came: int) -> Cause:
-    held = held_s(observation, came)
+    open_s = mean_open_s(observation, came)
     each = ""
-    if held is not None and held > observation.seconds:
-        # Little's law is of a steady state, and who stays longer than we watch shows none.
-        each = ", most are held for longer than was watched"
-    elif held is not None:
-        each = f", held {_about(held)} each (Little's law)"
+    if open_s is not None and open_s > observation.seconds:
+        # Little's law needs a steady state, which a window shorter than a session does not show.
+        each = "; most stay open longer than the window"
+    elif open_s is not None:
+        each = f"; each stays open for {_about(open_s)} (Little's law)"
     return Cause(
         kind=CauseKind.CONNECTIONS,
         code="ConnectionArrivals",
         severity="note",
         subject="",
-        title=f"{number(came / observation.seconds, 2)} connections came per second{each}",
+        title=f"{number(came / observation.seconds, 2)} connections were opened per second{each}",
         evidence=_endings(observation, came),
-        refuted_by="Sessions of other databases of the server are counted as well.",
+        refuted_by="The counter also covers the server's other databases.",
     )
 
 
 def _short(observation: Observation, came: int) -> Cause | None:
-    rate, held = came / observation.seconds, held_s(observation, came)
-    if came < ARRIVALS_MIN or rate < ARRIVALS_PER_S[0] or held is None or held > SHORT_S:
+    rate, open_s = came / observation.seconds, mean_open_s(observation, came)
+    if came < ARRIVALS_MIN or rate < ARRIVALS_PER_S[0] or open_s is None or open_s > SHORT_S:
         return None
     done = seen.transactions_per_s(observation)
     each = f" and runs {number(done / rate, 2)} transactions" if done else ""
@@ -121,9 +122,9 @@ def _short(observation: Observation, came: int) -> Cause | None:
         code="ShortConnections",
         severity="warning" if rate >= ARRIVALS_PER_S[1] else "note",
         subject=seen.holders(young, count_max=1).partition(" ")[2] if young else "",
-        title=f"{number(rate, 3)} connections per second are opened; each lasts {_about(held)}{each}",
-        text="Each needs a new process, a login and an empty catalog cache: milliseconds of CPU without"
-        " a query.",
+        title=f"{number(rate, 3)} connections per second are opened; each lasts {_about(open_s)}{each}",
+        text="Each needs a new process, a login and an empty catalog cache: milliseconds of CPU before the"
+        " first query.",
         evidence=(
             *_endings(observation, came),
             *((Evidence(kind="sessions", text=f"by {seen.holders(young)}"),) if young else ()),
@@ -153,23 +154,23 @@ def _bad(observation: Observation, came: int) -> Cause | None:
         return None
     worst = max(bad, key=lambda name: bad[name])
     why = {
-        "abandoned": "Their clients vanished without a word: killed containers, timeouts of clients or of"
-        " load balancers, cut connections.",
-        "fatal": "The server ended them for a fatal error, as a timeout of idle sessions does.",
-        "killed": "Somebody called pg_terminate_backend.",
+        "abandoned": "Their clients disappeared without closing the connection: killed containers, timeouts of"
+        " clients or load balancers, network failures.",
+        "fatal": "The server ended them with a fatal error, for example an idle session timeout.",
+        "killed": "An operator called pg_terminate_backend.",
     }
     return Cause(
         kind=CauseKind.CONNECTIONS,
         code="SessionsEndedBadly",
         severity="warning",
         subject="",
-        title=f"{count:,} sessions ended badly in {format_duration(observation.seconds)}:"
+        title=f"{count:,} sessions ended abnormally in {format_duration(observation.seconds)}:"
         f" {bad['abandoned']:,} abandoned, {bad['fatal']:,} fatal, {bad['killed']:,} killed",
         text=why[worst],
         evidence=_endings(observation, came),
         remedies=(
             Remedy(
-                text="See who: log endings, and give clients keepalives.",
+                text="Log the ends of sessions to see whose they are, and configure TCP keepalives in the clients.",
                 commands=(
                     "ALTER SYSTEM SET log_disconnections = on;",
                     "ALTER SYSTEM SET client_connection_check_interval = '10s';",

@@ -1,5 +1,5 @@
 """
-A server that takes no more connections: that is the diagnosis, and the way in is the first remedy.
+Report a server that refuses connections; the first remedy is how to get a session.
 
 Nothing inside the server can be read then. Poolers in front of it still answer.
 """
@@ -8,8 +8,9 @@ from plimsoll.model.cause import Cause, CauseKind, Remedy
 from plimsoll.model.database import Observation
 from plimsoll.model.diagnosis import Evidence, Missing
 
-# The server has one code for both; in English its words tell whether a role or a database has a limit.
-_EVERYONES = ("too many clients", "connection slots are reserved")
+# All these errors have SQLSTATE 53300 (PostgreSQL, proc.c and postinit.c); only the text tells whether the
+# server, a role or a database is at its limit. A server with another lc_messages gives other texts.
+_SERVER_LIMIT = ("too many clients", "connection slots are reserved")
 _OWN_LIMIT = ("too many connections for role", "too many connections for database")
 _HOLDERS = """
 SELECT usename, application_name, client_addr, state, count(*), max(now() - state_change)
@@ -23,36 +24,36 @@ WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()
 
 
 def causes_of(observation: Observation) -> tuple[Cause, ...]:
-    """Return the one finding that the refusal is."""
+    """Return the finding about the refused connection."""
     is_own = any(words in observation.full for words in _OWN_LIMIT)
     return (_own_limit(observation) if is_own else _full(observation),)
 
 
 def missing_of(observation: Observation) -> tuple[Missing, ...]:
-    """Return everything else."""
+    """Return what the refused connection hides."""
     gaps = [
         Missing(
             name="the server's counters",
-            hides="what it reads and writes, and everything else inside it",
+            hides="everything inside the server",
             remedy="Inspect it again over a reserved connection.",
         )
     ]
-    # The reader of poolers says what it could not read, and why.
+    # The reader of poolers reports what it could not read, and why.
     gaps += [Missing(name=name, hides="", remedy=why) for name, why in observation.missing]
     if not observation.poolers and not observation.missing:
         gaps.append(
             Missing(
                 name="poolers",
-                hides="who waits in front of the server",
-                remedy="Name each with --pooler: its console answers while the server is full.",
+                hides="clients that wait in front of the server",
+                remedy="Name each with --pooler; its console answers while the server is full.",
             )
         )
     return tuple(gaps)
 
 
 def _full(observation: Observation) -> Cause:
-    is_sure = any(words in observation.full for words in _EVERYONES)
-    taken = "all connections of max_connections that this role may use are taken"
+    is_sure = any(words in observation.full for words in _SERVER_LIMIT)
+    taken = "all connections that this role may use are taken (max_connections)"
     if not is_sure:
         taken += ", or its own limit is reached (rolconnlimit, datconnlimit)"
     return Cause(
@@ -60,34 +61,34 @@ def _full(observation: Observation) -> Cause:
         code="ServerFull",
         severity="critical",
         subject="",
-        title=f"{observation.server.place} is full: {taken}, and clients are refused",
-        text="The server runs. Every new connection is refused until one ends, so programs fail that "
-        "connect anew, and pools that lost connections cannot replace them.",
-        evidence=(Evidence(kind="refusal", text=f"it said: {observation.full}"),),
+        title=f"{observation.server.place} is full: {taken}; clients are refused",
+        text="The server runs, but refuses every new connection until one ends. Applications that reconnect "
+        "fail, and pools cannot replace lost connections.",
+        evidence=(Evidence(kind="refusal", text=f"the server's error: {observation.full}"),),
         remedies=(
             Remedy(
-                text="Get in: superuser_reserved_connections (default: 3) are kept for superusers, and from "
-                "16 on reserved_connections for roles with pg_use_reserved_connections. On RDS connect as "
-                "the master user: rds.rds_superuser_reserved_connections are kept for rds_superuser.",
+                text="Use a reserved connection. superuser_reserved_connections (default: 3) are for superusers, and "
+                "from 16 on reserved_connections for roles with pg_use_reserved_connections. On RDS connect as "
+                "the master user: rds.rds_superuser_reserved_connections are for rds_superuser.",
                 commands=("psql 'host=… dbname=postgres user=postgres'",),
-                expected="A session while everybody else is refused.",
+                expected="You get a session while other clients are refused.",
             ),
             Remedy(
-                text="See who holds them.",
+                text="See who has the connections.",
                 commands=(_HOLDERS,),
             ),
             Remedy(
-                text="Make room: end connections that have been idle for long. This is a suggestion; pools "
-                "find dead connections and make new ones.",
+                text="Free connections: terminate those idle for a long time. Pools notice closed connections "
+                "and open new ones.",
                 commands=(_END_IDLE,),
             ),
             Remedy(
-                text="Then keep it from filling: give each service a smaller pool, or put a pooler in front. "
+                text="Prevent it: give each service a smaller pool, or put a pooler in front. "
                 "A larger max_connections needs a restart and more memory.",
                 commands=("plimsoll pool-size --dsn DSN --service NAME=CONTAINERSxPOOL",),
             ),
         ),
-        refuted_by="The next attempt to connect succeeds: then it was full for a moment only.",
+        refuted_by="The next attempt to connect succeeds, so it was full only for a moment.",
     )
 
 
@@ -97,13 +98,13 @@ def _own_limit(observation: Observation) -> Cause:
         code="ServerFull",
         severity="critical",
         subject="",
-        title=f"{observation.server.place} refuses this role: its own limit of connections is reached",
-        text="A role or a database has a CONNECTION LIMIT, and all of it is taken. Others may still "
+        title=f"{observation.server.place} refuses this role: the connection limit of the role or database is reached",
+        text="A role or a database has a CONNECTION LIMIT, and all of it is taken. Others can still "
         "connect.",
-        evidence=(Evidence(kind="refusal", text=f"it said: {observation.full}"),),
+        evidence=(Evidence(kind="refusal", text=f"the server's error: {observation.full}"),),
         remedies=(
             Remedy(
-                text="Connect as another role, and see who holds them.",
+                text="Connect as another role, and see which limit it is.",
                 commands=(
                     "SELECT rolname, rolconnlimit FROM pg_roles WHERE rolconnlimit >= 0;",
                     "SELECT datname, datconnlimit FROM pg_database WHERE datconnlimit >= 0;",

@@ -1,7 +1,7 @@
 """
-How the number of connections moves: a leak rises steadily, a storm all at once.
+Find leaks and storms in the number of connections: a leak rises steadily, a storm at once.
 
-Rule: a pattern needs glances: a leak five at least, over ten seconds at least.
+Rule: a leak needs at least five glances over at least ten seconds.
 """
 
 from itertools import pairwise
@@ -12,16 +12,15 @@ from plimsoll.model.database import Glance, Observation, Session
 from plimsoll.model.diagnosis import Evidence
 from plimsoll.units import format_clock, format_duration, format_ratio, number
 
-# Judgements. A leak: idle connections of one holder that hardly ever fall and grew by at least so many
-# and by half.
+# Judgements. A leak: idle connections of one holder that rarely fall, and grew by at least five and by half.
 LEAK_GLANCES_MIN = 5
 LEAK_S_MIN = 10.0
 LEAK_GROWTH_MIN = 5
 LEAK_GROWTH_RATIO = 1.5
 LEAK_RISING_RATIO = 0.9
-# If it goes on like this, connections run out within so long.
+# A judgement: if connections run out within an hour, somebody must act now.
 SOON_S = 3600.0
-# A storm: within fifteen seconds, half as many again, at least twenty and a tenth of all that fit.
+# Judgements. A storm: within 15 s connections grow by half, by at least 20, and by a tenth of the usable ones.
 STORM_S = 15.0
 STORM_RATIO = 1.5
 STORM_MIN = 20
@@ -30,15 +29,14 @@ STORM_SHARE = 0.1
 
 def patterns(observation: Observation) -> list[Cause]:
     """Return a leak or a storm, or neither."""
-    server = observation.server
-    most = max(server.connection_max - server.reserved_connections, 1)
-    storm = _storm(observation.glances, most, server.connection_max)
+    most = seen.usable_connections(observation)
+    storm = _storm(observation.glances, most, observation.server.connection_max)
     leak = None if storm else _leak(observation.glances, most)
     return [cause for cause in (storm, leak) if cause is not None]
 
 
 def sizing_command(connection_max: int) -> str:
-    """Return how to size pools against this server; the numbers of services are the reader's."""
+    """Return the command that sizes pools for this server; the reader fills in the services."""
     return (
         "plimsoll pool-size --services N --containers N --pool N"
         f" --max-connections {connection_max}"
@@ -58,7 +56,7 @@ def _leak(glances: tuple[Glance, ...], most: int) -> Cause | None:
     grown = counts[-1] - counts[0]
     steps = [b - a for a, b in pairwise(counts)]
     rising = sum(step >= 0 for step in steps) / len(steps)
-    # All at once is a pool that was opened, not a leak.
+    # If half of the growth came in one step, a pool was opened; that is not a leak.
     is_steady = max(steps) <= grown / 2
     if grown < LEAK_GROWTH_MIN or counts[-1] < LEAK_GROWTH_RATIO * max(counts[0], 1):
         return None
@@ -122,7 +120,7 @@ def _storm(glances: tuple[Glance, ...], most: int, connection_max: int) -> Cause
     return Cause(
         kind=CauseKind.CONNECTIONS,
         code="ConnectionStorm",
-        severity="critical" if share >= 0.8 else "warning",
+        severity="critical" if share >= seen.NEAR_MAX[0] else "warning",
         subject=seen.holders(new, count_max=1).partition(" ")[2],
         title=f"Connections rose from {counts[start]:,} to {counts[end]:,} within"
         f" {format_duration(took_s)}",
@@ -135,14 +133,14 @@ def _storm(glances: tuple[Glance, ...], most: int, connection_max: int) -> Cause
                 value=float(counts[end]),
                 reference=float(counts[start]),
             ),
-            *_became(glances, start, end),
+            *_states_after(glances, start, end),
             Evidence(kind="time", text=f"at {format_clock(glances[start].time_s)} UTC"),
         ),
         remedies=(
             Remedy(
                 text="Limit the total of all pools to what the machine can run.",
                 commands=(sizing_command(connection_max),),
-                expected="Clients wait in the pools, where waiting is cheap.",
+                expected="Clients wait in the pools, where waiting costs little.",
             ),
             Remedy(text="Set the pools' minimum near their maximum, or use a pooler."),
         ),
@@ -150,14 +148,14 @@ def _storm(glances: tuple[Glance, ...], most: int, connection_max: int) -> Cause
     )
 
 
-def _became(glances: tuple[Glance, ...], start: int, end: int) -> tuple[Evidence, ...]:
-    """In which states they are afterwards."""
-    told = [
+def _states_after(glances: tuple[Glance, ...], start: int, end: int) -> tuple[Evidence, ...]:
+    """Return how the number of sessions in each state changed."""
+    changes = [
         f"{len(seen.in_state(glances[start], state)):,} to {len(seen.in_state(glances[end], state)):,} {state}"
         for state in seen.STATES
         if seen.in_state(glances[end], state)
     ]
-    return (Evidence(kind="sessions", text=", ".join(told)),) if told else ()
+    return (Evidence(kind="sessions", text=", ".join(changes)),) if changes else ()
 
 
 def _key(session: Session) -> tuple[str, str, str]:

@@ -1,4 +1,4 @@
-"""More sessions at work than the machine runs well, and what Little's law makes of those at work."""
+"""Compare active sessions with what the machine runs well, and apply Little's law to them."""
 
 from plimsoll.causes.budget import Budget
 from plimsoll.causes.connections import sessions as seen
@@ -10,37 +10,37 @@ from plimsoll.pools.concurrency import erlang_sessions, fit_curve, mean_duration
 from plimsoll.pools.pool_size import SESSIONS_PER_VCPU
 from plimsoll.units import format_latency, format_ratio, number
 
-# Sessions at work beyond what the machine runs that are more than a moment's.
+# A judgement: half more active sessions than the machine runs well are not just a moment's variation.
 BEYOND = 1.5
-# By the rule of thumb alone: at work is also who waits for a commit or for storage, and then more sessions
-# do more. Four times as many as it allows is too many for any machine.
+# A judgement for the rule of thumb: active sessions may also wait for a commit or for storage, and then more
+# of them do more work. Four times as many are too many for any machine.
 BEYOND_RULE = 4.0
-# From this share of its ceiling on, storage is taken to hold throughput.
-PEGGED = 0.9
-# Below this many nobody waits for a processor on any machine we know.
+# A judgement: from this share of its ceiling on, storage limits the throughput.
+NEAR_CEILING = 0.9
+# A judgement: so few active sessions do not wait for a CPU on any current class (2 vCPUs or more).
 BUSY_MIN = 4.0
 
 
 def curve_of(observation: Observation, budget: Budget) -> ScalabilityCurve | None:
-    """Return throughput by sessions at work, from the glances; None where they do not vary enough."""
+    """Return throughput by active sessions, from the glances; None if these vary too little."""
     return fit_curve(
         seen.load_points(observation), at_ceiling=is_storage_at_ceiling(observation, budget)
     )
 
 
 def is_storage_at_ceiling(observation: Observation, budget: Budget) -> bool:
-    """Return whether storage held the throughput: near its ceiling, or waited for by most."""
+    """Return whether storage limits throughput: near its ceiling, or half of the sessions wait for it."""
     share = budget.of_ceiling(budget.load_bytes_per_s)
-    return (share is not None and share >= PEGGED) or seen.is_waiting_for_io(observation)
+    return (share is not None and share >= NEAR_CEILING) or seen.is_waiting_for_io(observation)
 
 
 def overload(observation: Observation, budget: Budget) -> list[Cause]:
-    """Return one finding where clearly more sessions are at work than the machine runs well."""
+    """Return a finding if clearly more sessions are active than the machine runs well."""
     busy = seen.busy_between(observation.glances)
     if busy is None or busy < BUSY_MIN:
         return []
     curve = curve_of(observation, budget)
-    runs, how = _runs(observation, curve)
+    runs, how = _capacity(observation, curve)
     if runs is None or busy < BEYOND * runs:
         return []
     evidence = [how]
@@ -50,8 +50,8 @@ def overload(observation: Observation, budget: Budget) -> list[Cause]:
             Evidence(
                 kind="little",
                 text=f"{number(busy, 3)} active / {number(per_s, 3)} transactions per s"
-                f" = {format_latency(mean_duration_s(busy, per_s))} each (Little's law); Erlang C:"
-                f" {erlang_sessions(busy):,} sessions, so that at most 1 % wait at this load",
+                f" = {format_latency(mean_duration_s(busy, per_s))} each (Little's law); by Erlang C, at most"
+                f" 1 % of this load would wait with {erlang_sessions(busy):,} sessions",
                 value=mean_duration_s(busy, per_s),
             )
         )
@@ -59,13 +59,13 @@ def overload(observation: Observation, budget: Budget) -> list[Cause]:
         evidence.append(
             Evidence(
                 kind="ceiling",
-                text="storage was at its ceiling then: the knee comes from storage, not from the machine",
+                text="storage was at its ceiling, so the curve shows the storage limit, not the machine's",
             )
         )
-    expected = f"The same throughput; each transaction takes about {format_ratio(runs / busy)} of the time."
+    expected = f"The same throughput; each transaction takes about {format_ratio(runs / busy)} of its current time."
     if curve:
         ratio = curve.most_per_s / throughput(curve, busy)
-        expected = f"Throughput × {ratio:.2f} by the curve; waiting moves into the pools."
+        expected = f"Throughput × {ratio:.2f} by the curve; clients wait in the pools instead."
     return [
         Cause(
             kind=CauseKind.CONNECTIONS,
@@ -75,41 +75,46 @@ def overload(observation: Observation, budget: Budget) -> list[Cause]:
             title=f"{number(busy, 3)} sessions are active on average; the machine can run {runs:,}"
             + (" (extrapolated)" if curve and curve.is_extrapolated else "")
             + ("" if curve else " by a rule of thumb"),
-            text="More sessions than that bring no more throughput, only more waiting and memory.",
+            text="More active sessions do not increase throughput; they only wait and take memory.",
             evidence=tuple(evidence),
             remedies=(
                 Remedy(
-                    text=f"Limit all pools together to about {runs:,}, or use a pooler.",
+                    text=f"Limit the total of all pools to about {runs:,}, or use a pooler.",
                     commands=(f"default_pool_size = {runs}",),
                     expected=expected,
                 ),
             ),
-            refuted_by=f"pgbench with {2 * runs} clients gives clearly more than with {runs}.",
+            refuted_by=f"pgbench with {2 * runs} clients gives clearly more throughput than with {runs}.",
         )
     ]
 
 
-def room_of(observation: Observation, budget: Budget) -> Evidence:
-    """Return how many sessions at work the machine runs well, or that it is not known, and why not."""
-    return _runs(observation, curve_of(observation, budget))[1]
+def capacity_evidence(observation: Observation, budget: Budget) -> Evidence:
+    """Return evidence of how many active sessions the machine runs well, or why that is unknown."""
+    return _capacity(observation, curve_of(observation, budget))[1]
 
 
-def _runs(observation: Observation, curve: ScalabilityCurve | None) -> tuple[int | None, Evidence]:
-    """Return the measured capacity, else that of the rule of thumb; None where neither throughput nor vCPUs tell."""
+def _capacity(
+    observation: Observation, curve: ScalabilityCurve | None
+) -> tuple[int | None, Evidence]:
+    """Return how many sessions the machine runs well, measured or by the rule of thumb; None if unknown."""
     if curve is not None:
-        told = (
+        text = (
             f"{curve.n95} sessions reach 95 % of the highest throughput ({number(curve.most_per_s, 3)} per"
             f" s); measured up to {number(curve.busy_seen_max, 3)} at {curve.level_count} levels"
         )
-        told += ": extrapolated" if curve.is_extrapolated else ""
-        return curve.n95, Evidence(kind="curve", text=told, value=float(curve.n95))
+        text += ": extrapolated" if curve.is_extrapolated else ""
+        return curve.n95, Evidence(kind="curve", text=text, value=float(curve.n95))
     vcpus = observation.server.vcpu_count
     if vcpus is None:
         return None, Evidence(
             kind="rule",
-            text="the vCPUs are unknown, and so is how many active sessions the machine can run;"
+            text="the number of vCPUs is unknown, so the active sessions that the machine can run are too;"
             " give --against rds:NAME, or a snapshot of it",
         )
     runs = SESSIONS_PER_VCPU * vcpus
-    told = f"{SESSIONS_PER_VCPU} × {vcpus} vCPUs = {runs} active sessions: the machine can run these by a rule"
-    return runs, Evidence(kind="rule", text=f"{told} of thumb, not measured", value=float(runs))
+    text = (
+        f"{SESSIONS_PER_VCPU} × {vcpus} vCPUs = {runs} active sessions that the machine can run, by a rule of"
+        " thumb, not measured"
+    )
+    return runs, Evidence(kind="rule", text=text, value=float(runs))

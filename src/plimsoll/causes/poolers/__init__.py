@@ -1,1 +1,1 @@
-"""Which trouble of a server comes from the pooler in front of it?"""
+"""Which problems of a server come from the pooler in front of it?"""

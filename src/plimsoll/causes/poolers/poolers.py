@@ -1,10 +1,9 @@
 """
-Poolers as they were seen: clients that wait, pools that are full, servers that nobody uses, and
-settings that do not do what they say.
+Report what poolers do: waiting clients, full pools, unused server connections, settings without effect.
 
-Rule 1: what a pooler does outweighs its version: cached backends that outlive `connection_life_time` are
-        told of a release that is said to be mended as well.
-Rule 2: the settings of every pooler that was read are linted against the server that was read.
+Rule 1: behaviour counts more than the version: cached backends that outlive `connection_life_time` are
+        reported even for a release that should have the fix.
+Rule 2: the settings of every pooler are checked against the server that was read.
 """
 
 from collections.abc import Sequence
@@ -14,6 +13,7 @@ from msgspec.structs import replace
 from plimsoll.catalog.load import catalog
 from plimsoll.causes.budget import Budget, ranked
 from plimsoll.causes.poolers import cached_servers
+from plimsoll.causes.poolers.cached_servers import WASTED_MIN, WASTED_RATIO
 from plimsoll.lint.pooler import ServerRoom, lint
 from plimsoll.lint.settings import PRODUCTS, Settings
 from plimsoll.model.cause import Cause, CauseKind, Remedy
@@ -22,18 +22,19 @@ from plimsoll.model.diagnosis import Evidence
 from plimsoll.model.pooler import PoolerConfig
 from plimsoll.units import format_duration, format_ratio, number
 
-# Judgements. Clients that wait at one moment may be a coincidence; a second in the queue is not.
+# Judgements. Clients that wait in one reading may be a coincidence; a wait of a second is not, and after ten
+# seconds clients time out.
 WAIT_S = 1.0
 LONG_WAIT_S = 10.0
-# Servers that nobody uses: half of those that are open, and enough to matter.
-WASTED_RATIO = 0.5
-WASTED_MIN = 5
-# Of Pgpool-II's children: from here on the next clients queue unseen, in the kernel.
+# A judgement: when nine of ten sessions of a session pool are idle, idle clients occupy the pool.
+IDLE_SESSIONS_RATIO = 0.9
+# Judgements, shares of Pgpool-II's children that have a client. When all have one, further clients wait in
+# the kernel's accept queue.
 CHILDREN_RATIO = (0.9, 1.0)
 
 
 def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
-    """Return what the readings of every pooler show, the gravest first; nothing where none was read."""
+    """Return findings about every pooler that was read, the most severe first."""
     del budget  # A pooler moves no bytes to storage.
     found: list[Cause] = []
     for place in dict.fromkeys((r.kind, r.place) for r in observation.poolers):
@@ -45,7 +46,7 @@ def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
             found += _idle_client_servers(readings, observation)
         else:
             found += _children_taken(readings, settings)
-            # Those that outlive their time have no client either: they are told once.
+            # Connections that outlive their time have no client either, so they are reported once.
             found += cached_servers.outliving(
                 readings, settings, observation
             ) or cached_servers.wasted(readings, settings, observation)
@@ -53,16 +54,18 @@ def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
     return ranked(found)
 
 
-def seen_of(observation: Observation) -> list[str]:
-    """Return what each pooler did at most while it was read, so that silence about it is no riddle."""
-    told = []
+def summaries(observation: Observation) -> list[str]:
+    """Return one sentence per pooler with the maxima of its readings, also if it has no finding."""
+    sentences = []
     for place in dict.fromkeys((r.kind, r.place) for r in observation.poolers):
         readings = [r for r in observation.poolers if (r.kind, r.place) == place]
         last = readings[-1]
         name = f"{PRODUCTS[last.kind]}{f' {last.version}' if last.version else ''} at {last.place}"
         clients = [r.clients for r in readings if r.clients is not None]
         if not last.version and not clients:
-            told.append(f"{name} was read from its file: its settings, not what it does")
+            sentences.append(
+                f"{name} was read from its file: only its settings are known, not its activity"
+            )
             continue
         times = "once" if len(readings) == 1 else f"{len(readings)} times"
         parts = [_counted(max(clients), "client")] if clients else []
@@ -70,11 +73,13 @@ def seen_of(observation: Observation) -> list[str]:
             parts.append(
                 f"{max(sum(p.clients_waiting for p in r.pools) for r in readings):,} waiting"
             )
-            parts.append(f"{_counted(max(_servers(r) for r in readings), 'server')} open")
+            parts.append(
+                f"{_counted(max(_servers(r) for r in readings), 'server connection')} open"
+            )
         else:
-            parts.append(f"{_counted(max(len(r.cached) for r in readings), 'server')} kept")
-        told.append(f"{name} was read {times}; at most {', '.join(parts)}")
-    return told
+            parts.append(f"{_counted(max(len(r.cached) for r in readings), 'backend')} cached")
+        sentences.append(f"{name} was read {times}; at most {', '.join(parts)}")
+    return sentences
 
 
 def _servers(reading: PoolerReading) -> int:
@@ -87,9 +92,9 @@ def _counted(count: int, noun: str) -> str:
 
 def config_of(reading: PoolerReading) -> PoolerConfig:
     """
-    Return the set-up in a reading, as rules for settings want it.
+    Return the configuration in a reading, in the form that lint needs.
 
-    A pooler that runs tells every setting; what is as by default is left out, as nobody set it.
+    A running pooler reports every setting. Settings with their default value are left out, as if not set.
     """
     asked = PoolerConfig(kind=reading.kind, place=reading.place, version=reading.version or None)
     bare = Settings(config=asked, facts=catalog())
@@ -117,9 +122,9 @@ def _is_default(bare: Settings, whole: Settings, name: str) -> bool:
 def _settings(
     settings: Settings, observation: Observation, behaviour: Sequence[Cause]
 ) -> list[Cause]:
-    """Return what lint finds; a defect that was seen at work is told once."""
+    """Return the findings of lint, without a defect whose effect is already reported."""
     server = observation.server
-    # Of a server that was full nothing could be read.
+    # Nothing could be read from a full server.
     room = (
         ServerRoom()
         if observation.full
@@ -131,7 +136,7 @@ def _settings(
 
 
 def _waiting(readings: list[PoolerReading], settings: Settings) -> list[Cause]:
-    """Return pools whose clients wait: in half of the readings, or for a second."""
+    """Return findings about pools whose clients wait in half of the readings, or for a second."""
     found = []
     for key, rows in _by_pool(readings).items():
         waits = [row for row in rows if row.clients_waiting > 0]
@@ -158,20 +163,20 @@ def _clients_wait(
     servers = worst.servers_active + worst.servers_idle + worst.servers_used
     is_full = size is not None and worst.servers_active >= size
     why = (
-        f"All {size} servers of the pool are taken."
+        f"All {size} server connections of the pool are in use."
         if is_full
-        else f"The pool has {servers} servers of {size if size is not None else 'unknown'}: the server"
-        " behind it refuses more, or is slow to take them."
+        else f"The pool has {servers} of {size if size is not None else 'an unknown number of'} server"
+        " connections: the server refuses more, or accepts them slowly."
     )
     return Cause(
         kind=CauseKind.POOLER,
         code="PoolSaturated" if is_full else "PoolerClientsWaiting",
         severity="critical" if is_long else "warning",
         subject=f"{settings.config.place} {key}",
-        title=f"{worst.clients_waiting:,} clients of pool {key} wait for a server, for"
+        title=f"{worst.clients_waiting:,} clients of pool {key} wait for a server connection, for"
         f" {_seconds(worst.longest_wait_s)} at most",
-        text=f"{why} {worst.clients_active:,} clients have one. Waiting here is cheap, and right where the"
-        " database is busy; it is wrong where servers are held by clients that do nothing.",
+        text=f"{why} {worst.clients_active:,} clients have one. Waiting here is right if the database is"
+        " busy. It is wrong if idle clients occupy the server connections.",
         evidence=(
             Evidence(
                 kind="pool",
@@ -190,23 +195,26 @@ def _remedies_of_waiting(row: PoolRow, size: int | None) -> tuple[Remedy, ...]:
     if row.mode == "session":
         found.append(
             Remedy(
-                text="Share servers by transaction, if clients keep nothing in their sessions.",
+                text="Use transaction mode, if clients keep no state in their sessions.",
                 commands=("pool_mode = transaction",),
-                expected="A server is free as soon as its transaction ends.",
+                expected="A server connection is free as soon as its transaction ends.",
             )
         )
     if size is not None:
         found.append(
             Remedy(
-                text="Enlarge the pool only while fewer sessions are active than the machine runs.",
+                text="Enlarge the pool only if fewer sessions are active than the machine runs well.",
                 commands=(f"default_pool_size = {size + max(size // 4, 1)}",),
             )
         )
-    return (*found, Remedy(text="Otherwise shorten the queries that hold the servers."))
+    return (
+        *found,
+        Remedy(text="Otherwise shorten the queries that occupy the server connections."),
+    )
 
 
 def _wasted(readings: list[PoolerReading]) -> list[Cause]:
-    """Return servers that are open and idle in every reading, while nobody waits."""
+    """Return a finding about server connections idle in every reading, while no client waits."""
     last = readings[-1]
     idle = [sum(r.servers_idle + r.servers_used for r in reading.pools) for reading in readings]
     whole = [
@@ -218,7 +226,7 @@ def _wasted(readings: list[PoolerReading]) -> list[Cause]:
     if waiting or least < WASTED_MIN or least < WASTED_RATIO * max(whole):
         return []
     largest = sorted(last.pools, key=lambda r: -(r.servers_idle + r.servers_used))[:3]
-    told = ", ".join(
+    idle_by_pool = ", ".join(
         f"{row.servers_idle + row.servers_used} of {row.database} for {row.user}" for row in largest
     )
     return [
@@ -227,24 +235,23 @@ def _wasted(readings: list[PoolerReading]) -> list[Cause]:
             code="PoolerServersWasted",
             severity="note",
             subject=last.place,
-            title=f"{least:,} of {max(whole):,} servers ({format_ratio(least / max(whole))}) had no client"
+            title=f"{least:,} of {max(whole):,} server connections ({format_ratio(least / max(whole))}) had no client"
             f" in any of {len(readings)} readings",
-            text="Each is a process and a slot of the server. They are of many pools, or of a peak that is"
-            " over.",
-            evidence=(Evidence(kind="pool", text=f"idle: {told}", value=float(least)),),
+            text="Each takes a process and a slot of the server. They belong to many pools, or to a past peak.",
+            evidence=(Evidence(kind="pool", text=f"idle: {idle_by_pool}", value=float(least)),),
             remedies=(
                 Remedy(
-                    text="Let go of them sooner, and keep fewer warm.",
+                    text="Close them sooner, and keep fewer open.",
                     commands=("server_idle_timeout = 60", "min_pool_size = 0"),
                 ),
             ),
-            refuted_by="The busiest hour needs them.",
+            refuted_by="They are needed at the busiest hour.",
         )
     ]
 
 
 def _idle_client_servers(readings: list[PoolerReading], observation: Observation) -> list[Cause]:
-    """Return servers of session pools that have a client, while hardly any session at the server is active."""
+    """Return findings about session pools whose sessions are almost all idle."""
     last, found = readings[-1], []
     for row in last.pools:
         if row.mode != "session" or row.servers_active < WASTED_MIN or not observation.glances:
@@ -255,7 +262,7 @@ def _idle_client_servers(readings: list[PoolerReading], observation: Observation
             if (session.database, session.user) == (row.database, row.user) and session.state
         ]
         idle = sum(state == "idle" for state in states)
-        if len(states) < row.servers_active or idle < (1 - WASTED_RATIO / 5) * len(states):
+        if len(states) < row.servers_active or idle < IDLE_SESSIONS_RATIO * len(states):
             continue
         found.append(
             Cause(
@@ -263,9 +270,9 @@ def _idle_client_servers(readings: list[PoolerReading], observation: Observation
                 code="ServersHeldByIdleClients",
                 severity="warning" if row.clients_waiting else "note",
                 subject=f"{last.place} {row.database} for {row.user}",
-                title=f"{row.servers_active:,} servers have a client in session mode; {idle:,} of"
+                title=f"{row.servers_active:,} server connections have a client in session mode, but {idle:,} of"
                 f" {len(states):,} sessions at the server are idle",
-                text="A client keeps its server until it leaves, whether it works or not.",
+                text="A client keeps its server connection until it disconnects, even while it is idle.",
                 evidence=(
                     Evidence(
                         kind="sessions", text=f"{idle} of {len(states)} idle", value=float(idle)
@@ -273,9 +280,9 @@ def _idle_client_servers(readings: list[PoolerReading], observation: Observation
                 ),
                 remedies=(
                     Remedy(
-                        text="Share servers by transaction, if clients keep nothing in their sessions.",
+                        text="Use transaction mode, if clients keep no state in their sessions.",
                         commands=("pool_mode = transaction",),
-                        expected=f"About {max(len(states) - idle, 1)} servers do the same work.",
+                        expected=f"About {max(len(states) - idle, 1)} server connections do the same work.",
                     ),
                 ),
                 refuted_by="At the busiest hour most of these sessions are active.",
@@ -285,7 +292,7 @@ def _idle_client_servers(readings: list[PoolerReading], observation: Observation
 
 
 def _children_taken(readings: list[PoolerReading], settings: Settings) -> list[Cause]:
-    """Return Pgpool-II's children, each of which has one client at a time."""
+    """Return a finding if nearly all of Pgpool-II's children have a client; each serves one at a time."""
     children = settings.count("num_init_children")
     taken = max((r.clients for r in readings if r.clients is not None), default=0)
     if children <= 0 or taken < CHILDREN_RATIO[0] * children:
@@ -295,7 +302,7 @@ def _children_taken(readings: list[PoolerReading], settings: Settings) -> list[C
     beyond = (
         "Further clients get 'Sorry, too many clients already'."
         if refuses
-        else "Further clients wait in the kernel's queue, where nobody sees them."
+        else "Further clients wait in the kernel's accept queue, which no view shows."
     )
     return [
         Cause(
@@ -304,7 +311,7 @@ def _children_taken(readings: list[PoolerReading], settings: Settings) -> list[C
             severity="critical" if full else "warning",
             subject=settings.config.place,
             title=f"{taken:,} of {children:,} children have a client ({format_ratio(taken / children)})",
-            text=f"{beyond} A child is taken as long as its client is connected, idle or not.",
+            text=f"{beyond} A child is occupied as long as its client is connected, even if idle.",
             evidence=(
                 Evidence(
                     kind="pool",
@@ -318,11 +325,11 @@ def _children_taken(readings: list[PoolerReading], settings: Settings) -> list[C
             ),
             remedies=(
                 Remedy(
-                    text="Make the pools of applications smaller; see what the server runs.",
+                    text="Make the application pools smaller. This command shows what the server runs well.",
                     commands=("plimsoll pool-size --services N --containers N --pool N",),
                 ),
                 Remedy(
-                    text="Or cut clients that are idle, where applications' pools can bear it.",
+                    text="Or end idle client connections, if the application pools can handle that.",
                     commands=("client_idle_limit = 120",),
                 ),
             ),

@@ -42,7 +42,7 @@ def found(*glances):
 
 def test_the_root_is_the_one_that_does_not_wait_itself():
     """
-    The first in the queue holds back the others, but waits for the root.
+    The first in the queue blocks the others, but waits for the root.
     """
     tree = tree_of(glance({2: (1,), 3: (2, 1), 4: (2, 3)}))
 
@@ -106,7 +106,7 @@ def test_the_holder_is_told_with_its_statement_and_since_when():
     assert "process 1 of app 'nightly' from 10.0.0.1" == cause.subject
     assert "idle in transaction for 5 min, its transaction is open for 7 min" in told[0]
     assert told[1] == "Its last statement: update t set a = ?"
-    assert "process 1 holds back 2 (30 s)" == told[2]
+    assert "process 1 blocks 2 (30 s)" == told[2]
     assert any("SELECT pg_terminate_backend(1);" in r.commands for r in cause.remedies)
 
 
@@ -154,7 +154,7 @@ def test_a_full_server_is_told_from_a_role_at_its_limit():
     (own,) = causes_of(full('FATAL:  too many connections for role "app"'))
 
     assert "is full" in every.title
-    assert "its own limit" in own.title
+    assert "the connection limit of the role or database" in own.title
     assert "rolconnlimit" not in every.title
     assert {"critical"} == {every.severity, own.severity}
     assert ["the server's counters", "poolers"] == [g.name for g in missing_of(full("x"))]

@@ -63,13 +63,13 @@ def test_a_healthy_server_has_notes_only():
     Eight busy sessions that came at the start, a few idle ones: who they are, and nothing else.
     """
     steady = crowd(8, state="active") + crowd(4, 2000)
-    title = "0.15 connections came per second, most are held for longer than was watched"
+    title = "0.15 connections were opened per second; most stay open longer than the window"
     told = found(observed([steady] * 10, sessions=9))
 
     assert set(told) == {"ConnectionsHeld", "ConnectionArrivals"}
     assert {cause.severity for cause in told.values()} == {"note"}
     assert told["ConnectionArrivals"].title == title
-    assert told["ConnectionsHeld"].title == "12 of 97 usable connections are held, 8 of them active"
+    assert told["ConnectionsHeld"].title == "12 of 97 usable connections are open, 8 of them active"
 
 
 def test_what_is_held_is_set_against_what_the_machine_runs():
@@ -84,7 +84,7 @@ def test_what_is_held_is_set_against_what_the_machine_runs():
 
     assert room(vcpu_count=4).startswith("2 × 4 vCPUs = 8 active sessions")
     assert (
-        "the vCPUs are unknown, and so is how many active sessions the machine can run; give --against rds:NAME"
+        "the number of vCPUs is unknown, so the active sessions that the machine can run are too; give --against rds:NAME"
         in room()
     )
 
@@ -103,7 +103,7 @@ def test_states_are_told_with_ages_and_holders():
     assert told == [
         "3 active, for less than 1 s",
         "5 idle, for 40 s",
-        "held by 5 app 'batch' from the machine itself, 3 app 'web' from 10.0.0.1",
+        "held by 5 app 'batch' from a local socket, 3 app 'web' from 10.0.0.1",
     ]
 
 
@@ -156,7 +156,7 @@ def test_an_open_transaction_names_its_holder_and_the_timeout():
     cause = found(observed([sessions], told=told))["IdleInTransaction"]
 
     assert cause.subject == "app 'billing' from 10.0.0.1"
-    assert cause.title == "2 sessions hold a transaction open and do nothing, for 2 min at most"
+    assert cause.title == "2 sessions hold a transaction open and are idle, for 2 min at most"
     assert "idle_in_transaction_session_timeout is off" in {p.text for p in cause.evidence}
     assert "idle_in_transaction_session_timeout = '60s'" in cause.remedies[0].commands[0]
 
@@ -180,11 +180,11 @@ def test_arrivals_and_what_became_of_them():
 
     assert bad.severity == "warning"
     assert bad.evidence[0].text == (
-        "60 came in 1 min; 2 more are open than before; about 52 left in order, 4 were abandoned by their"
-        " client, 2 ended by a fatal error"
+        "60 were opened in 1 min; 2 more are open than before; about 52 ended normally, 4 lost their"
+        " client, 2 ended with a fatal error"
     )
     assert told["ConnectionArrivals"].title == (
-        "1 connections came per second, held 11 s each (Little's law)"
+        "1 connections were opened per second; each stays open for 11 s (Little's law)"
     )
 
 
@@ -232,10 +232,10 @@ def test_ages_that_differ_are_told_by_median_and_longest():
 
     assert "for 12 s (median), 20 s at most" == seen.ages(mixed)
     assert "for less than 1 s" == seen.ages(crowd(2, state_s=0.3))
-    assert "1 session holds a transaction open and does nothing, for 20 s" == title(
+    assert "1 session holds a transaction open and is idle, for 20 s" == title(
         *crowd(1, state_s=20.0, **stuck)
     )
-    assert "3 sessions hold a transaction open and do nothing, for 20 s at most" == title(*mixed)
+    assert "3 sessions hold a transaction open and are idle, for 20 s at most" == title(*mixed)
 
 
 def test_who_is_to_be_bounded_is_who_was_seen():
@@ -387,7 +387,7 @@ def test_work_that_waits_for_storage_has_the_ceilings_knee():
     free = found(worked(busy, rates))["MoreActiveThanRuns"]
 
     assert [
-        any("the knee comes from storage" in piece.text for piece in cause.evidence)
+        any("the curve shows the storage limit" in piece.text for piece in cause.evidence)
         for cause in (waiting, pegged, free)
     ] == [True, True, False]
 

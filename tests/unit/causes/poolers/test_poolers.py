@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 import databases as db
-from plimsoll.causes.poolers.poolers import causes, config_of, seen_of
+from plimsoll.causes.poolers.poolers import causes, config_of, summaries
 from plimsoll.model.cause import Cause
 from plimsoll.model.database import CachedServer, Observation, PoolerReading, PoolRow
 from plimsoll.model.pooler import PooledDatabase
@@ -130,11 +130,11 @@ def test_every_pooler_that_was_read_is_told_of():
     plain = db.observation(db.reading(), db.reading(db.START_S + 60))
 
     assert [
-        "PgBouncer 1.25.0 at 127.0.0.1:6432 was read 2 times; at most 1 client, 3 waiting, 6 servers open",
-        f"Pgpool-II 4.1.3 at {readings[2].place} was read once; at most 2 clients, 2 servers kept",
-        "Pgpool-II at pgpool.conf was read from its file: its settings, not what it does",
-    ] == seen_of(replace(plain, poolers=tuple(readings)))
-    assert [] == seen_of(plain)
+        "PgBouncer 1.25.0 at 127.0.0.1:6432 was read 2 times; at most 1 client, 3 waiting, 6 server connections open",
+        f"Pgpool-II 4.1.3 at {readings[2].place} was read once; at most 2 clients, 2 backends cached",
+        "Pgpool-II at pgpool.conf was read from its file: only its settings are known, not its activity",
+    ] == summaries(replace(plain, poolers=tuple(readings)))
+    assert [] == summaries(plain)
 
 
 def test_settings_as_by_default_are_not_called_set():
@@ -155,7 +155,10 @@ def test_clients_that_wait_for_a_full_pool_are_told():
     late = found(pgbouncer(row(), replace(full, longest_wait_s=12.0), row()))["PoolSaturated"]
 
     assert (soon.severity, late.severity) == ("warning", "critical")
-    assert soon.title == "7 clients of pool orders for app wait for a server, for 1.5 s at most"
+    assert (
+        soon.title
+        == "7 clients of pool orders for app wait for a server connection, for 1.5 s at most"
+    )
 
 
 def test_clients_that_wait_for_a_server_that_is_refused_are_told():
@@ -165,7 +168,7 @@ def test_clients_that_wait_for_a_server_that_is_refused_are_told():
     poor = row(servers_active=3, servers_idle=0, clients_waiting=4, longest_wait_s=5.0)
     cause = found(pgbouncer(poor, poor))["PoolerClientsWaiting"]
 
-    assert "The pool has 3 servers of 20" in cause.text
+    assert "The pool has 3 of 20 server connections" in cause.text
 
 
 def test_half_the_wait_that_is_allowed_is_critical():
@@ -292,8 +295,8 @@ def test_the_timer_of_node_0_explains_it_too():
     old = found(pgpool([cached(1, 100.0)], version="4.1.2", **nodes))["ServersOutliveLifeTime"]
     new = found(pgpool([cached(1, 100.0)], version="4.3.5", **nodes))["ServersOutliveLifeTime"]
 
-    assert "the primary to be node 0" in old.text
-    assert "No known defect explains it" in new.text
+    assert "only while node 0 is the primary" in old.text
+    assert "no known defect explains it" in new.text
 
 
 def test_children_that_are_all_taken_are_told():
@@ -305,7 +308,7 @@ def test_children_that_are_all_taken_are_told():
     refusing = found(pgpool([], clients=32, reserved_connections="1"))["ChildrenTaken"]
 
     assert (near.severity, full.severity) == ("warning", "critical")
-    assert "kernel's queue" in full.text
+    assert "kernel's accept queue" in full.text
     assert "Sorry, too many clients already" in refusing.text
     assert "ChildrenTaken" not in found(pgpool([], clients=28))
 

@@ -150,7 +150,7 @@ def test_vcpus_are_of_the_target_unless_they_were_seen(run):
 
     assert room(*against_class).startswith("2 × 8 vCPUs = 16 active sessions")
     assert room(*against_class, vcpu_count=2).startswith("2 × 2 vCPUs = 4 active sessions")
-    assert "vCPUs are unknown" in room()
+    assert "number of vCPUs is unknown" in room()
 
 
 @pytest.mark.parametrize(
