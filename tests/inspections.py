@@ -101,7 +101,7 @@ def inspection(**changed) -> Inspection:
         "missing": (
             Missing(
                 name="statements",
-                hides="which statements do it",
+                hides="which statements are responsible",
                 remedy="GRANT pg_read_all_stats TO plimsoll;",
             ),
         ),

@@ -129,7 +129,7 @@ def test_a_statement_is_recognised(source: str):
     "source",
     [
         '"""select the rows."""',
-        'a = "vacuum of what is left dead"',
+        'a = "vacuum of the dead rows"',
         'a = "SHOW POOLS has cl_waiting = 0."',
         'a = "CREATE EXTENSION pg_stat_statements;"',
         'a = "end"',

@@ -1,6 +1,6 @@
 """
-Observation in, causes out: one room for each kind of reason that a database has to read and write.
+Find why a database reads and writes: from an observation to causes, one room for each kind.
 
-Every detector has the same shape: `causes(observation, budget)` returns what it found, the largest
-first, and nothing where it found nothing or could not look.
+Every detector has the same signature: `causes(observation, budget)` returns its findings, the largest first.
+It returns nothing if it found nothing or had no data.
 """

@@ -1,11 +1,13 @@
 """
-What follows from what: a vacuum of what rewrites left dead is no cause beside them, it is their price; whole
-pages in WAL after checkpoints that come too early are the price of those.
+Order causes and their consequences.
 
-Rule 1: nothing is added or left out here. A cause comes before what follows from it, however large that is,
-        and says how large; but what is sure to be critical comes before what is not.
-Rule 2: the reads of a statement that a scan or a rewrite of its table is already judged for are the same
-        bytes seen from another side: the statement is then a note.
+Vacuum of dead rows from TOAST rewrites is a consequence of the rewrites. Full-page images in WAL are a
+consequence of too frequent checkpoints.
+
+Rule 1: nothing is added or removed here. A cause comes before its consequence, however large, and has its
+        size as evidence. Severity still comes first.
+Rule 2: if a scan or rewrite of a table explains a statement's reads, the statement is only a note: its
+        reads are the same bytes.
 """
 
 from collections.abc import Sequence
@@ -18,13 +20,13 @@ from plimsoll.model.diagnosis import Evidence
 from plimsoll.units import format_bytes_per_s, format_ratio
 
 _TOAST = " (TOAST)"
-# Where another cause of the same table makes half of a statement's reads, the statement says nothing new.
+# A judgement: if another cause of the same table makes half of a statement's reads, the statement is no news.
 _SAME_BYTES = 0.5
 
 
 def in_order(causes: Sequence[Cause]) -> tuple[Cause, ...]:
     """
-    Return the causes, each followed by what comes of it where that was ahead of it.
+    Return the causes, each before its consequences of the same severity.
 
     Args:
         causes: the worst first.
@@ -38,14 +40,16 @@ def in_order(causes: Sequence[Cause]) -> tuple[Cause, ...]:
             continue
         ahead = [c for c in vacuums if c.severity == rewrite.severity]
         place = min(found.index(one) for one in (rewrite, *ahead))
-        told = replace(rewrite, evidence=(*rewrite.evidence, _price(rewrite, vacuums)))
+        extended = replace(
+            rewrite, evidence=(*rewrite.evidence, _vacuum_evidence(rewrite, vacuums))
+        )
         found.remove(rewrite)
-        found.insert(place, told)
+        found.insert(place, extended)
     return _checkpoints_first(found)
 
 
 def _checkpoints_first(causes: Sequence[Cause]) -> tuple[Cause, ...]:
-    """Return the causes, with checkpoints ahead of the whole pages that they put into WAL."""
+    """Return the causes, with checkpoints before the full-page images they cause."""
     pages = next((one for one in causes if one.code == "WalFullPages"), None)
     early = next((one for one in causes if one.code == "CheckpointsByWal"), None)
     if pages is None or early is None or early.severity != pages.severity:
@@ -56,7 +60,7 @@ def _checkpoints_first(causes: Sequence[Cause]) -> tuple[Cause, ...]:
 
 
 def without_second_views(causes: Sequence[Cause]) -> tuple[Cause, ...]:
-    """Return the causes, where statements whose reads another cause is judged for have become notes."""
+    """Return the causes, with statements as notes if another cause explains their reads."""
     judged = [c for c in causes if c.severity != "note" and c.code != "StatementReads"]
     return tuple(
         replace(cause, severity="note")
@@ -67,7 +71,7 @@ def without_second_views(causes: Sequence[Cause]) -> tuple[Cause, ...]:
 
 
 def _is_view(statement: Cause, other: Cause) -> bool:
-    """Return whether the other cause is of a table that the statement names, and makes most of its reads."""
+    """Return whether the other cause is of a table in the statement, and explains half of its reads."""
     # schema.table, or schema.table.column
     _, *names = other.subject.removesuffix(_TOAST).replace('"', "").split(".")
     if not any(is_named(name, statement.subject) for name in names):
@@ -76,21 +80,21 @@ def _is_view(statement: Cause, other: Cause) -> bool:
 
 
 def _is_of(cause: Cause, rewrite: Cause) -> bool:
-    """Return whether it is a vacuum of the values that were rewritten."""
+    """Return whether a cause is a vacuum of the rewritten values."""
     if cause.kind is not CauseKind.VACUUM or not cause.subject.endswith(_TOAST):
         return False
     table = cause.subject.removesuffix(_TOAST)
     return rewrite.subject == table or rewrite.subject.startswith(f"{table}.")
 
 
-def _price(rewrite: Cause, vacuums: Sequence[Cause]) -> Evidence:
+def _vacuum_evidence(rewrite: Cause, vacuums: Sequence[Cause]) -> Evidence:
     moved = sum(cause.bytes_per_s or 0.0 for cause in vacuums)
-    text = f"vacuum of what is left dead moved {format_bytes_per_s(moved, 3)} more"
+    text = f"vacuum of the dead rows moved {format_bytes_per_s(moved, 3)} more"
     shares = [cause.share_of_load for cause in (rewrite, *vacuums)]
     known = [share for share in shares if share is not None]
     if len(known) == len(shares):
         text += f", {format_ratio(sum(known[1:]))} of the load"
-        # Estimates may be of the same bytes.
+        # Estimates may overlap, and a share above 1 would be wrong.
         if sum(known) <= 1:
-            text += f"; with it the rewrites take {format_ratio(sum(known))}"
+            text += f"; together with the rewrites {format_ratio(sum(known))}"
     return Evidence(kind="vacuum", text=text, value=moved)

@@ -1,10 +1,10 @@
 """
-What a cause does to the service, the worst first; within a severity this decides the order.
+Rank causes of equal severity by what they do to the service.
 
-A database that is about to stop comes before one whose clients are refused, that before one that waits, and
-that before what costs bytes, which are ranked by their bytes. A setting that has done nothing yet comes last.
+A server about to stop comes first, then refused clients, then waiting clients, then bytes (ranked by their
+number). A setting that has had no effect yet comes last.
 Rule 1: the order is this list; the spelling of a code never decides.
-Rule 2: a code that is not listed costs bytes where it has some, and is a setting where it has none.
+Rule 2: a code that is not listed counts by its bytes; without bytes it counts as a setting.
 """
 
 from enum import IntEnum
@@ -13,20 +13,20 @@ from plimsoll.model.cause import Cause
 
 
 class Danger(IntEnum):
-    """What happens if nobody does anything."""
+    """What happens without action."""
 
     STOPS = 0
     """The server stops taking writes, or its storage fills."""
     REFUSES = 1
     """Clients are refused."""
     WAITS = 2
-    """Clients wait for something that is not storage."""
+    """Clients wait, but not for storage."""
     COSTS = 3
     """Bytes are read and written."""
     GROWS = 4
     """Space, dead rows or ids are used up, not yet dangerously."""
     MAY = 5
-    """A setting or a habit that may do harm one day."""
+    """A setting that may do harm later."""
 
 
 _OF_CODE = {
@@ -73,9 +73,9 @@ _OF_CODE = {
 
 
 def rank_of(cause: Cause) -> tuple[int, int]:
-    """Return its danger and its place among those of the same; smaller is worse."""
+    """Return the danger of a cause and its place within that; smaller is worse."""
     known = _OF_CODE.get(cause.code)
     if known is not None:
         return int(known[0]), known[1]
-    # What is seen stands before settings of the list that may do harm.
+    # Observed effects come before listed settings that may do harm later.
     return int(Danger.COSTS if cause.bytes_per_s else Danger.MAY), -1

@@ -1,4 +1,4 @@
-"""What grew between two readings, per second and per relation; a counter that went back says nothing."""
+"""Compute the growth of counters between two readings; a counter that decreased counts as unknown."""
 
 from collections.abc import Iterator, Sequence
 
@@ -14,12 +14,12 @@ class TableGrowth(Struct, frozen=True, kw_only=True):
     last: Relation
 
     def of(self, name: str) -> int:
-        """Return growth of one counter, ≥ 0."""
+        """Return the growth of one counter, ≥ 0."""
         return _growth(self.first, self.last, name)
 
     @property
     def rows(self) -> float:
-        """Live rows, by the freshest that is known; at least one."""
+        """Live rows, by the larger of counter and estimate; at least one."""
         return max(float(self.last.live_rows), self.last.row_estimate or 0.0, 1.0)
 
 
@@ -30,12 +30,12 @@ class IndexGrowth(Struct, frozen=True, kw_only=True):
     last: Index
 
     def of(self, name: str) -> int:
-        """Return growth of one counter, ≥ 0."""
+        """Return the growth of one counter, ≥ 0."""
         return _growth(self.first, self.last, name)
 
 
 def tables_of(observation: Observation) -> Iterator[TableGrowth]:
-    """Yield relations of users that are in both readings, TOAST relations not among them."""
+    """Yield user relations that are in both readings, without TOAST relations."""
     earlier = {relation.oid: relation for relation in observation.first.relations}
     for last in observation.last.relations:
         if last.oid in earlier and last.kind != "toast":
@@ -52,7 +52,7 @@ _ADDED = (
 
 
 def whole_tables_of(observation: Observation) -> Iterator[TableGrowth]:
-    """Yield the same, with all partitions of a partitioned table as one."""
+    """Yield tables that are in both readings, with all partitions of a table as one."""
     parted: dict[str, list[TableGrowth]] = {}
     for table in tables_of(observation):
         if table.last.parent:
@@ -67,7 +67,7 @@ def whole_tables_of(observation: Observation) -> Iterator[TableGrowth]:
 
 
 def _added(name: str, parts: Sequence[Relation]) -> Relation:
-    """Return partitions as one relation; an estimate of rows is known where each partition's is."""
+    """Return partitions as one relation; its row estimate is unknown if one partition's is."""
     rows = [part.row_estimate for part in parts]
     scans = [part.index_scans for part in parts if part.index_scans is not None]
     return Relation(
@@ -89,7 +89,7 @@ def indexes_of(observation: Observation) -> Iterator[IndexGrowth]:
 
 
 def per_s(observation: Observation, name: str) -> float | None:
-    """Return growth of one of the server's counters in a second; None where it is unknown or went back."""
+    """Return the growth of a server counter per second; None if unknown or decreased."""
     first: Counters = observation.first.counters
     last: Counters = observation.last.counters
     before, after = getattr(first, name), getattr(last, name)
@@ -99,7 +99,7 @@ def per_s(observation: Observation, name: str) -> float | None:
 
 
 def checkpoints_between(observation: Observation) -> tuple[int, int]:
-    """Return checkpoints timed and requested between the readings; none where they were not counted."""
+    """Return the number of timed and of requested checkpoints between the readings; 0 if not counted."""
     first, last = observation.first.counters, observation.last.counters
     timed = (last.checkpoints_timed or 0) - (first.checkpoints_timed or 0)
     requested = (last.checkpoints_requested or 0) - (first.checkpoints_requested or 0)
@@ -107,7 +107,7 @@ def checkpoints_between(observation: Observation) -> tuple[int, int]:
 
 
 def setting_of(observation: Observation, name: str) -> float | None:
-    """Return a setting that is a number, in the server's base unit; None where it is not known."""
+    """Return a numeric setting in the server's base unit; None if unknown."""
     try:
         return float(observation.server.settings[name])
     except (KeyError, ValueError):

@@ -1,10 +1,9 @@
 """
-Every detector over one observation, and what they found in order of size.
+Run every detector on an observation, and sort the findings.
 
-Rule 1: a detector is a function `causes(observation, budget)`; the list below names them all, and nothing
-        else decides which are run.
-Rule 2: what could not be read is handed on with what it hides, so that silence is never mistaken for
-        health.
+Rule 1: a detector is a function `causes(observation, budget)`. The list below has all of them, and nothing
+        else decides which run.
+Rule 2: what could not be read is reported with what it hides, so that no finding does not look like health.
 """
 
 from collections.abc import Callable
@@ -60,8 +59,8 @@ DETECTORS: tuple[Callable[[Observation, Budget], tuple[Cause, ...]], ...] = (
     poolers.causes,
 )
 
-# Detectors that know themselves what kept them from telling more.
-_BLIND: tuple[Callable[[Observation], tuple[Missing, ...]], ...] = (
+# Detectors that report their own missing data.
+_REPORT_GAPS: tuple[Callable[[Observation], tuple[Missing, ...]], ...] = (
     toast.missing_of,
     vacuum.missing_of,
     autovacuum_settings.missing_of,
@@ -70,32 +69,32 @@ _BLIND: tuple[Callable[[Observation], tuple[Missing, ...]], ...] = (
     bloat.missing_of,
 )
 
-# What is not seen without a part of the reading, by the name that the reader gives the part.
+# What is hidden without a part of the reading, by the reader's name of the part.
 _HIDES = {
     "relations": "vacuum, TOAST rewrites, autovacuum settings and sequential scans",
     "indexes": "unused indexes",
     "columns": "which column's values are rewritten",
-    "statements": "which statements do it",
-    "sessions": "connections, and what holds them",
-    "vacuums": "vacuums that are running",
-    "counters": "temporary files, checkpoints and connections that came",
-    "io": "who reads and writes how much; the whole is estimated",
+    "statements": "which statements are responsible",
+    "sessions": "connections, and who has them",
+    "vacuums": "running vacuums",
+    "counters": "temporary files, checkpoints and new connections",
+    "io": "who reads and writes how much; the total is estimated",
     "wal": "how much WAL is written",
-    "wal files": "zeros that new files of WAL are filled with",
-    "decoding": "what logical decoding puts into files",
+    "wal files": "the zeros that new WAL files are filled with",
+    "decoding": "what logical decoding writes to files",
     "checkpoints": "what checkpoints write",
-    "settings": "which settings hold",
-    "ages of databases": "how near transaction ids are to their end",
-    "ages of tables": "which tables have the oldest ids",
-    "replication slots": "slots that hold WAL back",
-    "prepared transactions": "transactions that nobody ends",
+    "settings": "the settings in effect",
+    "ages of databases": "how near transaction ID wraparound is",
+    "ages of tables": "which tables have the oldest transaction IDs",
+    "replication slots": "slots that retain WAL",
+    "prepared transactions": "prepared transactions that were never ended",
     "sequences": "sequences near their end",
-    "invalid indexes": "indexes that no query may use",
-    "bloat": "tables and indexes that are larger than what is in them",
+    "invalid indexes": "indexes that no query can use",
+    "bloat": "tables and indexes with much empty space",
 }
-# Below this, chance decides much of what is seen; a judgement.
+# A judgement: in a shorter window chance decides much of what is seen.
 _SHORT_S = 10.0
-# What the reader tells of the window is a remark, not a gap.
+# What the reader says about the window is a note, not a gap.
 _REMARKS = ("window",)
 
 
@@ -107,13 +106,13 @@ def inspect(
     plateaus: tuple[tuple[float, float], ...] = (),
 ) -> Inspection:
     """
-    Say what makes a database read and write, the largest cause first.
+    Find what makes a database read and write, the largest cause first.
 
     Args:
         observation: two readings of its counters, and glances at its sessions in between.
         ceiling_bytes_per_s: the ceiling that binds its storage, > 0; None where none is known.
-        ceiling_name: of that ceiling, for people.
-        plateaus: stretches of time spent at a ceiling, epoch seconds [start, end).
+        ceiling_name: name of that ceiling, for reports.
+        plateaus: intervals at a ceiling, epoch seconds [start, end).
     """
     budget = budget_of(
         observation,
@@ -151,7 +150,7 @@ def inspect(
 
 
 def found_by_all(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
-    """Return what every detector found, the worst first; nothing where only one reading came."""
+    """Return the findings of every detector, the worst first; nothing with a single reading."""
     if observation.full:
         return ranked([*full_server.causes_of(observation), *poolers.causes(observation, budget)])
     if observation.seconds <= 0:
@@ -161,43 +160,43 @@ def found_by_all(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
 
 
 def missing_of(observation: Observation) -> tuple[Missing, ...]:
-    """Return what could not be seen, what that hides, and what would show it; each thing once."""
-    told: dict[str, Missing] = {}
+    """Return what could not be read, what that hides, and the remedy; each part once."""
+    gaps: dict[str, Missing] = {}
     if observation.full:
         return full_server.missing_of(observation)
     if observation.seconds <= 0:
-        told["second reading"] = Missing(
+        gaps["second reading"] = Missing(
             name="a second reading",
             hides="verdict",
-            remedy="Rates are differences of two readings; inspect again, for some seconds at least.",
+            remedy="Rates are differences of two readings. Inspect again for at least some seconds.",
         )
     for name, remedy in observation.missing:
         if name not in _REMARKS:
-            told[name] = Missing(name=name, hides=_HIDES.get(name, ""), remedy=remedy)
-    for blind in _BLIND if observation.seconds > 0 else ():
-        for gap in blind(observation):
-            told.setdefault(gap.name, gap)
-    return tuple(told.values())
+            gaps[name] = Missing(name=name, hides=_HIDES.get(name, ""), remedy=remedy)
+    for missing in _REPORT_GAPS if observation.seconds > 0 else ():
+        for gap in missing(observation):
+            gaps.setdefault(gap.name, gap)
+    return tuple(gaps.values())
 
 
 def notes_of(observation: Observation, budget: Budget, found: tuple[Cause, ...]) -> tuple[str, ...]:
-    """Return what a reader must know of the numbers."""
+    """Return notes that qualify the numbers."""
     if observation.full:
         return tuple(poolers.summaries(observation))
     notes = [remark for name, remark in observation.missing if name in _REMARKS]
     if 0 < observation.seconds < _SHORT_S:
         notes.append(
-            f"{observation.seconds:.0f} s are short: sessions report at most once a second, and work that "
-            "runs once a minute is missed or counted fully; use --for 60s"
+            f"{observation.seconds:.0f} s is short: sessions report at most once a second, and work that "
+            "runs once a minute is missed or counted in full; use --for 60s"
         )
     if observation.server.is_standby:
         notes.append(
-            "this is a standby: its writes come from the primary, so look for the cause there, and "
-            "run commands there"
+            "this is a standby: its writes come from the primary, so look for the cause and run the "
+            "commands there"
         )
     if sum(cause.bytes_per_s is not None for cause in found) > 1:
         notes.append(
-            "causes may count the same bytes, for example WAL of a rewrite, so do not add their shares"
+            "causes may count the same bytes, for example the WAL of a rewrite, so do not add their shares"
         )
     notes += poolers.summaries(observation)
     if budget.is_estimated:

@@ -1,10 +1,9 @@
 """
-Counters that were reset or lost in a crash while they were watched, as gaps; and whether the verdict hangs on one.
+Report counters that were reset or lost in a crash during the window, and whether the verdict depends on them.
 
-Rule: without the load no share is known, and without the tables most detectors see nothing: then nothing can
-be told. Of the rest the verdict hangs where a critical share of a load that matters has no cause: what was
-reset might have told it. After a crash all of them begin anew: the verdict hangs on what was lost where that is
-the longer part of the time.
+Rule: without the load no share is known, and without table counters most detectors see nothing, so there is
+no verdict. Other counters decide the verdict if a critical share of the load is unexplained, since they might
+explain it. A crash resets all counters; they decide the verdict if more than half of the window was lost.
 """
 
 from plimsoll.causes.budget import CRITICAL_SHARE, SMALL_BYTES_PER_S, Budget
@@ -13,11 +12,11 @@ from plimsoll.model.database import Observation
 from plimsoll.model.diagnosis import Missing
 from plimsoll.units import format_duration
 
-_AGAIN = "They were reset while the database was watched. Inspect it again."
+_AGAIN = "They were reset during the inspection. Inspect again."
 _VERDICT = "verdict"
 
-# By the name of the counters: what people call them, and what is not seen without them.
-_TOLD = {
+# By the name of the counters: their name in reports, and what is hidden without them.
+_NAMES = {
     "io": ("the I/O counters (pg_stat_io)", "who reads and writes how much"),
     "wal": ("the counters of WAL (pg_stat_wal)", "how much WAL is written"),
     "bgwriter": (
@@ -25,7 +24,10 @@ _TOLD = {
         "what the background writer writes",
     ),
     "checkpointer": ("the counters of checkpoints", "what checkpoints write"),
-    "statements": ("the counters of statements (pg_stat_statements)", "which statements do it"),
+    "statements": (
+        "the counters of statements (pg_stat_statements)",
+        "which statements are responsible",
+    ),
     "relations": (
         "the counters of tables (pg_stat_reset)",
         "vacuum, TOAST rewrites, unused indexes and sequential scans",
@@ -36,18 +38,18 @@ _TOLD = {
 def missing_of(
     observation: Observation, budget: Budget, left: Unexplained | None
 ) -> tuple[Missing, ...]:
-    """Return what was reset or lost, what that hides, and what would show it."""
-    return _lost(observation) + tuple(
+    """Return the counters that were reset or lost, what that hides, and the remedy."""
+    return _lost_in_crash(observation) + tuple(
         Missing(
-            name=_TOLD[name][0],
-            hides=_VERDICT if _decides(name, budget, left) else _TOLD[name][1],
+            name=_NAMES[name][0],
+            hides=_VERDICT if _decides(name, budget, left) else _NAMES[name][1],
             remedy=_AGAIN,
         )
         for name in observation.resets
     )
 
 
-def _lost(observation: Observation) -> tuple[Missing, ...]:
+def _lost_in_crash(observation: Observation) -> tuple[Missing, ...]:
     lost_s = observation.forgotten_s
     if lost_s <= 0:
         return ()
@@ -58,7 +60,7 @@ def _lost(observation: Observation) -> tuple[Missing, ...]:
             hides=_VERDICT
             if is_most
             else f"what the server did in the first {format_duration(lost_s)}",
-            remedy="The server lost them in a crash, an immediate stop or a failover. Inspect it again.",
+            remedy="The server lost them in a crash, an immediate shutdown or a failover. Inspect again.",
         ),
     )
 

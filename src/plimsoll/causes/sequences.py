@@ -1,8 +1,8 @@
 """
-Sequences that come to their end: the next number is then an error, and nothing can be inserted.
+Find sequences near their end: after the last number every insert fails.
 
-Rule: the end is that of the sequence or of the column it fills, whichever comes first: an `integer` column has
-2,147,483,647 as its last number, however far its sequence goes.
+Rule: the end is that of the sequence or of the column it fills, whichever comes first. An `integer` column
+ends at 2,147,483,647 even if its sequence is larger (manual, "Numeric Types").
 """
 
 from plimsoll.causes.budget import Budget, ranked
@@ -13,15 +13,15 @@ from plimsoll.model.diagnosis import Evidence
 from plimsoll.model.standing import Sequence
 from plimsoll.units import format_duration, format_ratio, number
 
-# Judgements: at three quarters there is time to change a type without haste, at nine tenths there is little.
+# Judgements: at three quarters there is time to change the type; at nine tenths there is little.
 _WARNING, _CRITICAL = 0.75, 0.9
-# To change the type of a large table's key takes weeks of preparation.
+# A judgement: the change of a large table's key type needs weeks of preparation.
 _SOON_S = 30 * 86_400.0
 
 
 def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
-    """Return each sequence that has used up three quarters of its numbers, or ends within a month at this rate."""
-    del budget  # Numbers are no bytes.
+    """Return each sequence that has used 75 % of its numbers, or ends within 30 days at this rate."""
+    del budget  # Sequence numbers are no bytes.
     standing = observation.standing
     if standing is None:
         return ()
@@ -46,8 +46,8 @@ def _cause(observation: Observation, one: Sequence) -> Cause | None:
         if by_column
         else f"its {'MAXVALUE' if one.increment > 0 else 'MINVALUE'}"
     )
-    said = (
-        f", at {number(rate, 3)} rows a second in {format_duration(ends_s)}"
+    rest = (
+        f", enough for {format_duration(ends_s)} at {number(rate, 3)} rows per second"
         if rate and ends_s
         else ""
     )
@@ -56,9 +56,9 @@ def _cause(observation: Observation, one: Sequence) -> Cause | None:
         code="SequenceNearEnd",
         severity="critical" if used >= _CRITICAL or is_soon else "warning",
         subject=one.name,
-        title=f"Sequence {one.name} has used {format_ratio(used)} of its numbers: {number(left)} are left{said}",
-        text=f"It is at {number(one.last)}; {where} ends at {number(bound)}. After that every insert that asks "
-        "for a number fails.",
+        title=f"Sequence {one.name} has used {format_ratio(used)} of its numbers: {number(left)} are left{rest}",
+        text=f"It is at {number(one.last)}; {where} ends at {number(bound)}. After that every insert that needs "
+        "a number fails.",
         evidence=(
             Evidence(
                 kind="sequence",
@@ -70,20 +70,21 @@ def _cause(observation: Observation, one: Sequence) -> Cause | None:
             ),
         ),
         remedies=_remedies(one, by_column=by_column),
-        refuted_by="Its numbers are set back or cycle on purpose, and old rows are gone by then.",
+        refuted_by="The sequence is reset or cycles by design, and the old rows are deleted by then.",
     )
 
 
 def _bound(one: Sequence) -> int:
-    """Return the end that comes first."""
+    """Return the end of the sequence or of its column, whichever comes first."""
     if one.column_bound is None:
         return one.bound
-    # Types have one number more below zero than above.
+    # Two's complement: integer types have one more number below zero than above.
     nearest = one.column_bound if one.increment > 0 else -one.column_bound - 1
     return min(one.bound, nearest) if one.increment > 0 else max(one.bound, nearest)
 
 
 def _inserted_per_s(observation: Observation, table_oid: int | None) -> float | None:
+    """Return rows inserted per second into the sequence's table; None if unknown or zero."""
     if observation.seconds <= 0:
         return None
     for table in tables_of(observation):
@@ -94,15 +95,15 @@ def _inserted_per_s(observation: Observation, table_oid: int | None) -> float | 
 
 def _remedies(one: Sequence, *, by_column: bool) -> tuple[Remedy, ...]:
     table, _, column = (one.column or "").rpartition(".")
-    # An identity or serial sequence of an integer column has that column's bound itself.
+    # The sequence of an identity or serial column ends where the column does.
     has_small_column = one.column_bound is not None
     found = []
     if has_small_column and table:
         found.append(
             Remedy(
-                text="Make the column bigint. This rewrites the table under an exclusive lock: on a large "
-                "one add a bigint column, fill it in parts, and exchange the two. Columns that refer "
-                "to it need the same.",
+                text="Make the column bigint. This rewrites the table under an exclusive lock. For a large "
+                "table, add a bigint column, fill it in batches, and swap the two. Columns that "
+                "reference it need the same change.",
                 commands=(f"ALTER TABLE {table} ALTER COLUMN {column} TYPE bigint;",),
                 expected="9,223,372,036,854,775,807 instead of 2,147,483,647.",
             )
@@ -110,7 +111,7 @@ def _remedies(one: Sequence, *, by_column: bool) -> tuple[Remedy, ...]:
     if not by_column:
         found.append(
             Remedy(
-                text="Let the sequence itself go on, which is done at once.",
+                text="Extend the sequence, which is done at once.",
                 commands=(f"ALTER SEQUENCE {one.name} AS bigint NO MAXVALUE;",),
             )
         )

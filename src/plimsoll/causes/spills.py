@@ -1,15 +1,14 @@
 """
-What went through files because it did not fit its memory: sorts, hashes, and decoded transactions.
+Compute what went through files because it exceeded its memory: sorts, hashes, and decoded transactions.
 
-Theory of operation. `pg_stat_database.temp_bytes` is how large temporary files were when they were closed. A
-sort that had to merge more than once wrote its file several times over, in the same place: `temp_bytes` has it
-once. `pg_stat_statements` counts each block that was written and read, so it comes first. Without it the
-number of passes follows from the sort: runs of work_mem each, merged so many at a time as work_mem has
-buffers for (PostgreSQL, tuplesort.c, `tuplesort_merge_order`), the last merge handing on what it reads.
+Theory of operation. `pg_stat_database.temp_bytes` is the size of temporary files when they were closed. A sort
+with several merge passes overwrites its file in each, but `temp_bytes` counts the file once.
+`pg_stat_statements` counts each block written and read, so it comes first. Without it the number of passes
+follows from the sort: it has runs of work_mem each, and merges as many at a time as work_mem has buffers for
+(PostgreSQL, tuplesort.c, `tuplesort_merge_order`). The last merge writes nothing.
 
-Neither `pg_stat_io` nor the counters before it have any of this, so it belongs into the load by itself. Logical
-decoding writes files of another kind, which only `pg_stat_replication_slots` counts; they are read back when
-the transaction ends, once.
+`pg_stat_io` and the counters before it have none of this, so it is added to the load. Logical decoding writes
+other files, which only `pg_stat_replication_slots` counts. They are read back once, when the transaction ends.
 """
 
 from math import ceil
@@ -20,14 +19,14 @@ from plimsoll.causes.growth import per_s, setting_of
 from plimsoll.model.database import DecodingSlot, Observation
 from plimsoll.units import KIB
 
-# A row in memory takes more than in a file, for its header and pointer: twice as much, a judgement
-# (documentation of EXPLAIN shows both for a sort; the factor depends on the rows).
+# A judgement: a row takes twice as much in memory as in a file, for its header and pointer. The factor depends
+# on the rows.
 MEMORY_PER_FILE_BYTE = 2.0
-# Of one tape while it is merged, in blocks: two of overhead and 32 to read ahead; a merge takes from 6 to 500
-# tapes at a time (PostgreSQL, tuplesort.c: TAPE_BUFFER_OVERHEAD, MERGE_BUFFER_SIZE, MINORDER, MAXORDER).
+# Blocks of memory per tape in a merge, and the bounds of tapes per merge (PostgreSQL, tuplesort.c:
+# TAPE_BUFFER_OVERHEAD, MERGE_BUFFER_SIZE, MINORDER, MAXORDER).
 _TAPE_BLOCKS = 2 + 32
 _ORDER_LEAST, _ORDER_MOST = 6, 500
-# The statements that are known must have written half of the files for their mean to stand for all; a judgement.
+# A judgement: known statements represent all only if they wrote at least half of the files.
 _KNOWN_LEAST = 0.5
 
 
@@ -37,19 +36,19 @@ class Spill(Struct, frozen=True, kw_only=True):
     written: float
     read: float
     is_counted: bool
-    """Whether blocks were counted; else the figures follow from the sizes of files."""
+    """Whether blocks were counted; else the rates are estimated from file sizes."""
     files: float
-    """Sizes of the files, each once."""
+    """Bytes of the files, each counted once."""
     file_count: float
 
     @property
     def passes(self) -> float:
-        """How often a file was written, on average; at least once."""
+        """Mean number of times a file was written; at least 1."""
         return max(self.written / self.files, 1.0) if self.files else 1.0
 
 
 def temporary(observation: Observation) -> Spill | None:
-    """Return what sorts, hashes and the like moved through temporary files; None where there was nothing."""
+    """Return what sorts, hashes and others moved through temporary files; None if nothing."""
     files = per_s(observation, "temp_bytes") or 0.0
     block, seconds = observation.server.block_bytes, observation.seconds
     if seconds <= 0:
@@ -60,7 +59,7 @@ def temporary(observation: Observation) -> Spill | None:
         return None
     count = per_s(observation, "temp_files") or 0.0
     if written and written >= _KNOWN_LEAST * files:
-        # What statements did that are not known any more is taken to have gone as theirs.
+        # Evicted statements are assumed to behave like the known ones.
         scale = max(files / written, 1.0)
         return Spill(
             written=written * scale,
@@ -74,7 +73,7 @@ def temporary(observation: Observation) -> Spill | None:
 
 
 def passes_of(observation: Observation, file_bytes: float) -> int:
-    """Return how often a sort writes a file of that size that has work_mem alone; at least once."""
+    """Return how often a sort with work_mem writes a file of this size; at least once."""
     work_mem_kib = setting_of(observation, "work_mem")
     if not work_mem_kib or file_bytes <= 0:
         return 1
@@ -89,19 +88,19 @@ def passes_of(observation: Observation, file_bytes: float) -> int:
 
 
 class Decoded(Struct, frozen=True, kw_only=True):
-    """What one slot decoded between the readings, bytes per second."""
+    """What one slot decoded between the readings, bytes/s."""
 
     slot: DecodingSlot
-    """As of the last reading."""
+    """As in the last reading."""
     spilled: float
     transactions: float
-    """That were spilled, in all and not per second."""
+    """Number of spilled transactions in the window, not per second."""
     wal_read: float
-    """WAL that its reader confirmed, which had to be read."""
+    """WAL that was read for it: the part its consumer confirmed."""
 
 
 def decoded_by(observation: Observation) -> tuple[Decoded, ...]:
-    """Return each slot that decoded anything, the most spilled bytes first; a counter that went back is left out."""
+    """Return each slot that decoded anything, the most spilled bytes first, without reset counters."""
     first, last = observation.first.slots, observation.last.slots
     if first is None or last is None or observation.seconds <= 0:
         return ()
@@ -110,7 +109,7 @@ def decoded_by(observation: Observation) -> tuple[Decoded, ...]:
     for slot in last:
         before = earlier.get(slot.name) or DecodingSlot(name=slot.name, plugin=slot.plugin)
         spilled = slot.spilled_bytes - before.spilled_bytes
-        # A slot that was made in between has read nothing of what lies before it.
+        # A slot created in between did not read the WAL before it.
         confirmed = (slot.confirmed_bytes or 0.0) - (before.confirmed_bytes or 0.0)
         read = confirmed if before.confirmed_bytes is not None else 0.0
         if spilled < 0 or (spilled == 0 and read <= 0):

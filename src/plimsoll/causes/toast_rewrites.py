@@ -176,8 +176,8 @@ def _bytes_per_chunk(
 
 def _chunk_bytes(observation: Observation) -> int:
     """As the server says; else as four rows fit a page (PostgreSQL, heaptoast.h)."""
-    told = observation.server.toast_chunk_bytes
-    if told is not None:
-        return told
+    chunk_bytes = observation.server.toast_chunk_bytes
+    if chunk_bytes is not None:
+        return chunk_bytes
     # Page header 24 and four line pointers, a quarter each rounded down to 8, less the row's own.
     return (observation.server.block_bytes - 24 - 4 * 4) // 4 // 8 * 8 - _ROW_BYTES

@@ -1,9 +1,9 @@
 """
-How much of the load no cause explains, at least.
+Compute a lower bound of the load that no cause explains.
 
-Causes overlap: a statement's reads are those of the scans it makes, and WAL is written for whatever is changed.
-Rule: what is only another view of the same bytes (WAL, checkpoints) explains nothing by itself; what may be
-told twice is counted twice. What is left is then a lower bound of what nothing explains.
+Causes overlap: a statement's reads include those of its scans, and every change also writes WAL.
+Rule: causes that only describe how bytes are written (WAL, checkpoints) explain nothing. Overlapping causes are
+added, so the rest is a lower bound.
 """
 
 from collections.abc import Sequence
@@ -13,15 +13,15 @@ from msgspec import Struct
 from plimsoll.causes.budget import Budget
 from plimsoll.model.cause import Cause, CauseKind
 
-# How bytes are written, not why.
-_MERE_WAYS = {"WalWrites", "WalFullPages", "CheckpointWrites", "CheckpointsRequested"}
-# Statements read what scans and indexes are said to read: the larger of both counts.
+# Causes that say how bytes are written, not why.
+_NOT_REASONS = {"WalWrites", "WalFullPages", "CheckpointWrites", "CheckpointsRequested"}
+# Statements, scans and indexes count the same reads, so only the larger sum counts.
 _BY_STATEMENT = {"StatementReads", "NotTheQuery"}
 _OTHER_READERS = {CauseKind.VACUUM, CauseKind.TEMPORARY_FILES, CauseKind.DECODING}
 
 
 class Unexplained(Struct, frozen=True, kw_only=True):
-    """What is left of the load, bytes/s."""
+    """The unexplained part of the load, bytes/s."""
 
     read_bytes_per_s: float
     written_bytes_per_s: float
@@ -36,18 +36,18 @@ class Unexplained(Struct, frozen=True, kw_only=True):
 
 def unexplained(budget: Budget, causes: Sequence[Cause]) -> Unexplained | None:
     """
-    Return what none of the causes explains, at least; None where the load is not known or nothing was done.
+    Return the least that no cause explains; None if the load is unknown or zero.
 
     Args:
         budget: of the whole server.
-        causes: all that was found.
+        causes: all findings.
     """
     load = budget.load_bytes_per_s
     if not load or budget.read_bytes_per_s is None or budget.written_bytes_per_s is None:
         return None
-    telling = [cause for cause in causes if cause.code not in _MERE_WAYS]
-    by_statement = sum(_counted(c)[0] for c in telling if c.code in _BY_STATEMENT)
-    others = [cause for cause in telling if cause.code not in _BY_STATEMENT]
+    reasons = [cause for cause in causes if cause.code not in _NOT_REASONS]
+    by_statement = sum(_counted(c)[0] for c in reasons if c.code in _BY_STATEMENT)
+    others = [cause for cause in reasons if cause.code not in _BY_STATEMENT]
     apart = sum(_counted(c)[0] for c in others if c.kind in _OTHER_READERS)
     within = sum(_counted(c)[0] for c in others if c.kind not in _OTHER_READERS)
     written = sum(_counted(c)[1] for c in others)
@@ -60,7 +60,7 @@ def unexplained(budget: Budget, causes: Sequence[Cause]) -> Unexplained | None:
 
 
 def _counted(cause: Cause) -> tuple[float, float]:
-    """Return bytes/s read and written of a cause that the server has counted: a running vacuum's come later."""
+    """Return bytes/s read and written that the server has counted; a running vacuum's are counted later."""
     moved = cause.bytes_per_s
     if not moved:
         return 0.0, 0.0

@@ -15,7 +15,7 @@ from databases import (
     table,
     with_settings,
 )
-from plimsoll.causes.budget import budget_of, built_bytes, by_backends, wal_written
+from plimsoll.causes.budget import backend_written_per_s, budget_of, built_bytes, wal_written
 from plimsoll.model.database import Index, Observation, VacuumRun
 
 MB = 1e6
@@ -78,7 +78,7 @@ def test_a_late_counter_of_backends_gives_way_to_statements():
     for told in (0.0, 40 * MB):
         seen = minute(last={"backend_written_bytes": told}, statements=wrote(blocks))
 
-        assert pytest.approx(20 * MB / WINDOW_S, rel=1e-3) == by_backends(seen)
+        assert pytest.approx(20 * MB / WINDOW_S, rel=1e-3) == backend_written_per_s(seen)
 
 
 def test_what_no_delay_explains_is_believed():
@@ -106,8 +106,8 @@ def test_what_no_delay_explains_is_believed():
         glances=(glance(1.0, vacuums=(vacuum,)),),
     )
 
-    assert pytest.approx(220 * MB / WINDOW_S) == by_backends(many)
-    assert pytest.approx(40 * MB / WINDOW_S) == by_backends(vacuumed)
+    assert pytest.approx(220 * MB / WINDOW_S) == backend_written_per_s(many)
+    assert pytest.approx(40 * MB / WINDOW_S) == backend_written_per_s(vacuumed)
 
 
 def test_before_18_a_commit_writes_a_page_beside_its_record():

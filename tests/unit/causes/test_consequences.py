@@ -35,7 +35,7 @@ def test_what_makes_dead_rows_comes_before_what_clears_them(subject):
     ordered = in_order((VACUUM, OTHER, rewrite))
 
     assert ["toast", "vacuum", "wal"] == [one.kind.value for one in ordered]
-    assert "21 MB/s more, 42 % of the load; with it the rewrites take 82 %" in (
+    assert "21 MB/s more, 42 % of the load; together with the rewrites 82 %" in (
         ordered[0].evidence[-1].text
     )
 

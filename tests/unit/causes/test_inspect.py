@@ -291,7 +291,7 @@ def test_a_short_look_says_that_it_was_short():
         )
     )
 
-    assert any(note.startswith("3 s are short") for note in told.notes)
+    assert any(note.startswith("3 s is short") for note in told.notes)
     assert not any("short" in note for note in ten.notes)
     assert not any("short" in note for note in inspect(quiet()).notes)
 

@@ -133,5 +133,9 @@ def test_other_counters_decide_where_much_has_no_cause():
     explained = (cause(CauseKind.TOAST, read=40 * MB, written=50 * MB),)
 
     assert {"verdict"} == set(told("statements").values())
-    assert {"which statements do it"} == set(told("statements", causes=explained).values())
-    assert {"which statements do it"} == set(told("statements", read=1e3, written=1e3).values())
+    assert {"which statements are responsible"} == set(
+        told("statements", causes=explained).values()
+    )
+    assert {"which statements are responsible"} == set(
+        told("statements", read=1e3, written=1e3).values()
+    )

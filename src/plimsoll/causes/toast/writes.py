@@ -26,7 +26,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
-from plimsoll.causes.budget import by_backends, rates_of, wal_zeros
+from plimsoll.causes.budget import backend_written_per_s, rates_of, wal_zeros
 from plimsoll.causes.growth import indexes_of, per_s, tables_of
 from plimsoll.causes.statements.statements import work_between
 from plimsoll.causes.toast_rewrites import CHUNKS_PER_PAGE, Rewrite
@@ -128,7 +128,7 @@ def _data_written(observation: Observation) -> float | None:
     if observation.last.io is not None:
         return rates_of(observation, _is_data)[1]
     names = ("checkpoint_written_bytes", "background_written_bytes")
-    rates = [by_backends(observation), *(per_s(observation, name) for name in names)]
+    rates = [backend_written_per_s(observation), *(per_s(observation, name) for name in names)]
     known = [rate for rate in rates if rate is not None]
     if len(known) < len(rates):
         return None

@@ -170,7 +170,7 @@ def test_what_is_not_known_names_the_grant():
     What is missing, what that hides, and what would show it.
     """
     assert (
-        "statements: We do not know which statements do it. GRANT pg_read_all_stats TO plimsoll;"
+        "statements: We do not know which statements are responsible. GRANT pg_read_all_stats TO plimsoll;"
         in flat(text_of(width=120))
     )
 

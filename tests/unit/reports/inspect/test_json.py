@@ -35,7 +35,7 @@ def test_the_markdown_says_all_that_the_outline_has():
     assert "\n".join(["```", *said.causes[0].remedies[0].commands, "```"]) in shown
     assert "**Wrong if:** A sample" in shown
     assert f"**{NEVER_RUN}**" in shown
-    assert "- **statements:** We do not know which statements do it. GRANT" in shown
+    assert "- **statements:** We do not know which statements are responsible. GRANT" in shown
 
 
 def test_a_command_with_backticks_stays_in_its_fence():
