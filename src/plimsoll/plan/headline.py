@@ -1,4 +1,4 @@
-"""The sentence that a plan begins with."""
+"""The headline of a plan."""
 
 from decimal import ROUND_HALF_UP, Decimal
 
@@ -7,7 +7,7 @@ from plimsoll.model.plan import FASTER, FREE, PROBABLY, Judgement, Ladder, Optio
 from plimsoll.plan.judge.work import text_of
 from plimsoll.units import format_ratio, in_cases
 
-# A chance that the load takes whatever it is given is said from one in ten on.
+# The chance that the load uses any throughput it gets is reported from one in ten on.
 GREEDY_FROM = 0.1
 _CENT = Decimal("0.01")
 
@@ -23,19 +23,18 @@ def headline_of(
     greedy_ratio: float = 0.0,
 ) -> str:
     """
-    Return what to try first and what after it; or that there is no way past, or that nothing needs one.
+    Return the recommendation: the steps to try, or that no change helps, or that none is needed.
 
     Args:
-        present: what is there, judged.
-        options: the ways, in their order.
+        present: the current setup, judged.
+        options: the options, in their order.
         unpriced: those without a price.
-        unexplained: a limit that bound and that no document names.
+        unexplained: an undocumented limit that bound.
         ladder: the steps to try.
-        is_open: whether the load asks for so much and no more: hours of work then mean little.
-        greedy_ratio: chance 0–1 that it takes whatever it is given, which no chance of a step counts.
+        is_open: whether demand is bounded: hours of work then mean little.
+        greedy_ratio: chance 0–1 that the load uses any throughput it gets; no chance of a step counts it.
     """
-    # The order is the order of importance: no change, then what nothing documented explains, then
-    # steps.
+    # In order of importance: no change is needed, an undocumented limit, then the steps.
     if present.judgement is Judgement.LIFTS:
         return _enough(present, [o for o in options if o.judgement is Judgement.LIFTS])
     if unexplained is not None:
@@ -47,29 +46,29 @@ def headline_of(
     if ladder is None:
         return _without_steps(options, unpriced, faster)
     chosen = options[ladder.rungs[ladder.recommended].option]
-    # Hours of work say little of a load that asks for so much and no more, and nothing new of the
-    # step that is recommended anyway.
-    is_told = faster is not None and not is_open and chosen.role not in (FREE, FASTER)
-    first = [faster] if faster is not None and is_told else []
+    # Hours of work mean little for a load with bounded demand, and add nothing if the faster setup is
+    # the recommended step.
+    is_shown = faster is not None and not is_open and chosen.role not in (FREE, FASTER)
+    first = [faster] if faster is not None and is_shown else []
     tried = _tried(present, chosen)
     if first and chosen.judgement is Judgement.LIFTS:
         tried = f"to lift the ceiling altogether: {chosen.title} ({_price(chosen)})"
-    said = [*first, tried, *_after(options, ladder)]
-    # The chances of the steps leave this case out, so it has to be said once.
+    sentences = [*first, tried, *_after(options, ladder)]
+    # The chances of the steps leave this case out, so it has to be sentences once.
     if greedy_ratio >= GREEDY_FROM and chosen.judgement is not Judgement.LIFTS:
-        said.append(
+        sentences.append(
             f"with a chance of {format_ratio(greedy_ratio)} the load uses any throughput it gets: then no "
             "size is enough, so compare hours of work"
         )
     if chosen.role != FREE:
-        said[0] = f"{_first(options)}{said[0]}"
-    return ". ".join(text[:1].upper() + text[1:] if n else text for n, text in enumerate(said))
+        sentences[0] = f"{_first(options)}{sentences[0]}"
+    return ". ".join(text[:1].upper() + text[1:] if n else text for n, text in enumerate(sentences))
 
 
 def _without_steps(
     options: tuple[Option, ...], unpriced: tuple[Option, ...], faster: str | None
 ) -> str:
-    """Return where no step has a chance that could be compared."""
+    """Return the headline of a plan without a ladder."""
     first = _first(options)
     sure = next((option for option in options if option.judgement is Judgement.LIFTS), None)
     if sure is not None:
@@ -83,7 +82,7 @@ def _without_steps(
 
 
 def _tried(present: Option, option: Option) -> str:
-    """Return the step to begin with: `try db.m6g.xlarge ($0.67 a day more): enough in 7 of 10 cases …`."""
+    """Return the recommended step: `try db.m6g.xlarge ($0.67 a day more): enough in 7 of 10 cases …`."""
     if option.role == FREE:
         return f"stop and start it: free, and enough in {_cases(option.probability)}"
     if option.judgement is Judgement.LIFTS:
@@ -97,36 +96,36 @@ def _tried(present: Option, option: Option) -> str:
 
 
 def _after(options: tuple[Option, ...], ladder: Ladder) -> list[str]:
-    """Return what to do if it was not enough, and what certainty costs."""
-    said = []
+    """Return the next step if this one is not enough, and the price of near certainty."""
+    sentences = []
     chosen = options[ladder.rungs[ladder.recommended].option]
     rungs = ladder.rungs[ladder.recommended + 1 :]
     later = [options[rung.option] for rung in rungs if rung.kind is RungKind.ENOUGH]
     if later:
         chance = in_cases(later[0].probability)
-        said.append(
+        sentences.append(
             f"if it reaches its ceiling again: {later[0].title} ({_price(later[0])}, enough in {chance})"
         )
     if ladder.certain is not None and chosen.judgement is not Judgement.LIFTS:
         sure = options[ladder.certain]
         if sure is not (later[0] if later else None):
-            said.append(f"to be almost certain today: {sure.title} ({_price(sure)})")
+            sentences.append(f"to be almost certain today: {sure.title} ({_price(sure)})")
     if chosen.role == FREE and not later:
-        said.append("in the other cases, no allowed and priced option is likely to be enough")
-    return said
+        sentences.append("in the other cases, no allowed and priced option is likely to be enough")
+    return sentences
 
 
 def _by_hours(present: Option, options: tuple[Option, ...], ladder: Ladder) -> str:
-    """For a load that takes whatever it is given: how soon its work is done, and what no step does."""
+    """Return the headline for a load that uses any throughput it gets: the duration of the same work."""
     chosen, *later = (options[rung.option] for rung in ladder.rungs[ladder.recommended :])
-    said = [f"{_first(options)}try {chosen.title} ({_price(chosen)}): the same work takes"]
-    said[0] += f" {_work(present, chosen)}"
-    said.append(_capital(ladder.note.partition(";")[0]))
-    said += [
+    sentences = [f"{_first(options)}try {chosen.title} ({_price(chosen)}): the same work takes"]
+    sentences[0] += f" {_work(present, chosen)}"
+    sentences.append(_capital(ladder.note.partition(";")[0]))
+    sentences += [
         f"If that is not soon enough: {one.title} ({_price(one)}), {_work(present, one)}"
         for one in later
     ]
-    return ". ".join(said)
+    return ". ".join(sentences)
 
 
 def _capital(text: str) -> str:
@@ -156,7 +155,7 @@ def _enough(present: Option, sure: list[Option]) -> str:
 
 
 def _faster(present: Option, options: tuple[Option, ...]) -> str | None:
-    """Return what the cheapest much better arrangement does; None where it lifts, or there is none."""
+    """Return the duration of the same work with the cheapest much faster setup; None where it lifts."""
     option = next((o for o in options if o.role == FASTER), None)
     work = None if option is None else _work(present, option)
     if option is None or work is None or option.judgement is Judgement.LIFTS:
@@ -174,7 +173,7 @@ def _work(present: Option, option: Option) -> str | None:
 
 
 def _first(options: tuple[Option, ...]) -> str:
-    """Return the restart, which goes before everything that costs money."""
+    """Return the clause on the restart, which comes before everything that costs money."""
     restart = next((o for o in options if o.role == FREE and o.disruption.is_restart), None)
     # A restart that lifts is an option of its own and stands at the top already.
     if restart is None or restart.judgement is Judgement.LIFTS:

@@ -1,8 +1,8 @@
 """
-Diagnosis and snapshot in, ways past the ceiling out: the sentence of the plan, stage by stage.
+The plan for a diagnosis and its snapshot, stage by stage: options that lift the ceiling, with price.
 
-Rule 1: every arrangement that is shown is judged by itself (effect.py), whatever the search thought.
-Rule 2: a limit that no document names is in no chain, so no replay can say that a change lifts it.
+Rule 1: every option that is shown is judged by its own replay (effect.py), whatever the search found.
+Rule 2: an undocumented limit is in no chain, so no replay can show that a change lifts it.
 """
 
 from decimal import Decimal
@@ -59,9 +59,9 @@ SUSPECTED = "likely"
 MOST = "largest available"
 NO_PRICE = "price not known"
 
-# How many of each role are judged before the search's own first is shown as it is.
+# How many options of each role are judged before the first one is shown although it does not lift.
 _TRIED = 4
-# Shares of the demand that nobody could tell apart.
+# Shares of the demand that are equal for any practical purpose.
 _AS_MUCH = 0.005
 
 
@@ -75,15 +75,15 @@ def plan(
     today: str | None = None,
 ) -> Plan:
     """
-    Return the ways past what bound in a window, cheapest first, each replayed, judged and priced.
+    Return the plan for a window: its options, cheapest first, each replayed, judged and priced.
 
     Args:
         diagnosis: of the snapshot.
         snapshot: the window.
         catalog: classes, limits and rules.
         book: prices of the instance's region.
-        constraints: what the way past must keep to.
-        today: ISO date by which prices are old; None takes the end of the window.
+        constraints: the constraints of every option.
+        today: ISO date with which prices are compared; with None the end of the window.
 
     Raises:
         DataError: storage was not measured.
@@ -154,7 +154,7 @@ def plan(
 
 
 def _endless_ratio(demand: Demand) -> float:
-    """Return the chance 0–1 that no size is enough, which the chances of the steps leave out."""
+    """Return the chance 0–1 that no size is enough; the chances of the steps exclude this case."""
     # No step passes such a path, so it would lower the chance of every step by the same factor.
     return sum(path.weight for path in demand.paths if path.is_endless)
 
@@ -166,7 +166,7 @@ def _asked_by(climb: LadderDraft | None) -> tuple[StepDemand, ...]:
 
 
 class _Market:
-    """What can be bought, with its limits and prices; searched once for each demand."""
+    """The setups that can be bought, with their limits and prices; searched once for each demand."""
 
     def __init__(self, context: PlanContext, found: Arrangements) -> None:
         self._context, self._found = context, found
@@ -189,8 +189,8 @@ class _Market:
         )
 
     def priced(self, present: Option) -> tuple[tuple[Option, ...], LadderDraft | None]:
-        """Return the cheapest of every role that holds at the high demand, and the steps of the ladder."""
-        # The high demand first: what holds there holds for nearly all that is plausible.
+        """Return the cheapest option of every role that passes the high demand, and the ladder's steps."""
+        # The high demand first: a setup that passes it passes nearly every plausible demand.
         sure = self._search(self._high)
         options = []
         for role, chosen in sure.roles.items():
@@ -202,7 +202,7 @@ class _Market:
             # The current setup suffices, so only a saving that is as sure is worth a change.
             options = [option for option in options if is_sure(option) and _costs_less(option)]
         else:
-            # A smaller class is a saving, and nobody saves while a limit binds.
+            # A smaller class is a saving, which is no answer while a limit binds.
             options = [option for option in options if option.role != SMALLER]
             climb = self._climb(sure, UNSURE if options else SUSPECTED)
             self._asked = _asked_by(climb)
@@ -211,13 +211,13 @@ class _Market:
             by_hours = self._by_hours()
             options += self._faster() + self._steps(by_hours) + self._steps(climb)
             climb = by_hours or climb
-            # Nothing is likely to be enough: then show how far money goes within the constraints.
+            # If nothing is likely to be enough, show the most that the constraints allow.
             if not any(option.probability >= PROBABLY for option in options):
                 options += self._most()
         return tuple(sorted(options, key=better_first)), climb
 
     def unpriced(self, options: tuple[Option, ...]) -> tuple[Option, ...]:
-        """Return what holds and has no price, the smallest first, each with its break-even."""
+        """Return the options without a price, the smallest first, each with its break-even price."""
         context = self._context
         # A limit of cost cannot be checked without a price.
         if context.present_is_sure or context.constraints.usd_per_day_max is not None:
@@ -240,7 +240,7 @@ class _Market:
         )
 
     def curve(self) -> tuple[CurvePoint, ...]:
-        """Return price against the share that is served without waiting."""
+        """Return the curve of price and the share served without waiting."""
         return curve_of(self._found, self.vectors, self._prices, self._context.demands)
 
     def _search(self, asked: StepDemand) -> SearchResult:
@@ -255,7 +255,7 @@ class _Market:
         )
 
     def _climb(self, sure: SearchResult, role: str) -> LadderDraft | None:
-        """Return the steps to try; what holds at the high demand or works sooner may be one of them."""
+        """Return the steps to try, among them setups for the high demand and those that work sooner."""
         places = [index for chosen in sure.roles.values() for index in chosen]
         faster = self._fastest_for_the_money
         places += [] if faster is None else [faster]
@@ -271,13 +271,13 @@ class _Market:
         )
 
     def _by_hours(self) -> LadderDraft | None:
-        """Return the steps for a load that takes whatever it is given; None for others."""
+        """Return the steps for a load that uses any throughput it gets; None for others."""
         if self._context.demand.summary.nature is not WorkloadKind.GREEDY:
             return None
         return greedy_climb(self._context, self._found, self._prices, self._sooner)
 
     def _steps(self, climb: LadderDraft | None) -> list[Option]:
-        """Return the steps that are bought, each with what is cheaper and fails where it just passes."""
+        """Return the steps that cost money, each with the cheaper setups that fail its demand."""
         return [
             step.option
             if step.tried is None
@@ -290,7 +290,7 @@ class _Market:
 
     @cached_property
     def _sooner(self) -> tuple[FasterArrangement, ...]:
-        """What does the same work sooner, by price; none where the difference is not known."""
+        """Return the setups that do the same work sooner, by price; none with an unknown difference."""
         context = self._context
         present = context.present().effect.work
         if present is None:
@@ -306,7 +306,7 @@ class _Market:
         )
 
     def work_by_price(self) -> tuple[WorkPoint, ...]:
-        """Return how long the same work takes, by what is paid more."""
+        """Return the duration of the same work by additional cost."""
         return tuple(
             WorkPoint(
                 name=self._found.name(one.index),
@@ -319,7 +319,7 @@ class _Market:
 
     @cached_property
     def _fastest_for_the_money(self) -> int | None:
-        """What saves the most time of the same work for each dollar more; None where nothing does."""
+        """Return the setup that saves the most time of the same work per additional dollar, or None."""
         present = self._context.present().effect.work
         if present is None:
             return None
@@ -332,7 +332,7 @@ class _Market:
         return [] if index is None else [self._context.option(self._found.instance(index), FASTER)]
 
     def _most(self) -> list[Option]:
-        """Return where nothing holds: the cheapest of those that serve the most at once."""
+        """Return the cheapest of the setups that serve the most at once, for a plan without a solution."""
         places = np.flatnonzero(self._roles[CHEAPEST])
         if not places.size:
             return []
@@ -344,7 +344,7 @@ class _Market:
         return [self._context.option(self._found.instance(int(index)), MOST)]
 
     def _best(self, chosen: tuple[int, ...], role: str, result: SearchResult) -> Option | None:
-        """Return the first that is judged to lift; failing that the first."""
+        """Return the first option that is judged to lift, or else the first."""
         options = []
         for index in chosen:
             option = self._context.option(self._found.instance(index), role)
@@ -367,7 +367,7 @@ class _Market:
 
 
 def _free(context: PlanContext) -> tuple[Option, ...]:
-    """Return what costs nothing; a restart is shown whatever it does, the rest where it helps."""
+    """Return the free options; a restart is always shown, others if they help."""
 
     def usd_more(before: Instance, after: Instance) -> Decimal | None:
         was, will = (cost_of(one, context.book, catalog=context.catalog) for one in (before, after))
@@ -398,16 +398,16 @@ def _costs_less(option: Option) -> bool:
 
 
 def _without_doubles(options: tuple[Option, ...]) -> tuple[Option, ...]:
-    """Return each arrangement once, under its first role."""
+    """Return each setup once, under its first role."""
     first: dict[tuple[Instance, bool], Option] = {}
     for option in options:
-        # What an old instance is sold with its restart is another thing than the same without it.
+        # The same setup with and without a restart are two options.
         first.setdefault(key_of(option), option)
     return tuple(first.values())
 
 
 def _refused(found: Arrangements) -> tuple[str, ...]:
-    """Return how many classes were left out, and why the largest part of them was."""
+    """Return a note on the classes that were left out, with the reason of the first."""
     if not found.refused:
         return ()
     first = found.refused[0]

@@ -1,12 +1,12 @@
 """
-What came, done or not, as those counted it who were asked for it.
+Counted arrivals: the work that arrived, done or not.
 
-While a ceiling binds, what is served is the ceiling; what *came* is known to the application (its
-load balancer's requests, its queue's messages), and partly to the database: a request that gave up
-ends as a rollback. Compared with what was *done*, it is demand over supply, whatever a transaction
-costs in storage: only the ratio is used, and a ratio that is not one at liberty is taken out. Where
-the application also counts what it completed, that is compared, and other work in the same database
-shows: operations for each that is completed change when other work squeezes it, or is squeezed.
+While a ceiling binds, the served rate is the ceiling. The *arrivals* are known to the application (the
+requests of its load balancer, the messages of its queue), and in part to the database: a request that
+gave up ends as a rollback. Arrivals over *completions* are demand over supply, whatever a transaction
+costs in storage. Only the ratio is used, relative to its value without throttling. If the application
+also counts completions, other work in the same database becomes visible: the operations per completion
+change when other work displaces it, or is displaced.
 """
 
 from dataclasses import dataclass
@@ -20,49 +20,49 @@ from plimsoll.model.series import BoolArray, FloatArray
 from plimsoll.model.snapshot import Snapshot
 from plimsoll.plan.demand.throttled import MeasuredDemand, ThrottledSteps
 
-# Counted by the minute here and there, edges differ by a twentieth.
+# Two sources that count by the minute differ by a twentieth at the edges.
 EXCESS = 0.05
 # Judgement: a median of fewer steps moves with each of them.
 LEAST_STEPS = 20
-# At liberty what comes is done, so many of the one for one of the other; a ratio that wanders there
-# by more than this compares different work.
+# Without throttling all arrivals are done, at a constant ratio of the two counts; if that ratio varies by
+# more than this, the counts are of different work.
 WANDERS_LOG = 0.15
 
 
 class Mix(StrEnum):
-    """Whether other work shares the database with that which was counted."""
+    """Whether other work shares the database with the counted work."""
 
     UNKNOWN = "unknown"
     ALONE = "alone"
-    """As many operations are done for each that is completed, whether or not the ceiling binds."""
+    """The number of operations per completion is the same, whether or not the ceiling binds."""
     SHARED = "shared"
-    """That number changes: other work is squeezed, or squeezes."""
+    """That number changes: other work is displaced, or displaces the counted work."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Arrivals:
-    """What came while the load was held back."""
+    """The arrivals while the load was throttled."""
 
     ops_per_s: FloatArray
     """In operations, shape (n,); NaN where it was not counted."""
     excess_ratio: float
-    """What came beyond what was done, over what was done: mean of the held-back time, ≥ 0."""
+    """(Arrivals − completions) ÷ completions, mean over the throttled time, ≥ 0."""
     is_whole: bool
-    """Whether all that came was counted; rollbacks tell only of what reached the database."""
+    """Whether all arrivals were counted; rollbacks count only those that reached the database."""
     mix: Mix = Mix.UNKNOWN
     share: FloatArray | None = None
-    """Its share 0–1 of all operations, shape (n,); None where other work is not known of."""
+    """Its share 0–1 of all operations, shape (n,); None where no other work is known."""
     is_even: bool = True
-    """Whether a transaction costs as many operations while the ceiling binds as at liberty."""
+    """Whether a transaction costs as many operations at the ceiling as without throttling."""
 
     @property
     def is_lost(self) -> bool:
-        """Whether more came than was done."""
+        """Return whether more work arrived than was done."""
         return self.excess_ratio > EXCESS
 
 
 def arrivals_of(snapshot: Snapshot, seen: MeasuredDemand, held: ThrottledSteps) -> Arrivals | None:
-    """Return what came, by the application's count or else by rollbacks; None where neither is known."""
+    """Return the arrivals by the application's count or else by rollbacks; None where neither is known."""
     ended, rolled, came, completed = (
         on_grid(snapshot.series.get(metric), seen.time_s, np.full(seen.time_s.size, seen.step_s))
         for metric in (
@@ -78,20 +78,20 @@ def arrivals_of(snapshot: Snapshot, seen: MeasuredDemand, held: ThrottledSteps) 
     is_own = is_whole and bool(np.isfinite(completed).any())
     ratio = _over(came if is_whole else ended, completed if is_own else done)
     known = seen.is_measured & np.isfinite(ratio)
-    # Steps that were held back for a part belong to neither side.
+    # Steps that were throttled in part belong to neither side.
     pressed, free = known & held.is_held, known & ~held.is_held & ~held.is_partly
-    # An application counts what came and what of it was done alike; others may count another thing.
+    # An application counts its own arrivals and completions in one unit; other sources may not.
     usual = 1.0 if is_own and pressed.sum() >= LEAST_STEPS else _usual(ratio, pressed, free)
     if usual is None:
         return None
     over = np.where(known, ratio / usual, np.nan)
-    # Weighed by operations: a ratio counts for as much work as it stands for.
+    # Weighted by operations, because a ratio stands for the work of its step.
     weight = seen.ops_per_s[pressed]
     excess = float(np.average(over[pressed], weights=weight)) - 1 if weight.any() else 0.0
     mix, share = _mix(completed if is_own else done, done, seen.ops_per_s, pressed, free)
     is_even = mix is Mix.ALONE
     if not is_own:
-        # Other work whose transactions cost as much is among those that were done.
+        # Completions of the database include other work, which cannot be separated.
         mix, share = Mix.UNKNOWN, None
     found = Arrivals(
         ops_per_s=seen.ops_per_s * over,
@@ -101,7 +101,7 @@ def arrivals_of(snapshot: Snapshot, seen: MeasuredDemand, held: ThrottledSteps) 
         share=share,
         is_even=is_even,
     )
-    # No rollbacks more than usual say nothing: what is refused outside the database leaves none.
+    # The usual number of rollbacks is no evidence: work refused outside the database leaves none.
     return found if is_whole or found.is_lost else None
 
 
@@ -114,40 +114,40 @@ def _over(above: FloatArray, below: FloatArray) -> FloatArray:
 def _mix(
     completed: FloatArray, done: FloatArray, ops: FloatArray, pressed: BoolArray, free: BoolArray
 ) -> tuple[Mix, FloatArray | None]:
-    """Return whether what was counted is all the load, pressed and at liberty, and its share of operations."""
+    """Return whether the counted work is the whole load, and its share of operations."""
     each = _over(ops, completed)
     pressed, free = pressed & np.isfinite(each), free & np.isfinite(each)
     if min(pressed.sum(), free.sum()) < LEAST_STEPS:
         return Mix.UNKNOWN, None
-    # What wanders while nothing holds it back cannot show a change while something does.
+    # A cost that varies without throttling cannot show a change under throttling.
     usual = float(np.median(each[free]))
     if usual <= 0 or _wandering(each[free] / usual) > WANDERS_LOG:
         return Mix.UNKNOWN, None
     if abs(float(np.median(each[pressed])) / usual - 1) < EXCESS:
         return Mix.ALONE, None
-    # Others' transactions cost as much at liberty; what is more while pressed is other work.
+    # Without throttling all transactions cost the same; a higher cost at the ceiling is other work.
     cost = _over(ops, done)[free]
     if not np.isfinite(cost).any():
         return Mix.SHARED, None
     share = float(np.nanmedian(cost)) / each
     if float(np.median(share[pressed])) > 1 + EXCESS:
-        # Cheaper while pressed than at liberty: costs changed, and shares do not follow from them.
+        # Lower costs at the ceiling than without throttling: the costs changed, so no share follows.
         return Mix.SHARED, None
     return Mix.SHARED, np.clip(share, 0.0, 1.0)
 
 
 def _usual(ratio: FloatArray, pressed: BoolArray, free: BoolArray) -> float | None:
-    """Return how many come for each that is done when nothing is held back; None where that is not seen."""
+    """Return the ratio of arrivals to completions without throttling; None where it was not measured."""
     if pressed.sum() < LEAST_STEPS:
         return None
     if free.sum() < LEAST_STEPS:
-        # Never at liberty, yet as many done as came: no other ratio would be one by chance.
+        # Always throttled, and yet as many done as arrived: a ratio of one is hardly chance.
         return 1.0 if abs(float(np.median(ratio[pressed])) - 1) < EXCESS else None
     usual = float(np.median(ratio[free]))
     return usual if usual > 0 and _wandering(ratio[free] / usual) <= WANDERS_LOG else None
 
 
 def _wandering(ratio: FloatArray) -> float:
-    """Return how far half of the readings lie from their median, which is 1, as a logarithm."""
+    """Return the median absolute log deviation of the readings from their median, which is 1."""
     with np.errstate(divide="ignore"):
         return float(np.median(np.abs(np.log(ratio))))

@@ -1,4 +1,4 @@
-"""What was assumed to recover a demand, in sentences for people."""
+"""The assumptions behind a recovered demand, in sentences for people."""
 
 from collections.abc import Mapping
 
@@ -29,28 +29,28 @@ def assumptions_of(
     *,
     is_lower_bound: bool,
 ) -> tuple[str, ...]:
-    """Return the assumptions behind a window's demand, the gravest first; none where all was measured."""
-    said = []
+    """Return the assumptions behind a window's demand, the most important first; none if all was measured."""
+    sentences = []
     if is_lower_bound:
-        said.append(
+        sentences.append(
             "Only a lower bound of demand is known: too little of the window was free of waiting."
         )
     if held.stretches and found.arrivals is not None and found.arrivals.is_lost:
-        said.append(_of_arrivals(found.arrivals))
+        sentences.append(_of_arrivals(found.arrivals))
     elif held.stretches:
-        said += [_of_stretches(held, prior), _of_habit(found, weights)]
+        sentences += [_of_stretches(held, prior), _of_habit(found, weights)]
     if not seen.has_size:
-        said.append(
+        sentences.append(
             f"We assume {ASSUMED_SIZE_BYTES / 1024:.0f} KiB per operation: bytes and operations "
             "were not both measured."
         )
     lost = int(np.count_nonzero(~seen.is_measured))
     if lost:
-        said.append(
+        sentences.append(
             f"{lost} of {seen.time_s.size} samples are missing. They are interpolated and never "
             "counted."
         )
-    return tuple(said)
+    return tuple(sentences)
 
 
 def _of_arrivals(came: Arrivals) -> str:
@@ -68,7 +68,7 @@ def _of_arrivals(came: Arrivals) -> str:
 def _of_stretches(held: ThrottledSteps, prior: Prior) -> str:
     shown = sum(is_seen(stretch) for stretch in held.stretches)
     count = len(held.stretches)
-    # From measured to assumed: what was seen just before, then likeness, then the prior.
+    # From measured to assumed: demand just before, then similar stretches, then the prior.
     if shown == count:
         return "We assume that demand at the ceiling continued as it was just before."
     if shown:

@@ -1,11 +1,11 @@
 """
-What waiting clients ask for from one moment of a ceiling to the next, by how many of them wait.
+The demand of waiting clients from moment to moment at a ceiling, by their number of requests in flight.
 
-A ceiling hides the rate, but not the requests in flight: N = X·R (Little's law). Clients who do
-something else for Z seconds between their requests ask for (N + X·Z)/(r + Z) where the storage takes
-r. How much they asked for at one moment tells Z, and then N tells the other moments: three times as
-many requests in flight behind the same ceiling are a load that has grown, however flat its rate is.
-Whoever is turned away, or waits before the database, is not among the requests in flight.
+A ceiling hides the rate of demand, but not the requests in flight: N = X·R (Little's law). Clients that
+spend Z seconds elsewhere between their requests ask for (N + X·Z)/(r + Z) where the storage takes r.
+Their demand at one moment gives Z, and then N gives the other moments: three times as many requests in
+flight at the same ceiling are a load that has grown, although its rate is flat. Requests that are
+refused, or wait before the database, are not in flight.
 """
 
 import numpy as np
@@ -16,14 +16,14 @@ from plimsoll.plan.demand.throttled import BEFORE_S, Episode, MeasuredDemand, Th
 
 # A tenth below the highest ceiling is another one.
 HIGHEST = 0.9
-# Below this much above its ceiling a load tells nothing of the time its clients spend elsewhere.
+# Below this overload, the time that clients spend elsewhere cannot be computed.
 LEAST_OVERLOAD = 1.02
 
 
 def follow_waiting(
     ops: FloatArray, seen: MeasuredDemand, held: ThrottledSteps, stretch: Episode, rate: float
 ) -> None:
-    """Let clients ask for as much more as more of their requests were in flight, in place."""
+    """Raise the demand of clients in place, in proportion to their requests in flight."""
     asked = asked_by_waiting(seen, held, stretch, rate)
     if asked is not None:
         at = stretch.span
@@ -35,22 +35,22 @@ def asked_by_waiting(
     seen: MeasuredDemand, held: ThrottledSteps, stretch: Episode, rate: float
 ) -> FloatArray | None:
     """
-    Return what clients asked for in the steps of a stretch, ops/s; NaN where nothing held them back.
+    Return the demand of clients in the steps of a stretch, ops/s; NaN in steps without throttling.
 
     Args:
-        rate: what they asked for in its first half hour, if that was seen just before; otherwise at
-            its highest ceiling.
+        rate: their demand in its first half hour, if it was measured just before; otherwise at its
+            highest ceiling.
 
     Returns:
-        Shape (stretch.length,); None where latency or the rate does not tell.
+        Shape (stretch.length,); None where latency or the rate does not show it.
     """
     at = stretch.span
     held_back = held.is_held[at] & np.isfinite(seen.log_excess[at])
     served, base = seen.ops_per_s[at], seen.base_latency_s[at]
     with np.errstate(all="ignore"):
         latency = base * np.exp(seen.log_excess[at])
-    # The rate anchors Z: a load that was seen free asked for it right after, any other is known
-    # only at its highest ceiling.
+    # The rate determines Z: a load that was measured free had this demand right after; any other is
+    # known only at its highest ceiling.
     first = held_back & (
         _is_first(seen, held_back) if is_seen(stretch) else _is_highest(stretch, held_back.size)
     )
@@ -66,21 +66,21 @@ def asked_by_waiting(
     think_s = max((took - overload * takes) / (overload - 1), 0.0)
     with np.errstate(all="ignore"):
         asked = served * (latency + think_s) / (base + think_s)
-    # Latency is not known better than the rate: what they asked for first is the rate.
+    # The rate is known better than latency, so the result is scaled to it.
     scale = rate / float(np.median(asked[first]))
     found: FloatArray = np.where(held_back, asked * scale, np.nan)
     return found
 
 
 def _is_first(seen: MeasuredDemand, held_back: BoolArray) -> BoolArray:
-    """Return the first half hour that was held back."""
+    """Return the first half hour of throttled steps."""
     steps = max(int(BEFORE_S / seen.step_s), 1)
     found: BoolArray = np.cumsum(held_back) <= steps
     return found
 
 
 def _is_highest(stretch: Episode, size: int) -> BoolArray:
-    """Return the plateaus at the highest ceiling; all of them where it bound too briefly for one."""
+    """Return the steps at the highest ceiling; those of all plateaus if it bound too briefly for one."""
     runs = [r for r in stretch.runs if r.level_ops_per_s >= HIGHEST * stretch.bound_ops_per_s]
     found = np.zeros(size, dtype=np.bool_)
     for run in runs or stretch.runs:

@@ -1,16 +1,16 @@
 """
-Open or closed: whether the load waits for its answers, from what the database counts itself.
+Open or closed: whether the clients of a load wait for their answers, by counts of the database.
 
-A client that waits holds a connection all the time: N = X·(R + Z), requests per second times the
-time each takes in storage and elsewhere (Little's law). So where clients wait, connections (or
-active sessions) are explained at every moment, pressed or not, by two numbers that storage tells:
+A client that waits holds a connection all the time: N = X·(R + Z), requests per second times the time
+each takes in storage and elsewhere (Little's law). So if clients wait, two storage metrics explain the
+connections (or active sessions) at every moment, throttled or not:
 
     sessions = idle + b·(X·R) + c·X          Z = c ÷ b
 
-Where requests come from outside, those that are not served pile up beyond what X·R explains; unless
-each has a connection of its own, which looks like clients who wait. So connections alone give Z and
-a bound of what clients would ask for, but not whether there are any: that takes a count of what
-waits outside the database, or of what came.
+If requests arrive from outside, unserved ones accumulate beyond what X·R explains, unless each has its own
+connection, which looks like clients that wait. So connections alone give Z and an upper bound of the
+clients' demand, but not whether there are such clients. That needs a count of the work that waits
+outside the database, or of the arrivals.
 """
 
 from dataclasses import dataclass, replace
@@ -27,20 +27,20 @@ from plimsoll.plan.demand.throttled import MeasuredDemand, ThrottledSteps
 
 # Each client has about one request in flight: some read ahead, and some also compute.
 SHARE_RANGE = (0.5, 1.6)
-# Sessions count as explained when what is left is below a fifth of their variance.
+# Sessions count as explained if the unexplained part is below a fifth of their variance.
 EXPLAINED = 0.8
 # A quarter as many sessions again as storage explains are more than a latency's error.
 PILE = 0.25
 # Less than that is within the error of the latency.
 PAUSING = 0.25
-# Work that waits for less than this at the rate it is done is in hand, not in a queue.
+# Work that waits for less than this, at the rate it is done, is in progress and not queued.
 QUEUE_S = 1.0
-# A queue that moves by less than a twentieth of what is done stands; for less than a third of its
-# time, by chance. Of what leaves it a tenth may seem unserved. All over some steps, for the noise.
+# A queue that changes by less than a twentieth of the completed work is constant; for less than a third of
+# its time that is chance. A tenth of what leaves it may seem unserved. All over some steps, against noise.
 STILL, STANDS_FOR, LEFT_UNSERVED, WIDE = 0.05, 1 / 3, 0.1, 5
-# Half an hour on either side of an edge: what else the users do has not changed much in it.
+# Half an hour on either side of an edge: the other work of the users changes little in that time.
 BESIDE_S = 1800.0
-# A load that came with less than a fifth of the rate cannot be told from the others.
+# A load with less than a fifth of the rate cannot be separated from the others.
 LEAST_RISE = 0.2
 LEAST_STEPS = 20
 # One or two connections more are no load of their own; and a tenth of them may come and go.
@@ -59,29 +59,29 @@ NEEDED = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoopEstimate:
-    """How the load answers, and what is known of who asks."""
+    """The response of the load to faster storage, and the evidence about its clients."""
 
     loop: LoadResponse
     reason: str
     think_s: float = float("nan")
-    """Time a connection is held outside storage for each request; NaN where connections do not tell."""
+    """Time of a connection outside storage per request; NaN where connections do not show it."""
     is_sure: bool = False
-    """Whether nothing queued outside the database, so that the clients who were counted are all."""
+    """Whether nothing queued outside the database, so that the counted clients are all."""
     is_pausing: bool = False
     """Whether clients spend more time elsewhere than a quarter of that in storage."""
     queue_ops: FloatArray | None = None
     """Work that waited outside the database and was done later, in operations, shape (n,)."""
-    is_kept: bool = False
-    """Whether what waited was all done: it left the queue no faster than work was done."""
+    is_all_done: bool = False
+    """Whether all queued work was done: it left the queue no faster than work was completed."""
     arrivals: Arrivals | None = None
-    """What came, where it was counted."""
+    """The arrivals, where they were counted."""
 
 
 def loop_of(snapshot: Snapshot, seen: MeasuredDemand, held: ThrottledSteps) -> LoopEstimate:
     """
-    Open, closed or unknown, with the sentence that says why.
+    Return the estimate: open, closed or unknown, with its reason.
 
-    Without connections and active sessions, without latency, or without both pressed and free
+    Without connections and active sessions, without latency, or without both throttled and free
     steps, it is unknown.
     """
     in_flight = seen.ops_per_s * seen.latency_s
@@ -119,7 +119,7 @@ def _with_arrivals(found: LoopEstimate, came: Arrivals | None) -> LoopEstimate:
 
 
 def _plain(reason: str) -> str:
-    """Return a reason without what would tell more."""
+    """Return a reason without its suffix about missing evidence."""
     return reason.removesuffix(f": {ALIKE}").removesuffix(SURE)
 
 
@@ -141,7 +141,7 @@ def _counted(
 def _queue(
     snapshot: Snapshot, seen: MeasuredDemand, held: ThrottledSteps, counted: LoopEstimate
 ) -> LoopEstimate | None:
-    """Return what work that waits outside tells: that there is none, that it is done later, or lost."""
+    """Return the estimate by the work that waits outside: there is none, or it is done later, or lost."""
     waiting = _column(snapshot, Metric.WAITING_WORK_COUNT, seen)
     done = _column(snapshot, Metric.TRANSACTIONS_PER_S, seen)
     inside = held.is_held & np.isfinite(waiting) & np.isfinite(done) & (done > 0)
@@ -150,7 +150,7 @@ def _queue(
     # Waiting work is counted in jobs, demand in operations; the ratio at the ceiling converts it.
     each = float(np.median(seen.ops_per_s[inside] / done[inside]))
     queue = np.where(np.isfinite(waiting), waiting, 0.0) * each
-    # Nine in ten, so that one jam of a moment is not taken for a queue.
+    # The ninth decile, so that one short jam does not count as a queue.
     longest = float(np.quantile(queue[inside] / seen.ops_per_s[inside], 0.9))
     if longest < QUEUE_S:
         if not np.isfinite(counted.think_s):
@@ -165,20 +165,22 @@ def _queue(
             "so requests do not wait for each other"
         ),
         queue_ops=queue,
-        is_kept=_is_kept(waiting, done, held, seen.step_s),
+        is_all_done=_is_all_done(waiting, done, held, seen.step_s),
     )
 
 
-def _is_kept(waiting: FloatArray, done: FloatArray, held: ThrottledSteps, step_s: float) -> bool:
+def _is_all_done(
+    waiting: FloatArray, done: FloatArray, held: ThrottledSteps, step_s: float
+) -> bool:
     """
-    Return whether a queue lost nothing: it grew and shrank, and what left it was done.
+    Return whether a queue lost no work: it grew and shrank, and the work that left it was done.
 
-    Work that gives up leaves a queue unserved, and a queue that stands still while a ceiling binds
-    turns away what the ceiling does: nothing else would make them equal.
+    Work that gives up leaves a queue unserved. A queue of constant length while a ceiling binds refuses
+    the excess, because otherwise arrivals would have to equal the ceiling by chance.
     """
     counted = np.isfinite(waiting) & np.isfinite(done) & (done > 0)
     known = counted[WIDE:] & counted[:-WIDE]
-    # Both are means over a step: what left between two is what the steps from one to the other did.
+    # Both are means over a step, so the work between two middles is the trapezoid sum of the steps.
     left = (waiting[:-WIDE] - waiting[WIDE:])[known]
     served = _sums(np.where(counted, done, 0.0), WIDE)[known] * step_s
     inside = (held.is_held & (waiting > 0))[WIDE:][known]
@@ -191,7 +193,7 @@ def _is_kept(waiting: FloatArray, done: FloatArray, held: ThrottledSteps, step_s
 
 
 def _sums(values: FloatArray, width: int) -> FloatArray:
-    """Return sums from the middle of each step to the middle of that `width` later."""
+    """Return the trapezoid sums from the middle of each step to the middle of the step `width` later."""
     whole = np.concatenate(([0.0], np.cumsum(0.5 * (values[1:] + values[:-1]))))
     found: FloatArray = whole[width:] - whole[:-width]
     return found
@@ -209,7 +211,7 @@ def _pile(
     known: BoolArray,
     held: ThrottledSteps,
 ) -> LoopEstimate | None:
-    """Return sessions at work that are not in storage, more of them for each request while it binds."""
+    """Return the estimate *open* if requests spend more time outside storage while the ceiling binds."""
     counts = known & np.isfinite(active)
     pressed, free = counts & held.is_held, counts & ~held.is_held & ~held.is_partly
     if pressed.sum() < LEAST_STEPS or free.sum() < LEAST_STEPS:
@@ -237,7 +239,7 @@ def _clients(
     known: BoolArray,
     held: ThrottledSteps,
 ) -> LoopEstimate | None:
-    """Return sessions explained by rate and latency, pressed and free alike."""
+    """Return the estimate by a regression of sessions on rate and requests in flight; None if it fails."""
     counts = known & np.isfinite(sessions)
     if (counts & held.is_held).sum() < LEAST_STEPS or (counts & ~held.is_held).sum() < LEAST_STEPS:
         return None
@@ -254,10 +256,10 @@ def _clients(
     explained = 1 - np.average(left**2, weights=weights) / max(
         float(np.average((y - middle) ** 2, weights=weights)), 1e-12
     )
-    # Another share would mean sessions that do not wait for storage, whatever the fit.
+    # With another share the sessions do not wait for storage, however good the fit is.
     if not (SHARE_RANGE[0] <= share <= SHARE_RANGE[1]) or explained < EXPLAINED:
         return None
-    # The edges of the load tell its own clients; the regression mixes them with everybody else's.
+    # The edges of the load show its own clients; the regression mixes them with all others.
     think = _think_s(sessions, seen, in_flight, counts, held)
     if think is None:
         think = max(float(other / share), 0.0)
@@ -281,10 +283,10 @@ def _newcomers(
     held: ThrottledSteps,
 ) -> LoopEstimate | None:
     """
-    Return connections that came with a load and stayed as many while it was held back, nearly all at work.
+    Return the estimate by connections that came with a load and stayed constant while it was throttled.
 
-    They are at work in storage: no more of them than requests are in flight, give or take what is
-    read ahead. A pool that is full looks the same, and is as many clients as well.
+    Nearly all of them are active in storage: about as many as requests in flight, except for read-ahead.
+    A full pool looks the same, and has as many clients.
     """
     counts = known & np.isfinite(sessions) & np.isfinite(active)
     inside = counts & held.is_held
@@ -315,7 +317,7 @@ def _newcomers(
 
 
 def _is_like(active: float, stored: float) -> bool:
-    """Return whether sessions at work are those that have requests in flight."""
+    """Return whether the active sessions are those with requests in flight."""
     return stored > 0 and SHARE_RANGE[0] <= active / stored <= SHARE_RANGE[1]
 
 
@@ -327,17 +329,18 @@ def _think_s(
     held: ThrottledSteps,
 ) -> float | None:
     """
-    Return time elsewhere of those who came with the load: what changes as it comes and goes is theirs.
+    Return the time outside storage of the clients that came with the load, by differences at its edges.
 
-    Others, who were there all along, cancel out; None where the load never comes or goes in sight.
+    Other clients cancel out. None where the window shows no edge of the load.
     """
-    beside = max(int(BESIDE_S / seen.step_s), 3)
+    # By Little's law the additional sessions minus the additional requests in flight are X·Z.
+    near = max(int(BESIDE_S / seen.step_s), 3)
     found = []
     for stretch in held.stretches:
         first, last = stretch.span.start, stretch.span.stop
         for inner, outer in (
-            (slice(first, first + beside), slice(max(first - beside, 0), max(first - 1, 0))),
-            (slice(max(last - beside, first), last), slice(last + 1, last + beside)),
+            (slice(first, first + near), slice(max(first - near, 0), max(first - 1, 0))),
+            (slice(max(last - near, first), last), slice(last + 1, last + near)),
         ):
             inside = np.flatnonzero((counts & held.is_held)[inner]) + inner.start
             outside = np.flatnonzero((counts & ~held.is_held)[outer]) + outer.start
@@ -355,13 +358,13 @@ def _think_s(
 
 
 def _balance(is_held: BoolArray) -> FloatArray:
-    """Return weights that let pressed and free steps count alike."""
+    """Return weights that give throttled and free steps the same total."""
     share = float(is_held.mean())
     return np.where(is_held, 0.5 / share, 0.5 / (1 - share))
 
 
 def _least_squares(columns: FloatArray, y: FloatArray, weights: FloatArray) -> FloatArray:
-    """Return weighted least squares with non-finite rows already left out; twice, without far outliers."""
+    """Return the weighted least-squares solution, fitted again without far outliers."""
     root = np.sqrt(weights)
     found = np.asarray(np.linalg.lstsq(columns * root[:, None], y * root, rcond=None)[0])
     left = np.abs(y - columns @ found)

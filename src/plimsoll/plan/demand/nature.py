@@ -1,13 +1,13 @@
 """
-Open or greedy: whether a load has an end of its own, or takes whatever it is given.
+Open or greedy: whether the demand of a load is bounded, or it uses any throughput it gets.
 
-Users and schedules ask for so much and no more. A vacuum, a load job or clients without pauses run at
-whatever the ceiling is: a higher one is reached as well, and *lifts* means little for them. Storage
-metrics give odds, not proof; they move the weights of the prior by Bayes' rule:
+The demand of users and schedules is bounded. A vacuum, a load job or clients without pauses always run at
+the ceiling. They reach a higher one as well, so *lifts* means little for them. Storage metrics give odds,
+not proof; they change the weights of the prior by Bayes' rule:
 
-- A load that is open wanders, so it seldom stays above a ceiling for hours; a greedy one always does.
+- An open load varies, so it seldom stays above a ceiling for hours; a greedy one always does.
 - A greedy load runs at the burst ceiling too, whenever credits return.
-- A load that was seen below what the ceiling of that moment allowed is not greedy.
+- A load that was measured below the ceiling of that moment is not greedy.
 """
 
 from collections.abc import Mapping
@@ -29,26 +29,26 @@ from plimsoll.plan.demand.overload import (
 from plimsoll.plan.demand.throttled import Episode, MeasuredDemand, ThrottledSteps
 from plimsoll.units import format_duration
 
-# A load that was pegged at two ceilings has to lie above the higher one too, and an open one would
-# have met the lower one long before. One in four got there at a leap: a new customer.
+# A load that was at two ceilings must be above the higher one too, and a growing open load would have
+# reached the lower one long before. One in four got there in one jump, for example by a new customer.
 LEAP = 0.25
-# From here on a nature is said; below it, it is one of two that are both plausible.
-SAID_FROM = 0.7
+# From this chance on a nature is named; below it, both are plausible.
+NAMED_FROM = 0.7
 
 
 def weighed(prior: Prior, held: ThrottledSteps) -> Mapping[Overflow, float]:
-    """Return weights of the habits, sum 1, once it is known how long a load was held back, and where."""
+    """Return the weights of the habits, sum 1, given the time and the ceilings at which a load stayed."""
     weights = {
         Overflow.LOST: prior.lost,
         Overflow.JOB: prior.job,
         Overflow.CLIENTS: prior.clients,
         Overflow.GREEDY: prior.greedy,
     }
-    beside = neighbours_of_greedy(held)
+    greedy_places = neighbours_of_greedy(held)
     unseen = [
         stretch
         for place, stretch in enumerate(held.stretches)
-        if not is_seen(stretch) and place not in beside
+        if not is_seen(stretch) and place not in greedy_places
     ]
     if unseen:
         stays = _stays(prior, max(unseen, key=lambda stretch: stretch.length_s))
@@ -61,14 +61,14 @@ def weighed(prior: Prior, held: ThrottledSteps) -> Mapping[Overflow, float]:
 
 
 def greedy_chance(prior: Prior, stretch: Episode) -> float:
-    """Return chance 0–1 that one stretch, whatever the others are, takes whatever it is given."""
+    """Return the chance 0–1 that one stretch uses any throughput it gets, whatever the others are."""
     greedy = prior.job + prior.greedy
     still_open = (prior.lost + prior.clients) * _stays(prior, stretch)
     return greedy / (greedy + still_open)
 
 
 def _stays(prior: Prior, stretch: Episode) -> float:
-    """Return chance 0–1 that an open load does not leave its ceilings for as long as a stretch."""
+    """Return the chance 0–1 that an open load stays at its ceilings for the time of a stretch."""
     stays = staying(prior, stretch.length_s)
     if is_at_two_ceilings(stretch):
         apart = stretch.bound_ops_per_s / stretch.floor_ops_per_s
@@ -80,9 +80,9 @@ def without_greedy(
     ops: FloatArray, seen: MeasuredDemand, held: ThrottledSteps, prior: Prior, *, is_greedy: bool
 ) -> list[tuple[FloatArray, float]]:
     """
-    Return a demand as it is, and with greedy work beside it as it was served, each with its share.
+    Return a demand unchanged, and with greedy work next to it as it was served, each with its chance.
 
-    No size ends greedy work, so it tells nothing of sizes: no step may give it less than it had.
+    For greedy work no size is enough, so it does not decide between sizes.
 
     Args:
         is_greedy: whether the demand is one in which that work surely is greedy.
@@ -96,7 +96,7 @@ def without_greedy(
         left[span] = seen.ops_per_s[span]
     if is_greedy:
         return [(left, 1.0)]
-    # The stretches are taken as one kind of work, and the least sure of them decides.
+    # The stretches count as one kind of work, and the least certain of them decides.
     chance = min(greedy_chance(prior, held.stretches[place]) for place in places)
     return [(ops, 1 - chance), (left, chance)]
 
@@ -105,21 +105,21 @@ def nature_of(
     held: ThrottledSteps, weights: Mapping[Overflow, float], prior: Prior
 ) -> tuple[WorkloadKind, float, str]:
     """
-    Return the nature of what was held back, the chance 0–1 that it is greedy, and a sentence.
+    Return the nature of the throttled load, the chance 0–1 that it is greedy, and a sentence.
 
-    A pile of work is greedy while it lasts: it is done as fast as the ceiling allows.
+    Queued work is greedy while it lasts: it is done as fast as the ceiling allows.
     """
     if not held.stretches:
         return WorkloadKind.UNKNOWN, 0.0, ""
     length = np.array([stretch.length_s for stretch in held.stretches])
     seen = np.array([is_seen(stretch) for stretch in held.stretches])
     greedy = weights.get(Overflow.GREEDY, 0.0) + weights.get(Overflow.JOB, 0.0)
-    # Weighed by time: a stretch whose demand was seen is not greedy, for as long as it lasted.
+    # Weighted by time: a stretch whose demand was measured is not greedy.
     ratio = round(float(greedy * length[~seen].sum() / length.sum()), 4)
     # Between the two marks neither nature is named, because each is plausible.
-    if ratio >= SAID_FROM:
+    if ratio >= NAMED_FROM:
         nature = WorkloadKind.GREEDY
-    elif 1 - ratio >= SAID_FROM:
+    elif 1 - ratio >= NAMED_FROM:
         nature = WorkloadKind.OPEN
     else:
         nature = WorkloadKind.UNKNOWN

@@ -1,14 +1,14 @@
 """
-How far demand lay above a ceiling: what is known of it, and what may be thought where nothing is.
+The overload: how far demand was above a ceiling, by evidence or else by the prior.
 
-*Overload* is demand over the ceiling that held it back, more than one. Evidence, strongest first:
+*Overload* is demand over the ceiling that throttled it, more than one. Evidence, strongest first:
 
 1. The same work seen while credits lasted, or after them: a measurement with a spread.
 2. The same window's other work, where only that was seen: the same with a wider spread.
 3. Clients that wait for their answers: N requests in flight at latency R stand for N/(r0 + Z)
-   per second when nothing holds them, Z being the time they spend elsewhere (Little's law).
-4. Nothing: then the prior. An open load reaches its ceiling by growing, some percent a month, and
-   somebody notices within weeks; so demand is most often between one and two times the ceiling.
+   per second without throttling, Z being the time they spend elsewhere (Little's law).
+4. None: then the prior. An open load reaches its ceiling by growing, some percent a month, and
+   is noticed within weeks; so demand is most often between one and two times the ceiling.
 """
 
 from enum import StrEnum
@@ -20,58 +20,58 @@ from plimsoll.model.prior import Prior
 from plimsoll.model.series import FloatArray
 from plimsoll.plan.demand.throttled import CLEAR, SAME_SIZE, Episode, MeasuredDemand, ThrottledSteps
 
-# More than ten times what a system is served, nobody asks of it for long: clients time out first.
+# A demand of more than ten times the served rate does not last: clients time out first.
 OVERLOAD_MAX = 10.0
-# A lone reading or two may be the minute in which the load came or went; more are the load itself.
+# One or two readings may be the minute in which the load started or ended; more are the load itself.
 FREE_LEAST = 3
-# Not one open load in twenty asks for more than this share of them: the high end of the printed band.
+# Fewer than one open load in twenty exceeds this quantile: the high end of the printed band.
 BOUNDED_SHARE = 0.95
-# Load wanders: what was asked for half an hour ago is today's demand give or take some percent.
+# Load varies: the demand of half an hour ago is the present demand within some percent.
 FREE_LOG_SD = 0.07
 # Clients are counted; what each does elsewhere is known to a fifth.
 COUNTED_LOG_SD = 0.2
-# A few readings may have caught the load while it rose; by how much, they tell one by one.
+# A few readings may be from the rise of the load; each adds this spread.
 FEW_LOG_SD = 0.3
 # The same window's other work: the same machine and users, but not the same job.
 POOLED_LOG_SD = 0.3
-# What users ask for swings by a factor of two to four within a day: 15 % in an hour, and no more than
-# by half and half again from one time of day to another.
+# The demand of users varies by a factor of two to four within a day: 15 % in an hour, and at most by half
+# and half again from one time of day to another.
 SWING_LOG_SD, SWING_LOG_SD_MAX = 0.15, 0.5
 # Two ceilings a quarter apart are two: a burst rate and its baseline, not the drift of one.
 TWO_LEVELS = 1.25
 DAY_S = 86_400.0
-# Parts of the law of overload; a finer law would not be told apart.
+# Parts of the distribution of overload; a finer one gives no visible difference.
 GROWTH_PARTS = 60
 NORMAL = NormalDist()
 
 
 class Overflow(StrEnum):
-    """What the load does with what it is not served."""
+    """The fate of requests that are not served at once."""
 
     LOST = "lost"
-    """It came from outside, was held back, and did not come again."""
+    """They came from outside, were delayed, and are not repeated."""
     JOB = "job"
-    """A pile of work that takes as long as it takes: served faster, it is done sooner."""
+    """They are part of a queue of work: served faster, it is done sooner."""
     CLIENTS = "clients"
-    """Clients that wait and pause: served faster, they ask for more, up to what users want."""
+    """They come from clients that wait and pause: served faster, these ask for more, within bounds."""
     GREEDY = "greedy"
-    """It takes whatever it is given, as far as its requests in flight allow."""
+    """They are part of a load that uses any throughput it gets, within its requests in flight."""
 
 
 def middles(count: int) -> FloatArray:
-    """Return middles of `count` equal parts of 0–1."""
+    """Return the middles of `count` equal parts of 0–1."""
     return (np.arange(count) + 0.5) / count
 
 
 def is_seen(stretch: Episode) -> bool:
-    """Return whether the stretch's own demand was measured while nothing held it back."""
+    """Return whether the stretch's own demand was measured without throttling."""
     free = stretch.free_ops_per_s
     is_enough = free.size >= FREE_LEAST and free.size > stretch.pressed_count
     return is_enough and bool(CLEAR * np.median(free) > stretch.bound_ops_per_s)
 
 
 def is_at_two_ceilings(stretch: Episode) -> bool:
-    """Return whether it was held back at two ceilings, well apart."""
+    """Return whether it was throttled at two separate ceilings."""
     return stretch.bound_ops_per_s > TWO_LEVELS * stretch.floor_ops_per_s
 
 
@@ -89,10 +89,10 @@ def is_same_work(one: Episode, other: Episode) -> bool:
 
 def neighbours_of_greedy(held: ThrottledSteps) -> tuple[int, ...]:
     """
-    Return places of stretches that may be greedy work beside a load that was seen.
+    Return the places of stretches that may be greedy work next to a load whose demand was measured.
 
-    They ran at their burst ceiling and at their baseline, and were never below either: a vacuum or a
-    load job within the day of a load that asks for so much and no more.
+    They ran at their burst ceiling and at their baseline, and never below: for example a vacuum or a load
+    job within the day of a load with bounded demand.
     """
     if not any(is_seen(stretch) for stretch in held.stretches):
         return ()
@@ -105,11 +105,11 @@ def neighbours_of_greedy(held: ThrottledSteps) -> tuple[int, ...]:
 
 def is_bounded(held: ThrottledSteps, prior: Prior) -> bool:
     """
-    Return whether a greedy load would stop at a rate that an open load may well ask for too.
+    Return whether a greedy load is bounded at a rate that an open load may have too.
 
-    N requests in flight are served N/r per second at most where each takes r, however high the ceiling
-    (Little's law). Where so few wait that this is no more than nearly all open loads stay below, the
-    load has an end that is sold; where latency is not known, nothing bounds it.
+    N requests in flight that each take r are served at most N/r per second, however high the ceiling
+    (Little's law). If that is within the range of nearly all open loads, a setup that can be bought is
+    enough for it. Where latency is not known, there is no bound.
     """
     most = float(growth_quantiles(prior, np.array([BOUNDED_SHARE]))[0])
     return all(stretch.waiting <= most for stretch in held.stretches if not is_seen(stretch))
@@ -117,10 +117,10 @@ def is_bounded(held: ThrottledSteps, prior: Prior) -> bool:
 
 def growth_quantiles(prior: Prior, u: FloatArray, *, length_s: float = 0.0) -> FloatArray:
     """
-    Return overload of a load that outgrew its ceiling, at quantiles u: 1 + a lognormal, cut at the most.
+    Return the overload of a load that outgrew its ceiling, at quantiles u: 1 + a lognormal, with a maximum.
 
     Args:
-        length_s: how long it stayed above the ceiling: what is little above it would have dipped.
+        length_s: time above the ceiling: a load that is only a little above it would have dipped below.
     """
     overload, weight = _growth(prior, length_s)
     reached = (np.cumsum(weight) - 0.5 * weight) / weight.sum()
@@ -129,12 +129,12 @@ def growth_quantiles(prior: Prior, u: FloatArray, *, length_s: float = 0.0) -> F
 
 
 def staying(prior: Prior, length_s: float) -> float:
-    """Return chance 0–1 that a load which outgrew its ceiling stays above it for that long."""
+    """Return the chance 0–1 that a load that outgrew its ceiling stays above it for that time."""
     return float(_growth(prior, length_s)[1].mean())
 
 
 def exceeding(prior: Prior, overload: float) -> float:
-    """Return chance 0–1 that a load which outgrew its ceiling asks for more than that many times it."""
+    """Return the chance 0–1 that a load that outgrew its ceiling exceeds that overload."""
     if overload <= 1:
         return 1.0
     deviate = np.log((overload - 1.0) / (prior.overload_median - 1.0)) / prior.overload_log_sd
@@ -142,7 +142,7 @@ def exceeding(prior: Prior, overload: float) -> float:
 
 
 def _growth(prior: Prior, length_s: float) -> tuple[FloatArray, FloatArray]:
-    """Return overloads that are equally likely beforehand, and the chance of each to stay above one."""
+    """Return overloads of equal prior chance, and for each the chance to stay above one."""
     deviate = np.array([NORMAL.inv_cdf(float(q)) for q in middles(GROWTH_PARTS)])
     more = (prior.overload_median - 1.0) * np.exp(prior.overload_log_sd * deviate)
     overload = np.minimum(1.0 + more, OVERLOAD_MAX)
@@ -157,11 +157,11 @@ def _growth(prior: Prior, length_s: float) -> tuple[FloatArray, FloatArray]:
 
 def overloads_of(held: ThrottledSteps, habit: Overflow, u: FloatArray, prior: Prior) -> FloatArray:
     """
-    Return what every stretch asked for at the quantiles u of a habit, ops/s.
+    Return the demand of every stretch at the quantiles u of a habit, ops/s.
 
     Args:
-        u: quantiles 0–1, increasing, shape (k,). A quantile holds for all stretches at once: one
-            system that is far overloaded today is far overloaded tomorrow.
+        u: quantiles 0–1, increasing, shape (k,). A quantile applies to all stretches at once, because
+            a system that is far overloaded today is far overloaded tomorrow.
 
     Returns:
         Operations per second, shape (k, stretches): at least the stretch's highest ceiling, or for
@@ -170,14 +170,14 @@ def overloads_of(held: ThrottledSteps, habit: Overflow, u: FloatArray, prior: Pr
     columns = []
     for stretch in held.stretches:
         demand = _alone(stretch, habit, u, prior)
-        # A greedy load that ran at both its ceilings is not like one that asked for less than either.
+        # A greedy load that ran at both its ceilings differs from one with a demand below either.
         is_own = is_seen(stretch) or (habit is Overflow.GREEDY and is_at_two_ceilings(stretch))
         if not is_own:
             others = [other for other in held.stretches if is_seen(other)]
             twins = [other for other in others if is_same_work(other, stretch)]
             found = [_elsewhere(other, stretch, u) for other in twins or others]
-            # What is thought of a load that was never seen is one more witness, no weaker than another;
-            # but the same work at the same hour of another day was seen.
+            # The prior counts as one more witness, except if the same work was measured at the same
+            # hour of another day.
             if found:
                 witnesses = found if twins else [demand, *found]
                 demand = np.quantile(np.concatenate(witnesses), u)
@@ -190,7 +190,7 @@ def overloads_of(held: ThrottledSteps, habit: Overflow, u: FloatArray, prior: Pr
 
 def counted_of(seen: MeasuredDemand, held: ThrottledSteps, think_s: float, u: float) -> FloatArray:
     """
-    Return what clients who wait would ask for if nothing held them: X' = X·(R + Z)/(r1 + Z), ops/s.
+    Return the demand of waiting clients without throttling: X' = X·(R + Z)/(r1 + Z), ops/s.
 
     Args:
         think_s: Z, the time a client spends elsewhere for each request.
@@ -216,11 +216,11 @@ def counted_of(seen: MeasuredDemand, held: ThrottledSteps, think_s: float, u: fl
 
 def _elsewhere(other: Episode, stretch: Episode, u: FloatArray) -> FloatArray:
     """
-    Return demand of a stretch that was seen, as a guide to another.
+    Return the demand of a measured stretch, as evidence for another stretch.
 
-    At one and the same ceiling by how far it lay above it. At another ceiling as it is: demand does not
-    grow with the ceiling it meets, and half as much again as a baseline is not half as much again as a
-    limit of twice that baseline. What was served bounds it from below.
+    At the same ceiling its overload is used. At another ceiling its rate is used, because demand does not
+    depend on the ceiling: 1.5 times a baseline is not 1.5 times a limit of twice that baseline. The
+    served rate is a lower bound.
     """
     found = _seen(other, u, POOLED_LOG_SD)
     apart = other.floor_ops_per_s / stretch.floor_ops_per_s
@@ -233,14 +233,14 @@ def _alone(stretch: Episode, habit: Overflow, u: FloatArray, prior: Prior) -> Fl
     waiting = stretch.waiting if np.isfinite(stretch.waiting) else OVERLOAD_MAX
     top = np.maximum(_seen(stretch, u, 0.0), bound) if is_seen(stretch) else None
     if habit is Overflow.JOB:
-        # A rate that was seen tells how fast work is taken up, not that all of it was there by then.
+        # A measured rate shows how fast work is taken up, not that all of it had arrived by then.
         return _arrivals(stretch, np.full(u.size, bound * waiting) if top is None else top, u)
     if top is not None:
         return top
     if habit is Overflow.GREEDY:
         return np.full(u.size, bound * waiting)
     overload = growth_quantiles(prior, u, length_s=stretch.length_s)
-    # Clients that wait have a request in flight each: at full speed they ask for no more than that.
+    # Each waiting client has one request in flight: without waiting they send at most that many times more.
     return bound * (np.minimum(overload, waiting) if habit is Overflow.CLIENTS else overload)
 
 
@@ -248,8 +248,9 @@ def _seen(stretch: Episode, u: FloatArray, more: float) -> FloatArray:
     deviate = np.array([NORMAL.inv_cdf(float(q)) for q in u])
     rates = np.log(stretch.free_ops_per_s)
     few = FEW_LOG_SD**2 / rates.size
-    # A stretch asks for the mean of a walk: a third of the variance of where the walk ends.
+    # The demand of a stretch is the mean of a random walk: a third of the variance of its end.
     drift = min(SWING_LOG_SD**2 * stretch.length_s / 3600, SWING_LOG_SD_MAX**2) / 3
+    # Independent errors: their variances add up.
     spread = float(np.sqrt(FREE_LOG_SD**2 + np.std(rates) ** 2 + few + drift + more**2))
     found: FloatArray = np.exp(np.median(rates) + spread * deviate)
     return found
@@ -257,10 +258,10 @@ def _seen(stretch: Episode, u: FloatArray, more: float) -> FloatArray:
 
 def _arrivals(stretch: Episode, top: FloatArray, u: FloatArray) -> FloatArray:
     """
-    Return how fast the work of a pile comes, if it is not lost: between evenly spread and all at once.
+    Return the arrival rate of queued work, between evenly spread and all at once.
 
-    What was served in a stretch is then all that came; it came no slower than that on average, and
-    no faster than the workers could have taken it, had nothing held them (Little's law).
+    The served work of a stretch is then all that arrived. It arrived no slower than that on average, and
+    no faster than the workers could take it without throttling (Little's law).
     """
     low = stretch.mean_ops_per_s
     found: FloatArray = low * np.maximum(top / low, 1.0) ** u

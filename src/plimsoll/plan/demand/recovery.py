@@ -1,9 +1,9 @@
 """
-What a load asked for, recovered from what it was served.
+The demand of a load, recovered from the served rates.
 
-While nothing bound, demand is what was served. While a ceiling bound it was more, and how much more
-is a question with several answers: every one that is plausible is a *path* with a weight (overload.py
-says which, and why). Equal inputs give equal bytes: paths are quantiles, nothing is thrown.
+Without a binding ceiling, demand is the served rate. At a ceiling it was higher, by an unknown factor:
+every plausible demand is a *path* with a weight (overload.py has the distribution). Equal inputs give
+equal bytes, because paths are quantiles and not random samples.
 """
 
 from collections.abc import Mapping, Sequence
@@ -45,12 +45,12 @@ from plimsoll.plan.demand.throttled import (
     throttled_of,
 )
 
-# Loads that ask again as soon as they are served: what came of them is no demand from outside.
+# Loads that send the next request after an answer: their arrivals are no demand from outside.
 WAITING = (Overflow.CLIENTS, Overflow.GREEDY)
-# How much of a load that came from outside they are: half, for nothing tells.
+# Their share of a load from outside: half, without any evidence.
 CLIENTS_SHARE = 0.5
 DEFAULT_PRIOR = Prior()
-# What came is counted to a few percent, and what it costs in storage is that of what was done.
+# Arrivals are counted to a few percent, and cost as much in storage as completed work.
 CAME_LOG_SD = 0.05
 # Every path costs a replay for each option that is judged. Habits whose demand is spread over the
 # whole prior get more paths, and greedy ones, which are nearly one rate, the fewest.
@@ -60,12 +60,12 @@ QUANTILES: Mapping[Overflow, int] = {
     Overflow.CLIENTS: 8,
     Overflow.GREEDY: 3,
 }
-# The printed band holds the demand of nine in ten plausible paths.
+# The printed band includes the demand of nine in ten plausible paths.
 BAND = (0.05, 0.5, 0.95)
-# With less than a twelfth of the window free of ceilings (two hours of a day), what the load does at
-# liberty is not known; nor is it where requests wait for as long and no ceiling tells why.
+# With less than a twelfth of the window free of ceilings (two hours of a day), the unthrottled load is
+# unknown. It is also unknown if requests wait for that long and no ceiling explains it.
 FREE_RATIO = 1 / 12
-# Clients and what was seen may differ by a fifth: more than that, and they were not those clients.
+# The demand of counted clients may be a fifth below the measured rate; with less, the count is of others.
 COUNTED_LEAST = 0.8
 # A learned baseline is known to a percent or two; documented ones are further apart.
 SAME = 0.03
@@ -78,13 +78,13 @@ class DemandPath:
     ops_per_s: FloatArray
     """Shape (n,), finite, ≥ 0; gaps are filled and never counted."""
     is_carried: bool
-    """Whether what is not served waits (True) or is not asked again (False)."""
+    """Whether unserved requests wait (True) or are dropped (False)."""
     weight: float
-    """Share 0–1 of belief."""
+    """Chance 0–1 of this path."""
     is_greedy: bool = False
-    """Whether it takes whatever it is given."""
+    """Whether it uses any throughput it gets."""
     is_endless: bool = False
-    """Whether no size ends it either, so that it tells nothing of sizes."""
+    """Whether it also has no bound, so that no size is enough for it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -99,23 +99,23 @@ class Demand:
     served_bytes_per_s: FloatArray
     io_size_bytes: FloatArray
     base_latency_s: FloatArray
-    """What a request takes when nothing waits; NaN where unknown."""
+    """Latency without waiting; NaN where unknown."""
     latency_s: FloatArray
-    """What it took; NaN where unknown."""
+    """Measured latency; NaN where unknown."""
     balance_at_start: Mapping[str, float]
     """Share 0–1 of each bucket that was full when the window began, by stage name, where measured."""
     burst_s: Mapping[str, tuple[float, float]]
     """Least and most seconds for which a bucket pays burst − baseline, where it was learned."""
     is_joined: bool = False
-    """Whether the volume joins requests: more were served than it may count as operations."""
+    """Whether the volume merges requests: more were served than its limit of operations."""
     paths: tuple[DemandPath, ...]
     low: DemandPath
-    """At least this was asked for."""
+    """The lowest plausible demand."""
     middle: DemandPath
     high: DemandPath
-    """More than this is not plausible."""
+    """The highest plausible demand."""
     is_free_seen: bool
-    """Whether everything that was held back was also seen, or can be bounded, at liberty."""
+    """Whether the demand of every throttled stretch was also measured without throttling."""
     summary: DemandSummary
 
 
@@ -132,8 +132,8 @@ def recover(
     Args:
         snapshot: the measured window.
         diagnosis: of that same window.
-        growth: what demand is multiplied with, > 0; the paths and the summary's peaks are grown,
-            what was served is not.
+        growth: factor of the demand, > 0; it applies to the paths and the summary's peaks, not to the
+            served rates.
 
     Raises:
         DataError: storage was not measured.
@@ -146,11 +146,11 @@ def recover(
         )
     seen = seen_of(snapshot)
     held = throttled_of(seen, diagnosis)
-    found = _believed(loop_of(snapshot, seen, held), seen, held)
+    found = _consistent(loop_of(snapshot, seen, held), seen, held)
     weights = fates_of(found, held, prior)
     paths = _paths(seen, held, found, (growth, prior), weights)
     low, middle, high = _chosen(paths)
-    # A window at a documented limit that never shows the storage at ease may be one long plateau.
+    # A window near a documented limit that never shows the storage without waiting may be one long plateau.
     is_near = diagnosis.verdict in (Verdict.NEAR, Verdict.UNKNOWN)
     is_unclear = not held.stretches and not seen.is_reference_seen and is_near
     is_free_seen = all(is_seen(stretch) for stretch in held.stretches)
@@ -179,13 +179,13 @@ def recover(
 
 
 def _balances(snapshot: Snapshot, seen: MeasuredDemand) -> dict[str, float]:
-    """Return the first reading of each balance, if it is of the window's first hour."""
+    """Return the first reading of each balance, if it is from the window's first hour."""
     found = {}
     for metric, family in BALANCES.items():
         series = snapshot.series.get(metric)
         if series is None or not series.time_s.size:
             continue
-        # A later reading tells nothing of the start: 30 minutes at the maximum may empty a bucket
+        # A later reading does not show the start: 30 minutes at the maximum may empty a bucket
         # (EC2 user guide, EBS-optimized instances).
         if series.time_s[0] - seen.time_s[0] <= 3600 and np.isfinite(series.value[0]):
             found[family.value] = float(np.clip(series.value[0], 0.0, 1.0))
@@ -193,12 +193,11 @@ def _balances(snapshot: Snapshot, seen: MeasuredDemand) -> dict[str, float]:
 
 
 def _burst_s(diagnosis: Diagnosis) -> dict[str, tuple[float, float]]:
-    """Return what the balances told of the instance's buckets, in seconds of burst − baseline."""
+    """Return the learned capacities of the instance's buckets, in seconds of burst − baseline."""
     found = {}
     for fit in diagnosis.buckets:
         known = [c for c in diagnosis.ceilings if c.family == fit.family]
-        # Capacity is told as seconds of burst, so that it can be carried over to another class of
-        # the family.
+        # Capacity in seconds of burst applies to another class of the family as well.
         same = [c for c in known if abs(c.value / fit.baseline - 1) < SAME]
         origins = [c.origin for c in same if c.bucket_phase == Phase.BASELINE]
         tops = [c.value for c in known if c.bucket_phase == Phase.BURST and c.origin in origins]
@@ -213,7 +212,7 @@ def _burst_s(diagnosis: Diagnosis) -> dict[str, tuple[float, float]]:
 
 def _is_joined(seen: MeasuredDemand, diagnosis: Diagnosis) -> bool:
     """
-    Return whether more requests were served than the volume's limit of operations, however many it bursts.
+    Return whether more requests were served than the volume's limit of operations, burst included.
 
     Source:
         Amazon EBS user guide, "I/O characteristics": sequential operations that follow one another
@@ -240,14 +239,14 @@ def _paths(
 ) -> tuple[DemandPath, ...]:
     growth, prior = wanted
     if not held.stretches:
-        # Nothing was held back, so what was served is all that was asked for.
+        # Nothing was throttled, so the served rate is the demand.
         return (DemandPath(ops_per_s=seen.ops_per_s * growth, is_carried=False, weight=1.0),)
     paths = []
     for habit, weight in weights.items():
         if not weight:
             continue
         u = middles(QUANTILES[habit])
-        # Clients or arrivals that were counted are known: they do not take whatever there is.
+        # Counted clients or arrivals are known and bounded, so they are not greedy.
         is_counted = np.isfinite(found.think_s) or found.arrivals is not None
         is_greedy = habit is Overflow.GREEDY and not is_counted and not neighbours_of_greedy(held)
         rates = overloads_of(held, habit, u, prior)
@@ -259,7 +258,7 @@ def _paths(
                     is_carried=habit is Overflow.JOB,
                     weight=share * weight / u.size,
                     is_greedy=is_greedy,
-                    # Few requests in flight end even a greedy load at a rate that can be bought.
+                    # Few requests in flight bound even a greedy load at a rate that can be bought.
                     is_endless=is_greedy and not is_bounded(held, prior),
                 )
                 for asked, share in without_greedy(
@@ -269,8 +268,8 @@ def _paths(
     return tuple(paths)
 
 
-def _believed(found: LoopEstimate, seen: MeasuredDemand, held: ThrottledSteps) -> LoopEstimate:
-    """Return what was found of the loop, unless clients so counted could not have asked for what was seen."""
+def _consistent(found: LoopEstimate, seen: MeasuredDemand, held: ThrottledSteps) -> LoopEstimate:
+    """Return the estimate of the loop, or an unknown one if the counted clients cannot explain the rate."""
     if not np.isfinite(found.think_s) or not held.stretches:
         return found
     # The longest stretch has the most readings of both.
@@ -289,29 +288,29 @@ def _asked(
     habit: Overflow,
     at: tuple[float, FloatArray],
 ) -> FloatArray:
-    """Return one path: what was asked for under a habit, at a quantile and its rates for each stretch."""
+    """Return the demand of one path: a habit at a quantile, with its rates for each stretch."""
     q, rates = at
     is_counted = np.isfinite(found.think_s)
-    # Counted clients bound what is asked for at every moment, whatever the habit's own guess.
+    # Counted clients bound the demand at every moment, whatever the habit assumes.
     most = counted_of(seen, held, found.think_s, q) if is_counted else None
     came = found.arrivals
     if came is not None and came.is_lost:
         asked = _by_arrivals(seen, held, came, float(np.exp(CAME_LOG_SD * NORMAL.inv_cdf(q))))
         if habit is Overflow.JOB and came.mix is Mix.UNKNOWN and not came.is_even:
-            # It may be any part of all that is done.
+            # The job may be any part of the completed work.
             return seen.ops_per_s + q * (asked - seen.ops_per_s)
         return _with_clients(seen, held, came, asked, rates) if habit in WAITING else asked
     is_all = habit is Overflow.GREEDY or (habit is Overflow.CLIENTS and found.is_sure)
-    # What was seen at liberty is measured, and what clients might ask for is inferred.
+    # A measured demand without throttling is better than one inferred from clients.
     if most is not None and is_all and not all(is_seen(stretch) for stretch in held.stretches):
-        # The upper half of the paths takes the doubtful steps at the edges as full, the lower as
-        # served.
+        # The upper half of the paths counts the uncertain steps at the edges as full, the lower half
+        # as served.
         return _by_clients(seen, held, most, is_wide=q > 0.5)
     if habit is Overflow.JOB and found.queue_ops is not None:
         return _by_queue(seen, held, found.queue_ops, rates if most is None else most)
     ops = _by_stretches(seen, held, rates, habit, is_wide=q > 0.5)
     if most is None or habit is Overflow.LOST:
-        # Requests that are turned away are not among those in flight.
+        # Refused requests are not among those in flight.
         return ops
     return np.clip(ops, None, np.maximum(most, seen.ops_per_s))
 
@@ -319,7 +318,7 @@ def _asked(
 def _by_clients(
     seen: MeasuredDemand, held: ThrottledSteps, counted: FloatArray, *, is_wide: bool
 ) -> FloatArray:
-    """Return the demand of clients that were counted, where they were held back."""
+    """Return the demand of counted clients in the throttled steps."""
     ops = np.where(held.is_held | held.is_partly, counted, seen.ops_per_s)
     if is_wide:
         for stretch in held.stretches:
@@ -330,7 +329,7 @@ def _by_clients(
 def _by_arrivals(
     seen: MeasuredDemand, held: ThrottledSteps, came: Arrivals, factor: float
 ) -> FloatArray:
-    """Return what came, as it was counted, in the stretches that were held back."""
+    """Return the counted arrivals in the throttled stretches."""
     ops = seen.ops_per_s.copy()
     for stretch in held.stretches:
         # One step more on either side: arrivals and ceilings may be counted in neighbouring
@@ -344,7 +343,7 @@ def _by_arrivals(
 def _with_clients(
     seen: MeasuredDemand, held: ThrottledSteps, came: Arrivals, asked: FloatArray, rates: FloatArray
 ) -> FloatArray:
-    """Return what came, and clients beside it who wait: of all that is served, or of the share not counted."""
+    """Return the arrivals plus the demand of waiting clients, of all work or of the uncounted share."""
     more = _more(seen, held, rates)
     if came.share is None:
         return asked + CLIENTS_SHARE * more
@@ -353,7 +352,7 @@ def _with_clients(
 
 
 def _more(seen: MeasuredDemand, held: ThrottledSteps, rates: FloatArray) -> FloatArray:
-    """Return what clients would ask for beyond what they are served, were all of it theirs."""
+    """Return the demand of clients above the served rate, if all work were theirs."""
     more = np.zeros(seen.ops_per_s.size)
     for stretch, rate in zip(held.stretches, rates, strict=True):
         factor = float(rate) / stretch.bound_ops_per_s - 1
@@ -364,11 +363,11 @@ def _more(seen: MeasuredDemand, held: ThrottledSteps, rates: FloatArray) -> Floa
 def _by_queue(
     seen: MeasuredDemand, held: ThrottledSteps, queue: FloatArray, most: FloatArray
 ) -> FloatArray:
-    """Return what came, by what was served and what waited, taken up no faster than the workers can."""
+    """Return the arrivals by served and queued work, taken up no faster than the workers can."""
     ops = seen.ops_per_s.copy()
     for index, stretch in enumerate(held.stretches):
         span = stretch.span
-        # What waits at a moment came before it; a queue that is shorter later was worked off.
+        # Work that waits at a moment arrived before it: arrivals = served so far + queue.
         served = np.cumsum(seen.ops_per_s[span])
         came = np.maximum.accumulate(served + queue[span] / seen.step_s)
         rate = most[span] if most.size == ops.size else np.full(stretch.length, most[index])
@@ -378,7 +377,7 @@ def _by_queue(
 
 
 def _taken(came: FloatArray, rate: FloatArray) -> FloatArray:
-    """Return work taken up by each moment: what came by then, at no more than `rate`."""
+    """Return the work taken up by each moment: the arrivals by then, at no more than `rate`."""
     whole = np.cumsum(rate)
     # min over earlier moments j of came[j] + what could be taken since then.
     found: FloatArray = np.minimum(whole, whole + np.minimum.accumulate(came - whole))
@@ -388,7 +387,7 @@ def _taken(came: FloatArray, rate: FloatArray) -> FloatArray:
 def _by_stretches(
     seen: MeasuredDemand, held: ThrottledSteps, rates: FloatArray, habit: Overflow, *, is_wide: bool
 ) -> FloatArray:
-    """Return a demand of one rate in each stretch; wide ones fill the samples at its edges too."""
+    """Return a demand with one rate in each stretch; wide ones also fill the samples at its edges."""
     ops = seen.ops_per_s.copy()
     for stretch, rate in zip(held.stretches, rates, strict=True):
         if habit is Overflow.JOB:
@@ -405,7 +404,7 @@ def _by_stretches(
 def _lift(
     ops: FloatArray, seen: MeasuredDemand, held: ThrottledSteps, stretch: Episode, rate: float
 ) -> None:
-    """Put a demand of `rate` in the place of what a stretch was served."""
+    """Replace the served rate of a stretch by a demand of `rate`, in place."""
     for run in stretch.runs:
         inside = slice(run.start, run.end)
         # Overload is a factor on each step's own ceiling, which moves with the I/O size.
@@ -414,7 +413,7 @@ def _lift(
 
 
 def _lift_edges(ops: FloatArray, held: ThrottledSteps, stretch: Episode, rate: float) -> None:
-    """Let the samples in which the load came and went be full of it, and the waiting ones beside."""
+    """Raise the samples at the edges of a stretch, and its partly throttled ones, to `rate`, in place."""
     edge = np.zeros(ops.size, dtype=bool)
     for run in stretch.runs:
         edge[max(run.start - 1, 0) : run.start] = True
@@ -427,18 +426,18 @@ def _lift_edges(ops: FloatArray, held: ThrottledSteps, stretch: Episode, rate: f
 def _finish_sooner(
     ops: FloatArray, seen: MeasuredDemand, stretch: Episode, asked: FloatArray
 ) -> None:
-    """Let the work of a stretch come as fast as `asked`, until all that was served has come."""
+    """Replace the rates of a stretch by arrivals as fast as `asked`, with the same total, in place."""
     served = np.cumsum(seen.ops_per_s[stretch.span])
-    # All that was served by a moment had come by then, and nothing comes after the last of it.
+    # Work served by a moment had arrived by then, and no work arrives after the last of it.
     came = np.minimum(np.maximum(np.cumsum(asked), served), served[-1])
     ops[stretch.span] = np.maximum(np.diff(came, prepend=0.0), 0.0)
 
 
 def _chosen(paths: tuple[DemandPath, ...]) -> tuple[DemandPath, DemandPath, DemandPath]:
     """
-    Return paths at the band's quantiles of how much is asked for at once and in all.
+    Return the paths at the band's quantiles, ordered by peak and then by total demand.
 
-    The middle one is of those with an end: what takes whatever it is given has no middle.
+    The middle one is of the bounded paths, because an endless demand has no middle.
     """
     order = sorted(paths, key=lambda p: (float(p.ops_per_s.max()), float(p.ops_per_s.sum())))
     ended = [p for p in order if not p.is_endless] or order
@@ -464,7 +463,7 @@ def _summary(
     measured_s = float(np.count_nonzero(seen.is_measured)) * step
     held_s = float(np.count_nonzero(held.is_held & seen.is_measured)) * step
     is_known = all(is_seen(stretch) for stretch in held.stretches)
-    # What came is the demand where it was more than could be done; clients ask when they are served.
+    # Arrivals are the demand where they exceed completions.
     came = found.arrivals
     is_known |= came is not None and came.is_whole and came.is_lost
     is_lower_bound = not is_known and held_s > (1 - FREE_RATIO) * measured_s
@@ -473,7 +472,7 @@ def _summary(
     served = seen.ops_per_s
     weights, prior = believed
     nature, greedy_ratio, nature_reason = nature_of(held, weights, prior)
-    # Never less than nothing: a path that finishes sooner asks for less later.
+    # At least zero: a path that finishes sooner has less demand later.
     missing = [float((np.fmax(p.ops_per_s - served, 0) * size).sum()) * step for p in chosen]
     return DemandSummary(
         measured_s=measured_s,

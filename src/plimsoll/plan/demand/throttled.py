@@ -1,8 +1,8 @@
 """
-Which steps were held back, at what rate, and what the load showed just before and after.
+The throttled steps of a window, their rate, and the load just before and after.
 
-Rule 1: a ceiling is what the diagnosis confirmed; nothing is found here that it did not find.
-Rule 2: what was seen while nothing held it back is a measurement; everything else is a guess and
+Rule 1: only ceilings of the diagnosis count; this file finds no others.
+Rule 2: a rate below every ceiling is a measurement of demand. Everything else is an assumption and
         belongs in overload.py.
 """
 
@@ -21,10 +21,10 @@ from plimsoll.model.snapshot import Snapshot
 
 # Without operations a size is assumed: EBS quotes the instance's IOPS at 16 KiB (EC2 user guide).
 ASSUMED_SIZE_BYTES = 16 * 1024.0
-# Two plateaus with a quarter of an hour between them are the same piece of work: credits that come
-# back for a moment, or a pause, part them.
+# Two plateaus within a quarter of an hour are the same work, separated by a pause or by credits that
+# returned for a moment.
 JOINED_S = 900.0
-# What is seen above a ceiling in the last half hour before it binds is the same load at liberty.
+# Rates above a ceiling in the last half hour before it binds are the same load without throttling.
 BEFORE_S = 1800.0
 # A size that drifts by a third within the quarter of an hour is another mix of requests.
 SAME_SIZE = 1.33
@@ -37,15 +37,14 @@ NEAR = 0.93
 # Storage that is fully loaded but not overloaded answers as fast as ever (a limiter adds nothing
 # before its limit), or up to three times as slow (a single queue that is two thirds full).
 UNSEEN_RISE = (0.0, float(np.log(3.0)))
-# What is seen near a ceiling may already be waiting; more than half as slow again is not taken for
-# the storage's own.
+# Requests near a ceiling may wait already; a latency higher by more than half is not the storage's own.
 SEEN_RISE = (0.0, float(np.log(1.5)))
 NAN = float("nan")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeasuredDemand:
-    """What was measured, on a regular grid; shape (n,)."""
+    """The measured rates on a regular grid; shape (n,)."""
 
     time_s: IntArray
     step_s: float
@@ -54,15 +53,15 @@ class MeasuredDemand:
     """Served, gaps filled."""
     io_size_bytes: FloatArray
     base_latency_s: FloatArray
-    """What a request took when nothing was pressed; NaN where unknown."""
+    """Latency without waiting; NaN where unknown."""
     latency_s: FloatArray
-    """What it took; NaN where unknown."""
+    """Measured latency; NaN where unknown."""
     log_excess: FloatArray
-    """log(latency ÷ unpressed latency); NaN where unknown."""
+    """log(latency ÷ latency without waiting); NaN where unknown."""
     has_size: bool
     """Whether both bytes and operations were measured."""
     is_reference_seen: bool
-    """Whether the window shows the storage unpressed."""
+    """Whether the window shows the storage without waiting."""
     counted_ratio: FloatArray
     """Operations as storage counts them, per operation."""
 
@@ -74,62 +73,62 @@ class CeilingRun:
     start: int
     end: int
     level_ops_per_s: float
-    """Median of what the ceiling lets through, in operations."""
+    """Median rate of the ceiling, in operations."""
     io_size_bytes: float
     """Median size of an operation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Episode:
-    """One piece of work: plateaus close together, and what it asked for when it was free."""
+    """One piece of work: plateaus close together, and its unthrottled demand where measured."""
 
     runs: tuple[CeilingRun, ...]
     floor_ops_per_s: float
     """Its lowest ceiling."""
     bound_ops_per_s: float
-    """Its highest ceiling, or the highest rate at which requests waited: so much was asked for."""
+    """Its highest ceiling, or the highest rate at which requests waited: a lower bound of its demand."""
     mean_ops_per_s: float
-    """What it was served on average, from its first plateau to the end of its last."""
+    """Mean served rate, from its first plateau to the end of its last."""
     free_ops_per_s: FloatArray
-    """Rates above its lowest ceiling just before that bound, while nothing held them back."""
+    """Unthrottled rates above its lowest ceiling, just before that bound."""
     length_s: float
     """How long it lasted."""
     pressed_count: int
     """Steps there in which requests already waited, at a ceiling too brief for an interval."""
     waiting: float
-    """Latency over unpressed latency at its highest ceiling, ≥ 1; NaN where unknown."""
+    """Latency over latency without waiting at its highest ceiling, ≥ 1; NaN where unknown."""
 
     @property
     def span(self) -> slice:
-        """Its steps, from the first plateau's start to the last one's end."""
+        """Return its steps, from the first plateau's start to the last one's end."""
         return slice(self.runs[0].start, self.runs[-1].end)
 
     @property
     def length(self) -> int:
-        """How many steps that is."""
+        """Return the number of its steps."""
         return self.runs[-1].end - self.runs[0].start
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThrottledSteps:
-    """The steps that were held back."""
+    """The throttled steps of a window."""
 
     is_held: BoolArray
     """At a ceiling for most of the step, shape (n,)."""
     full_log_rise: tuple[float, float]
-    """Least and most log(latency just below a ceiling ÷ unpressed latency) that is plausible."""
+    """Least and most plausible log(latency just below a ceiling ÷ latency without waiting)."""
     is_partly: BoolArray
     """Waiting although the mean rate is below every ceiling: bursts shorter than a step."""
     unexplained_ratio: float
     """Share 0–1 of the measured time in which requests waited and no ceiling was found."""
     ceiling_ops_per_s: FloatArray
-    """What the ceiling lets through at the step's I/O size; NaN where nothing was held back."""
+    """Rate of the ceiling at the step's I/O size; NaN in steps without throttling."""
     stretches: tuple[Episode, ...]
 
 
 def seen_of(snapshot: Snapshot) -> MeasuredDemand:
     """
-    Return what was measured, on a regular grid with gaps filled in.
+    Return the measured rates on a regular grid, with gaps interpolated.
 
     Raises:
         DataError: neither bytes nor operations were measured.
@@ -172,7 +171,7 @@ def seen_of(snapshot: Snapshot) -> MeasuredDemand:
 
 
 def _rates(frame: Frame) -> tuple[FloatArray, FloatArray, FloatArray, bool]:
-    """Return operations per second, bytes per operation, counted operations per operation."""
+    """Return operations per second, bytes per operation, and charged operations per operation."""
     # Operations as the metrics count them; frame.ops_per_s is what storage counts, where a large
     # request is several operations.
     plain = frame.read_ops_per_s + frame.write_ops_per_s
@@ -198,7 +197,7 @@ def _filled(values: FloatArray, known: BoolArray) -> FloatArray:
 
 
 def throttled_of(seen: MeasuredDemand, diagnosis: Diagnosis) -> ThrottledSteps:
-    """Return the held-back steps of a window, by the diagnosis of the same window."""
+    """Return the throttled steps of a window, by the diagnosis of the same window."""
     ceiling = np.full(seen.time_s.size, np.nan)
     known = [i for i in diagnosis.intervals if _is_rate(i)]
     # Where intervals overlap the one written last stays: the one the diagnosis is surest of.
@@ -232,7 +231,7 @@ def throttled_of(seen: MeasuredDemand, diagnosis: Diagnosis) -> ThrottledSteps:
 def _full_log_rise(
     seen: MeasuredDemand, is_held: BoolArray, lowest: FloatArray
 ) -> tuple[float, float]:
-    """Return how much slower a fully loaded ceiling answers: as seen just below it, or a guess."""
+    """Return the range of log latency rise at full load, measured just below a ceiling or assumed."""
     with np.errstate(all="ignore"):
         load = seen.ops_per_s / lowest
     # Loaded enough to show a rise, and further below the ceiling than a level's error of about a
@@ -259,7 +258,7 @@ def _in_ops(seen: MeasuredDemand, level: float, dimension: Dimension) -> FloatAr
 
 
 def _at_a_limit(seen: MeasuredDemand, diagnosis: Diagnosis) -> BoolArray:
-    """Return steps whose rate stands at a level that was confirmed, or at a limit that is documented."""
+    """Return the steps whose rate is at a confirmed level or at a documented limit."""
     found = np.zeros(seen.time_s.size, dtype=bool)
     rates = {(i.level, i.dimension) for i in diagnosis.intervals if _is_rate(i)}
     # A legacy limit that this instance has is among the confirmed levels; the others are not its
@@ -304,13 +303,13 @@ def _stretches(
 
 
 def _is_same_work(before: CeilingRun, after: CeilingRun, step_s: float) -> bool:
-    """Close together, and of requests of one size: other requests are other work."""
+    """Return whether two runs are the same work: close together, with requests of one size."""
     ratio = after.io_size_bytes / before.io_size_bytes
     return (after.start - before.end) * step_s <= JOINED_S and 1 / SAME_SIZE < ratio < SAME_SIZE
 
 
 def _plateaus(ceiling: FloatArray) -> IntArray:
-    """Return runs of held-back steps, cut where the level changes by more than a size's drift would."""
+    """Return the runs of throttled steps, cut where the level changes by more than a drift of I/O size."""
     held = np.isfinite(ceiling)
     # Ceilings a quarter apart are two, as in overload.py (TWO_LEVELS).
     jump = np.abs(np.diff(np.log(np.where(held, ceiling, 1.0)), prepend=0.0)) > np.log(1.25)
@@ -349,7 +348,7 @@ def _stretch(
 
 
 def _before(seen: MeasuredDemand, ceiling: FloatArray, run: CeilingRun, floor: float) -> IntArray:
-    """Return steps that lead up to a run without a break, above its level, before anything held them."""
+    """Return the unthrottled steps above a run's level that lead up to it without a break."""
     # At least four steps, so that coarse samples can show the load at all.
     longest = max(int(BEFORE_S / seen.step_s), 4)
     start = max(run.start - longest, 0)
@@ -364,7 +363,7 @@ def _before(seen: MeasuredDemand, ceiling: FloatArray, run: CeilingRun, floor: f
 
 
 def _waiting(seen: MeasuredDemand, runs: list[CeilingRun], least: float) -> float:
-    # A ceiling that bound too briefly has no run of its own; then all of them tell.
+    # A ceiling that bound too briefly has no run of its own; then all runs are used.
     highest = [run for run in runs if run.level_ops_per_s >= least] or runs
     inside = np.concatenate([seen.log_excess[run.start : run.end] for run in highest])
     return float(np.fmax(np.exp(_known_median(inside)), 1.0)) if np.isfinite(inside).any() else NAN

@@ -1,4 +1,4 @@
-"""What a window itself shows of the current setup: served, asked for, latency."""
+"""The judgement of the current setup by its own measurements: rates, demand and latency."""
 
 import numpy as np
 
@@ -18,7 +18,7 @@ def observed(
     demand: Demand, diagnosis: Diagnosis, snapshot: Snapshot, *, allowed_ratio: float
 ) -> JudgedChange:
     """
-    Judge what is there by the time it was seen at a ceiling.
+    Return the judgement of the current setup by its measured time at a ceiling.
 
     Args:
         demand: as recovered from the snapshot.
@@ -27,7 +27,7 @@ def observed(
         allowed_ratio: share 0–1 of the measured time that may be spent at a ceiling.
     """
     summary = demand.summary
-    # What was seen needs no replay and has no band: it happened.
+    # A measurement needs no replay and has no band.
     minutes = summary.held_back_s / 60
     ratio = summary.held_back_s / summary.measured_s if summary.measured_s else 0.0
     is_within = ratio <= allowed_ratio
@@ -73,12 +73,12 @@ def served_of(demand: Demand) -> float:
 
 
 def asked_and_served(demand: Demand) -> Band:
-    """Return share of the bytes asked for that were served at once, over the band of demand."""
+    """Return the share of the requested bytes that were served at once, over the band of demand."""
     size, measured = demand.io_size_bytes, demand.is_measured
 
     def share(asked: FloatArray) -> float:
         whole = float((asked * size)[measured].sum())
-        # What was served beyond the path's demand at that moment was asked for earlier.
+        # Bytes served above the path's demand at that moment were requested earlier.
         at_once = np.minimum(asked, demand.served_ops_per_s) * size
         return float(at_once[measured].sum()) / whole if whole > 0 else 1.0
 
@@ -89,7 +89,7 @@ def asked_and_served(demand: Demand) -> Band:
 
 
 def latencies_of(demand: Demand) -> tuple[Band | None, Band | None]:
-    """Return mean and 95th percentile over operations, as measured."""
+    """Return the measured mean and 95th percentile over operations."""
     # A step without operations has no latency, and mean and tail are over operations, not over
     # time.
     known = demand.is_measured & np.isfinite(demand.latency_s) & (demand.served_ops_per_s > 0)
@@ -101,7 +101,7 @@ def latencies_of(demand: Demand) -> tuple[Band | None, Band | None]:
 
 
 def _lowest_balance(snapshot: Snapshot) -> tuple[float, Family, int] | None:
-    """Return the lowest balance that was read, of what, and when; None where none was."""
+    """Return the lowest measured balance with its family and time; None where none was measured."""
     lowest: tuple[float, Family, int] | None = None
     for metric, family in BALANCES.items():
         series = snapshot.series.get(metric)

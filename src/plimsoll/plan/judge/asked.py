@@ -1,4 +1,4 @@
-"""One plausible demand as a search replays it, and what can be said of it before any replay."""
+"""One plausible demand as a search replays it, with the quantities that need no replay."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -17,36 +17,36 @@ class PathProtocol(Protocol):
 
     @property
     def ops_per_s(self) -> FloatArray:
-        """Operations asked for, shape (n,)."""
+        """Return the requested operations per second, shape (n,)."""
         ...
 
     @property
     def is_carried(self) -> bool:
-        """Whether what is not served waits."""
+        """Return whether unserved requests wait."""
         ...
 
 
 class WindowProtocol(Protocol):
-    """What all plausible demands of a window share; `demand.Demand` is one."""
+    """The facts that all plausible demands of a window share; `demand.Demand` is one."""
 
     @property
     def step_s(self) -> float:
-        """Length of a step."""
+        """Return the length of a step."""
         ...
 
     @property
     def io_size_bytes(self) -> FloatArray:
-        """Mean size of an operation, shape (n,)."""
+        """Return the mean size of an operation, shape (n,)."""
         ...
 
     @property
     def is_measured(self) -> BoolArray:
-        """Which steps count, shape (n,)."""
+        """Return which steps count, shape (n,)."""
         ...
 
     @property
     def balance_at_start(self) -> Mapping[str, float]:
-        """Share 0–1 of a bucket's credits at the first step, by the stage's name."""
+        """Return the share 0–1 of a bucket's credits at the first step, by the stage's name."""
         ...
 
 
@@ -60,29 +60,29 @@ class StepDemand:
     """> 0 wherever something is asked for, shape (n,)."""
     step_s: float
     is_carried: bool
-    """Whether what is not served waits (True) or is not asked again (False)."""
+    """Whether unserved requests wait (True) or are dropped (False)."""
     is_measured: BoolArray
-    """Which steps count, shape (n,); what happens in the others is never held against anybody."""
+    """Which steps count, shape (n,); throttling in the others is ignored."""
     balance_at_start: Mapping[str, float] = field(default_factory=dict)
     """Share 0–1 of a bucket's credits at the first step, by the stage's name; full where missing."""
 
     def __post_init__(self) -> None:
-        """Steps that agree are our business."""
+        """Check that the arrays have one shape."""
         assert self.ops_per_s.shape == self.io_size_bytes.shape == self.is_measured.shape
 
     @cached_property
     def gap_count(self) -> int:
-        """Steps that do not count."""
+        """Return the number of steps that do not count."""
         return int(self.is_measured.size - np.count_nonzero(self.is_measured))
 
     def allowed_steps(self, allowed_ratio: float) -> int:
-        """Return most steps that may be spent at a ceiling, of those that count."""
+        """Return the most steps that may be spent at a ceiling, of those that count."""
         counted = self.is_measured.size - self.gap_count
-        # A share that was written as a decimal is meant exactly: 1 % of 20,160 steps are 201.
+        # The float of a decimal share may be slightly too small: 1 % of 20,100 steps must be 201.
         return floor(allowed_ratio * counted + 1e-9)
 
     def started(self, chain: Iterable[Stage]) -> tuple[Stage, ...]:
-        """Return a chain with the balances that the window began with, without stages that limit nothing."""
+        """Return a chain with the balances at the window's start, without stages of infinite rate."""
         return tuple(self._started(stage) for stage in chain if isfinite(stage.burst))
 
     def all_started(self, chains: Iterable[tuple[Stage, ...]]) -> list[tuple[Stage, ...]]:
@@ -105,11 +105,11 @@ class StepDemand:
         return replace(stage, start_balance=stage.capacity * ratio)
 
     def rates(self, like: Stage) -> FloatArray:
-        """Return what every step asks of a stage, credits per second as the stage counts, shape (n,)."""
+        """Return the demand of every step on a stage, credits per second as the stage counts, shape (n,)."""
         one = replace(like, baseline=1.0, burst=1.0, capacity=0.0, start_balance=None, stripes=1)
         found = np.zeros(self.ops_per_s.shape)
         is_asked = self.ops_per_s > 0
-        # How many operations one credit per second pays for is the law's answer.
+        # The kernel computes the operations that one credit per second pays for.
         per_credit = ceiling_curve([one], self.io_size_bytes[is_asked]).ops_per_s
         found[is_asked] = self.ops_per_s[is_asked] / per_credit
         return found

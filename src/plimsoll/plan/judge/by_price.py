@@ -1,10 +1,9 @@
 """
-How long the same work takes, by what is paid: each arrangement that does it clearly sooner than all
-that cost less.
+The duration of the same work by price: each setup that does it clearly sooner than all cheaper ones.
 
-A lower bound that needs no replay settles most arrangements: a job takes no less than its bytes and
-operations, less one full bucket, take at the baseline, and no less than what was held back takes at
-the burst rate. The rest is replayed in order of price.
+A lower bound that needs no replay settles most setups. A job takes at least the time of its bytes and
+operations, minus one full bucket, at the baseline. It also takes at least the time of its throttled work
+at the burst rate. The rest is replayed in order of price.
 """
 
 from collections.abc import Sequence
@@ -20,8 +19,8 @@ from plimsoll.plan.judge.asked import StepDemand
 from plimsoll.plan.judge.vectors import BASELINE, BURST, CAPACITY, LimitVectors
 from plimsoll.plan.judge.work import Job, jobs_of, work_of
 
-# Judgement: for less than a fifth of the time nobody changes an instance, and a replay whose demand
-# was measured by the minute is not surer than a few percent.
+# Judgement: a fifth of the time is the least gain that justifies a change, and a replay of demand that was
+# measured by the minute is accurate to a few percent.
 _SOONER = 0.8
 # Rounding of the bound, and of the mean size of a task's operations, is far below a percent.
 _LOOSELY = 0.99
@@ -29,10 +28,10 @@ _LOOSELY = 0.99
 
 @dataclass(frozen=True, slots=True)
 class FasterArrangement:
-    """An arrangement that does the work sooner than all that cost less."""
+    """A setup that does the work sooner than all cheaper ones."""
 
     index: int
-    """Which one."""
+    """Its place among the arrangements."""
     work: WorkTime
 
 
@@ -45,14 +44,14 @@ def sooner_by_price(
     growth: float = 1.0,
 ) -> tuple[FasterArrangement, ...]:
     """
-    Return arrangements in order of price, each at least a fifth sooner than the one before and what is there.
+    Return setups in order of price, each at least a fifth sooner than the one before and the present one.
 
     Args:
         demand: as recovered.
         vectors: distinct limits, and which arrangement has which.
         queue: arrangements in order of price.
-        present: how long it takes with what is there.
-        growth: times the work.
+        present: the duration with the current setup.
+        growth: factor of the work.
     """
     least = _LOOSELY * _least_s(demand, vectors, jobs_of(demand), growth) / 60
     most = _SOONER * present.chained_minutes
@@ -75,14 +74,14 @@ def most_for_the_money(
     found: Sequence[FasterArrangement], present: WorkTime, usd_more: Sequence[float]
 ) -> int | None:
     """
-    Return the place of the one that saves the most time for each dollar more; None of none.
+    Return the place of the setup that saves the most time per additional dollar; None without any.
 
-    Where some cost no more than what is there, it is the quickest of these.
+    If some cost no more than the current setup, it is the fastest of these.
 
     Args:
         found: by price.
-        present: how long it takes with what is there.
-        usd_more: what each costs more than what is there, in the same order.
+        present: the duration with the current setup.
+        usd_more: the additional cost of each, in the same order.
     """
     if not found:
         return None
@@ -100,7 +99,7 @@ def most_for_the_money(
 def _least_s(
     demand: Demand, vectors: LimitVectors, jobs: Sequence[Job], growth: float
 ) -> FloatArray:
-    """No vector does the jobs in less, seconds, shape (vectors,)."""
+    """Return a lower bound of the jobs' duration with each vector, seconds, shape (vectors,)."""
     asked = StepDemand(
         ops_per_s=demand.served_ops_per_s * growth,
         io_size_bytes=demand.io_size_bytes,

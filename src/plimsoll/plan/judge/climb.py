@@ -2,11 +2,11 @@
 The ladder of a plan: every plausible demand's cheapest arrangement is a candidate for a step.
 
 An option is worth showing only if nothing cheaper is as likely to be enough. Such an option is the
-cheapest that passes some plausible demand, so one search for each demand finds them all; what is shown
-for another reason is judged as well.
+cheapest that passes some plausible demand, so one search for each demand finds all of them. Options shown
+for another reason are judged as well.
 
-Beside them stands the next size of the same family with the storage as it is, where it is worth a try:
-that is the step which most people take, so they are told how likely it is to be enough.
+The next size of the same family with the current storage is added if it is worth a try. It is the most
+common change, so the reader needs its chance.
 """
 
 from collections.abc import Mapping, Sequence
@@ -38,7 +38,7 @@ _MONTH_DAYS = 730 / 24
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheapestArrangement:
-    """An arrangement that is the cheapest to pass some demand, and the search that found it."""
+    """The cheapest setup that passes some demand, and the search that found it."""
 
     index: int
     asked: StepDemand
@@ -51,7 +51,7 @@ class LadderStep:
 
     option: Option
     tried: CheapestArrangement | None
-    """None for what no search found: what is free, or a size up."""
+    """None for a step that no search found: a free one, or a size up."""
     chance: float
     chance_after: float
     kind: RungKind
@@ -79,7 +79,7 @@ def climb_of(
     also: Sequence[CheapestArrangement] = (),
 ) -> LadderDraft | None:
     """
-    Return the steps to try, cheapest first; None where nothing that is allowed and priced is ever enough.
+    Return the steps to try, cheapest first; None where no allowed and priced setup is ever enough.
 
     Args:
         context: makes and judges options.
@@ -87,7 +87,7 @@ def climb_of(
         vectors: their limits.
         prices: their prices.
         roles: which arrangements may be chosen.
-        role: why a step is shown that is not shown for another reason.
+        role: the role of steps that have no other.
         also: further arrangements to consider.
     """
     wanted = {name: roles[name] for name in (CHEAPEST, SAME_STORAGE)}
@@ -121,7 +121,7 @@ def climb_of(
 
 
 def restart_of(context: PlanContext) -> FreeMove | None:
-    """Return the stop and start that brings an old instance the present limits; None where it has them."""
+    """Return the stop and start that applies the present limits; None where the instance has them."""
     every = free_moves(context.before, context.catalog, legacy=context.legacy)
     return next((move for move in every if move.is_restart), None)
 
@@ -159,7 +159,7 @@ def ladder_of(climb: LadderDraft | None, options: Sequence[Option]) -> Ladder | 
 
 
 def key_of(option: Option) -> tuple[Instance, bool]:
-    """Return what sets two options apart: what is bought, and whether it comes with a restart."""
+    """Return the key of an option: its setup, and whether it includes a restart."""
     return option.instance, option.disruption.is_restart
 
 
@@ -170,7 +170,7 @@ def _cheapest_of_each(
     prices: ArrangementPrices,
     roles: Mapping[str, BoolArray],
 ) -> list[CheapestArrangement]:
-    """For every plausible demand the cheapest arrangements that pass it."""
+    """Return the cheapest setups that pass each plausible demand."""
     tie, tried = preferred(found), []
     for path in _distinct(context.demand.paths):
         asked = asked_of(context.demand, path)
@@ -197,7 +197,7 @@ def _distinct(paths: Sequence[DemandPath]) -> list[DemandPath]:
 
 
 def _usd_per_day(prices: ArrangementPrices, which: Sequence[int]) -> dict[int, float]:
-    """Return what arrangements cost more in a day; the whole sums where no difference is known."""
+    """Return the additional cost of setups per day, or their total cost where no difference is known."""
     known = [index for index in which if prices.is_known[index]]
     column = prices.more if known else prices.total
     return {index: float(column[index]) / _PARTS_PER_USD / _MONTH_DAYS for index in known or which}
@@ -256,7 +256,7 @@ def _climb(
 
 
 def _size_up(context: PlanContext, found: Arrangements, is_allowed: BoolArray) -> int | None:
-    """Return the next larger size of the class that is worth a try, with the storage as it is."""
+    """Return the next larger size of the class that is worth a try, with the current storage."""
     own = context.before.db_class
     if own is None:
         return None

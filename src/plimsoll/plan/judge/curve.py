@@ -1,12 +1,12 @@
 """
-The price–performance curve: the most that can be had for each price.
+The price–performance curve: the best performance for each price.
 
-Performance is the share of the asked bytes that are served at once, were the rest not asked again:
-one number for every arrangement and every demand, whether what waits is carried or not. It is one
-less the share that would be lost (Cahoon et al., "Doppler", PVLDB 15(12), use the share of time).
+Performance is the share of the requested bytes that are served at once if the rest is dropped. It is one
+number for every setup and every demand, whether waiting requests are carried over or not. It is one
+minus the share that would be lost (Cahoon et al., "Doppler", PVLDB 15(12), use the share of time).
 
-Rule 1: a point is on the curve only if nothing cheaper serves nearly as much of the middle demand.
-Rule 2: once all of it is served at once nothing dearer can be better, and nothing more is replayed.
+Rule 1: a point is on the curve only if no cheaper setup serves nearly as much of the middle demand.
+Rule 2: once all of it is served at once no more expensive setup can be better, and the replays stop.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,7 +23,7 @@ from plimsoll.plan.market.candidates import Arrangements
 from plimsoll.plan.market.priced import UNKNOWN, ArrangementPrices
 from plimsoll.plan.market.storages import describe_storage
 
-# Judgement: a curve of steps smaller than two percent has points that nobody could tell apart.
+# Judgement: smaller steps than two percent make no visible difference on a curve.
 _BETTER_RATIO = 0.02
 # A replay's sums are exact to far less than a ten-thousandth: nothing is left to gain.
 _WHOLE_RATIO = 1 - 1e-4
@@ -44,7 +44,7 @@ def curve_of(
     found: Arrangements, vectors: LimitVectors, prices: ArrangementPrices, demands: Demands
 ) -> tuple[CurvePoint, ...]:
     """
-    Return points of the curve in order of price; the present arrangement is one of them if it has a price.
+    Return the points of the curve in order of price, with the present setup if it has a price.
 
     Args:
         found: arrangements.
@@ -77,7 +77,7 @@ def curve_of(
 
 
 def envelope(ratios: Sequence[float] | FloatArray) -> list[int]:
-    """Return places at which a series of shares exceeds all places before by a step, or reaches the whole."""
+    """Return the places at which a series of shares exceeds all earlier ones by a step, or reaches one."""
     best, places = -1.0, []
     for place, ratio in enumerate(ratios):
         if ratio > best + _BETTER_RATIO or ratio >= _WHOLE_RATIO > best:
@@ -87,7 +87,7 @@ def envelope(ratios: Sequence[float] | FloatArray) -> list[int]:
 
 
 def served_at_once(vectors: LimitVectors, which: IntArray, asked: StepDemand) -> FloatArray:
-    """Return share 0–1 of the asked bytes that some vectors serve at once, shape of `which`."""
+    """Return the share 0–1 of the requested bytes that some vectors serve at once, shape of `which`."""
     whole = float((asked.ops_per_s * asked.io_size_bytes)[asked.ops_per_s > 0].sum()) * asked.step_s
     if whole <= 0 or not which.size:
         return np.ones(which.size)
@@ -102,7 +102,7 @@ def served_at_once(vectors: LimitVectors, which: IntArray, asked: StepDemand) ->
 
 
 def share_of(chain: Sequence[kernel.Stage], demands: Demands) -> Band:
-    """Return the share 0–1 of the asked bytes that a chain serves at once, as the curve counts it."""
+    """Return the share 0–1 of the requested bytes that a chain serves at once, as the curve counts it."""
     shares = []
     for asked in (demands.low, demands.middle, demands.high):
         whole = float((asked.ops_per_s * asked.io_size_bytes)[asked.ops_per_s > 0].sum())
@@ -124,10 +124,10 @@ def share_of(chain: Sequence[kernel.Stage], demands: Demands) -> Band:
 
 def with_options(points: Sequence[CurvePoint], options: Sequence[Option]) -> tuple[CurvePoint, ...]:
     """
-    Return the curve with the options on it, where nothing on it serves as much for no more.
+    Return the curve with the options added, if no point on it serves as much for the same price.
 
-    A limit that the instance was seen not to have is left out for an option of its class, and small
-    steps are left out of the curve: an option may serve more than the curve alone would have it.
+    A limit that is not enforced is left out for an option of the same class, and small steps are left
+    out of the curve. So an option may serve more than the curve at its price.
 
     Args:
         points: in order of price.
@@ -157,7 +157,7 @@ def with_options(points: Sequence[CurvePoint], options: Sequence[Option]) -> tup
 
 
 def _served_in_order(vectors: LimitVectors, queue: IntArray, asked: StepDemand) -> FloatArray:
-    """Return shares served by arrangements in order, as far as there is something to gain."""
+    """Return the shares served by setups in order, until all of the demand is served."""
     found: list[FloatArray] = []
     for start in range(0, queue.size, _CHUNK):
         ratios = served_at_once(vectors, vectors.of[queue[start : start + _CHUNK]], asked)

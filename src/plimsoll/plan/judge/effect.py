@@ -1,9 +1,9 @@
 """
-What a change would have made of the window: every plausible demand, sent through the new ceilings.
+The effect of a change on the window: every plausible demand, replayed through the new ceilings.
 
-The law is the kernel's; here it is asked once per demand, and the answers are gathered by weight.
-An instance's bucket has no published capacity: a demand is replayed with the smaller reading of
-"30 minutes at the maximum" (strict) and with the larger (generous), and the band holds both.
+The kernel replays each demand once, and the results are combined by weight. The capacity of an
+instance's bucket is not published: a demand is replayed with the smaller reading of "30 minutes at the
+maximum" (strict) and with the larger (generous), and the band includes both.
 """
 
 from collections.abc import Sequence
@@ -24,20 +24,19 @@ from plimsoll.plan.judge.trials import Trial, trials_of
 from plimsoll.plan.judge.verdict import PassShare, verdict_of
 from plimsoll.units import in_cases
 
-# A smaller share of time is not told apart from nothing.
-LEAST_SAID = 0.001
+# A smaller share of time is shown as "under 0.1 %".
+LEAST_SHOWN = 0.001
 # Below a ceiling latency rises little and late; a sixth power fits gp2 and gp3 curves of fio runs.
 RISE, RISE_POWER = 0.6, 6
 # A step in which requests waited for less than half of it is not at a ceiling.
 SHARE_OF_STEP = 0.5
-# Does not is asked of demands that wait for twice what is allowed. Where all plausible demands of a
-# simulated incident nearly agree, one replay in four still says a fifth too much; of a few minutes,
-# edges and sizes may make twice as many. A demand nearer to what is allowed is not told from one that
-# passes.
+# A demand fails clearly if it waits for twice the allowed time. Where all plausible demands of a simulated
+# incident nearly agree, one replay in four is still a fifth too high; and edges and sizes may double a
+# time of a few minutes. So a demand nearer to the allowed time may as well pass.
 CLEARLY = 2.0
 # "At least 30 minutes in 24 hours at the maximum" (EC2 user guide, EBS-optimized instances).
 BURST_S = 1800.0
-# "At least": how much more there may be is not said; twice as much would have been advertised.
+# "At least": the real maximum is not documented, but twice as much would be advertised.
 AT_LEAST = 2.0
 SETTLED_BY = (
     "run one hour on a larger class while the ceiling binds, or record active sessions and "
@@ -48,29 +47,29 @@ _FAMILIES = {family.value for family in Family}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedChange:
-    """A change, judged."""
+    """A judged change."""
 
     judgement: Judgement
     probability: float
-    """Belief 0–1 in demands under which it lifts, of those that ask for so much and no more."""
+    """Chance 0–1 that it lifts, over the demands that are bounded."""
     effect: Effect
     reason: str
     settled_by: str
     passed: BoolArray = field(compare=False)
-    """Which demands pass: every path with the least credits, then every one with the most."""
+    """Whether each demand passes: every path with the least credits, then every path with the most."""
 
 
 def passing_weights(demand: Demand) -> FloatArray:
     """
-    Return belief in each of the demands of `JudgedChange.passed`, sum 1.
+    Return the chance of each of the demands of `JudgedChange.passed`, sum 1.
 
-    A demand that no size ends tells nothing of sizes: its weight is zero, unless there is no other.
+    For an endless demand no size is enough, so its weight is zero, unless there is no other demand.
     """
     return _weights(demand, [path.is_endless for path in demand.paths])
 
 
 def _weights(demand: Demand, is_left_out: Sequence[bool]) -> FloatArray:
-    """Return belief in each of the demands of `JudgedChange.passed` but some, sum 1; in all if none would be left."""
+    """Return the chances of the demands without those left out, sum 1; of all if none would remain."""
     weight = np.array([path.weight for path in demand.paths])
     if not all(is_left_out):
         weight = np.where(is_left_out, 0.0, weight)
@@ -82,7 +81,7 @@ def judge(
     demand: Demand, chain: Sequence[Stage], *, allowed_ratio: float = ALLOWED_RATIO
 ) -> JudgedChange:
     """
-    Return whether the demand passes a chain, and what the window would have been.
+    Return whether the demand passes a chain, and the effect on the window.
 
     Args:
         demand: as recovered.
@@ -97,7 +96,7 @@ def judge(
     waited = np.array(_waited(demand, trials)) / count
     loose = _loose(trials, waited * count) / count
     is_generous = np.array([trial.is_generous for trial in trials])
-    # A replay is asked twice: where it errs to the change's harm, and where it errs to its favour.
+    # The error of a replay counts against the change with the least credits, and for it with the most.
     is_passed = np.where(is_generous, waited - loose, waited + loose) < allowed_ratio
     is_near = waited - loose < CLEARLY * allowed_ratio
     passed = np.concatenate((is_passed[~is_generous], is_passed[is_generous]))
@@ -107,8 +106,8 @@ def judge(
         2 * _weights(demand, left_out)
         for left_out in ([False] * half, [path.is_greedy for path in demand.paths])
     )
-    # A change lifts only if it does so for every demand; it fails only if it does for those with an end
-    # and for those that are not greedy too.
+    # A change lifts only if it lifts for every demand. It fails only if it also fails for the bounded
+    # demands alone, and for those that are not greedy.
     share = PassShare(
         strict=float(every[:half] @ passed[:half]),
         nearly=max(float(some[half:] @ is_near[is_generous]) for some in (every, each, opened)),
@@ -127,7 +126,7 @@ def judge(
 
 
 def started(demand: Demand, chain: Sequence[Stage], *, is_generous: bool) -> tuple[Stage, ...]:
-    """Return the chain with the balances that the window began with, and the wanted capacities."""
+    """Return the chain with the balances at the window's start, and with the chosen capacities."""
     found = []
     for given in chain:
         stage = _as_joined(given) if demand.is_joined and is_generous else given
@@ -135,7 +134,7 @@ def started(demand: Demand, chain: Sequence[Stage], *, is_generous: bool) -> tup
             found.append(stage)
             continue
         capacity = _capacity(demand, stage, is_generous=is_generous)
-        # Unread balances may have been anything: full at best, empty at worst.
+        # An unmeasured balance is unknown: full at best, empty at worst.
         ratio = demand.balance_at_start.get(stage.name, 1.0 if is_generous else 0.0)
         found.append(replace(stage, capacity=capacity, start_balance=ratio * capacity))
     return tuple(found)
@@ -143,9 +142,9 @@ def started(demand: Demand, chain: Sequence[Stage], *, is_generous: bool) -> tup
 
 def _as_joined(stage: Stage) -> Stage:
     """
-    Return a volume's limit of operations, were all requests joined to operations as large as can be.
+    Return a volume's IOPS limit for requests that are all merged into operations of the largest size.
 
-    How many are joined is not measured: none at worst, all at best.
+    The number of merged requests is not measured: none at worst, all at best.
     """
     if stage.name != Family.VOLUME_IOPS or stage.unit_bytes is None:
         return stage
@@ -153,7 +152,7 @@ def _as_joined(stage: Stage) -> Stage:
 
 
 def _capacity(demand: Demand, stage: Stage, *, is_generous: bool) -> float:
-    """Return a bucket's capacity: learned, or at either end of what is documented."""
+    """Return a bucket's capacity: learned, or either documented bound."""
     # A volume's bucket is documented: 5.4 million I/O credits on gp2 (EBS user guide). An
     # instance's is not.
     if stage.name not in INSTANCE_FAMILIES:
@@ -213,9 +212,9 @@ def _to_the_step(
     demand: Demand, trials: Sequence[Trial], minutes: FloatArray, weight: FloatArray
 ) -> Band:
     """
-    Return minutes at a ceiling, with what is not known of a plateau's ends: each lies within a step.
+    Return the minutes at a ceiling, with the error of a plateau's ends: each is known to a step.
 
-    All ends of a demand may err alike (whoever measured begins its minutes elsewhere), half a step.
+    All ends of a demand may have the same error of half a step, because minutes begin at another second.
     """
     step = demand.step_s / 60
     loose = _loose(trials, minutes / step) * step
@@ -228,19 +227,19 @@ def _to_the_step(
 
 
 def _loose(trials: Sequence[Trial], steps: FloatArray) -> FloatArray:
-    """Return what each trial's steps at a ceiling are not known by: half a step for an end, half of all."""
+    """Return the error of each trial's steps at a ceiling: half a step per end, at most half of all."""
     ends = [np.count_nonzero(np.diff(t.outcome.throttled > SHARE_OF_STEP)) for t in trials]
     return np.minimum(0.5 * np.array(ends, dtype=np.float64), steps / 2)
 
 
 def _waiting_band(demand: Demand, band: Band) -> Band:
-    """Never zero minutes at the high end where demand was not seen while nothing held it back."""
+    """Return the band; its high end is at least one step if unthrottled demand was never measured."""
     least = 0.0 if demand.is_free_seen else demand.step_s / 60
     return Band(low=band.low, middle=band.middle, high=max(band.high, least))
 
 
 def _latencies(demand: Demand, trials: list[Trial]) -> tuple[Band | None, Band | None]:
-    """Return mean and 95th percentile over operations, for the low, middle and high demand."""
+    """Return the mean and 95th percentile over operations, for the low, middle and high demand."""
     if not np.isfinite(demand.base_latency_s[demand.is_measured]).any():
         return None, None
     means, tails = [], []
@@ -266,9 +265,9 @@ def _spread(values: list[float]) -> Band:
 
 def _latency(demand: Demand, trial: Trial, served_ops_per_s: FloatArray) -> FloatArray:
     """
-    Return latency of each step: at a ceiling N/X by Little's law, below it the base with the load's rise.
+    Return the latency of each step: N/X by Little's law at a ceiling, below it the base with a rise by load.
 
-    N is what was in flight when the step was held back, and what the demand keeps busy otherwise.
+    N is the measured number in flight where the step was throttled, and rate × base latency otherwise.
     """
     load = _load(served_ops_per_s, demand, trial.chain)
     with np.errstate(all="ignore"):
@@ -284,7 +283,7 @@ def _latency(demand: Demand, trial: Trial, served_ops_per_s: FloatArray) -> Floa
 
 
 def _lowest_balance(demand: Demand, trial: Trial) -> dict[str, Any]:
-    """Return the bucket that comes nearest to empty, how near, and when."""
+    """Return the lowest balance of any bucket, with its family and time."""
     lowest: tuple[float, str, int] | None = None
     assert trial.outcome.balance is not None
     for stage, balance in zip(trial.chain, trial.outcome.balance, strict=True):
@@ -302,7 +301,7 @@ def _lowest_balance(demand: Demand, trial: Trial) -> dict[str, Any]:
 
 
 def _load(served_ops_per_s: FloatArray, demand: Demand, chain: tuple[Stage, ...]) -> FloatArray:
-    """Return rate over the lowest ceiling at its burst rate; what is below it rises with this."""
+    """Return the rate relative to the lowest ceiling at its burst rate; latency below it rises with this."""
     size = demand.io_size_bytes
     load = np.zeros(served_ops_per_s.size)
     for stage in chain:
@@ -314,7 +313,7 @@ def _load(served_ops_per_s: FloatArray, demand: Demand, chain: tuple[Stage, ...]
 
 
 def _served_ratios(demand: Demand, trials: Sequence[Trial]) -> list[float]:
-    """Return share of the demanded bytes that are served without waiting, of each trial."""
+    """Return the share of the demanded bytes that are served without waiting, for each trial."""
     size = np.where(demand.is_measured, demand.io_size_bytes, 0.0)
     found = []
     for trial in trials:
@@ -338,7 +337,7 @@ def _band(values: FloatArray, weight: FloatArray) -> Band:
 def _reason(demand: Demand, effect: Effect, chance: float, allowed: float) -> str:
     ratio = effect.ratio_at_ceiling
     low, high = _percent(ratio.low), _percent(ratio.high)
-    # What was seen is the only demand there is; of that alone is nothing said to be nothing.
+    # Only if the measured rate is the sole demand is "never" a safe statement.
     is_seen = len(demand.paths) == 1 and np.array_equal(
         demand.paths[0].ops_per_s, demand.served_ops_per_s
     )
@@ -352,5 +351,5 @@ def _reason(demand: Demand, effect: Effect, chance: float, allowed: float) -> st
 
 
 def _percent(ratio: float) -> str:
-    """Return a share of time; behind a ceiling none is ever said to be nothing."""
-    return f"{100 * ratio:.1f} %" if ratio >= LEAST_SAID else "under 0.1 %"
+    """Return a share of time in percent; a small one is never shown as zero."""
+    return f"{100 * ratio:.1f} %" if ratio >= LEAST_SHOWN else "under 0.1 %"

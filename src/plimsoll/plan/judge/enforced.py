@@ -1,8 +1,8 @@
 """
-Documented limits that a window refutes: more was served for hours than they let through.
+Documented limits that are not enforced: higher rates than they allow were served for hours.
 
-Rule 1: only what was exceeded is refuted. A baseline may be while its maximum is not; the maximum
-        stays, for this instance was never seen above it.
+Rule 1: only an exceeded limit is removed. If a baseline was exceeded and its maximum was not, the
+        maximum stays, because this instance was never above it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ from plimsoll.plan.demand.recovery import Demand
 from plimsoll.plan.judge.effect import started
 from plimsoll.units import format_bytes_per_s, format_ops_per_s
 
-# A limit is enforced within about a percent; and a burst of a few minutes is no proof against one.
+# A limit is enforced within about a percent, and a few minutes above it do not disprove it.
 _LOOSELY = 1.03
 _EXCEEDED_RATIO = 0.02
 
@@ -24,15 +24,15 @@ def refuted_of(
     demand: Demand, chain: Sequence[Stage], *, allowed_ratio: float
 ) -> Mapping[Stage, Stage | None]:
     """
-    Return the limits of a chain that are not enforced, and what is left of each.
+    Return the limits of a chain that are not enforced, each with the limit that remains.
 
     Args:
         demand: as recovered.
-        chain: the documented limits of what is there.
+        chain: the documented limits of the current setup.
         allowed_ratio: share 0–1 of the measured time that may be spent at a ceiling.
 
     Returns:
-        By limit its maximum without a baseline; None where that was exceeded too.
+        For each limit its maximum as a fixed limit; None where that was exceeded too.
     """
     allowed = max(allowed_ratio, _EXCEEDED_RATIO)
     found: dict[Stage, Stage | None] = {}
@@ -40,8 +40,8 @@ def refuted_of(
         if _exceeded_ratio(demand, stage) <= allowed:
             continue
         most = replace(stage, baseline=stage.burst, capacity=0.0, start_balance=None)
-        # A bucket larger than documented shows as a baseline that is exceeded and a maximum that is
-        # not.
+        # A bucket that is larger than documented shows as an exceeded baseline with a maximum that
+        # was not exceeded.
         is_kept = stage.burst > stage.baseline and _exceeded_ratio(demand, most) <= allowed
         found[stage] = most if is_kept else None
     return found
@@ -57,9 +57,8 @@ def refuted_notes(refuted: Mapping[Stage, Stage | None]) -> list[str]:
 
 
 def _exceeded_ratio(demand: Demand, stage: Stage) -> float:
-    """Return share of the measured time in which more was served than a stage lets through."""
-    # With the most credits that are plausible: a limit is refuted only if no bucket could have
-    # paid.
+    """Return the share of the measured time with rates above those that a stage allows."""
+    # With the most plausible credits: a limit is disproved only if no bucket explains the rate.
     looser = replace(stage, baseline=stage.baseline * _LOOSELY, burst=stage.burst * _LOOSELY)
     found = replay(
         demand.served_ops_per_s,
@@ -84,5 +83,5 @@ def _limit(stage: Stage) -> str:
 
 
 def _rate(stage: Stage) -> str:
-    say = format_bytes_per_s if stage.counts == "bytes" else format_ops_per_s
-    return say(stage.baseline * stage.stripes)
+    text_of = format_bytes_per_s if stage.counts == "bytes" else format_ops_per_s
+    return text_of(stage.baseline * stage.stripes)

@@ -1,9 +1,9 @@
 """
-The ladder of a load that takes whatever it is given: its steps are judged by hours of the same work.
+The ladder of a load that uses any throughput it gets: its steps are judged by hours of the same work.
 
-Such a load runs at its ceiling whatever that is, so no step is ever enough for it; but every step
-finishes its work at some hour. The first step saves the most hours for each dollar more, and the one
-after it the most hours for each dollar more than the first.
+Such a load is always at its ceiling, so no step is ever enough for it, but a higher ceiling finishes its
+work earlier. The first step saves the most hours per additional dollar, and the next one the most hours
+per dollar above the first.
 """
 
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ def greedy_climb(
     sooner: Sequence[FasterArrangement],
 ) -> LadderDraft | None:
     """
-    Return the steps for a greedy load; None where nothing does its work sooner.
+    Return the steps for a greedy load; None where no setup does its work sooner.
 
     Args:
         context: makes and judges options.
@@ -45,7 +45,7 @@ def greedy_climb(
     if move is not None:
         option = context.option(move.instance, FREE, free=move)
         steps.append(_step(option, option.probability, RungKind.FREE))
-        # The restart costs nothing, so what is bought after it is compared with what it leaves.
+        # The restart is free and comes first, so later steps are compared with the time after it.
         work = option.effect.work or work
     if work is None:
         return None
@@ -78,18 +78,17 @@ def _step(option: Option, chance: float, kind: RungKind) -> LadderStep:
 
 
 def _note(context: PlanContext, recommended: Option) -> str:
-    """Return what no size changes, and how much everybody else asks for, where that was seen."""
-    said = "this load uses any throughput it gets, so no size keeps it below its ceiling"
+    """Return the note of the ladder, with the rate of all other work where it was measured."""
+    note = "this load uses any throughput it gets, so no size keeps it below its ceiling"
     demand, ceiling = context.demand, recommended.effect.next_ceiling
     free = demand.is_measured & ~demand.is_held_back
     is_seen = free.sum() >= FREE_RATIO * demand.is_measured.sum()
-    # What everybody else asks for is known only if enough of the window was free of the greedy
-    # work.
+    # The rate of other work is known only if enough of the window was free of the greedy work.
     if not is_seen or ceiling is None or ceiling.dimension is not Dimension.THROUGHPUT:
-        return said
+        return note
     rate = float(demand.served_bytes_per_s[free].mean())
     return (
-        f"{said}; all other work shares that ceiling while it runs. Other work uses "
+        f"{note}; all other work shares that ceiling while it runs. Other work uses "
         f"{format_bytes_per_s(rate)} on average, {format_ratio(rate / ceiling.value)} "
         f"of the {format_bytes_per_s(ceiling.value)} of the recommended step"
     )

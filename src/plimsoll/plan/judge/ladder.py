@@ -1,14 +1,14 @@
 """
-Which step to try first, and what to try after it.
+The ladder: the step to try first, and the steps after it.
 
-A change of class is reversible, so what decides is not certainty but what a try costs. Every plausible
-demand says which options pass it; demands carry weights, so they say how likely an option is to be
-enough, and how likely it still is after a cheaper one was not. Among the options that are worth a try
-the ladder is the sequence with the least expected cost, found from its end.
+A change of class is reversible, so the cost of a try decides, not certainty. For every plausible demand
+it is known which options pass. Demands have weights, so the chance of an option follows, also after a
+cheaper one was not enough. Among the options that are worth a try, the ladder is the sequence with the
+least expected cost, computed from its end.
 
-Rule 1: an option is a rung only if nothing cheaper that is bought is as likely to be enough.
-Rule 2: what is free is tried first, and everything that is bought is judged by the demands for which
-        it was not enough: it takes no rung away.
+Rule 1: an option is a rung only if no cheaper paid option has the same chance.
+Rule 2: a free step is tried first, and paid options are judged by the demands for which it was not
+        enough. It removes no rung.
 Rule 3: chances are those of the options; nothing is fitted here.
 """
 
@@ -20,17 +20,17 @@ import numpy as np
 from plimsoll.model.plan import PROBABLY
 from plimsoll.model.series import BoolArray, FloatArray
 
-# The ladder ends with a step that is almost certain: the mark from which an option is said to lift.
+# The ladder ends with a step that is almost certain: the least chance of *lifts*.
 CERTAIN = 0.95
 # A cheaper step that is enough less often than in two of five cases is not worth a restart.
 WORTH_A_TRY = 0.4
-# A step after one that was not enough is to halve the doubt: more steps than that, each with its
-# restart, nobody would climb.
+# A step after one that was not enough must halve the doubt: more steps, each with its restart, are too
+# many in practice.
 HALVES = 0.5
-# Chances closer than this cannot be told apart: they are counted in some thirty plausible demands.
+# Chances closer than this are equal: they are counted in some thirty plausible demands.
 STEP = 0.03
-# A likelier step that costs less than a hundredth of the whole more, or less than ten cents a day, is
-# taken at once: nobody risks a second restart for that.
+# A likelier step that costs less than a hundredth of the total more, or less than ten cents a day, replaces
+# the cheaper one: so small a saving does not justify a second restart.
 NEARLY = 0.01
 NEARLY_USD = 0.1
 # What a step that was not enough costs besides its own price: days at the ceiling until that is seen
@@ -55,9 +55,9 @@ class Candidate:
     chance: float
     """Chance 0–1 that it is enough."""
     passed: BoolArray
-    """For which plausible demands it is, shape (demands,)."""
+    """Whether it is enough for each plausible demand, shape (demands,)."""
     trouble: int = 0
-    """How much it disturbs; of equal prices and chances the least goes first."""
+    """Number of changed parts; of equal prices and chances the least comes first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,10 +78,10 @@ class Steps:
 
 def frontier(candidates: Sequence[Candidate], *, usd_per_day_now: float = 0.0) -> list[int]:
     """
-    Return places of the candidates than which nothing cheaper is as likely to be enough, by price.
+    Return the places of the candidates for which no cheaper one has the same chance, by price.
 
-    Of nearly equal prices the likelier stays, of nearly equal chances too what disturbs less. Nothing
-    stands behind the first that is almost certain.
+    Of nearly equal prices the likelier one stays; of nearly equal chances too, the one with fewer
+    changes. The first that is almost certain is the last.
     """
 
     def key(place: int) -> tuple[int, float, int, int]:
@@ -111,14 +111,14 @@ def steps_of(
     usd_per_day_now: float = 0.0,
 ) -> Steps | None:
     """
-    Return the steps to try, and with which to begin.
+    Return the steps to try, and the recommended one.
 
     Args:
         candidates: options, in any order.
         weight: of the plausible demands, shape (demands,), sum 1.
         free: a candidate that is tried first because it costs nothing.
-        usd_per_day_now: price of what is there; what is nearly the same price follows from it, and what
-            days at the ceiling cost.
+        usd_per_day_now: price of the current setup; nearly equal prices, and the cost of days at the
+            ceiling, are relative to it.
 
     Returns:
         The steps; None where no candidate is ever enough.
@@ -132,7 +132,7 @@ def steps_of(
         return _steps(candidates, weight, [], [free], free)
     after = [replace(one, chance=chance_of(one.passed, is_left, weight)) for one in candidates]
     cheaper, climb = _bought(after, np.where(is_left, weight / left, 0.0), usd_per_day_now)
-    # Nothing is recommended that hardly ever is enough where what is free was not.
+    # A paid step that is hardly ever enough after the free one is not recommended.
     is_likely = bool(climb) and after[climb[0]].chance >= min(WORTH_A_TRY, chance)
     if chance >= PROBABLY or not is_likely:
         return _steps(candidates, weight, [], [free, *climb], free)
@@ -151,7 +151,7 @@ def _bought(
     marks = (PROBABLY, WORTH_A_TRY)
     likely = ([n for n in rungs if candidates[n].chance >= mark] for mark in marks)
     begin = min(next((some for some in likely if some), rungs[-1:]), key=climb.cost)
-    # A chance is not worth more than the failure it may save: beyond that the cheaper step goes first.
+    # A higher chance is worth no more than the failure it may avoid: beyond that the cheaper step is first.
     near = candidates[begin].usd_per_day - FAILED_STEP_USD
     far = [
         place
@@ -200,7 +200,8 @@ class _LadderCosts:
         return found
 
     def cost(self, place: int, failed: int | None = None) -> float:
-        """Return expected dollars a day of trying a rung after another failed, and climbing on if need be."""
+        """Return the expected dollars a day of a rung after another failed, with the steps after it."""
+        # chance × price + (1 − chance) × (cost of a failure + expected cost of the next rung)
         price = self._candidates[place].usd_per_day
         following = self._next[place]
         chance = self.chance_after(failed, place)
@@ -209,7 +210,7 @@ class _LadderCosts:
         return chance * price + (1 - chance) * rest
 
     def chance_after(self, failed: int | None, place: int) -> float:
-        """Return chance that a rung is enough given that another was not."""
+        """Return the chance that a rung is enough, given that another was not."""
         if failed is None:
             return self._candidates[place].chance
         passed = [self._candidates[n].passed for n in (failed, place)]
@@ -225,7 +226,7 @@ class _LadderCosts:
 
 
 def chance_of(passed: BoolArray, among: BoolArray, weight: FloatArray) -> float:
-    """Return share of the weights of some demands that pass; zero where there is none of them."""
+    """Return the weighted share of some demands that pass; zero without any."""
     whole = float(weight[among].sum())
     return float(weight[among & passed].sum()) / whole if whole > 0 else 0.0
 
@@ -237,7 +238,7 @@ def _steps(
     climb: Sequence[int],
     recommended: int,
 ) -> Steps:
-    """Return the steps with their chances; a cheaper try stands before the recommended step."""
+    """Return the steps with their chances; a cheaper try comes before the recommended step."""
     at = climb.index(recommended)
     places = [*climb[:at], *cheaper, *climb[at:]]
     chances, is_left = [], np.ones(weight.size, dtype=np.bool_)

@@ -1,4 +1,4 @@
-"""One arrangement as an option: its moves, commands, effect, cost and judgement."""
+"""The options of a plan: the changes, commands, effect, cost and judgement of a setup."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -47,10 +47,10 @@ from plimsoll.plan.market.storages import describe_storage
 from plimsoll.units import format_bytes_per_s, format_ops_per_s
 
 _NEVER = Decimal("Infinity")
-# A limit that no document names may belong to the class or to the volumes, and go with them, or lie
-# before or behind both, and stay: nothing tells, so either is as likely.
+# An undocumented limit may belong to the class or to the volumes, and be replaced with them, or to neither,
+# and stay. There is no evidence, so both are equally likely.
 GOES_WITH_IT = 0.5
-# A limit that is named with this chance is taken for the one that bound.
+# A limit that is named with this chance is taken as the one that bound.
 NAMED_SURELY = 0.9
 
 
@@ -61,9 +61,9 @@ def is_sure(option: Option) -> bool:
 
 def better_first(option: Option) -> tuple[Decimal, Decimal, float]:
     """
-    Return what costs less first; of equal prices what is more probable to lift.
+    Return the sort key of an option: the cheaper first, of equal prices the likelier.
 
-    By the difference, or where that is not known by the sum, after all the others.
+    Options are ordered by the difference of price; those without one follow, by their total.
     """
     more, whole = option.usd_per_day_more, option.cost.usd_per_day
     return (
@@ -75,7 +75,7 @@ def better_first(option: Option) -> tuple[Decimal, Decimal, float]:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PlanContext:
-    """Everything that options are made of."""
+    """The inputs from which options are made."""
 
     diagnosis: Diagnosis
     snapshot: Snapshot
@@ -85,36 +85,35 @@ class PlanContext:
     book: PriceBook
     constraints: PlanConstraints
     legacy: LegacyLimits | None
-    """Limits of another year that the instance was seen to have."""
+    """Legacy limits that the instance still has, by the diagnosis."""
     before: Instance
-    """As it is, with what the constraints say of engine and standby."""
+    """The current instance, with the engine and standby of the constraints."""
 
     @cached_property
     def unexplained(self) -> CeilingTime | None:
-        """A limit that no document names and that bound for longer than is allowed."""
+        """Return an undocumented limit that bound for longer than is allowed; None without one."""
         allowed_s = self.constraints.allowed_ratio * self.demand.summary.measured_s
         unknown = (t for t in self.diagnosis.time_at if t.family is Family.UNKNOWN)
         return next((time for time in unknown if time.seconds > allowed_s), None)
 
     @cached_property
     def io_size_bytes(self) -> float:
-        """Median I/O size of what was held back; of all where nothing was."""
+        """Return the median I/O size of the throttled steps, or of all if there are none."""
         demand = self.demand
-        # The size that met the ceiling decides which limit it was; other hours may have other
-        # sizes.
+        # The I/O size at the ceiling decides which limit binds; other hours may have other sizes.
         held = demand.is_held_back & demand.is_measured
         at = held if held.any() else demand.is_measured
         return float(np.median(demand.io_size_bytes[at]))
 
     @cached_property
     def _mean_bytes_per_s(self) -> float:
-        """What was served in a mean second."""
+        """Return the mean served rate, bytes/s."""
         measured = self.demand.is_measured
         return float(self.demand.served_bytes_per_s[measured].mean()) if measured.any() else 0.0
 
     @cached_property
     def demands(self) -> Demands:
-        """The band of demand, as a search replays it."""
+        """Return the band of demand, as a search replays it."""
         low, middle, high = (
             asked_of(self.demand, path)
             for path in (self.demand.low, self.demand.middle, self.demand.high)
@@ -123,23 +122,23 @@ class PlanContext:
 
     @cached_property
     def present_is_sure(self) -> bool:
-        """Whether what is there suffices."""
+        """Return whether the current setup is enough."""
         return is_sure(self.present())
 
     @cached_property
     def actual(self) -> Instance:
-        """As it is, with the standby that it has; `before` has the one that is wished."""
+        """Return the instance with its real standby; `before` has the requested one."""
         return replace(self.before, multi_az=self.snapshot.instance.multi_az)
 
     @cached_property
     def refuted(self) -> Mapping[Stage, Stage | None]:
-        """Documented limits of what is there that are not enforced, and what is left of each."""
+        """Return the documented limits of the current setup that are not enforced, with their remainders."""
         chain = chain_of(self.before, self.catalog, use_legacy=self.legacy)
         return refuted_of(self.demand, chain, allowed_ratio=self.constraints.allowed_ratio)
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
-        """What a reader must know of the whole plan."""
+        """Return the notes on the whole plan."""
         found = []
         if self.unexplained is not None:
             found.append(
@@ -155,7 +154,7 @@ class PlanContext:
         return tuple(found)
 
     def _price_notes(self) -> Iterator[str]:
-        """Yield what the constraints say of money and standby, where it is not what there is."""
+        """Yield notes on cost and standby, if the constraints differ from the current setup."""
         if bool(self.before.multi_az) != bool(self.actual.multi_az):
             what = "with a standby" if self.before.multi_az else "without a standby"
             cost = self._cost(self.actual).usd_per_day
@@ -167,17 +166,17 @@ class PlanContext:
 
     @cached_property
     def before_cost(self) -> Cost:
-        """What is paid now."""
+        """Return the current cost."""
         return self._cost(self.before)
 
     def present(self) -> Option:
-        """Nothing changed: as it was seen, or with the wished growth replayed."""
+        """Return the option of no change, as measured, or replayed with the requested growth."""
         return self._present
 
     @cached_property
     def _present(self) -> Option:
         chain = self._chain(self.before, self.legacy)
-        # What was seen is stronger than a replay; only demand that has not happened yet needs one.
+        # A measurement is better evidence than a replay; only demand of the future needs a replay.
         is_seen = self.constraints.growth == 1 or not chain
         judged = (
             observed(
@@ -212,7 +211,7 @@ class PlanContext:
         )
 
     def option(self, after: Instance, role: str, *, free: FreeMove | None = None) -> Option:
-        """Return an arrangement, judged and priced."""
+        """Return the option of a setup, judged and priced."""
         is_restart = self._needs_restart(after) if free is None else free.is_restart
         chain = self._chain_after(after, free)
         judged = self._judged(chain)
@@ -247,7 +246,7 @@ class PlanContext:
         )
 
     def spread(self) -> Option | None:
-        """Return the same work over more hours, so that credits suffice; None where it would not fit a day."""
+        """Return the option of the same work over more hours; None where it would not fit in a day."""
         chain = self._chain(self.before, self.legacy)
         ratio = self.constraints.allowed_ratio
         found = spread_of(self.demand, chain, allowed_ratio=ratio, growth=self.constraints.growth)
@@ -273,7 +272,7 @@ class PlanContext:
                 text="no change in the database; jobs begin and end at other times",
                 reversal="Move the jobs back at any time.",
             ),
-            # The rest of the present effect is of work that waits: what spread work sees is not known.
+            # The rest of the present effect is of throttled work; for spread work it is unknown.
             effect=replace(
                 present.effect,
                 minutes_at_ceiling=exactly(minutes),
@@ -285,7 +284,7 @@ class PlanContext:
                 balance_min_s=None,
                 work=None,
             ),
-            # Whether work may be moved is its owner's to say, so this never lifts by itself.
+            # The owner decides whether work may be moved, so this option never *lifts* by itself.
             judgement=Judgement.UNSURE,
             probability=jobs,
             reason=f"{found.text}. This is enough if no more work was wanted than was served.",
@@ -293,11 +292,11 @@ class PlanContext:
         )
 
     def _work(self, chain: tuple[Stage, ...]) -> WorkTime | None:
-        """Return how long the same work takes; None where a limit that no document names set its pace."""
+        """Return the duration of the same work; None where an undocumented limit set its pace."""
         if self.unexplained is not None:
             return None
-        # A limit that was seen not to be enforced is not for every class that has the same one either:
-        # equal limits take equal time.
+        # A limit that is not enforced here is removed from every class with the same one, so that equal
+        # limits take equal time.
         left = {_key(stage): most for stage, most in self.refuted.items()}
         return work_of(
             self.demand,
@@ -306,24 +305,24 @@ class PlanContext:
         )
 
     def helps(self, option: Option) -> bool:
-        """Return whether it lifts, costs less, or leaves less time at a ceiling than was seen."""
+        """Return whether an option costs less, or leaves clearly less time at a ceiling than was measured."""
         seen_min = self.demand.summary.held_back_s / 60
         more = option.usd_per_day_more
-        # A tenth less: the edges of plateaus alone move a replay by some minutes.
+        # At least a tenth less, because the edges of plateaus alone change a replay by some minutes.
         is_shorter = option.effect.minutes_at_ceiling.middle < 0.9 * seen_min
         return (more is not None and more < 0) or (seen_min > 0 and is_shorter)
 
     def _chain(self, instance: Instance, legacy: LegacyLimits | None) -> tuple[Stage, ...]:
-        """Return the limits of an arrangement, without those that its class was seen not to have."""
+        """Return the limits of a setup, without those that are not enforced for its class."""
         chain = chain_of(instance, self.catalog, use_legacy=legacy)
         if instance.db_class != self.before.db_class:
             return chain
-        # A restart brings other limits; those that keep their number are the same limit.
+        # A restart applies other limits; those with the same number are the same limit.
         left = {_place(stage): most for stage, most in self.refuted.items()}
         return _known(left.get(_place(stage), stage) for stage in chain)
 
     def _needs_restart(self, after: Instance) -> bool:
-        """Return whether a change of an old instance's storage counts on the present limits of its class."""
+        """Return whether a change of storage needs a restart for the present limits of the class."""
         return self.legacy is not None and after.db_class == self.before.db_class
 
     def _restart_moves(self, is_restart: bool, free: FreeMove | None) -> tuple[Move, ...]:
@@ -357,17 +356,17 @@ class PlanContext:
 
     @cached_property
     def _known(self) -> dict[tuple[Stage, ...], JudgedChange]:
-        """What was judged: options that differ in price alone are replayed once."""
+        """Return the cache of judgements: options that differ only in price are replayed once."""
         return {}
 
     def _judged(self, chain: tuple[Stage, ...]) -> JudgedChange:
         if chain not in self._known:
             found = judge(self.demand, chain, allowed_ratio=self.constraints.allowed_ratio)
-            self._known[chain] = self._as_far_as_known(found)
+            self._known[chain] = self._with_unknown_limit(found)
         return self._known[chain]
 
-    def _as_far_as_known(self, judged: JudgedChange) -> JudgedChange:
-        """Return a judgement, less sure where the limit that bound may be one that no document names."""
+    def _with_unknown_limit(self, judged: JudgedChange) -> JudgedChange:
+        """Return a judgement, less sure if the limit that bound may be undocumented."""
         chance = round(judged.probability * self.explained_ratio, 4)
         is_less_sure = self.explained_ratio < 1 and judged.judgement is not Judgement.DOES_NOT
         if not is_less_sure:
@@ -385,7 +384,8 @@ class PlanContext:
 
     @cached_property
     def explained_ratio(self) -> float:
-        """Chance 0–1 that a change that passes the documented limits passes what bound as well."""
+        """Return the chance 0–1 that a change that passes the documented limits passes the one that bound."""
+        # P(named limit) + P(another limit) × P(that one is replaced with the setup)
         if self.unexplained is not None:
             return GOES_WITH_IT
         sure = _named_ratio(self.diagnosis)
@@ -393,30 +393,30 @@ class PlanContext:
 
     @cached_property
     def demand_weights(self) -> FloatArray:
-        """Belief in each plausible demand, the last for a limit that no change lifts, sum 1."""
+        """Return the chance of each plausible demand, the last for a limit that no change lifts, sum 1."""
         ratio = self.explained_ratio
         return np.append(ratio * passing_weights(self.demand), 1 - ratio)
 
     def passed(self, after: Instance, *, free: FreeMove | None = None) -> BoolArray:
-        """For which of the plausible demands an arrangement is enough, shape of `demand_weights`."""
+        """Return for which of the plausible demands a setup is enough, shape of `demand_weights`."""
         return np.append(self._judged(self._chain_after(after, free)).passed, False)
 
     def _chain_after(self, after: Instance, free: FreeMove | None) -> tuple[Stage, ...]:
-        """Return the limits of an arrangement that is bought, or got for nothing."""
+        """Return the limits of a setup that is bought or free."""
         is_restart = self._needs_restart(after) if free is None else free.is_restart
-        # Storage that is changed on an old instance leaves the old limits in force.
+        # A change of storage on an old instance leaves the legacy limits of the class in force.
         keeps_old = not is_restart and after.db_class == self.before.db_class
         return self._chain(after, self.legacy if keeps_old else None)
 
     def _next_ceiling(self, chain: tuple[Stage, ...]) -> NextCeiling | None:
-        """Return the lowest ceiling of a chain at the window's I/O size, for good."""
+        """Return the lowest sustained ceiling of a chain at the window's I/O size."""
         if not chain:
             return None
         stage = chain[int(ceiling_curve(chain, [self.io_size_bytes]).stage[0])]
         has_credits = stage.burst > stage.baseline and stage.capacity > 0
         return NextCeiling(
             family=Family(stage.name),
-            # A burst ends, so what is left for good is the baseline.
+            # A burst ends, so the sustained rate is the baseline.
             phase=Phase.BASELINE if has_credits else Phase.FIXED,
             dimension=Dimension.THROUGHPUT if stage.counts == "bytes" else Dimension.IOPS,
             value=stage.baseline * stage.stripes,
@@ -440,7 +440,7 @@ def _capital(text: str) -> str:
 
 
 def _named_ratio(diagnosis: Diagnosis) -> float:
-    """Return chance 0–1 that the limits that bound are those they are named for, by time; 1 where none is."""
+    """Return the time-weighted chance 0–1 that the limits that bound are the named ones; 1 without any."""
     named = [one for one in diagnosis.intervals if one.family is not Family.UNKNOWN]
     seconds = np.array([one.end_s - one.start_s for one in named], dtype=np.float64)
     sure = np.array([one.attribution for one in named])

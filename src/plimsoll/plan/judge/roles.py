@@ -1,4 +1,4 @@
-"""Why an arrangement is shown: what it leaves as it is, and what is wrong with the cheaper ones."""
+"""The roles of setups in a plan, and the reasons why cheaper setups fail."""
 
 from collections.abc import Sequence
 from decimal import Decimal
@@ -14,7 +14,7 @@ from plimsoll.model.limit import InstanceLimits
 from plimsoll.model.plan import RejectedOption
 from plimsoll.model.series import BoolArray, IntArray
 from plimsoll.plan.judge.asked import StepDemand
-from plimsoll.plan.judge.search import FAILS, held_back
+from plimsoll.plan.judge.search import FAILS, throttled_steps
 from plimsoll.plan.judge.vectors import LimitVectors
 from plimsoll.plan.market.candidates import Arrangements
 from plimsoll.plan.market.priced import UNKNOWN, ArrangementPrices
@@ -33,10 +33,10 @@ def roles_of(
     found: Arrangements, prices: ArrangementPrices, *, usd_per_day_max: Decimal | None = None
 ) -> dict[str, BoolArray]:
     """
-    Return which arrangements are in which role; what changes nothing is in none, and what is too dear.
+    Return the setups of each role; the present one, and those above the maximum cost, have no role.
 
-    `smaller` costs less than now, with no more vCPUs and memory and less of one of them, and leaves
-    the storage as it is.
+    `smaller` costs less than now, with no more vCPUs and memory and less of one of them, and keeps the
+    storage.
     """
     changes = ~(found.is_same_class & found.is_same_storage) & prices.within(usd_per_day_max)
     own = found.own
@@ -44,7 +44,7 @@ def roles_of(
         [one is None or own is None or one.cpu_arch == own.cpu_arch for one in found.classes]
     )
     is_less = np.array([_is_less(one, own) for one in found.classes])
-    # With other storage a lower price says nothing of the smaller class.
+    # With other storage the lower price may come from the storage, not from the class.
     is_smaller = is_less[found.class_index] & found.is_same_storage & (prices.more < 0)
     return {
         CHEAPEST: changes,
@@ -57,7 +57,7 @@ def roles_of(
 
 def preferred(found: Arrangements) -> IntArray:
     """
-    Return what goes first among equal prices: storage that stays, then the class with more EBS throughput.
+    Return the rank among equal prices: unchanged storage first, then classes with more EBS throughput.
 
     Returns:
         A rank for each arrangement, least first, shape (n,).
@@ -72,7 +72,7 @@ def preferred(found: Arrangements) -> IntArray:
 
 def unpriced_order(found: Arrangements, prices: ArrangementPrices) -> IntArray:
     """
-    Return what to search instead of prices where none is known: size, then storage that costs less.
+    Return the search order where no price is known: by size, then by the cost of the storage.
 
     Returns:
         A rank for each arrangement of which neither the price nor the difference is known, UNKNOWN
@@ -85,7 +85,7 @@ def unpriced_order(found: Arrangements, prices: ArrangementPrices) -> IntArray:
     by_size = sorted(range(len(size)), key=lambda place: size[place])
     rank = np.empty(len(size), dtype=np.int64)
     rank[by_size] = np.arange(len(size))
-    # Storage without a price comes last, and that which stays first.
+    # Storage without a price comes last, and unchanged storage first.
     cost = np.where(found.is_same_storage & (prices.storage == UNKNOWN), -1, prices.storage)
     places = np.lexsort((found.storage_index, cost, rank[found.class_index]))
     order = np.empty(len(found), dtype=np.int64)
@@ -103,9 +103,9 @@ def cheaper_failing(
     count: int = 3,
 ) -> tuple[int, ...]:
     """
-    Return the nearest arrangements that cost less than one and do not hold.
+    Return the nearest setups that cost less than one and fail.
 
-    First those that differ in class or storage alone, each with another class, then any others.
+    Those that differ only in class or only in storage come first, each with another class, then others.
 
     Args:
         index: the arrangement that was chosen.
@@ -115,9 +115,9 @@ def cheaper_failing(
         state: what the search knows of each vector.
         count: how many at most.
     """
-    # A difference is not compared with a sum.
+    # A difference of prices is not comparable with a total price.
     is_like = prices.is_known == prices.is_known[index]
-    # Only what a replay has shown to fail: the search leaves most of the dearer ones open.
+    # Only setups that a replay has shown to fail: the search leaves most expensive ones open.
     is_cheaper = is_like & (prices.order < prices.order[index]) & (state[vectors.of] == FAILS)
     places = np.flatnonzero(is_cheaper)
     is_near = (found.storage_index == found.storage_index[index]) | (
@@ -137,10 +137,10 @@ def rejected(
     *,
     allowed_ratio: float,
 ) -> RejectedOption:
-    """Return what is wrong with an arrangement, by the exact replay of its own chain."""
+    """Return the reason why a setup fails, by the exact replay of its own chain."""
     instance = found.instance(index)
     chain = chain_of(instance, catalog)
-    late = held_back(asked, chain) & asked.is_measured
+    late = throttled_steps(asked, chain) & asked.is_measured
     steps, measured = int(late.sum()), int(asked.is_measured.sum())
     minutes = steps * asked.step_s / 60
     allowed_minutes = allowed_ratio * measured * asked.step_s / 60
@@ -158,7 +158,7 @@ def rejected(
 
 
 def _binding(asked: StepDemand, chain: Sequence[Stage], late: BoolArray) -> str:
-    """Return the ceiling that was tight in most of the late steps, with its number; empty without any."""
+    """Return the ceiling that bound in most of the late steps, with its number; empty without any."""
     finite = asked.started(chain)
     if not finite or not late.any():
         return ""
@@ -178,9 +178,9 @@ def _binding(asked: StepDemand, chain: Sequence[Stage], late: BoolArray) -> str:
     is_burst = bool(np.mean(done.at_burst[tight & (done.binding == finite.index(stage))]) > 0.5)
     has_credits = stage.capacity > 0 and stage.burst > stage.baseline
     rate = (stage.burst if is_burst else stage.baseline) * stage.stripes
-    say = format_bytes_per_s if stage.counts == "bytes" else format_ops_per_s
+    text_of = format_bytes_per_s if stage.counts == "bytes" else format_ops_per_s
     which = "limit" if not has_credits else "maximum" if is_burst else "baseline"
-    return f"{_WHOSE[FAMILIES[Family(stage.name)].owner]} {which} of {say(rate)}"
+    return f"{_WHOSE[FAMILIES[Family(stage.name)].owner]} {which} of {text_of(rate)}"
 
 
 def _is_less(one: InstanceLimits | None, own: InstanceLimits | None) -> bool:

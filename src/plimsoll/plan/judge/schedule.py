@@ -1,9 +1,9 @@
 """
-Whether the same work would fit if it were spread over the day: nothing is bought, only moved.
+The schedule option: the same work spread over the day, without any purchase.
 
-Credits arrive all day and are spent in an hour; work that keeps below the baseline on average can be
-done without waiting if it is given time enough. What is moved is what was served at a ceiling, less
-what the rest of the load does at such a time; how much there is of it was seen to the byte.
+Credits arrive all day and are spent in an hour. Work with a mean rate below the baseline can be done
+without waiting if it gets enough time. The moved work is the work served at a ceiling, minus the usual
+rate of the rest of the load. Its amount was measured exactly.
 """
 
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ BUSIER = 1.5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadSpread:
-    """A window of the day in which the held-back work would pass."""
+    """A window of the day in which the throttled work would pass."""
 
     hours: int
     """Length of the window, 1–24; the shortest that suffices."""
@@ -54,23 +54,23 @@ def spread_of(
         growth: times the work.
 
     Returns:
-        None where nothing was held back or can be moved, where the mean is not below every baseline, or
+        None where nothing was throttled or can be moved, where the mean is not below every baseline, or
         where even a whole day is too short. Never fewer hours than the work took.
     """
     if not chain or not demand.is_held_back.any():
         return None
     rest, moved = _parts(demand, growth)
-    # Spread over for ever, work still needs its mean rate: credits move it in time and add nothing.
+    # Credits shift work in time but add no rate: however it is spread, work needs its mean rate.
     if not moved.ops.any() or not _is_below_baselines(demand, growth, chain):
         return None
     stages = started(demand, chain, is_generous=False)
     days = _days_of(demand, moved)
-    # The fewest hours first: the shorter the window, the less of the day it takes from the owner.
+    # The fewest hours first: a shorter window is less of a restriction for the owner of the work.
     for hours in range(_hours_taken(demand, moved, days), HOURS + 1):
         evenly = _evenly(demand, moved, days, hours)
         ops, size = _together(rest, evenly, demand)
         found = replay(ops, size, step_s=demand.step_s, chain=stages, carry=True)
-        # A long window with one such night would allow that night to stand at the ceiling throughout.
+        # Only these hours count: over a long window, one whole night at the ceiling would be a small share.
         in_hours = demand.is_measured & (evenly.ops > 0)
         if in_hours.any() and float(found.throttled_ratio[in_hours].mean()) < allowed_ratio:
             ratio = float(found.throttled_ratio[demand.is_measured].mean())
@@ -93,7 +93,7 @@ class _Work:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Days:
-    """Days that are cut where the least is moved, so that a night's work stays one day's."""
+    """Days with their boundary at the hour with the least moved work, so that a night stays in one day."""
 
     of: IntArray
     """Day of each step, shape (n,)."""
@@ -107,17 +107,17 @@ class _Days:
 
 def _parts(demand: Demand, growth: float) -> tuple[_Work, _Work]:
     """
-    Return what stays where it is, and what can be moved; together they are what was served.
+    Return the work that stays and the work that can be moved; their sum is the served work.
 
-    The work that was held back began before its ceiling bound, while credits lasted, and may go on
-    after: all of the stretch in which more was served than usual is moved with it. What is usual is
-    seen outside of jobs, in bytes: other work has requests of another size.
+    Throttled work began before its ceiling bound, while credits lasted, and may go on after. So the
+    whole stretch with more than the usual rate is moved with it. The usual rate is measured outside of
+    jobs, in bytes, because other work has requests of another size.
     """
     ops, served = demand.served_ops_per_s * growth, demand.served_bytes_per_s * growth
     is_free = demand.is_measured & ~demand.is_held_back
     for job in jobs_of(demand):
         is_free[job.start : job.end] = False
-    # Where the load was never seen without the job, nothing is known of the rest: all is the job's.
+    # If the load was never measured without the job, the rest is unknown, and all counts as the job's.
     usual = float(np.median(served[is_free])) if is_free.any() else 0.0
     stays = np.ones(ops.size)
     busy = served > BUSIER * usual
@@ -137,7 +137,7 @@ def _is_below_baselines(demand: Demand, growth: float, chain: Sequence[Stage]) -
 
 
 def _days_of(demand: Demand, moved: _Work) -> _Days:
-    """Return the days of a window, and when their work usually begins."""
+    """Return the days of a window, and the usual start of their work."""
     since = demand.time_s % DAY_S
     by_hour = np.bincount(since // 3600, weights=moved.bytes, minlength=HOURS)
     # Cut where the least is moved, so that work across midnight stays one night's work.
@@ -152,7 +152,7 @@ def _days_of(demand: Demand, moved: _Work) -> _Days:
 
 
 def _hours_taken(demand: Demand, moved: _Work, days: _Days) -> int:
-    """Return hours that the longest day's work took: it cannot be spread over fewer."""
+    """Return the hours that the longest day's work took, which is the least window."""
     steps = [np.count_nonzero((days.of == one) & (moved.ops > 0)) for one in days.busy]
     return max(ceil(max(steps) * demand.step_s / 3600), 1)
 
@@ -174,7 +174,7 @@ def _evenly(demand: Demand, moved: _Work, days: _Days, hours: int) -> _Work:
 
 
 def _together(rest: _Work, evenly: _Work, demand: Demand) -> tuple[FloatArray, FloatArray]:
-    """Return operations of both, and their mean size."""
+    """Return the operations of both, and their mean size."""
     ops, served = rest.ops + evenly.ops, rest.bytes + evenly.bytes
     with np.errstate(all="ignore"):
         return ops, np.where(ops > 0, served / ops, demand.io_size_bytes)

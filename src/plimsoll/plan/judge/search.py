@@ -1,13 +1,13 @@
 """
-The cheapest arrangements that let a demand pass, exactly.
+The exact search for the cheapest setups that let a demand pass.
 
-Distinct limits are looked at in order of price and stop mattering once enough cheaper ones have been
-found to hold. Two comparisons settle most of them: a demand whose peak stays below every baseline is
-never held back, and more steps above a maximum than are allowed are too many. The rest is replayed,
-side by side, each until it has failed. Nothing is concluded from one arrangement about another:
-buckets from which requests are lost are not monotone, so more credits can mean more waiting later.
+Distinct limits are examined in order of price, until enough cheaper ones pass. Two comparisons settle
+most of them: a demand whose peak stays below every baseline always passes, and a demand with more steps
+above a maximum than are allowed always fails. The rest is replayed in parallel, each until it fails. One
+setup is no evidence about another: buckets from which requests are lost are not monotone, so more
+credits can mean more waiting later.
 
-A step counts as held back if requests wait, or were lost, at its end.
+A step counts as throttled if requests wait, or were lost, at its end.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,7 +22,7 @@ from plimsoll.plan.judge.vectors import BASELINE, BURST, LimitVectors
 from plimsoll.plan.market.priced import UNKNOWN
 
 HOLDS, FAILS, OPEN = 1, 0, -1
-"""What is known of a vector: the demand passes, it does not, or nobody looked."""
+"""The state of a vector: the demand passes, it fails, or it was not tested."""
 
 # Rounding in a replay is of the order of 1e-16 a step; within a billionth of a limit it decides.
 _ROUNDING = 1e-9
@@ -32,7 +32,7 @@ _CHUNK_FIRST, _CHUNK_MAX = 128, 2048
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SearchResult:
-    """What a search found."""
+    """The result of a search."""
 
     roles: Mapping[str, tuple[int, ...]]
     """By role, the cheapest arrangements that hold, one for each vector, in order of price."""
@@ -43,7 +43,7 @@ class SearchResult:
 
 
 class DemandSearch:
-    """One demand against distinct limits: what is known of each, looked up or replayed once."""
+    """One demand against distinct limits: the state of each, from a comparison or one replay."""
 
     def __init__(self, vectors: LimitVectors, asked: StepDemand, *, allowed_ratio: float) -> None:
         """Compare peaks with limits; nothing is replayed yet."""
@@ -56,12 +56,12 @@ class DemandSearch:
         self._compare()
 
     def settle(self, which: Sequence[int] | IntArray) -> None:
-        """Make sure that it is known of some vectors whether the demand passes them."""
+        """Determine for some vectors whether the demand passes them."""
         wanted = np.unique(np.asarray(which, dtype=np.int64))
         left = wanted[self.state[wanted] == OPEN]
         if not left.size:
             return
-        # Neighbours in a replay fail together: the hardest pressed ones are left early.
+        # Vectors that are replayed together should fail together, so that a replay can stop early.
         left = left[np.argsort(self._ease[left], kind="stable")]
         asked = self._asked
         chains = asked.all_started(self._vectors.chains(left))
@@ -77,16 +77,16 @@ class DemandSearch:
         steps = found.throttled_steps.astype(np.int64)
         self.state[left] = np.where(steps <= self._allowed, HOLDS, FAILS)
         if asked.gap_count:
-            # The kernel counts steps that were not measured too. Within their number of the
-            # allowance the count is open, and only the exact replay tells which steps those were.
+            # The kernel also counts steps that were not measured. If the excess is within their number,
+            # only the exact replay shows which steps were counted.
             for place in np.flatnonzero(
                 (steps > self._allowed) & (steps <= self._allowed + asked.gap_count)
             ):
-                counted = held_back(asked, chains[place]) & asked.is_measured
+                counted = throttled_steps(asked, chains[place]) & asked.is_measured
                 self.state[left[place]] = HOLDS if counted.sum() <= self._allowed else FAILS
 
     def _compare(self) -> None:
-        """Settle what peaks alone settle, and note how hard pressed the others are."""
+        """Settle the vectors that peaks alone settle, and record how near the others are to failing."""
         asked, limits = self._asked, self._vectors.limits
         counted = asked.is_measured
         is_calm = np.ones(len(self._vectors), dtype=np.bool_)
@@ -118,7 +118,7 @@ def search(
     tie: IntArray | None = None,
 ) -> SearchResult:
     """
-    Return the cheapest arrangements that hold, for each role on its own.
+    Return the cheapest setups that pass, for each role separately.
 
     Args:
         vectors: distinct limits, and which arrangement has which.
@@ -127,7 +127,7 @@ def search(
         asked: the demand that must pass.
         allowed_ratio: share 0–1 of the measured steps that may be held back.
         keep: how many arrangements to return for each role, each with another vector.
-        tie: what goes first among equal prices, least first, shape (n,); then the index decides.
+        tie: rank among equal prices, least first, shape (n,); then the index decides.
     """
     trial = DemandSearch(vectors, asked, allowed_ratio=allowed_ratio)
     compared = int(np.count_nonzero(trial.state != OPEN))
@@ -155,14 +155,14 @@ def search(
 
 
 def search_all(vectors: LimitVectors, asked: StepDemand, *, allowed_ratio: float) -> IntArray:
-    """Return HOLDS or FAILS for every vector, shape (vectors,); for what has no price to go by."""
+    """Return HOLDS or FAILS for every vector, shape (vectors,), without an order of price."""
     trial = DemandSearch(vectors, asked, allowed_ratio=allowed_ratio)
     trial.settle(np.arange(len(vectors)))
     return trial.state
 
 
-def held_back(asked: StepDemand, chain: Sequence[kernel.Stage]) -> BoolArray:
-    """Return which steps end with requests waiting or lost, by the exact replay, shape (n,)."""
+def throttled_steps(asked: StepDemand, chain: Sequence[kernel.Stage]) -> BoolArray:
+    """Return which steps end with requests that wait or were lost, by the exact replay, shape (n,)."""
     found = kernel.replay(
         asked.ops_per_s,
         asked.io_size_bytes,
@@ -196,10 +196,10 @@ def queue_of(
 def _next_open(
     queue: IntArray, of: IntArray, state: IntArray, keep: int, chunk: int
 ) -> Iterator[int]:
-    """Yield the next vectors of a queue that must be known before its choice is."""
+    """Yield the next vectors of a queue that must be settled before the choice is known."""
     states = state[of[queue]]
     held = np.cumsum(states == HOLDS)
-    # Behind the last one that is kept nothing matters, unless one before it is still open.
+    # Vectors after the last chosen one do not matter, unless an earlier one is still open.
     end = int(np.searchsorted(held, keep)) + 1
     places = np.flatnonzero(states[:end] == OPEN)[:chunk]
     yield from (int(vector) for vector in of[queue[places]])

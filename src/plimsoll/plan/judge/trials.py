@@ -1,9 +1,9 @@
 """
-Every plausible demand of a window, sent through a chain of ceilings.
+The replays of every plausible demand of a window through a chain of ceilings.
 
-Plausible demands differ only where something was held back. In between they are the same, and once
-every bucket is full and nothing waits, so is all that happens to them: a stretch that begins and ends
-so is replayed once and shared. What comes out is what one replay after the other gives.
+Plausible demands differ only where requests were throttled. In between they are equal. From a moment at
+which every bucket is full and nothing waits, equal demands have equal results. So a stretch between two
+such moments is replayed once and shared. The result is the same as that of separate replays.
 """
 
 from collections.abc import Sequence
@@ -21,14 +21,14 @@ _KEPT_MOST = 0.7
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class TrialOutcome:
-    """What a chain makes of a demand, by the step."""
+    """The result of a demand on a chain, by the step."""
 
     throttled: FloatArray
     """Share 0–1 of each step in which requests waited or were lost, shape (n,)."""
     served_ops: FloatArray
     """Operations served in each step, shape (n,)."""
     balance: FloatArray | None
-    """Credits of one stripe at the end of each step, shape (stages, n); None where nobody asks."""
+    """Credits of one stripe at the end of each step, shape (stages, n); None where not needed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -69,7 +69,7 @@ def trials_of(
     if generous == strict:
         most = least
     else:
-        # What never waits with less credits never waits with more.
+        # A demand that never waits with the least credits is below every rate that credits could change.
         pressed = [n for n, found in enumerate(least) if found.throttled.any()]
         again = _outcomes(demand, [demand.paths[n] for n in pressed], generous)
         most = list(least)
@@ -111,12 +111,12 @@ def _outcomes(
 
 
 def _key(path: DemandPath) -> tuple[bool, bytes]:
-    """Return what two paths have in common that are the same demand."""
+    """Return a key that is equal for paths of the same demand."""
     return path.is_carried, path.ops_per_s.tobytes()
 
 
 def _is_same(paths: Sequence[DemandPath]) -> BoolArray:
-    """Return where all paths ask for the same, shape (n,)."""
+    """Return the steps in which all paths have the same demand, shape (n,)."""
     if not paths:
         return np.empty(0, dtype=np.bool_)
     first = paths[0].ops_per_s
@@ -147,7 +147,7 @@ def _outcome(found: Replay) -> TrialOutcome:
 
 
 def _shared(whole: Replay, is_same: BoolArray, chain: tuple[Stage, ...]) -> _Shared | None:
-    """Return what other paths share with a replayed one; None where it is too little."""
+    """Return the part of a replay that other paths share; None where it is too small."""
     # Exactly full and exactly empty: from such a moment on, equal demands have equal futures.
     is_rest = (whole.backlog_ops == 0) & (whole.balance == _capacities(chain)).all(axis=0)
     # A step is left out if it is the same for all and lies between two moments of rest.
@@ -168,7 +168,7 @@ def _shared(whole: Replay, is_same: BoolArray, chain: tuple[Stage, ...]) -> _Sha
 def _in_parts(
     demand: Demand, path: DemandPath, chain: tuple[Stage, ...], shared: _Shared
 ) -> TrialOutcome | None:
-    """Return a replay of the steps that are not shared; None if it is not at rest where some are left out."""
+    """Return a replay of the steps that are not shared; None if a shared part does not begin at rest."""
     found = _replayed(demand, path, chain, shared.kept)
     is_rest = (found.backlog_ops[shared.cuts] == 0).all()
     is_rest &= (found.balance[:, shared.cuts] == _capacities(chain)).all()

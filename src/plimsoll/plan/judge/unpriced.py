@@ -1,10 +1,11 @@
 """
-What has no price, beside what has one: how cheap it would have to be.
+Options without a price, each with its break-even price.
 
-Rule 1: what has no price is searched at every demand at which priced arrangements are, those of the ladder too, by size, with
-        the cheapest storage first: an unknown price is no reason to show only the largest.
-Rule 2: an unknown price stays unknown; the break-even is the price at which it would cost as much as
-        the cheapest shown option that suffices at least as probably.
+Rule 1: options without a price are searched at the same demands as priced ones, those of the ladder
+        included, by size, with the cheapest storage first. An unknown price is no reason to show only
+        the largest.
+Rule 2: an unknown price stays unknown. The break-even is the price at which the option would cost as
+        much as the cheapest shown option with at least the same chance.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -23,7 +24,7 @@ from plimsoll.plan.market.priced import UNKNOWN, ArrangementPrices
 
 # Shown for one demand, each of another family; the family tells more than a second size of it.
 _SHOWN = 3
-# Shares of demands that differ by rounding alone.
+# Chances within this difference are equal but for rounding.
 _AS_PROBABLE = 1e-9
 
 
@@ -76,13 +77,13 @@ def with_break_even(
     discount: Decimal,
 ) -> Iterator[tuple[Option, BreakEven | None]]:
     """
-    Yield each option without a price, and how cheap it would have to be.
+    Yield each option without a price, with its break-even price.
 
     Args:
         unpriced: options whose class has no price.
         options: those with one.
-        present: what is there.
-        discount: what a price on demand is multiplied with.
+        present: the current setup.
+        discount: factor of an on-demand price.
     """
     for option in unpriced:
         rival = _rival(option, options)
@@ -96,7 +97,7 @@ def with_break_even(
 
 
 def _rival(option: Option, options: Sequence[Option]) -> Option | None:
-    """Return the cheapest that is bought and suffices at least as probably; None where none does."""
+    """Return the cheapest paid option with at least the same chance; None where there is none."""
     as_probable = [
         other
         for other in options

@@ -1,13 +1,13 @@
 """
-Distinct limits: many arrangements stand under the same ceilings, and each is replayed once.
+Distinct limits: many setups have the same ceilings, and each distinct set is replayed once.
 
-The stages of a class are asked for once per class, those of a storage once per storage, and put
-together as numbers. All arrangements get the same slots, one for each way of counting; a limit that
-one does not have is infinite. Stripes are taken together, as requests are spread over them evenly.
+The stages of a class are computed once per class, those of a storage once per storage, and combined as
+numbers. All setups have the same slots, one for each way of counting; a limit that one does not have is
+infinite. Stripes are added up, because requests are spread over them evenly.
 
-A limit that cannot bind before another of the same arrangement is dropped, so that more of them
-coincide: a volume that is always faster than its instance, an instance that is always faster than
-its volumes. That changes no replay: what never binds never holds anything back.
+A limit that cannot bind before another of the same setup is dropped, so that more setups coincide: a
+volume that is always faster than its instance, or an instance that is always faster than its volumes.
+That changes no replay, because a limit that never binds never delays a request.
 """
 
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ _NONE = (inf, inf, 0.0)
 
 @dataclass(frozen=True, slots=True)
 class LimitColumn:
-    """What a column of limits bounds; equal in all arrangements."""
+    """The quantity that a column of limits bounds; equal in all setups."""
 
     name: str
     counts: Literal["bytes", "ops"]
@@ -43,7 +43,7 @@ class LimitColumn:
     sequential_ratio: float = 0.0
 
     def stage(self, baseline: float, burst: float, capacity: float = 0.0) -> Stage:
-        """Return a stage that counts so."""
+        """Return a stage that counts in this way."""
         return Stage(
             name=self.name,
             baseline=baseline,
@@ -66,11 +66,11 @@ class LimitVectors:
     """Place in `limits` for each arrangement, shape (arrangements,)."""
 
     def __len__(self) -> int:
-        """Return how many distinct ones there are."""
+        """Return the number of distinct vectors."""
         return int(self.limits.shape[0])
 
     def chains(self, which: Sequence[int] | IntArray) -> list[tuple[Stage, ...]]:
-        """Return some of them as the law wants them; a stage that several share is made once."""
+        """Return some of them as chains of the kernel; a stage that several share is made once."""
         made: dict[tuple[int, bytes], Stage] = {}
         chains = []
         for vector in which:
@@ -170,7 +170,7 @@ def without_idle(
 
 
 def _drop(table: FloatArray, place: int, most: FloatArray) -> None:
-    """Drop a limit that can be held forever at the most that others let through."""
+    """Remove a limit whose baseline is not below the most that others allow."""
     # The rows in which `most` is infinite have nothing to compare with.
     idle = np.isfinite(most) & (table[:, place, BASELINE] >= most)
     table[idle, place] = _NONE
@@ -188,7 +188,7 @@ def _slots(chains: Sequence[Sequence[Stage]]) -> tuple[LimitColumn, ...]:
 
 
 def _table(chains: Sequence[Sequence[Stage]], slots: tuple[LimitColumn, ...]) -> FloatArray:
-    """Return limits of chains, shape (chains, slots, 3)."""
+    """Return the limits of chains, shape (chains, slots, 3)."""
     table = np.tile(np.array(_NONE), (len(chains), len(slots), 1))
     for row, chain in enumerate(chains):
         for stage in chain:
@@ -199,7 +199,7 @@ def _table(chains: Sequence[Sequence[Stage]], slots: tuple[LimitColumn, ...]) ->
 
 
 def _distinct(table: FloatArray) -> tuple[FloatArray, NDArray[np.int64]]:
-    """Return distinct rows in some order that depends on them alone, and each row's place among them."""
+    """Return the distinct rows, in an order that depends on them alone, and each row's place."""
     if table.shape[0] == 0 or table[0].size == 0:
         return table[:1], np.zeros(table.shape[0], dtype=np.int64)
     flat = np.ascontiguousarray(table.reshape(table.shape[0], -1)) + 0.0  # no negative zero

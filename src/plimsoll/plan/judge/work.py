@@ -1,18 +1,17 @@
 """
-How long the work that was served would take behind other ceilings.
+The time that the served work would take under other ceilings.
 
-What was asked for behind a ceiling nobody saw; what was done was seen to the byte. So one question has
-an answer without a guess: how long does the same work take? It is the whole answer for jobs (loads,
-refreshes, vacuums), which are over when their work is done.
+Demand at a ceiling was not measured, but the work that was done was measured exactly. So the duration of
+the same work needs no assumption. It is the full answer for jobs (loads, refreshes, vacuums), which end
+when their work is done.
 
-Rule 1: a job is what was served at a ceiling, with the credits it ran on just before and the short
-        pauses within. It starts when it started in the window.
-Rule 2: what was served at a ceiling is done as fast as a chain lets it through. What was served below
-        one keeps the time it took: something else set its pace. A pause is such a time.
-Rule 3: a task starts when the one before it is done, so no credits are earned in time that a faster
-        class only seems to leave free. Between jobs the clock goes on, as it does between two nights.
-Rule 4: what is there and what could be bought are asked by the same function, so that equal limits
-        take equal time.
+Rule 1: a job is the work served at a ceiling, with the burst just before it and the short pauses
+        within. It starts when it started in the window.
+Rule 2: work served at a ceiling is done as fast as a chain allows. Work served below a ceiling keeps its
+        time, because something else set its pace. A pause is such a time.
+Rule 3: a task starts when the one before it is done, so the time saved by a faster class earns no
+        credits. Between jobs the clock runs on, as between two nights.
+Rule 4: the current setup and other setups use the same function, so that equal limits take equal time.
 """
 
 from collections.abc import Iterator, Sequence
@@ -29,14 +28,14 @@ from plimsoll.plan.demand.recovery import Demand
 from plimsoll.plan.demand.throttled import CLEAR, JOINED_S, TURN_STEPS
 from plimsoll.plan.judge.effect import started
 
-# A pile is handed over at twice the rate that the chain lets through at most: it waits from its first
-# moment to its last, so that the time in which it waits is the time it takes.
+# Queued work is submitted at twice the maximum rate of the chain: it waits from its first moment to its
+# last, so that the time with waiting requests is its duration.
 _AT_ONCE = 2.0
 # A chain whose burst is more than this many times its baseline is not one that EC2 or EBS has
 # (the widest, db.t4g.micro, has 24); the time at such a baseline is not worth replaying.
 _RATIO_MAX = 10_000
-# Levels are known to a percent, ends to a step, credits to a few percent of a bucket: a replay that is
-# off by more than a tenth was paced by something that is no documented limit.
+# Levels are known to a percent, ends to a step, credits to a few percent of a bucket: if a replay is off by
+# more than a tenth, something other than a documented limit set the pace.
 _EXPLAINED_RATIO = 0.1
 # Times within a billionth of a step are the same moment.
 _SAME_MOMENT = 1e-9
@@ -62,17 +61,17 @@ class Job:
 
     @property
     def start(self) -> int:
-        """Its first step."""
+        """Return its first step."""
         return self.tasks[0].start
 
     @property
     def end(self) -> int:
-        """The step after its last."""
+        """Return the step after its last."""
         return self.tasks[-1].end
 
 
 def jobs_of(demand: Demand) -> tuple[Job, ...]:
-    """Return the jobs of a window, in order of time; none where nothing was held back."""
+    """Return the jobs of a window, in order of time; none where nothing was throttled."""
     pause = max(int(JOINED_S / demand.step_s), TURN_STEPS)
     groups: list[list[tuple[int, int]]] = []
     for start, end in _joined(runs_of(demand.is_held_back).tolist(), TURN_STEPS):
@@ -86,7 +85,7 @@ def jobs_of(demand: Demand) -> tuple[Job, ...]:
 
 def work_of(demand: Demand, chain: Sequence[Stage], *, growth: float = 1.0) -> WorkTime | None:
     """
-    Return how long the jobs of a window take behind a chain; None where nothing was held back.
+    Return the duration of a window's jobs under a chain; None where nothing was throttled.
 
     Args:
         demand: as recovered.
@@ -110,17 +109,17 @@ def work_of(demand: Demand, chain: Sequence[Stage], *, growth: float = 1.0) -> W
 
 
 def seconds_seen(demand: Demand) -> float:
-    """Return how long the jobs of a window took, by the clock."""
+    """Return the measured duration of a window's jobs, seconds."""
     return sum(job.end - job.start for job in jobs_of(demand)) * demand.step_s
 
 
 def unexplained_of(demand: Demand, present: WorkTime | None) -> tuple[str, ...]:
     """
-    Return a sentence where the limits that are there do not explain how long the jobs took.
+    Return a sentence if the current limits do not explain the duration of the jobs.
 
     Args:
         demand: as recovered.
-        present: the same work, replayed with what is there.
+        present: the same work, replayed with the current setup.
     """
     seen_minutes = seconds_seen(demand) / 60
     if present is None:
@@ -138,11 +137,11 @@ def unexplained_of(demand: Demand, present: WorkTime | None) -> tuple[str, ...]:
 
 def text_of(before: WorkTime, after: WorkTime) -> str:
     """
-    Return `5.4 h instead of 12.1 h`, and how much less it is where tasks keep their start times.
+    Return `5.4 h instead of 12.1 h`, with the duration if tasks keep their start times.
 
     Args:
-        before: of what is there.
-        after: of what could be bought.
+        before: of the current setup.
+        after: of the other setup.
     """
     whole = before.chained_minutes
     text = f"{_span(after.chained_minutes, whole)} instead of {_span(whole, whole)}"
@@ -153,13 +152,13 @@ def text_of(before: WorkTime, after: WorkTime) -> str:
 
 
 def _span(minutes: float, whole: float) -> str:
-    """Hours where it is more than one of many; minutes otherwise."""
+    """Return a duration in hours if it is at least one and the whole is long, else in minutes."""
     is_long = whole >= 120 and minutes >= 60
     return f"{minutes / 60:,.1f} h" if is_long else f"{minutes:,.0f} min"
 
 
 class _ChainClock:
-    """A chain at work: the moment, and the credits it has then."""
+    """The clock of a chain: the present moment, and the credits at that moment."""
 
     def __init__(self, demand: Demand, chain: tuple[Stage, ...], growth: float) -> None:
         self._demand = demand
@@ -168,7 +167,7 @@ class _ChainClock:
         self._now_s = 0.0
 
     def seconds(self, jobs: Sequence[Job]) -> float:
-        """Return how long some jobs take together; infinite where one is never done."""
+        """Return the total duration of some jobs; infinite where one is never done."""
         total_s, before = 0.0, 0
         for job in jobs:
             self._wait(before, job.start)
@@ -190,11 +189,11 @@ class _ChainClock:
             self._follow(ops, size)
 
     def _wait(self, start: int, end: int) -> None:
-        """Go on to a step by the clock, with what was served on the way."""
+        """Advance to a step, and serve the work in between at its own pace."""
         step_s = self._demand.step_s
         at = start
         while at < end and self._now_s < inf:
-            # Where a job took longer than it did, what came meanwhile waits for its end.
+            # If a job took longer than in the window, work that arrived in that time waits for its end.
             late = min(max(ceil(self._now_s / step_s - _SAME_MOMENT), at), end)
             if late > at:
                 missed = slice(at, late)
@@ -213,7 +212,7 @@ class _ChainClock:
             self._pass(seconds, found.balance[:, -1])
 
     def _follow(self, ops: FloatArray, size: FloatArray) -> None:
-        """Serve what comes at its own pace, and what is left of it then."""
+        """Serve work at its own pace, then the backlog that is left."""
         step_s = self._demand.step_s
         if not ops.size:
             return
@@ -224,7 +223,7 @@ class _ChainClock:
             self._pile(left, float(found.backlog_bytes[-1]) / left)
 
     def _pile(self, ops: float, size: float) -> None:
-        """Serve what is there at once, as fast as the chain lets it through."""
+        """Serve queued work as fast as the chain allows."""
         if ops <= _DONE_OPS or self._now_s == inf:
             return
         at_most = min(stage.ceiling_ops_per_s(size, burst=True) for stage in self._chain)
@@ -232,6 +231,8 @@ class _ChainClock:
         if for_good <= 0 or at_most / for_good > _RATIO_MAX:
             self._now_s = inf
             return
+        # The steps are short enough for a resolution of half the fastest time, and there are enough of
+        # them for the slowest, at the baseline.
         step_s = ops / at_most / _AT_ONCE
         asked = np.zeros(ceil(_AT_ONCE * at_most / for_good) + 2)
         asked[0] = ops / step_s
@@ -253,9 +254,9 @@ def _independent_s(
     demand: Demand, chain: tuple[Stage, ...], jobs: Sequence[Job], growth: float
 ) -> float:
     """
-    Return how long the jobs take if every task keeps its start time: what was held back is there at once.
+    Return the duration of the jobs if every task keeps its start time and its work is there at once.
 
-    Credits are then earned in the time that a faster class leaves free.
+    Credits are then earned in the time that a faster class leaves idle.
     """
     ops, size = demand.served_ops_per_s.copy(), demand.io_size_bytes
     keeps_time = np.zeros(ops.size, dtype=np.bool_)
@@ -274,7 +275,7 @@ def _independent_s(
 
 
 def _tasks(demand: Demand, held: Sequence[tuple[int, int]]) -> Iterator[Task]:
-    """Yield what was held back, and what came before and between at its own pace."""
+    """Yield the throttled tasks, and those before and between them at their own pace."""
     at = min(_begin(demand, start, end) for start, end in held)
     for start, end in held:
         if at < start:
@@ -284,7 +285,7 @@ def _tasks(demand: Demand, held: Sequence[tuple[int, int]]) -> Iterator[Task]:
 
 
 def _joined(runs: Sequence[list[int]], gap: int) -> Iterator[tuple[int, int]]:
-    """Yield runs, taken together where no more than a few steps lie between them."""
+    """Yield the runs, joined where no more than a few steps lie between them."""
     last: tuple[int, int] | None = None
     for start, end in runs:
         if last is not None and start - last[1] <= gap:
@@ -298,7 +299,7 @@ def _joined(runs: Sequence[list[int]], gap: int) -> Iterator[tuple[int, int]]:
 
 
 def _begin(demand: Demand, start: int, end: int) -> int:
-    """Return where a job began that was held back from `start` on: it ran on credits, above the ceiling."""
+    """Return the first step of a job that was throttled from `start` on, including its burst on credits."""
     served = demand.served_bytes_per_s
     # Credits show as a rate above the ceiling that followed, so the job began where that rate
     # began.

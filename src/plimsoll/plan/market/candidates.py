@@ -1,13 +1,13 @@
 """
-What could be bought instead: every orderable class, with every storage of a grid.
+The setups that can be bought: every orderable class, with every storage of a grid.
 
 An arrangement is a class and a storage. Both lists are short, so an arrangement is a pair of indices
-and becomes an `Instance` only when somebody looks at it.
+that becomes an `Instance` only on demand.
 
-A class is left out where `needs.py` finds that it takes something away, where its EBS limits are not
-documented, and where it runs on Xen and no pattern names it. Storage is never made smaller, changes
-in size by a tenth at least, and follows the engine's documented rules (`limits/purchase.py`).
-Magnetic storage is never proposed. Patterns of `--allow` and `--deny`: see `patterns.py`.
+A class is left out if it does not meet the needs (`needs.py`), if its EBS limits are not documented, or
+if it runs on Xen and no pattern names it. Storage never becomes smaller, grows by a tenth at least, and
+follows the engine's documented rules (`limits/purchase.py`). Magnetic storage is never proposed. For
+the patterns of `--allow` and `--deny` see `patterns.py`.
 """
 
 from collections.abc import Iterable
@@ -30,7 +30,7 @@ from plimsoll.plan.market.needs import ResourceNeeds, shortfall
 from plimsoll.plan.market.patterns import ProposalPatterns, patterns_of
 from plimsoll.plan.market.storages import describe_storage, storages_of
 
-# The only region whose classes are listed by engine; elsewhere a list says how many regions have one.
+# The only region whose classes are listed by engine; for others a list has the number of regions.
 _LISTED_REGION = "us-east-1"
 _KNOWN_EBS = ("ebs_burst_bytes_per_s", "ebs_burst_ops_per_s")
 
@@ -40,7 +40,7 @@ class ExcludedClass(Struct, frozen=True, kw_only=True):
 
     db_class: str
     reason: str
-    """A clause that says `it` for the class: `it has 2 vCPUs instead of 4 …`."""
+    """A clause about the class as `it`: `it has 2 vCPUs instead of 4 …`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -48,7 +48,7 @@ class Arrangements:
     """Classes × storages; an arrangement is named by its place in the two index arrays."""
 
     before: Instance
-    """As it is, with what the constraints say of engine and standby."""
+    """The current instance, with the engine and standby of the constraints."""
     own: InstanceLimits | None
     """Of its class; None where it has none."""
     classes: tuple[InstanceLimits | None, ...]
@@ -62,24 +62,24 @@ class Arrangements:
     notes: tuple[str, ...]
 
     def __len__(self) -> int:
-        """Return how many arrangements there are."""
+        """Return the number of arrangements."""
         return int(self.class_index.size)
 
     @property
     def is_same_class(self) -> BoolArray:
-        """Whether the class stays, shape (n,)."""
+        """Return whether the class stays, shape (n,)."""
         same = [one is None or one.db_class == _class(self.before) for one in self.classes]
         return np.array(same, dtype=np.bool_)[self.class_index]
 
     @property
     def is_same_storage(self) -> BoolArray:
-        """Whether the storage stays exactly as it is, shape (n,)."""
+        """Return whether the storage is unchanged, shape (n,)."""
         same = [one == self.before.storage for one in self.storages]
         return np.array(same, dtype=np.bool_)[self.storage_index]
 
     @property
     def present(self) -> int | None:
-        """The arrangement that changes nothing; None where it is denied."""
+        """Return the arrangement that changes nothing; None where it is denied."""
         same = np.flatnonzero(self.is_same_class & self.is_same_storage)
         return int(same[0]) if same.size else None
 
@@ -88,7 +88,7 @@ class Arrangements:
         return self.classes[int(self.class_index[index])]
 
     def instance(self, index: int) -> Instance:
-        """Return the instance as it would be."""
+        """Return the instance of an arrangement."""
         limits = self.limits(index)
         return arranged(self.before, limits, self.storages[self.storage_index[index]])
 
@@ -103,7 +103,7 @@ def arranged(before: Instance, limits: InstanceLimits | None, storage: Storage) 
     """
     Return an instance with another class or storage.
 
-    What it told of its own class is forgotten with the class.
+    Facts that the instance reported about its own class are removed with the class.
     """
     if limits is None or limits.db_class == _class(before):
         return replace(before, storage=storage, pending=())
@@ -123,13 +123,13 @@ def arrangements(
     instance: Instance, catalog: Catalog, needs: ResourceNeeds, constraints: PlanConstraints
 ) -> Arrangements:
     """
-    Return everything that can be bought for an instance and fits its needs; the present one is among it.
+    Return the arrangements that can be bought for an instance and meet its needs, the present one included.
 
     Args:
-        instance: as it is.
+        instance: the current instance.
         catalog: classes and storage rules.
         needs: of its window.
-        constraints: what must stay, what is allowed and what is not.
+        constraints: parts to keep, and patterns that are allowed or denied.
 
     Raises:
         UsageError: constraints that contradict each other or the instance, or an unknown engine.
@@ -142,7 +142,7 @@ def arrangements(
     if not storages or not classes:
         what = "storage" if not storages else "class"
         raise UsageError(
-            f"--allow and --deny leave no {what} that could be bought", "Leave one of them out."
+            f"--allow and --deny leave no {what} that could be bought", "Omit one of them."
         )
     fits = np.array(
         [[_fits(limits, storage, catalog) for storage in storages] for limits in classes]
@@ -172,14 +172,14 @@ def _with_constraints(instance: Instance, constraints: PlanConstraints) -> Insta
     ):
         raise UsageError(
             f"{instance.identifier} runs {instance.engine} and cannot be changed to {engine}",
-            "Leave --engine out.",
+            "Omit --engine.",
         )
     is_cluster = instance.deployment is Deployment.MULTI_AZ_CLUSTER
     if is_cluster and constraints.multi_az is False:
         raise UsageError(
             f"{instance.identifier} is a member of a Multi-AZ DB cluster, which cannot be changed to "
             "a single instance",
-            "Leave --single-az out.",
+            "Omit --single-az.",
         )
     multi_az = instance.multi_az if constraints.multi_az is None else constraints.multi_az
     return replace(instance, engine=engine, multi_az=multi_az)
@@ -192,13 +192,13 @@ def _classes(
     constraints: PlanConstraints,
     patterns: ProposalPatterns,
 ) -> tuple[tuple[InstanceLimits | None, ...], tuple[ExcludedClass, ...]]:
-    """Return the present class as it is, and every other that fits, by family and size."""
+    """Return the present class and every other that fits, by family and size."""
     present = _class(before)
     if present is None:
         return (None,), ()
     own = needs.present or catalog.instance_limits(present)
     kept = [] if patterns.denies_class(present) else [own]
-    # Aurora Serverless has a range of capacity in the place of a class.
+    # Aurora Serverless has a range of capacity instead of a class.
     if constraints.keep_class or is_serverless(before):
         return tuple(kept), ()
     if before.engine is None:
@@ -255,8 +255,8 @@ def _refusal(
     # volume and has no such limits.
     if not is_aurora(before) and any(getattr(limits, name) is None for name in _KNOWN_EBS):
         return "its EBS limits are not documented"
-    # Judgement: classes on Xen are of generations before 2018 that AWS withdraws one by one; they
-    # are no way forward, unless somebody names them.
+    # Judgement: classes on Xen are of generations before 2018, which AWS is withdrawing; they are
+    # proposed only if a pattern names them.
     if limits.hypervisor == "xen" and not patterns.names_class(limits.db_class):
         return "AWS is withdrawing its generation"
     if patterns.is_architecture_kept and own.cpu_arch and limits.cpu_arch != own.cpu_arch:
@@ -265,7 +265,7 @@ def _refusal(
 
 
 def _fits(limits: InstanceLimits | None, storage: Storage, catalog: Catalog) -> bool:
-    """Return whether the class takes so much storage; the smallest T classes do not."""
+    """Return whether the class supports the size of the storage; the smallest T classes have a maximum."""
     if limits is None or storage.size_gib is None:
         return True
     # RDS User Guide, DB instance storage: t3 and t4g of these sizes take less storage than all

@@ -1,9 +1,9 @@
 """
-What an arrangement costs on demand, part by part.
+The on-demand cost of a setup, part by part.
 
-Rule 1: a price that is not known makes the sum unknown and is named; it is never zero.
-Rule 2: money is Decimal from the price to the sum; what is bought enters as it was written.
-Rule 3: what two arrangements have in common cancels, known or not: see `usd_per_day_more`.
+Rule 1: an unknown price makes the sum unknown and is named; it is never zero.
+Rule 2: money is Decimal from the price to the sum; amounts enter as they were written.
+Rule 3: parts that two setups have in common cancel, known or not: see `usd_per_day_more`.
 
 Not counted: backups beyond the free ones, data transfer, Performance Insights, Extended Support.
 """
@@ -24,7 +24,7 @@ from plimsoll.model.price import LICENSES, Price, PriceBook
 from plimsoll.units import MIB, number
 
 HOURS_PER_MONTH = 730
-"""What AWS takes a month for: 365 × 24 / 12."""
+"""The hours of a month in AWS prices: 365 × 24 / 12."""
 
 # One CPU credit is one vCPU at full load for one minute (EC2 user guide, burstable instances, 2026-11).
 _CREDITS_PER_VCPU_HOUR = 60
@@ -40,13 +40,13 @@ class BillItem(Struct, frozen=True, kw_only=True):
     """None where a price of it is not known."""
     prices: tuple[Price, ...] = ()
     unknown: tuple[str, ...] = ()
-    """Sentences: what is not known; without one the number is."""
+    """Sentences: the unknown prices; empty if the number is known."""
     notes: tuple[str, ...] = ()
-    """Sentences: what was taken for granted, or is not counted."""
+    """Sentences: assumptions, and costs that are not counted."""
 
 
 class StorageParts(Struct, frozen=True, kw_only=True):
-    """What storage costs: space, IOPS and throughput above what is included."""
+    """The cost of storage: space, and IOPS and throughput above the included ones."""
 
     space: BillItem
     ops: BillItem
@@ -62,15 +62,15 @@ def cost_of(
     catalog: Catalog | None = None,
 ) -> Cost:
     """
-    Return what an instance costs a month of 730 hours, on demand.
+    Return the on-demand cost of an instance for a month of 730 hours.
 
     Args:
-        instance: an unknown `multi_az` is taken for Single-AZ, which a note says.
+        instance: an unknown `multi_az` counts as Single-AZ, with a note.
         book: prices of the instance's region.
-        discount: what the price of the instance is multiplied with, 0 < x ≤ 1; storage, IOPS,
-            throughput and credits are not discounted, as Reserved Instances and Savings Plans do not.
+        discount: factor of the price of the instance, 0 < x ≤ 1; Reserved Instances and Savings Plans
+            do not cover storage, IOPS, throughput and credits, so these are not discounted.
         cpu_credits_per_hour: CPU credits spent beyond those earned, in a mean hour, for a T class;
-            zero where it earns enough. None is not counted, which a note says.
+            zero where it earns enough. With None they are not counted, with a note.
         catalog: what gp3 includes by engine and size; None is the catalog of this package.
 
     Returns:
@@ -88,7 +88,7 @@ def cost_of(
 def summed(
     hours: BillItem, storage: StorageParts, surplus: BillItem, *, discount: Decimal = Decimal(1)
 ) -> Cost:
-    """Return the cost of parts that were priced on their own, as a search over many arrangements does."""
+    """Return the cost of parts that were priced separately."""
     assert 0 < discount <= 1
     # Reserved Instances and Savings Plans cover instance hours only.
     if discount != 1 and hours.usd_per_month is not None:
@@ -101,7 +101,7 @@ def summed(
     # The oldest price dates the sum.
     dated = sorted(price.as_of for price in prices if price.as_of)
     unknown = _once(text for part in parts for text in part.unknown)
-    # Credits that nobody said the number of are no missing price: a note says so.
+    # An unknown number of credits is no missing price; it has a note.
     known = [p.usd_per_month for p in parts if p.usd_per_month is not None]
     per_month = hours.usd_per_month
     return Cost(
@@ -128,10 +128,10 @@ def usd_per_day_more(
     before: Instance, before_cost: Cost, after: Instance, after_cost: Cost
 ) -> Decimal | None:
     """
-    Return what `after` costs more in 24 hours; negative where it costs less.
+    Return the additional cost of `after` in 24 hours; negative where it costs less.
 
-    A part that is the same before and after cancels, whether its price is known or not, so a change
-    of class is priced also where nobody knows what the storage costs.
+    A part that is the same before and after cancels, whether its price is known or not. So a change of
+    class has a price difference even if the price of the storage is unknown.
 
     Returns:
         None where a part that changes has no known price.
@@ -155,13 +155,13 @@ def break_even_usd_per_hour(
     present: Option, unpriced: Option, rival: Option, *, discount: Decimal = Decimal(1)
 ) -> Decimal | None:
     """
-    Return the price of an hour at which an arrangement would cost as much as another.
+    Return the price of an hour at which one setup would cost as much as another.
 
     Args:
-        present: what is there.
+        present: the current setup.
         unpriced: an option whose class has no price.
         rival: an option with one.
-        discount: what a price on demand is multiplied with, 0 < x ≤ 1.
+        discount: factor of an on-demand price, 0 < x ≤ 1.
 
     Returns:
         On demand, before the discount; None where another part of the sums is not known, or where
@@ -172,11 +172,11 @@ def break_even_usd_per_hour(
 
 
 def _paid_for_the_class(present: Option, unpriced: Option, rival: Option) -> Decimal | None:
-    """Return what of the rival's price is left for an hour of the class, once the rest is paid."""
+    """Return the part of the rival's price that is left for an hour of the class."""
     rest = _rest_usd_per_month(unpriced.cost)
     if rival.cost.usd_per_month is not None and rest is not None:
         return (rival.cost.usd_per_month - rest) / HOURS_PER_MONTH
-    # What storage costs is not known, but it stays.
+    # The price of the storage is unknown, but the storage does not change, so it cancels.
     now, more = present.cost.instance_usd_per_hour, rival.usd_per_day_more
     if now is None or more is None or unpriced.instance.storage != present.instance.storage:
         return None
@@ -185,7 +185,7 @@ def _paid_for_the_class(present: Option, unpriced: Option, rival: Option) -> Dec
 
 
 def _rest_usd_per_month(cost: Cost) -> Decimal | None:
-    """Return everything but the hours of the class; None where a part is not known."""
+    """Return the cost of everything except the hours of the class; None where a part is not known."""
     names = ("storage_usd_per_month", "iops_usd_per_month", "throughput_usd_per_month")
     parts = [*(getattr(cost, name) for name in names), _credits_usd_per_month(cost)]
     return None if None in parts else sum(parts, _ZERO)
@@ -205,7 +205,7 @@ def _changed(before: Instance, after: Instance) -> Iterable[str]:
 
 
 def instance_part(instance: Instance, book: PriceBook) -> BillItem:
-    """Return the hours of the class, without discount; the licence is in them where it is included."""
+    """Return the cost of the class's hours, without discount, with the licence if it is included."""
     if instance.region is not None and instance.region != book.region:
         return _unknown(
             f"the instance is in {instance.region}, but the prices are of {book.region}"
@@ -253,7 +253,7 @@ def _taken(instance: Instance) -> Iterable[str]:
 def storage_parts(
     instance: Instance, book: PriceBook, *, catalog: Catalog | None = None
 ) -> StorageParts:
-    """Return space, provisioned IOPS and throughput of the storage, and of what is additional to it."""
+    """Return the cost of space, provisioned IOPS and throughput, additional storage included."""
     facts = catalog or package_catalog()
     storage = instance.storage
     if is_aurora(instance):
@@ -287,7 +287,7 @@ def _one_storage(instance: Instance, book: PriceBook, catalog: Catalog) -> Stora
 
 
 def _provisioned(storage: Storage, book: PriceBook, *, deployment: Deployment) -> BillItem:
-    """Return io1 and io2 pay for every IOPS."""
+    """Return the cost of io1 and io2 IOPS, every one of which is billed."""
     if storage.provisioned_ops_per_s is None:
         return _unknown(
             f"{storage.kind} is billed per provisioned IOPS, and their number is unknown"
@@ -297,7 +297,7 @@ def _provisioned(storage: Storage, book: PriceBook, *, deployment: Deployment) -
 
 
 def _gp3(instance: Instance, space: BillItem, book: PriceBook, catalog: Catalog) -> StorageParts:
-    """Only what is above the included IOPS and throughput is paid; below that no rule is needed."""
+    """Return the cost of gp3, where only IOPS and throughput above the included ones are billed."""
     storage, deployment = instance.storage, instance.deployment
     ops, rate = storage.provisioned_ops_per_s, storage.provisioned_bytes_per_s
     if ops is None and rate is None:
@@ -327,7 +327,7 @@ def _gp3(instance: Instance, space: BillItem, book: PriceBook, catalog: Catalog)
 
 
 def _by_request(book: PriceBook) -> BillItem:
-    """Return magnetic storage: the sum cannot be known without the number of requests to come."""
+    """Return the unknown cost of magnetic storage, which depends on the number of future requests."""
     price = book.storage_price("standard_io")
     rate = f" (${price.usd} a million)" if price else ""
     return _unknown(
@@ -356,7 +356,7 @@ def credits_part(
     catalog: Catalog | None = None,
 ) -> BillItem:
     """
-    Return CPU credits beyond those a T class earns; zero for another class.
+    Return the cost of CPU credits beyond those a T class earns; zero for another class.
 
     Args:
         cpu_credits_per_hour: credits spent beyond those earned, in a mean hour; None: not counted.
@@ -379,8 +379,8 @@ def credits_part(
             f"CPU credits beyond those {limits.db_class} earns cost extra{rate}; not included here"
         )
         return BillItem(usd_per_month=None, notes=(note,))
-    # In Unlimited mode a T class at zero balance is billed and not slowed (EC2 user guide,
-    # burstable instances).
+    # In Unlimited mode a T class at zero balance is billed and not throttled (EC2 user guide, burstable
+    # instances).
     if not earned.is_unlimited:
         return _unknown(
             f"RDS does not document whether {limits.db_class} is billed for extra CPU credits"
@@ -421,7 +421,7 @@ def _together(parts: list[BillItem]) -> BillItem:
 
 
 def _free() -> BillItem:
-    """Nothing is to be paid, which is known."""
+    """Return a known cost of zero."""
     return BillItem(usd_per_month=_ZERO)
 
 
@@ -430,7 +430,7 @@ def _unknown(text: str) -> BillItem:
 
 
 def _decimal(amount: float) -> Decimal:
-    """As it is written: 0.1 is a tenth, and not the float next to it."""
+    """Return an amount as a Decimal of its shortest text, so that 0.1 is exactly a tenth."""
     return Decimal(str(amount))
 
 

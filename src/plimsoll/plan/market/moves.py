@@ -1,4 +1,4 @@
-"""What is changed between two arrangements, and the changes that cost nothing."""
+"""The changes between two setups, and the changes at no cost."""
 
 from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
@@ -22,7 +22,7 @@ from plimsoll.model.plan import Move, MoveKind
 from plimsoll.units import MIB, format_bytes_per_s, mib_per_s, number
 
 UsdMore = Callable[[Instance, Instance], Decimal | None]
-"""What the second instance costs more than the first; None where that is not known."""
+"""Returns the additional cost of the second instance; None where it is not known."""
 
 
 class FreeMove(Struct, frozen=True, kw_only=True):
@@ -30,20 +30,20 @@ class FreeMove(Struct, frozen=True, kw_only=True):
 
     moves: tuple[Move, ...]
     instance: Instance
-    """As it would be."""
+    """The instance after the change."""
     legacy: LegacyLimits | None
-    """The limits that a restart would end; None for other changes."""
+    """The limits that a restart would replace; None for other changes."""
     text: str
-    """A sentence: what it brings, with numbers."""
+    """A sentence: its benefit, with numbers."""
 
     @property
     def is_restart(self) -> bool:
-        """Whether it is a stop and start."""
+        """Return whether it is a stop and start."""
         return self.legacy is not None
 
 
 def moves_of(before: Instance, after: Instance) -> tuple[Move, ...]:
-    """Return what is changed, class first; empty where nothing is."""
+    """Return the changes, class first; empty where there are none."""
     return tuple(_moves(before, after))
 
 
@@ -70,12 +70,12 @@ def _moves(before: Instance, after: Instance) -> Iterator[Move]:
 
 def legacy_of(instance: Instance, catalog: Catalog, held: Iterable[Ceiling]) -> LegacyLimits | None:
     """
-    Return the legacy limits that an instance still has, by the legacy ceilings that were seen to hold it.
+    Return the legacy limits that an instance still has, by the legacy ceilings that bound.
 
     Args:
         instance: the instance.
         catalog: legacy limits.
-        held: ceilings that bound; those of other phases are not looked at.
+        held: ceilings that bound; those of other phases are ignored.
 
     Returns:
         The newest legacy limits that have all those numbers; None where none do.
@@ -83,8 +83,8 @@ def legacy_of(instance: Instance, catalog: Catalog, held: Iterable[Ceiling]) -> 
     seen = [ceiling for ceiling in held if ceiling.phase is Phase.LEGACY]
     if not seen:
         return None
-    # Limits were raised over the years; the newest that fits is the least that a restart would
-    # gain.
+    # Limits were raised over the years, so the newest limits that fit give the least gain of a
+    # restart: a conservative choice.
     for legacy in reversed(legacy_limits_of(instance, catalog)):
         if all(_has(legacy, ceiling) for ceiling in seen):
             return legacy
@@ -102,14 +102,14 @@ def free_moves(
     Return the changes that cost nothing: a restart, gp3 for gp2, and IOPS that the class cannot use.
 
     Args:
-        instance: as it is.
+        instance: the current instance.
         catalog: limits and rules.
-        legacy: the limits that the instance was seen to have instead of its class's present ones.
-        usd_more: prices a change; without it no change of storage type is called free.
+        legacy: the limits that the instance has instead of its class's present ones.
+        usd_more: prices a change; without it no change of storage type counts as free.
 
     Returns:
-        Restart first. gp3 is among them only if it costs no more, and serves no less than gp2 does
-        for as long as it likes, as far as the class lets either through.
+        Restart first. gp3 is among them only if it costs no more and sustains at least the rate of
+        gp2's burst, as far as the class can use either.
     """
     if instance.db_class is None or is_aurora(instance):
         return ()
@@ -163,13 +163,13 @@ def _to_gp3(instance: Instance, catalog: Catalog, usd_more: UsdMore | None) -> F
 def _unused_provision(
     instance: Instance, catalog: Catalog, usd_more: UsdMore | None
 ) -> FreeMove | None:
-    """Return fewer IOPS and less throughput, as far as the class never passed them on."""
+    """Return the change to fewer IOPS and less throughput, as far as the class cannot use them."""
     storage = instance.storage
     limits = limits_of(instance, catalog)
     if storage.additional or limits is None or limits.ebs_burst_ops_per_s is None:
         return None
     if storage.kind == "gp3" and instance.deployment is Deployment.MULTI_AZ_CLUSTER:
-        return None  # RDS sets the throughput of a cluster by its IOPS
+        return None  # RDS sets the throughput of a cluster by its IOPS.
     after = replace(instance, storage=_reduced(instance, limits.ebs_burst_ops_per_s, catalog))
     if after.storage == storage or not _can_be_bought(after, catalog):
         return None
@@ -190,7 +190,7 @@ def _unused_provision(
 
 
 def _reduced(instance: Instance, ops_most: float, catalog: Catalog) -> Storage:
-    """Return the storage with no more IOPS and throughput than the class passes on."""
+    """Return the storage with no more IOPS and throughput than the class can use."""
     storage, family = instance.storage, engine_family(instance.engine)
     limits = limits_of(instance, catalog)
     if storage.provisioned_ops_per_s is None or storage.size_gib is None or family is None:
@@ -201,8 +201,8 @@ def _reduced(instance: Instance, ops_most: float, catalog: Catalog) -> Storage:
     # RDS refuses fewer IOPS than the type's minimum, and than its ratio to size (0.5 per GiB on io1
     # and io2; RDS User Guide, DB instance storage).
     least = max(rule.provisioned_ops_per_s_min, (rule.ops_per_gib_min or 0) * storage.size_gib)
-    # The class's maximum and not its baseline: in a burst it passes on that much. RDS takes whole
-    # IOPS.
+    # The class's maximum and not its baseline, because a burst uses that much. RDS accepts whole
+    # IOPS only.
     ops = min(storage.provisioned_ops_per_s, max(float(ceil(ops_most)), float(ceil(least))))
     rate, most = storage.provisioned_bytes_per_s, limits.ebs_burst_bytes_per_s
     if rate is not None and most is not None:
@@ -212,7 +212,7 @@ def _reduced(instance: Instance, ops_most: float, catalog: Catalog) -> Storage:
 
 
 def _serves_no_less(before: Instance, after: Instance, catalog: Catalog) -> bool:
-    """Return whether the volumes serve as much forever as before, up to what the class passes on at most."""
+    """Return whether the volumes sustain the same rates as before, up to the maximum of the class."""
     was, will = _by_name(before, catalog), _by_name(after, catalog)
     throughput = was.get(Family.INSTANCE_EBS_THROUGHPUT.value)
     ops = was.get(Family.INSTANCE_EBS_IOPS.value)
@@ -226,7 +226,7 @@ def _serves_no_less(before: Instance, after: Instance, catalog: Catalog) -> bool
         if old is None or new is None:
             return False
         unit = old.unit_bytes
-        # One request of many units asks more of the volumes than of the instance's IOPS.
+        # A request above the unit costs several operations at the volumes, and one at the instance.
         needed = most if unit is None else max(most, most_bytes / unit)
         # While credits last gp2 serves its burst; at the sizes that have one, gp3 serves as much.
         if new.baseline * new.stripes < min(old.burst * old.stripes, needed):

@@ -1,11 +1,11 @@
 """
-What the window needs beside storage, and whether a class offers it.
+The needs of a window other than storage, and the classes that do not meet them.
 
-A class must not take away what the window used. What was not measured is kept at what there is, and
-a note says so. The storage itself is not judged here: it is replayed.
+A class must offer at least what the window used. A resource that was not measured must not become
+smaller, with a note. Storage is not judged here, because it is replayed.
 
-Rule 1: CPU is counted in busy vCPUs; vCPUs of different generations are taken for equal.
-Rule 2: less memory is never proposed unasked: how often the cache was hit is not known.
+Rule 1: CPU is counted in busy vCPUs; vCPUs of different generations count as equal.
+Rule 2: less memory is proposed only on request, because the cache hit rate is not known.
 """
 
 import dataclasses
@@ -31,14 +31,14 @@ from plimsoll.plan.market.patterns import (
 )
 from plimsoll.units import GIB, format_bytes, format_bytes_per_s, format_ratio, number
 
-# Judgement: above four fifths busy, waiting for a CPU grows faster than the load (M/M/c queues of a
-# few servers), so a class with fewer vCPUs must stay below.
+# Judgement: above 80 % use, waiting for a CPU grows faster than the load (M/M/c queues of a few servers),
+# so a class with fewer vCPUs must stay below.
 CPU_RATIO_MAX = 0.80
 # Judgement: the share of time that may be busier than the CPU a class is chosen for.
 _CPU_QUANTILE = 0.99
-# The default formula is applied to the whole memory, while RDS applies it to what its own processes
-# leave: the RDS User Guide (chap-limits, 2026-04) gives about 630 connections for MySQL on 8 GiB,
-# where the formula on the whole memory gives 682.
+# The default formula is applied to the whole memory here, but RDS applies it to the memory that its own
+# processes leave: the RDS User Guide (chap-limits, 2026-04) gives about 630 connections for MySQL on
+# 8 GiB, where the formula on the whole memory gives 682.
 _CONNECTIONS_LEFT_RATIO = 630 / 682
 # Judgement: with less than a tenth free, storage is about to be full, and a note says so.
 _FREE_RATIO_MIN = 0.10
@@ -49,11 +49,11 @@ _CREDITS_PER_VCPU_HOUR = 60
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ResourceNeeds:
-    """What the window used, growth included; None where it was not measured."""
+    """The resources that the window used, growth included; None where not measured."""
 
     instance: Instance
     present: InstanceLimits | None
-    """What the instance's class offers; None where it has none."""
+    """The limits of the instance's class; None where it has none."""
     busy_vcpus: float | None
     """99th percentile of CPU use, in vCPUs."""
     daily_vcpus: FloatArray
@@ -67,14 +67,14 @@ class ResourceNeeds:
     """Storage that was full at most."""
     growth: float
     notes: tuple[str, ...]
-    """Sentences: what was not measured, and what is kept for it."""
+    """Sentences: the resources that were not measured, and the consequence."""
 
     def surplus_credits_per_hour(self, limits: InstanceLimits, catalog: Catalog) -> float | None:
         """
-        Return CPU credits a class would spend beyond those it earns, in a mean hour.
+        Return the CPU credits that a class would spend beyond those it earns, in a mean hour.
 
-        RDS charges what 24 hours use above the baseline (EC2 User Guide, burstable performance
-        instances); each day of the window is taken for itself.
+        RDS charges the use of 24 hours above the baseline (EC2 User Guide, burstable performance
+        instances); each day of the window is computed separately.
 
         Returns:
             Zero for a class that is not burstable; None where CPU was not measured.
@@ -84,22 +84,22 @@ class ResourceNeeds:
             return 0.0
         if not self.daily_vcpus.size:
             return None
-        held = earned.baseline_ratio * limits.vcpu_count
-        surplus_vcpus = float(np.maximum(self.daily_vcpus - held, 0.0).mean())
+        baseline_vcpus = earned.baseline_ratio * limits.vcpu_count
+        surplus_vcpus = float(np.maximum(self.daily_vcpus - baseline_vcpus, 0.0).mean())
         return surplus_vcpus * _CREDITS_PER_VCPU_HOUR
 
 
 def needs_of(snapshot: Snapshot, catalog: Catalog, *, growth: float = 1.0) -> ResourceNeeds:
     """
-    Return what a class must offer to a window.
+    Return the needs of a window.
 
     Args:
         snapshot: the window.
         catalog: the documented limits.
-        growth: what CPU and network are multiplied with; memory, connections and space are not.
+        growth: factor of CPU and network; it does not apply to memory, connections and space.
 
     Raises:
-        CatalogError: the instance's class is not in the catalog, and told nothing of itself.
+        CatalogError: the instance's class is not in the catalog, and reported no EBS limits.
     """
     instance = snapshot.instance
     present = limits_of(instance, catalog)
@@ -130,7 +130,7 @@ def shortfall(
     limits: InstanceLimits, needs: ResourceNeeds, catalog: Catalog, may: frozenset[str]
 ) -> str:
     """
-    Return what a class does not offer, as the rest of a sentence; empty where it offers all.
+    Return the first need that a class does not meet, as the rest of a sentence; empty without one.
 
     Args:
         limits: of the class.
@@ -163,7 +163,7 @@ def _cpu_shortfall(
     if needs.busy_vcpus is None:
         if present is not None and count < present:
             return f"it has {count} vCPUs instead of {present}, and CPU was not measured"
-    # As many vCPUs as now, grown with the load, take nothing away, however busy they are.
+    # A class with as many vCPUs as now, scaled with the load, is no loss, however busy they are.
     elif present is None or count < present * needs.growth:
         ratio = needs.busy_vcpus / count
         if ratio > CPU_RATIO_MAX:
@@ -177,15 +177,15 @@ def _cpu_shortfall(
 def _credit_shortfall(
     limits: InstanceLimits, needs: ResourceNeeds, catalog: Catalog, vcpu_count: int
 ) -> str:
-    """Return a burstable class must earn what the busiest day uses, or be allowed to borrow it."""
+    """Return the shortfall of a burstable class whose credits do not last for the busiest day."""
     if not limits.is_cpu_burstable:
         return ""
     earned = catalog.cpu_credits(limits.db_class)
     if earned is None:
         return "its CPU credits are not documented"
     if not needs.daily_vcpus.size:
-        held = _sustained_vcpus(needs, catalog)
-        if held is None or earned.baseline_ratio * vcpu_count < held:
+        sustained = _sustained_vcpus(needs, catalog)
+        if sustained is None or earned.baseline_ratio * vcpu_count < sustained:
             return "its CPU credits may not suffice, and CPU was not measured"
         return ""
     busiest = float(needs.daily_vcpus.max())
@@ -198,7 +198,7 @@ def _credit_shortfall(
 
 
 def _sustained_vcpus(needs: ResourceNeeds, catalog: Catalog) -> float | None:
-    """Return how many vCPUs the present class can hold forever; None where it is not known."""
+    """Return the number of vCPUs that the present class sustains; None where it is not known."""
     if needs.present is None or needs.present.vcpu_count is None:
         return None
     earned = catalog.cpu_credits(needs.present.db_class) if needs.present.is_cpu_burstable else None
@@ -247,7 +247,7 @@ def _connection_shortfall(
 def _default_connections(
     instance: Instance, limits: InstanceLimits, catalog: Catalog
 ) -> float | None:
-    """Return the default formula on the whole memory of a class: an upper bound; None where unknown."""
+    """Return the default of connections for a class's whole memory, an upper bound; None if unknown."""
     asked = replace(
         instance,
         db_class=limits.db_class,
@@ -341,7 +341,7 @@ def _quantile(series: Series) -> float | None:
 
 
 def _daily(series: Series) -> FloatArray:
-    """Return mean of each stretch of 24 hours from the first sample on, NaN left out, shape (days,)."""
+    """Return the mean of each 24 hours from the first sample on, without NaN, shape (days,)."""
     known = ~np.isnan(series.value)
     if not known.any():
         return np.empty(0)

@@ -1,10 +1,10 @@
 """
-What `--allow` and `--deny` say: patterns of classes and of storage types, and five words.
+The values of `--allow` and `--deny`: patterns of classes and of storage types, and five words.
 
-A pattern is a glob, without regard to case, on classes (`db.m6g.*`, with or without `db.`) or on
-storage types (`gp3`, `io*`). Denied is not proposed, also where it is what the instance has. Once
-a class is allowed, only allowed classes are changed *to*; storage types likewise. What the
-instance has already need not be allowed.
+A pattern is a case-insensitive glob on classes (`db.m6g.*`, with or without `db.`) or on storage types
+(`gp3`, `io*`). A denied class or type is not proposed, even if the instance has it. Once a class is
+allowed, only allowed classes are proposed as a change; the same holds for storage types. The current
+class and type need not be allowed.
 
 Words in `allow` lift a rule of `needs.py`: `smaller-cpu`, `smaller-memory`, `smaller-connections`,
 `smaller-network`. The word `graviton` is a change of processor architecture, either way: it is
@@ -32,7 +32,7 @@ STORAGE_KINDS = ("gp2", "gp3", "io1", "io2", "standard")
 
 
 class ProposalPatterns(Struct, frozen=True, kw_only=True):
-    """What may be proposed."""
+    """The classes and storage types that may be proposed."""
 
     allowed_classes: tuple[str, ...] = ()
     """Globs; empty allows every class."""
@@ -49,7 +49,7 @@ class ProposalPatterns(Struct, frozen=True, kw_only=True):
         return _matches_class(db_class, self.denied_classes)
 
     def names_class(self, db_class: str) -> bool:
-        """Return whether a class was allowed by a pattern, not merely for want of one."""
+        """Return whether a pattern allows a class explicitly."""
         return _matches_class(db_class, self.allowed_classes)
 
     def permits_class(self, db_class: str) -> bool:
@@ -71,7 +71,7 @@ def patterns_of(
     instance: Instance, constraints: PlanConstraints, catalog: Catalog
 ) -> ProposalPatterns:
     """
-    Return what the constraints allow and deny.
+    Return the patterns that the constraints allow and deny.
 
     Raises:
         UsageError: a pattern that matches nothing, a word both allowed and denied, or patterns that
@@ -84,7 +84,7 @@ def patterns_of(
     if deny - {ARCHITECTURE}:
         word = min(deny - {ARCHITECTURE})
         raise UsageError(
-            f"'{word}' is denied by default", f"Leave it out, or use --allow {word} to permit it."
+            f"'{word}' is denied by default", f"Omit it, or use --allow {word} to permit it."
         )
     found = ProposalPatterns(
         allowed_classes=_classes(constraints.allow, known),
@@ -105,7 +105,7 @@ def patterns_of(
 
 
 def _check_kept(instance: Instance, constraints: PlanConstraints, found: ProposalPatterns) -> None:
-    """Refuse to keep what is denied."""
+    """Refuse a denied class or storage type that is to be kept."""
     if constraints.keep_class and instance.db_class is not None:
         if found.denies_class(instance.db_class):
             raise UsageError(

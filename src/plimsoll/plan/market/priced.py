@@ -1,8 +1,8 @@
 """
-What every arrangement costs more than the present one, for ordering many of them.
+The additional cost of every setup, for ordering many of them.
 
-Class and storage are priced once each (`cost.py`) and added up. What stays as it is cancels, known
-or not, so another class is priced also where nobody knows what the storage costs.
+Each class and each storage is priced once (`cost.py`), and the prices are added. Unchanged parts cancel,
+known or not. So another class has a price difference even if the price of the storage is unknown.
 """
 
 from dataclasses import dataclass
@@ -24,8 +24,8 @@ from plimsoll.plan.market.needs import ResourceNeeds
 # Prices have at most ten digits behind the point an hour; a millionth of a dollar a month orders them.
 _PARTS_PER_USD = 1_000_000
 UNKNOWN = np.iinfo(np.int64).max
-"""In `ArrangementPrices.more`: what it costs more is not known. It sorts last."""
-# No arrangement costs a trillion dollars a month; what is added to it stays below UNKNOWN.
+"""In `ArrangementPrices.more`: the difference is not known. It sorts last."""
+# No setup costs a trillion dollars a month; sums with this maximum stay below UNKNOWN.
 _MOST = 10**18
 
 
@@ -43,11 +43,11 @@ class ArrangementPrices:
     @cached_property
     def order(self) -> IntArray:
         """
-        What is looked at first, shape (n,): by the difference, then by the sum where the difference is
-        not known, as of any other storage than one that has no price; UNKNOWN where neither is.
+        Return the search order, shape (n,): by the difference, then by the total if that is unknown.
+
+        UNKNOWN where neither is known.
         """
-        # A sum is no difference: those known by their sum alone come after all that can be
-        # compared.
+        # A total is not comparable with a difference, so setups with only a total come last.
         later = int(self.more[self.is_known].max(initial=0)) + 1
         by_total = np.where(self.total != UNKNOWN, later + np.minimum(self.total, _MOST), UNKNOWN)
         order: IntArray = np.where(self.is_known, self.more, by_total)
@@ -55,20 +55,20 @@ class ArrangementPrices:
 
     @property
     def is_known(self) -> BoolArray:
-        """Whether the difference is known, shape (n,)."""
+        """Return whether the difference is known, shape (n,)."""
         known: BoolArray = self.more != UNKNOWN
         return known
 
     def usd_per_month_more(self, index: int) -> Decimal | None:
-        """Return what an arrangement costs more a month; None where it is not known."""
+        """Return the additional cost of a setup per month; None where it is not known."""
         return _usd(self.more[index])
 
     def usd_per_month(self, index: int) -> Decimal | None:
-        """Return what an arrangement costs a month; None where it is not known."""
+        """Return the cost of a setup per month; None where it is not known."""
         return _usd(self.total[index])
 
     def within(self, usd_per_day_max: Decimal | None) -> BoolArray:
-        """Return which arrangements surely cost no more than so much a day, shape (n,)."""
+        """Return which setups certainly cost no more than the maximum per day, shape (n,)."""
         if usd_per_day_max is None:
             return np.ones(self.more.shape, dtype=np.bool_)
         most = int(usd_per_day_max * 730 / 24 * _PARTS_PER_USD)
@@ -90,7 +90,7 @@ def priced(
     Args:
         found: the arrangements; `before` is what they are compared with.
         book: prices of the instance's region.
-        needs: tells what CPU credits a T class would spend beyond those it earns.
+        needs: gives the CPU credits that a T class would spend beyond those it earns.
         constraints: for the discount on the instance.
         catalog: what gp3 includes.
     """

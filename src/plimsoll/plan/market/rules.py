@@ -1,5 +1,5 @@
 """
-How RDS makes a change: what it does to the users, what undoes it, and the commands that order it.
+The rules of RDS for a change: its effect on users, how to revert it, and the commands that request it.
 
 Nothing here is ever run. Durations are given only where RDS or EBS documents them.
 
@@ -38,16 +38,16 @@ from plimsoll.units import (
 )
 
 _PLACEHOLDER = '"$DB_INSTANCE"'
-"""Stands for an identifier that is not known, or that a terminal could not show as it is."""
-# As often as the waiters of the AWS CLI ask (botocore, rds waiters). There is none for `stopped`,
-# so the command has a loop.
+"""Placeholder for an identifier that is unknown, or that a terminal cannot display."""
+# The interval of the AWS CLI's waiters (botocore, rds waiters). There is no waiter for `stopped`, so
+# the command has a loop.
 _POLL_S = 30
 # Families whose generations are counted alike; x and z have counts of their own.
 _FAMILY = re.compile(r"db\.[cmrt](?P<generation>[0-9]+)[a-z]*")
 _SAVINGS_PLANS_FROM = 7
-# "From a few minutes": what a performance change takes at least (EBS user guide, volume modifications).
+# "From a few minutes": the least duration of a performance change (EBS user guide, volume modifications).
 _FEW_MINUTES_S = 300.0
-# The largest piece of a read or write that EBS counts as one I/O of an SSD.
+# The largest request that EBS counts as one I/O of an SSD.
 _IO_BYTES = 256 * KIB
 
 
@@ -61,15 +61,15 @@ def disruption_of(
     served_bytes_per_s: float | None = None,
 ) -> Disruption:
     """
-    Return what a change does to the users.
+    Return the disruption of a change.
 
     Args:
-        before: as it is.
-        after: as it would be; equal to `before` for a stop and start.
+        before: the current instance.
+        after: the instance after the change; equal to `before` for a stop and start.
         catalog: rules and limits.
         is_restart: whether the change is a stop and start.
-        used_gib: how full the storage is; None takes all that is allocated.
-        served_bytes_per_s: mean rate of the load beside which data would be copied.
+        used_gib: the used storage; with None all that is allocated.
+        served_bytes_per_s: mean rate of the load that runs while data is copied.
     """
     copied = is_copied(before, after, catalog)
     size_gib = before.storage.total_gib if used_gib is None else used_gib
@@ -91,12 +91,12 @@ def disruption_of(
 
 
 def is_copied(before: Instance, after: Instance, catalog: Catalog) -> bool:
-    """Return whether RDS makes new volumes and copies the data, instead of changing volumes in place."""
+    """Return whether RDS creates new volumes and copies the data, instead of changing volumes in place."""
     was, will = before.storage, after.storage
     if is_aurora(before) or was == will:
         return False
-    # A change from magnetic storage is a full copy (RDS User Guide, DB instance storage); one to it is
-    # taken for the same.
+    # A change from magnetic storage is a full copy (RDS User Guide, DB instance storage); a change to it is
+    # assumed to be one too.
     if (was.kind == "standard") != (will.kind == "standard"):
         return True
     counts = volume_count_of(before, catalog), volume_count_of(after, catalog)
@@ -142,7 +142,7 @@ def commands_of(
 
 
 def can_be_stopped(instance: Instance) -> bool:
-    """Return whether RDS stops such an instance; that it has no read replica is not known here."""
+    """Return whether RDS can stop such an instance; read replicas are not known here."""
     if is_aurora(instance) or instance.deployment is Deployment.MULTI_AZ_CLUSTER:
         return False
     return not (engine_family(instance.engine) == "sqlserver" and instance.multi_az)
@@ -182,7 +182,7 @@ def _cluster_options(before: Instance, after: Instance, catalog: Catalog) -> Ite
 
 def _storage_options(was: Storage, after: Instance, catalog: Catalog) -> Iterator[str]:
     """
-    Yield all of the storage, since RDS wants size and IOPS together wherever either is bought.
+    Yield the options of the whole storage, because RDS requires size and IOPS together.
 
     Source:
         ModifyDBInstance: AllocatedStorage "you must also specify the Iops parameter" for gp3, io1
@@ -211,7 +211,7 @@ def _where(instance: Instance) -> str:
     option = "--db-instance-identifier" if cluster is UNSET else "--db-cluster-identifier"
     name = instance.identifier if cluster is UNSET else cluster
     is_known = bool(name) and name != Instance().identifier and name.isprintable()
-    # A leading dash would be read as an option, so the name is joined to its own.
+    # A name with a leading dash would be read as an option, so it is joined with `=`.
     text = (
         f"{option}={shell_word(name)}" if name.startswith("-") else f"{option} {shell_word(name)}"
     )
@@ -285,9 +285,9 @@ def _optimising_s(
     before: Instance, after: Instance, catalog: Catalog, used_gib: float | None
 ) -> Band | None:
     """
-    Return how long volumes that are changed in place are optimised; None where none is, or by an unknown size.
+    Return the duration of optimising volumes that are changed in place; None without any or without a size.
 
-    Volumes of a stripe are changed side by side, so the data of one of them counts.
+    Volumes of a stripe set are optimised in parallel, so the data of one of them counts.
 
     Source:
         EBS user guide: performance changes take from a few minutes to a few hours, a full volume of
@@ -327,21 +327,20 @@ def _copy_text(
 def _copy_cost(
     before: Instance, catalog: Catalog, moved_bytes: float | None, served_bytes_per_s: float | None
 ) -> str:
-    """Return the least that a copy costs in hours and I/O, as the end of a sentence; empty where not known."""
+    """Return a lower bound of a copy's hours and I/O, as the end of a sentence; empty where unknown."""
     chain = chain_of(before, catalog)
     if not moved_bytes or not chain:
         return ""
-    # Copies are sequential, so the largest I/O that counts once is taken: a lower bound of the
-    # time.
+    # Copies are sequential, so the largest I/O that counts once gives a lower bound of the time.
     rate = float(ceiling_curve(chain, [_IO_BYTES], burst=True).bytes_per_s[0])
     alone = format_duration(moved_bytes / rate)
     text = f", at least {alone} at the old storage's limit"
     left = rate - (served_bytes_per_s or 0.0)
-    beside = format_duration(moved_bytes / left) if left > 0 else ""
-    if not beside:
-        text += ", and this load leaves no room for it"
-    elif beside != alone:
-        text += f", and {beside} while this load runs"
+    under_load = format_duration(moved_bytes / left) if left > 0 else ""
+    if not under_load:
+        text += ", and this load leaves no capacity for it"
+    elif under_load != alone:
+        text += f", and {under_load} while this load runs"
     count = f"{moved_bytes / _IO_BYTES:,.0f}"
     return f"{text}; at least {count} reads of 256 KiB, and as many writes"
 
@@ -427,7 +426,7 @@ def _class_notes(before: Instance, after: Instance, catalog: Catalog) -> Iterato
 
 def _commitment_note(before: Instance, after: Instance) -> str:
     """
-    Say what a change of generation opens or leaves of what is paid in advance; empty for none.
+    Return a note if a change of generation gains or loses Savings Plans; empty otherwise.
 
     Source:
         Database Savings Plans were announced in December 2025 for the 7th generation and later (nops.io,
@@ -440,9 +439,9 @@ def _commitment_note(before: Instance, after: Instance) -> str:
     is_old, stays_old = (int(one["generation"]) < _SAVINGS_PLANS_FROM for one in (was, will))
     if is_old == stays_old:
         return ""
-    plans = "opens Database Savings Plans" if is_old else "leaves Database Savings Plans"
+    plans = "allows Database Savings Plans" if is_old else "excludes Database Savings Plans"
     return (
-        f"From {was[0]} to {will[0]} {plans}: AWS sells them for generation {_SAVINGS_PLANS_FROM}"
+        f"A change from {was[0]} to {will[0]} {plans}: AWS sells them for generation {_SAVINGS_PLANS_FROM}"
         f" and later. Reserved instances of {was[0]} do not cover {will[0]}."
     )
 

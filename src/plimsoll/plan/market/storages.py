@@ -1,9 +1,9 @@
 """
-What storage could be bought instead: type, size, IOPS and throughput, within the engine's rules.
+The storages that can be bought: type, size, IOPS and throughput, within the engine's rules.
 
-Sizes are the present one, the next ones at which a documented limit changes, and for gp2, which is
-faster when it is larger, some in between. IOPS and throughput are bought from ladders of some 10 %
-a step: a finer one would find prices a few dollars lower, and many more limits to replay.
+Sizes are the present one, the next ones at which a documented limit changes, and some in between for
+gp2, whose rate depends on its size. IOPS and throughput are taken from ladders with steps of some 10 %:
+a finer one would find prices a few dollars lower, with many more limits to replay.
 """
 
 from collections.abc import Iterable, Iterator
@@ -50,7 +50,7 @@ def storages_of(
         before: the instance with its storage.
         catalog: storage rules.
         patterns: which types may be proposed.
-        is_kept: whether only the present storage is asked for.
+        is_kept: whether only the present storage is allowed.
 
     Returns:
         The storages, and sentences on why there are no others.
@@ -101,10 +101,10 @@ def describe_storage(storage: Storage) -> str:
 
 def layout_count(before: Instance, kind: str, size_gib: float, catalog: Catalog) -> int | None:
     """
-    Return volumes under other storage, where they were counted and stay: volumes are changed in place.
+    Return the counted number of volumes if other storage keeps the layout, as volumes change in place.
 
     Returns:
-        None where the documented layout is to be taken: nothing was counted, or it changes.
+        None where the documented layout applies: volumes were not counted, or the layout changes.
     """
     present, family = before.storage, engine_family(before.engine)
     if present.volume_count is None or not family or not present.kind or not present.size_gib:
@@ -136,7 +136,7 @@ def _of_kind(kind: str, before: Instance, family: str, catalog: Catalog) -> Iter
 def _sizes(
     kind: str, present_gib: float, rules: tuple[StorageRule, ...], catalog: Catalog
 ) -> set[float]:
-    """Return the present size where the type has it, and larger ones at which something changes."""
+    """Return the present size if the type supports it, and larger ones at which a rule changes."""
     if not rules:
         return set()
     least = max(present_gib, rules[0].size_gib_min or 0.0)
@@ -178,7 +178,7 @@ def _provisioned(plain: Storage, rule: StorageRule, *, has_rates: bool) -> Itera
 
 
 def _rates(rule: StorageRule, ops_per_s: float) -> Iterable[float]:
-    """Return throughputs that gp3 takes beside so many IOPS, bytes/s."""
+    """Return the throughputs that gp3 allows with a number of IOPS, bytes/s."""
     least, most = rule.provisioned_bytes_per_s_min, rule.provisioned_bytes_per_s_max
     if least is None or most is None:
         return ()
@@ -189,7 +189,7 @@ def _rates(rule: StorageRule, ops_per_s: float) -> Iterable[float]:
 
 
 def _rungs(ladder: tuple[int, ...], low: float, high: float) -> list[float]:
-    """Return rungs from low to high, and both ends; none where low is above high."""
+    """Return the rungs from low to high, and both ends; none where low is above high."""
     if low > high:
         return []
     return sorted({float(low), float(high), *(float(r) for r in ladder if low <= r <= high)})

@@ -164,7 +164,9 @@ def test_a_queue_that_is_worked_off_keeps_what_came():
             storage, {Metric.WAITING_WORK_COUNT: waiting, Metric.TRANSACTIONS_PER_S: done}
         )
         seen = seen_of(snapshot)
-        return loop_of(snapshot, seen, throttled_of(seen, diagnose(snapshot, catalog()))).is_kept
+        return loop_of(
+            snapshot, seen, throttled_of(seen, diagnose(snapshot, catalog()))
+        ).is_all_done
 
     assert is_kept(kept)
     assert not is_kept(stands)

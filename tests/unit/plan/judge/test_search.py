@@ -7,7 +7,7 @@ import pytest
 
 from plan_cases import asked
 from plimsoll.plan.judge.asked import StepDemand
-from plimsoll.plan.judge.search import FAILS, HOLDS, OPEN, DemandSearch, held_back, search
+from plimsoll.plan.judge.search import FAILS, HOLDS, OPEN, DemandSearch, search, throttled_steps
 from plimsoll.plan.judge.vectors import LimitColumn, LimitVectors
 from plimsoll.plan.market.priced import UNKNOWN
 
@@ -129,8 +129,8 @@ def test_what_waits_is_counted_until_it_is_served():
     lost = load(300, 50, 50, 50, 50, 50, 50, carried=False)
     vectors = fixed(100)
 
-    assert held_back(carried, vectors.chains([0])[0]).tolist() == [True] * 4 + [False] * 3
-    assert held_back(lost, vectors.chains([0])[0]).tolist() == [True] + [False] * 6
+    assert throttled_steps(carried, vectors.chains([0])[0]).tolist() == [True] * 4 + [False] * 3
+    assert throttled_steps(lost, vectors.chains([0])[0]).tolist() == [True] + [False] * 6
     for demand, allowed, state in ((carried, 3, FAILS), (carried, 4, HOLDS), (lost, 1, HOLDS)):
         trial = DemandSearch(vectors, demand, allowed_ratio=allowed / 7)
         trial.settle([0])

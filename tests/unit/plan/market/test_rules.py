@@ -209,7 +209,7 @@ def test_a_copy_is_named_with_its_hours_and_its_io():
         in alone.text
     )
     assert "17 min at the old storage's limit, and 51 min while this load runs" in beside.text
-    assert "this load leaves no room for it" in pressed.text
+    assert "this load leaves no capacity for it" in pressed.text
     assert "with what this load leaves" not in alone.text
     assert alone.optimising_s is None
 
@@ -387,15 +387,27 @@ def test_aurora_is_changed_by_class_and_never_stopped_alone():
 @pytest.mark.parametrize(
     ("was", "will", "said"),
     [
-        ("db.r5.large", "db.r8g.large", "From db.r5 to db.r8g opens Database Savings Plans"),
-        ("db.t3.xlarge", "db.m7i.xlarge", "From db.t3 to db.m7i opens Database Savings Plans"),
-        ("db.m7g.large", "db.m6in.large", "From db.m7g to db.m6in leaves Database Savings Plans"),
+        (
+            "db.r5.large",
+            "db.r8g.large",
+            "A change from db.r5 to db.r8g allows Database Savings Plans",
+        ),
+        (
+            "db.t3.xlarge",
+            "db.m7i.xlarge",
+            "A change from db.t3 to db.m7i allows Database Savings Plans",
+        ),
+        (
+            "db.m7g.large",
+            "db.m6in.large",
+            "A change from db.m7g to db.m6in excludes Database Savings Plans",
+        ),
         ("db.r5.large", "db.r6g.large", ""),
         ("db.m7g.large", "db.r8g.large", ""),
         ("db.x2g.large", "db.r8g.large", ""),
     ],
 )
-def test_a_change_of_generation_opens_or_leaves_savings_plans(was: str, will: str, said: str):
+def test_a_change_of_generation_allows_or_excludes_savings_plans(was: str, will: str, said: str):
     """
     They are sold from the 7th generation on; within either side nothing changes, and x counts its own.
     """
