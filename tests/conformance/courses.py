@@ -1,8 +1,8 @@
 """
-What happens over time, and side by side: credits that end and come back, shares, writes in a page cache.
+Measure behaviour over time and under parallel loads: credits that end and return, shares, buffered writes.
 
-Each is measured on a mounted gate, and has the law's answer beside it: the replay of the same demand
-through the same chain, whose capacities are divided by the credit clock as the gate's are.
+Each is measured on a mounted gate and compared with the law: the replay of the same demand through the
+same chain. The law's capacities are divided by the credit clock, as the gate's are.
 """
 
 import mmap
@@ -30,7 +30,7 @@ _READ_BYTES = 256 * KIB
 
 
 def t3(clock: float = 1.0) -> Stage:
-    """Throughput of db.t3.xlarge, as it runs at a credit clock."""
+    """Return the throughput stage of db.t3.xlarge at a credit clock."""
     return Stage(
         name=THROUGHPUT,
         baseline=BASELINE,
@@ -42,17 +42,17 @@ def t3(clock: float = 1.0) -> Stage:
 
 @dataclass(frozen=True, kw_only=True)
 class Course:
-    """A burst and what came after it, measured and by the law."""
+    """Hold a burst and what came after it, measured or by the law."""
 
     burst_bytes_per_s: float
     empty_s: float
     """Seconds from the grant to the end of the burst."""
     after_bytes_per_s: float
     refill_ratio: float
-    """Share of the bucket that came back while idle."""
+    """Share of the bucket that was refilled while idle."""
 
     def error_of(self, law: "Course") -> dict[str, float]:
-        """Deviations, relative to the law's."""
+        """Return the deviations, relative to the law's values."""
         pairs = {
             "burst": (self.burst_bytes_per_s, law.burst_bytes_per_s),
             "end of the burst": (self.empty_s, law.empty_s),
@@ -64,16 +64,16 @@ class Course:
 
 def course_of(rig: Rig, *, burst_s: float, after_s: float, idle_s: float) -> tuple[Course, Course]:
     """
-    Read without end through a grant that lasts so long, for a while after it, and then not at all.
+    Read without pause during a grant of this length, for a while after it, and then not at all.
 
     Returns:
-        What was measured, and what the law says of it.
+        The measured course, and that of the law.
     """
     ratio = burst_s * (BURST - BASELINE) / (CAPACITY / CLOCK)
     rig.limit([t3()])
     control = GateControl(rig.gate.folder)
     with reading(rig.table) as moments:
-        # Saved time is used up, and requests wait, before credits come.
+        # Use up the slack, and let requests queue, before credits arrive.
         time.sleep(0.5)
         began_s = time.monotonic()
         control.set_balance(THROUGHPUT, ratio)
@@ -92,7 +92,7 @@ def course_of(rig: Rig, *, burst_s: float, after_s: float, idle_s: float) -> tup
 
 def _balance(control: GateControl) -> tuple[float, float]:
     """
-    The balance, and the middle of the time in which it was asked for.
+    Return the balance, and the middle of the time in which it was asked for.
     """
     asked_s = time.monotonic()
     found = control.status().balance[THROUGHPUT] or 0.0
@@ -100,7 +100,7 @@ def _balance(control: GateControl) -> tuple[float, float]:
 
 
 def law_of(ratio: float, length_s: float, idle_s: float) -> Course:
-    """The replay of the same."""
+    """Return the replay of the same."""
     stage = replace(t3(CLOCK), start_balance=ratio * CAPACITY / CLOCK)
     steps = round(length_s / STEP_S)
     demand = np.full(steps, 2 * BURST / _READ_BYTES)
@@ -113,14 +113,14 @@ def law_of(ratio: float, length_s: float, idle_s: float) -> Course:
 
 def _course(served_bytes: np.ndarray, refill_ratio: float) -> Course:
     """
-    The two rates of a burst and its end, out of what was served by each step: two straight lines.
+    Compute both rates of a burst and its end from the amounts served in each step, as two straight lines.
 
-    They are drawn through the first and the last part of it, and the burst ends where they meet.
+    They are fitted to its first and last part, and the burst ends where they cross.
     """
     at_s = np.arange(served_bytes.size) * STEP_S
     rates = np.diff(served_bytes) / STEP_S
-    # What lies above the middle between both rates is the burst; a quarter of a second is left out
-    # on either side of its end.
+    # Steps above the middle between both rates are the burst; a quarter of a second is left out on either
+    # side of its end.
     middle_s = STEP_S * np.count_nonzero(rates > (BURST + BASELINE) / 2)
     first, last = at_s <= middle_s - 0.25, at_s >= middle_s + 0.25
     burst, burst_from = np.polyfit(at_s[first], served_bytes[first], 1)
@@ -136,7 +136,7 @@ def _course(served_bytes: np.ndarray, refill_ratio: float) -> Course:
 @contextmanager
 def reading(path: Path) -> Iterator[list[float]]:
     """
-    Some readers that read past the page cache until the end of the block; when each request was done.
+    Read past the page cache with several readers until the block ends; yield when each request was done.
     """
     moments: list[float] = []
     over = threading.Event()
@@ -166,39 +166,39 @@ def reading(path: Path) -> Iterator[list[float]]:
 
 @dataclass(frozen=True, kw_only=True)
 class Shares:
-    """A reader beside a writer."""
+    """Hold the rates of a reader and a writer that share a limit."""
 
     read_bytes_per_s: float
     write_bytes_per_s: float
     limit_bytes_per_s: float
     asked_ratio: float
     """
-    Requests that the gate had of the one of whom it had fewer, as a share of those in flight: less where
-    the host was slow to pass them on, so that turns came while none was there.
+    Requests that the gate had of the rarer kind, as a share of those in flight. It is lower if the host
+    was slow to pass them on, so that a turn came while none was waiting.
     """
 
     @property
     def error(self) -> float:
-        """Deviation of both together from the limit that they share."""
+        """Return the deviation of both together from the limit that they share."""
         return (self.read_bytes_per_s + self.write_bytes_per_s) / self.limit_bytes_per_s - 1
 
     @property
     def read_ratio(self) -> float:
-        """The reader's share of what was served."""
+        """Return the reader's share of what was served."""
         return self.read_bytes_per_s / (self.read_bytes_per_s + self.write_bytes_per_s)
 
     @property
     def unfairness(self) -> float:
-        """By how much more the share is off a half than is explained by turns nobody was there to take."""
+        """Return how far the share is off a half, beyond what missed turns explain."""
         return abs(self.read_ratio - 0.5) - (1 - self.asked_ratio)
 
 
 def shares_of(rig: Rig, *, seconds: float) -> Shares:
     """
-    Small reads beside large writes, both without end, under a limit on bytes that they share.
+    Run small reads and large writes, both without pause, under a limit on bytes that they share.
 
-    Together they are as many as the kernel passes on at a time; what is beyond waits in its own queue,
-    in order of arrival.
+    Together they are as many as the kernel passes on at a time; more would wait in its own queue, in order
+    of arrival.
     """
     rig.limit(instance(BASELINE, 1e6))
     half = MAX_BACKGROUND // 2
@@ -221,11 +221,11 @@ def shares_of(rig: Rig, *, seconds: float) -> Shares:
 
 @dataclass(frozen=True, kw_only=True)
 class Written:
-    """Writes through the page cache, until fsync returned."""
+    """Hold the result of writes through the page cache, until fsync returned."""
 
     written_bytes: int
     distinct_bytes: int
-    """Of them, what is not written over by later ones."""
+    """Bytes that no later write overwrote."""
     charged_bytes: float
     """What the gate counted until then."""
     passed_s: float
@@ -233,7 +233,7 @@ class Written:
 
 def writing(rig: Rig, *, size_mib: int, rounds: int, bytes_per_s: float) -> Written:
     """
-    Write the same bytes so many times over, flush, and see what was charged and how long it took.
+    Write the same bytes several times, flush, and measure what was charged and how long it took.
     """
     rig.limit(instance(bytes_per_s, 1e6))
     path = rig.gate.mount / "letter"
@@ -257,7 +257,7 @@ def writing(rig: Rig, *, size_mib: int, rounds: int, bytes_per_s: float) -> Writ
 
 
 def _charged(rig: Rig) -> float:
-    """Bytes written through the gate so far: those of the record once a line begun now has ended."""
+    """Return bytes written through the gate so far: those of the record once the present line has ended."""
     asked_s = time.time()
     while not (lines := rig.gate.lines()) or lines[-1].t < asked_s:
         rig.gate.wait(0.05)

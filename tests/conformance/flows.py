@@ -1,8 +1,8 @@
 """
-What a chain of limits serves to requests that never cease: one body of cases, with its answers.
+List cases of chains under requests without pause, with the expected results.
 
-Rule 1: an answer is arithmetic on the numbers that are written beside it, and knows neither arm.
-Rule 2: an arm says what was served and what bound (`Served`); the body says whether that is right.
+Rule 1: an expected result is arithmetic on the numbers in its case, independent of both arms.
+Rule 2: an arm reports what was served and what bound (`Served`); `check` decides whether that is right.
 
 The arms are the law itself (`law_arm`) and a mounted gate with fio behind it (`gate_arm`).
 """
@@ -26,7 +26,7 @@ THROUGHPUT, IOPS, VOLUME = "instance_ebs_throughput", "instance_ebs_iops", "volu
 
 @dataclass(frozen=True, kw_only=True)
 class Load:
-    """What is asked for, without end."""
+    """Describe a load without pause."""
 
     pattern: str
     """`random` or `sequential`."""
@@ -34,13 +34,13 @@ class Load:
     """`read`, `write` or `mixed`, which is half of each."""
     size_bytes: int
     depth: int = DEPTH
-    """Requests in flight; with a page cache between, the programs that ask."""
+    """Requests in flight; with a page cache, the number of programs."""
     is_direct: bool = True
-    """Whether requests pass the page cache by."""
+    """Whether requests bypass the page cache."""
 
     @property
     def name(self) -> str:
-        """For people: `8 kB random read, direct`."""
+        """Return a name for people: `8 kB random read, direct`."""
         kib = self.size_bytes // KIB
         size = f"{kib} kB" if kib < KIB else f"{kib // KIB} MB"
         return (
@@ -50,26 +50,26 @@ class Load:
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """A chain, what is asked of it, and the answer."""
+    """Hold a chain, its load, and the expected result."""
 
     chain: tuple[Stage, ...]
     load: Load
     binds: str
-    """Name of the stage that decides."""
+    """Name of the stage that binds."""
     rate: float
-    """What it lets through per second, all stripes together, in requests' bytes or in requests."""
+    """What it allows per second, all stripes together, in bytes or in requests."""
     is_bytes: bool
     """Whether `rate` counts bytes; else requests."""
 
     @property
     def name(self) -> str:
-        """For people."""
+        """Return a name for people."""
         return f"{self.load.name}, {limit_name(self)}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Served:
-    """What an arm says."""
+    """Hold the result of an arm."""
 
     ops_per_s: float
     bytes_per_s: float
@@ -77,27 +77,27 @@ class Served:
     """The stage that made requests wait for the longest time; None for none."""
 
     def error_of(self, case: Case) -> float:
-        """Deviation from the answer, relative to it."""
+        """Return the deviation from the expected rate, relative to it."""
         rate = self.bytes_per_s if case.is_bytes else self.ops_per_s
         return rate / case.rate - 1
 
 
 def limit_name(case: Case) -> str:
-    """The binding limit: `86.875 MB/s` or `4,000 IOPS`."""
+    """Format the binding limit: `86.875 MB/s` or `4,000 IOPS`."""
     stage = next(stage for stage in case.chain if stage.name == case.binds)
     rate = stage.baseline * stage.stripes
     return f"{rate / 1e6:g} MB/s" if stage.counts == "bytes" else f"{rate:,.0f} IOPS"
 
 
 def check(case: Case, served: Served, *, tolerance: float) -> None:
-    """The body: the right stage binds, and what it lets through is served, no more and no less."""
+    """Check that the right stage binds, and that exactly what it allows is served."""
     assert case.binds == served.binds
     error = served.error_of(case)
     assert abs(error) <= tolerance, f"{case.name}: {error:+.3%}"
 
 
 def instance(bytes_per_s: float, ops_per_s: float) -> tuple[Stage, ...]:
-    """The two limits of an instance without credits."""
+    """Return the two limits of an instance without credits."""
     return (
         Stage(name=THROUGHPUT, baseline=bytes_per_s, burst=bytes_per_s, counts="bytes"),
         Stage(name=IOPS, baseline=ops_per_s, burst=ops_per_s, counts="ops"),
@@ -105,7 +105,7 @@ def instance(bytes_per_s: float, ops_per_s: float) -> tuple[Stage, ...]:
 
 
 def volumes(ops_per_s: float, *, stripes: int = 1, merged: bool = False) -> tuple[Stage, ...]:
-    """So many volumes of so many operations per second each, behind a large instance."""
+    """Return volumes of this many operations per second each, behind a large instance."""
     volume = Stage(
         name=VOLUME,
         baseline=ops_per_s,
@@ -119,7 +119,7 @@ def volumes(ops_per_s: float, *, stripes: int = 1, merged: bool = False) -> tupl
 
 
 def loads() -> Iterator[Load]:
-    """Every load that the promise of accuracy names."""
+    """Yield every load that the promise of accuracy names."""
     for is_direct in (True, False):
         for direction in ("read", "write", "mixed"):
             yield Load(
@@ -137,7 +137,7 @@ def loads() -> Iterator[Load]:
 
 
 def paired(load: Load, bytes_per_s: float, ops_per_s: float) -> Case:
-    """A load on an instance: 8 kB meet its operations first, 128 kB and more its bytes."""
+    """Return a load on an instance: 8 kB reach its IOPS limit first, 128 kB and more its throughput."""
     is_bytes = load.size_bytes * ops_per_s > bytes_per_s
     return Case(
         chain=instance(bytes_per_s, ops_per_s),
@@ -149,7 +149,7 @@ def paired(load: Load, bytes_per_s: float, ops_per_s: float) -> Case:
 
 
 def accounting() -> Iterator[Case]:
-    """How volumes count: in units, merged where small requests follow one another, each for itself."""
+    """Yield cases of how volumes count: in units, merged if sequential, each by itself."""
     # Two units each.
     large = Load(pattern="random", direction="read", size_bytes=512 * KIB)
     yield Case(chain=volumes(400), load=large, binds=VOLUME, rate=200, is_bytes=False)
@@ -172,5 +172,5 @@ def accounting() -> Iterator[Case]:
 
 
 def cases() -> tuple[Case, ...]:
-    """All of them."""
+    """Return all cases."""
     return (*(paired(load, *pair) for load in loads() for pair in PAIRS), *accounting())

@@ -1,10 +1,10 @@
 """
-A mounted gate as an arm: fio asks, and both fio and the gate's record say what was served.
+Use a mounted gate as an arm: fio sends requests, and both fio and the gate's record count them.
 
-Data lies in memory, so that the emulated disk is never faster than the real one. A run that this
-machine spoiled is told from one that was wrong: the gate says itself when the disk below was late, and
-for which share of the time its limits held requests. A host that stops for longer than the slack, or
-does not ask fast enough, leaves a part of the time in which nothing was held.
+The data is in memory, so that the emulated disk is never faster than the real one. A run that this
+machine disturbed can be distinguished from a wrong one: the gate reports when the disk below was late, and
+for which share of the time its limits throttled requests. If the host stops for longer than the slack, or
+sends requests too slowly, nothing is throttled in that time.
 """
 
 import json
@@ -30,7 +30,7 @@ from plimsoll.units import KIB, MIB
 
 FILE_BYTES = 512 * MIB
 CACHE_BYTES = 64 * MIB
-"""The page cache is smaller than the file, so that what is read again is read from the disk again."""
+"""The page cache is smaller than the file, so repeated reads come from the disk again."""
 
 # Short, so that the limits decide and not the latency: 128 kB at 593.75 MB/s follow each other in 0.2 ms.
 LATENCY = Latency(read_s=0.0001, write_s=0.0001)
@@ -40,63 +40,63 @@ PART_MS = 250
 PARTS_MIN = 4
 BOUND_RATIO_MIN = 0.99
 
-# Programs that ask through the page cache, each for one thing at a time: few streams have readahead and
-# writeback to keep a disk busy, scattered requests come one from each.
+# Programs that use the page cache, each with one request at a time: a few streams with readahead and
+# writeback keep a disk busy; random requests come one from each program.
 _STREAMS, _SEEKERS = 4, 2 * DEPTH
 
 
 @dataclass(frozen=True, kw_only=True)
 class Measured:
-    """What came of a case."""
+    """Hold the result of a case."""
 
     served: Served
-    """By what asked where it asks the disk itself, by the gate where a page cache lies between."""
+    """Counted by fio if it accesses the disk directly, by the gate if a page cache is between."""
     recorded: Served
-    """By the gate's record."""
+    """Counted in the gate's record."""
     latency_s: float | None
-    """Mean from asking to having; None where a page cache answers."""
+    """Mean latency; None with a page cache."""
     late_ratio: float
     """Share 0–1 of operations for which the real disk was slower than the emulated one."""
     bound_ratio: float
-    """Share 0–1 of the time in which a limit held requests."""
+    """Share 0–1 of the time in which a limit throttled requests."""
     is_late: bool
-    """Whether the gate itself calls the run void."""
+    """Whether the gate itself marks the run as void."""
     stall_ratio: float
-    """The longest time by which an answer left after it was due, as a share of the time."""
+    """Longest delay of a reply after it was due, as a share of the time."""
 
     @property
     def is_held(self) -> bool:
         """
-        Whether a limit held requests nearly all the time.
+        Return whether a limit throttled requests nearly all the time.
 
-        Where it did not, and too little was served, too little was asked for: the host stood still for
-        longer than the gate makes up for, or writers waited for their page cache.
+        If not, and too little was served, then demand was too low: the host stood still for longer than
+        the slack, or writers waited for their page cache.
         """
         return self.bound_ratio >= BOUND_RATIO_MIN
 
     @property
     def depth(self) -> float | None:
-        """Requests in flight by Little's law: rate times latency."""
+        """Return the requests in flight by Little's law: rate times latency."""
         return None if self.latency_s is None else self.served.ops_per_s * self.latency_s
 
 
 @dataclass(frozen=True, kw_only=True)
 class Side:
-    """What a load got in one direction, as fio counted it."""
+    """Hold the result of a load in one direction, as fio counted it."""
 
     name: str
     """`read` or `write`."""
     ops_per_s: float
     bytes_per_s: float
     latency_s: float
-    """Mean from asking to having."""
+    """Mean latency."""
 
 
 class Rig:
-    """One mount for all cases; each gives it its own chain."""
+    """Mount one gate for all cases; each case sets its own chain."""
 
     def __init__(self, *, clock: float = CLOCK, file_bytes: int = FILE_BYTES) -> None:
-        """Say at which credit clock; nothing is mounted yet."""
+        """Set the credit clock; nothing is mounted yet."""
         self._clock, self._file_bytes = clock, file_bytes
         self._stack = ExitStack()
 
@@ -120,16 +120,16 @@ class Rig:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Unmount, and remove what was written."""
+        """Unmount, and remove the files."""
         self._stack.close()
 
     @property
     def table(self) -> Path:
-        """The file, behind the limits."""
+        """Return the file behind the limits."""
         return self.gate.mount / "table"
 
     def limit(self, chain: Sequence[Stage], *, balance_ratio: float = 0.0) -> None:
-        """From now on these limits hold, with this share of their credits."""
+        """Replace the limits, with this share of their credits."""
         GateControl(self.gate.folder).ask(
             {
                 "ask": "set",
@@ -140,7 +140,7 @@ class Rig:
 
     def measure(self, case: Case, *, seconds: float) -> Measured:
         """
-        Ask for that long, after a second in which queues form and saved time is used up.
+        Run the load for that long, after a second in which queues form and the slack is used up.
         """
         self.limit(case.chain)
         began_s = time.time()
@@ -149,7 +149,7 @@ class Rig:
 
     def fio(self, loads: Sequence[Load], *, seconds: float) -> list[list[Side]]:
         """
-        Run fio with these loads side by side; what each of them got.
+        Run fio with these loads in parallel; return the result of each.
         """
         with tempfile.TemporaryDirectory(prefix="plimsoll-fio-") as folder:
             argv = ["fio", "--output-format=json"]
@@ -171,11 +171,11 @@ class Rig:
 
     def window(self, began_s: float, seconds: float) -> list[RecordLine]:
         """
-        Lines of the record that lie wholly in the time for which fio counted.
+        Return lines of the record that are wholly in the time for which fio counted.
         """
         lines = [line for line in self.gate.lines() if line.t >= began_s]
         first = next(line for line in lines if line.read_ops + line.write_ops > 0)
-        # The load began somewhere within the first line that has something.
+        # The load began somewhere within the first line with requests.
         from_s, to_s = first.t + RAMP_S, first.t - first.dt + RAMP_S + seconds
         slip_s = 0.01 * first.dt
         return [x for x in lines if x.t - x.dt >= from_s - slip_s and x.t <= to_s + slip_s]
@@ -188,7 +188,7 @@ def _programs(load: Load) -> int:
 
 
 def _parts(load: Load) -> int:
-    """Into how many parts the file is cut: sequential programs have one each."""
+    """Return into how many parts the file is divided: sequential programs have one each."""
     return _programs(load) if load.pattern == "sequential" else 1
 
 
@@ -222,8 +222,8 @@ def _measured(case: Case, sides: Sequence[Side], lines: Sequence[RecordLine]) ->
     moved = sum(line.read_bytes + line.write_bytes for line in lines) / truth.length_s
     counted = sum(line.read_ops + line.write_ops for line in lines) / truth.length_s
     load = case.load
-    # Large requests are several operations of a device; with a page cache between, what reaches the
-    # gate has sizes of its own.
+    # Large requests are several operations of a device. With a page cache between, the requests that reach
+    # the gate have other sizes.
     ops_per_s = moved / load.size_bytes if load.is_direct else counted
     recorded = Served(ops_per_s=ops_per_s, bytes_per_s=moved, binds=binds)
     asked = served_in(sides, binds)
@@ -241,7 +241,7 @@ def _measured(case: Case, sides: Sequence[Side], lines: Sequence[RecordLine]) ->
 
 def served_in(sides: Sequence[Side], binds: str | None = None) -> Served:
     """
-    What some loads got together.
+    Return the result of several loads together.
     """
     return Served(
         ops_per_s=sum(side.ops_per_s for side in sides),
@@ -252,10 +252,10 @@ def served_in(sides: Sequence[Side], binds: str | None = None) -> Served:
 
 def _sides(job: dict[str, Any], size_bytes: int, log: str) -> list[Side]:
     """
-    What a job of fio got in each direction.
+    Return the result of a job of fio in each direction.
 
-    Its totals count the requests that are left at the end, or do not, as they end; its log has the
-    mean rates of parts of the run: milliseconds at their end, KiB/s, direction, and more.
+    Its totals may or may not include the requests left at the end. Its log has the mean rates of parts of
+    the run: milliseconds at their end, KiB/s, direction, and more.
     """
     rows = [[float(field) for field in line.split(",")[:3]] for line in log.splitlines()]
     found = []
@@ -263,7 +263,7 @@ def _sides(job: dict[str, Any], size_bytes: int, log: str) -> list[Side]:
         parts = [(ended_ms, rate) for ended_ms, rate, direction in rows if direction == number]
         if len(parts) < PARTS_MIN or not job[side]["total_ios"]:
             continue
-        # Parts are longer where the host stood still; when the first one began is not told.
+        # Parts are longer if the host stood still; the log does not say when the first one began.
         (began_ms, _), (ended_ms, _) = parts[0], parts[-1]
         lengths_ms = [to[0] - since[0] for since, to in pairwise(parts)]
         moved = sum(rate * ms for (_, rate), ms in zip(parts[1:], lengths_ms, strict=True))

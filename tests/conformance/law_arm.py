@@ -1,4 +1,4 @@
-"""The law as an arm: the replay of a demand that is never met."""
+"""Use the law as an arm: the replay of a demand above the limit."""
 
 from conformance.flows import Case, Served
 from plimsoll.kernel import replay
@@ -8,7 +8,7 @@ SECONDS = 10
 
 def serve(case: Case) -> Served:
     """
-    Ten seconds of a demand twice as large as the answer, in steps of a second.
+    Replay ten seconds of a demand twice as large as the expected rate, in steps of a second.
     """
     size = case.load.size_bytes
     ops_per_s = 2 * case.rate / (size if case.is_bytes else 1)

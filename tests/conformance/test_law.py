@@ -1,4 +1,4 @@
-"""The law gives the answers that the gate is held to."""
+"""The law gives the results that the gate is compared with."""
 
 import pytest
 

@@ -1,8 +1,8 @@
 """
-A small sample of the accuracy that `bench/score.py` measures in full, to catch a change for the worse.
+Check a small sample of the accuracy that `bench/score.py` measures in full, to notice a regression.
 
-Both generators are simulated; the seeds are of the range for tuning, so that the promises are kept on
-incidents nobody looked at.
+Both generators are simulated. The seeds are from the range for tuning, so that the promises are tested on
+incidents that nobody looked at.
 """
 
 from types import SimpleNamespace
@@ -18,7 +18,7 @@ from rival.generate import Incident, incident
 TUNING_SEEDS = range(60)
 RIVAL_SEEDS = range(40)
 PRESSED, FREE = 0.8, 0.1
-# A third of the quickest unpressed answers of an SSD volume: a shorter wait is not to be seen.
+# A third of the fastest answers of an SSD volume without pressure: a shorter wait is not visible.
 FELT_WAIT_S = 0.0003
 
 
@@ -39,7 +39,7 @@ def rivals() -> list[tuple[Incident, list]]:
 
 
 def rival_minutes(made: Incident, found: list) -> np.ndarray:
-    """Minutes rightly called pressed, wrongly called so, and missed; where waits were felt or absent."""
+    """Return the minutes at a ceiling that were found, wrongly claimed, and missed; without short waits."""
     guess = predicted(SimpleNamespace(time_s=made.time_s, period_s=made.step_s), found)
     pressed = (made.throttled >= PRESSED) & (made.added_wait_s >= FELT_WAIT_S)
     free = made.throttled < FREE
@@ -60,7 +60,7 @@ def test_no_incident_crashes_the_diagnosis(totals):
     assert [] == [(one.seed, one.error) for one in totals.series if one.error]
 
 
-def test_pressed_minutes_are_told_from_free_ones(totals):
+def test_minutes_at_a_ceiling_are_found(totals):
     """
     Of the minutes called pressed, and of those that were, at least 97 % agree.
     """
@@ -91,7 +91,7 @@ def test_levels_and_families_are_right(totals):
     assert figures["unknown flagged"] >= 0.97
 
 
-def test_a_strangers_incidents_are_told_apart_too(rivals):
+def test_incidents_of_the_second_generator_are_found_too(rivals):
     """
     On incidents of a generator that shares no code with the first, at least 97 % of minutes agree.
     """
@@ -101,9 +101,9 @@ def test_a_strangers_incidents_are_told_apart_too(rivals):
     assert f1(hit, wrong, missed) >= 0.97
 
 
-def test_a_strangers_innocents_are_not_accused(rivals):
+def test_innocent_incidents_of_the_second_generator_are_not_accused(rivals):
     """
-    At most one of the incidents in which no bound ever held anything back is accused.
+    At most one of the incidents in which no bound ever throttled requests is accused.
     """
     innocent = [(m, found) for m, found in rivals if np.nanmax(m.throttled) == 0]
     accused = [made.name for made, found in innocent if found]

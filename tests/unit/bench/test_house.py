@@ -1,4 +1,4 @@
-"""What the house is measured by, on a package of a few files."""
+"""Counts of the structure, on a package of a few files."""
 
 from pathlib import Path
 

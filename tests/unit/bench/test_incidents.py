@@ -17,7 +17,7 @@ N = 720  # an hour of 5-s steps
 
 
 def serve_plain(*, open_ops=0.0, clients=0.0, think=0.0, ops=1e12, burst=None, credits_start=0.0):
-    """The engine with one IOPS ceiling, flat latency of 1 ms, 8-KiB reads and no deviations."""
+    """Run the engine with one IOPS ceiling, flat latency of 1 ms, 8-KiB reads and no deviations."""
     base = np.array([1e15, ops, 1e15, 1e12, 1e15, 1e12])
     top = base.copy()
     capacity = np.zeros(6)
@@ -52,7 +52,7 @@ def serve_plain(*, open_ops=0.0, clients=0.0, think=0.0, ops=1e12, burst=None, c
 
 def test_open_loop_demand_above_the_ceiling_is_served_at_the_ceiling():
     """
-    Twice the ceiling is asked for: the ceiling is served, 50 requests wait, Little gives latency.
+    Demand is twice the ceiling: the ceiling is served, 50 requests wait, Little's law gives the latency.
     """
     served, latency, _, stage, phase, *_ = serve_plain(open_ops=2000, ops=1000)
 
@@ -120,7 +120,7 @@ def test_equal_seeds_give_equal_bytes(tmp_path):
 @pytest.mark.parametrize("family", build.FAMILIES)
 def test_every_family_is_what_it_says(family):
     """
-    Without ceiling nothing is held back; with one something is; no rate exceeds what is enforced.
+    Without a ceiling nothing is throttled; with one something is; no rate exceeds the enforced one.
     """
     for seed in (1, 2):
         incident = build.generate(seed, family=family)
@@ -245,7 +245,7 @@ def test_other_shifts_do_what_they_say():
 
 
 def oracle(snapshot_of):
-    """A diagnosis that knows the truth, in the form the scorer reads."""
+    """Return a diagnosis that knows the truth, in the form the scorer reads."""
 
     def diagnose(incident):
         found = [
@@ -288,8 +288,8 @@ def test_a_diagnosis_that_knows_the_truth_scores_full_marks():
         "level covered",
     ):
         assert figures[name] == 1, name
-    # Runs shorter than ten minutes are pressed minutes but no true interval, and an interval
-    # bridges a minute or two that are not pressed.
+    # Runs shorter than ten minutes are minutes at a ceiling but no true interval, and an interval
+    # bridges a minute or two below the ceiling.
     assert figures["minute recall"] > 0.97
     assert figures["minute precision"] > 0.99
     assert figures["falsely accused"] == 0
@@ -359,7 +359,7 @@ def test_exports_are_newest_first_and_in_cloudwatch_units(tmp_path):
 
 
 def accuse_nothing(_snapshot):
-    """A diagnosis without intervals."""
+    """Return a diagnosis without intervals."""
     return SimpleNamespace(intervals=())
 
 

@@ -1,4 +1,4 @@
-"""What an installation is measured by, on packages of a few requirements."""
+"""The size of an installation, on packages of a few requirements."""
 
 from types import SimpleNamespace
 from typing import Any

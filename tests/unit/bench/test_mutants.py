@@ -1,4 +1,4 @@
-"""Changing one thing of the code at a time."""
+"""Changes of one thing in the code at a time."""
 
 import ast
 from pathlib import Path
@@ -10,7 +10,7 @@ import mutants
 
 def changes(folder: Path, line: str) -> set[str]:
     """
-    What one line is changed to.
+    Return what one line is changed to.
     """
     path = folder / "changed.py"
     path.write_text(line + "\n")
@@ -45,7 +45,7 @@ def test_one_thing_is_changed_at_a_time(tmp_path: Path, line: str, expected: set
 
 def test_what_says_nothing_of_behaviour_is_left_alone(tmp_path: Path):
     """
-    Annotations, texts, and what can only fail if we are wrong are not changed.
+    Annotations, texts, and assertions are not changed.
     """
     assert changes(tmp_path, "a: int | None") == set()
     assert changes(tmp_path, 'a = "b" + c') == set()
@@ -55,7 +55,7 @@ def test_what_says_nothing_of_behaviour_is_left_alone(tmp_path: Path):
 
 def test_a_function_returns_nothing_instead(tmp_path: Path):
     """
-    What a function returns is taken away, whatever stands before it on the line.
+    The returned value is removed, whatever is before it on the line.
     """
     line = "def ä(b: int = 1) -> int: return b"
 
@@ -67,7 +67,7 @@ def test_a_function_returns_nothing_instead(tmp_path: Path):
 
 def test_every_change_is_code():
     """
-    A change that could not even be read would be noticed by any test.
+    A change that does not parse would be noticed by any test.
     """
     for layer in ("limits", "causes"):
         for mutant in mutants.mutants_of(layer)[::10]:
@@ -76,7 +76,7 @@ def test_every_change_is_code():
 
 def test_what_is_explained_exists():
     """
-    A line that was changed since needs its explanation anew.
+    A line that has changed needs a new explanation.
     """
     for file, part, _, why in mutants.explained():
         lines = (mutants.ROOT / file).read_text().splitlines()
@@ -97,7 +97,7 @@ def test_a_part_of_a_line_is_enough_to_explain_it():
 
 def test_tests_of_the_same_name_run_first():
     """
-    They are the likeliest to notice; the rest of the layer follows if they pass.
+    They are the most likely to notice; the rest of the layer follows if they pass.
     """
     own, others = mutants.tests_for("causes", Path("toast.py"))
 

@@ -1,4 +1,4 @@
-"""What the law is compared with computes the same law; otherwise its speed would mean nothing."""
+"""The peers of the law compute the same law; otherwise their speed would mean nothing."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ def chain(scale):
 @pytest.mark.parametrize("law", [python_law, numpy_law])
 def test_other_ways_obey_the_same_law(law):
     """
-    Throttled steps and what waits at the end agree, candidate by candidate.
+    Throttled steps and the backlog at the end agree, candidate by candidate.
     """
     step_s, size = 60.0, 16384.0
     ops = 100 + 90 * np.sin(np.arange(500) / 40)

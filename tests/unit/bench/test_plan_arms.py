@@ -1,4 +1,4 @@
-"""The truth of the plan's benchmark: the very same load, on other limits."""
+"""The truth of the plan's benchmark: the same load on other limits."""
 
 from itertools import pairwise
 
@@ -33,7 +33,7 @@ def test_the_same_limits_give_the_same_minutes():
 
 
 @pytest.mark.parametrize("arm", [own, rival])
-def test_higher_limits_hold_back_no_longer(arm):
+def test_higher_limits_throttle_no_longer(arm):
     """
     On both generators the share at a ceiling falls, or stays, with every step up.
     """
@@ -58,7 +58,7 @@ def test_multiplied_limits_multiply_every_number_of_a_stage():
 @pytest.mark.parametrize("arm", [own, rival])
 def test_signals_are_added_and_storage_stays_as_it_is(arm):
     """
-    What the database would count comes on top; the storage series are equal.
+    The database's counters are added; the storage series are equal.
     """
     plain, signalled = arm.case_of(SEED), arm.case_of(SEED, is_signalled=True)
 

@@ -44,9 +44,9 @@ def test_different_seeds_give_different_incidents():
 
 
 @pytest.mark.parametrize("kind", sorted(INNOCENT))
-def test_the_innocent_were_never_held_back(kind):
+def test_the_innocent_were_never_throttled(kind):
     """
-    A kind without a ceiling has no second in which a bound held requests back.
+    A kind without a ceiling has no second in which a bound throttled requests.
     """
     made = incident(5, kind)
 
@@ -54,7 +54,7 @@ def test_the_innocent_were_never_held_back(kind):
     assert np.nanmax(made.throttled) == 0.0
 
 
-def test_microbursts_hold_requests_back_but_have_no_interval():
+def test_microbursts_throttle_but_have_no_interval():
     """
     Bursts of seconds throttle part of many minutes and no whole run of them.
     """
@@ -67,7 +67,7 @@ def test_microbursts_hold_requests_back_but_have_no_interval():
 @pytest.mark.parametrize("kind", sorted(PRESSED))
 def test_truth_agrees_with_what_was_measured(kind):
     """
-    In every true interval the samples are throttled and the served rate lies at the level.
+    In every true interval the samples are throttled, and the served rate is at the level.
     """
     made = incident(7, kind)
 
@@ -78,7 +78,7 @@ def test_truth_agrees_with_what_was_measured(kind):
         grid = (made.time_s >= interval.start_s) & (made.time_s < interval.end_s)
         assert interval.end_s - interval.start_s >= 600
         assert np.nanmin(made.throttled[grid]) >= 0.8
-        # The root volume's I/O and the instrument's error may part them by a per cent or so.
+        # The root volume's I/O and measurement errors may separate them by about a per cent.
         assert np.median(value[inside]) == pytest.approx(interval.level, rel=0.02)
 
 
@@ -146,7 +146,7 @@ def test_at_least_two_fifths_have_no_ceiling_and_every_kind_occurs():
 
 def test_export_holds_the_snapshot_newest_first(tmp_path):
     """
-    The folder says what the snapshot says, in CloudWatch's names, units and order.
+    The folder has the snapshot's content, in CloudWatch's names, units and order.
     """
     made = incident(2, "gp3_iops")
     write(made, tmp_path)
@@ -166,7 +166,7 @@ def test_export_holds_the_snapshot_newest_first(tmp_path):
 
 def test_the_command_writes_one_folder_per_seed(tmp_path):
     """
-    `python -m rival.generate` writes as many folders as it was asked for.
+    `python -m rival.generate` writes the requested number of folders.
     """
     bench = Path(machines.__file__).parents[1]
     done = subprocess.run(

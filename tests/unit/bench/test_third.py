@@ -1,4 +1,4 @@
-"""The third generator: what it says of itself holds, and the diagnosis tells its cases of waiting."""
+"""The third generator: its truth is consistent, and the diagnosis recognises its cases of waiting."""
 
 import numpy as np
 import pytest
@@ -34,7 +34,7 @@ def test_the_innocent_never_lack_a_token(kind):
 @pytest.mark.parametrize("kind", sorted(set(PRESSED) - {"short", "hovers"}))
 def test_nothing_passes_the_limit_that_holds(kind):
     """
-    In samples that lacked tokens throughout, the served rate is the documented one.
+    In samples without tokens throughout, the served rate is the documented one.
     """
     made = incident(8, kind)
     series = made.snapshot.series
@@ -48,7 +48,7 @@ def test_nothing_passes_the_limit_that_holds(kind):
     served = np.where(made.families[at] % 2 == 0, rates[0][held], rates[1][held])
 
     assert held.any()
-    # A sample in which credits ran out holds two rates.
+    # A sample in which credits ran out contains two rates.
     assert np.median(np.abs(served / made.levels[at] - 1)) < 0.001
 
 
@@ -70,7 +70,7 @@ def test_the_classes_are_those_of_the_catalog():
 
 
 @pytest.mark.parametrize("name", waits.CASES)
-def test_waiting_is_not_passed_over(name):
+def test_waiting_is_reported(name):
     """
     Requests wait for minutes below every ceiling: the verdict is never that nothing binds.
     """
@@ -80,6 +80,6 @@ def test_waiting_is_not_passed_over(name):
 @pytest.mark.parametrize("name", waits.QUIET)
 def test_the_quiet_are_not_accused(name):
     """
-    Busy, limited by the application or by its CPU, deep in queue at low latency: no ceiling is named.
+    Busy, limited by the application or by its CPU, deep queue at low latency: no ceiling is named.
     """
     assert () == diagnose_snapshot(waits.QUIET[name]()).intervals

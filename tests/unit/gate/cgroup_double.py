@@ -1,4 +1,4 @@
-"""A machine whose cgroup v2 hands processors and memory to one account; folders stand for it."""
+"""Simulate a machine whose cgroup v2 delegates processors and memory to one account, with folders."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from plimsoll.gate import class_group
 
 def simulate_cgroup(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """
-    Let `class_group` see a tree below a folder, and 32 GiB of memory; the root of the tree. Simulated.
+    Point `class_group` at a tree below a folder, and at 32 GiB of memory; return its root. Simulated.
     """
     place = folder / "cgroup"
     own = place / "user.slice/run.scope"

@@ -1,4 +1,4 @@
-"""What tests of the gate share."""
+"""Fixtures for tests of the gate."""
 
 import shutil
 import tempfile
@@ -11,7 +11,7 @@ import pytest
 @pytest.fixture
 def tmp_path() -> Iterator[Path]:
     """
-    A folder with a short path: a socket's path holds a hundred characters, pytest's own take most.
+    A folder with a short path: a socket's path has about a hundred characters, and pytest's is long.
     """
     folder = Path(tempfile.mkdtemp(prefix="p-"))
     yield folder

@@ -1,8 +1,8 @@
 """
-A double of the gate's daemon, run as a program: it mounts nothing, and answers as the daemon does.
+Imitate the gate's daemon as a program: it mounts nothing, and answers like the daemon.
 
-What it is asked is added to `asked.jsonl` in the backing folder. A file `refuse` there makes it refuse to
-start with that text, a file `mute` makes it end before it is ready.
+Questions are appended to `asked.jsonl` in the backing folder. With a file `refuse` there it refuses to
+start with that text; with a file `mute` it ends before it is ready.
 """
 
 import json
@@ -16,7 +16,7 @@ from pathlib import Path
 
 def main() -> int:
     """
-    Answer questions until told to stop.
+    Answer questions until asked to stop.
     """
     config = json.loads(Path(sys.argv[1]).read_text())
     backing = Path(config["backing"])
@@ -46,7 +46,7 @@ def main() -> int:
 
 def answer(question: dict, config: dict, balances: dict) -> dict:
     """
-    The answer to one question; orders change what later answers say.
+    Return the answer to one question; orders change later answers.
     """
     match question:
         case {"ask": "status"}:
@@ -67,7 +67,7 @@ def answer(question: dict, config: dict, balances: dict) -> dict:
 
 def status(config: dict, balances: dict) -> dict:
     """
-    Reads of 128 KiB at 86.875 MB/s, which the first stage holds back.
+    Return reads of 128 KiB at 86.875 MB/s, throttled by the first stage.
     """
     first = config["chain"][0]["name"]
     with_credits = {s["name"] for s in config["chain"] if s["capacity"] > 0}
@@ -89,7 +89,7 @@ def status(config: dict, balances: dict) -> dict:
 
 def write_line(config: dict) -> None:
     """
-    One line of a record: a second in which the first stage held requests back.
+    Write one line of a record: a second in which the first stage throttled requests.
     """
     first = config["chain"][0]["name"]
     line = {

@@ -1,4 +1,4 @@
-"""Lines of a gate's record, as the daemon would write them of a known load. Simulated."""
+"""Lines of a gate's record, as the daemon would write them for a known load. Simulated."""
 
 from plimsoll.gate.record import Bound, RecordLine
 from plimsoll.model.ceiling import Phase
@@ -22,7 +22,7 @@ def line(
     late_s_sum: float = 0.0,
 ) -> RecordLine:
     """
-    A step that begins `at_s` after START_S and lasts `dt`, with constant rates.
+    Return a step that begins `at_s` after START_S and lasts `dt`, with constant rates.
     """
     reads, writes = (rate * dt / size_bytes for rate in (read_bytes_per_s, write_bytes_per_s))
     return RecordLine(
@@ -47,7 +47,7 @@ def line(
 
 def lines(count: int, dt: float = 1.0, **facts) -> list[RecordLine]:
     """
-    Steps of one length, one after the other, all alike.
+    Return steps of one length, one after the other, all equal.
     """
     return [line(index * dt, dt, **facts) for index in range(count)]
 

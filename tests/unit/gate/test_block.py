@@ -14,7 +14,7 @@ from plimsoll.gate.block import IMAGE, make_image
 )
 def test_an_image_that_is_a_link_is_refused(tmp_path: Path):
     """
-    What it names would be mounted and written as root.
+    Root would mount and write the target of the link.
     """
     (tmp_path / "precious").write_bytes(b"old")
     (tmp_path / IMAGE).symlink_to("precious")

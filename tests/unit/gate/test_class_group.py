@@ -1,4 +1,4 @@
-"""A command gets the vCPUs and the memory of a class, or a sentence why this machine cannot give them."""
+"""A command gets the vCPUs and the memory of a class, or a sentence why this machine cannot provide them."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ M6G = catalog().instance_limits("db.m6g.large")
 @pytest.fixture
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """
-    A machine whose cgroup v2 hands cpu and memory to one account; a folder stands for it. Simulated.
+    Simulate a machine whose cgroup v2 delegates cpu and memory to one account, with a folder.
     """
     return simulate_cgroup(tmp_path, monkeypatch)
 
@@ -27,7 +27,7 @@ def group(count: int = 8) -> ClassGroup:
 
 def test_a_group_has_the_quota_and_the_memory_of_the_class(root: Path):
     """
-    db.m6g.large has two vCPUs and 8 GiB: 200 of every 100 ms, in the nearest group that may be used.
+    db.m6g.large has two vCPUs and 8 GiB: 200 ms in every 100 ms, in the nearest usable group.
     """
     with group() as made:
         assert root / "user.slice" == made.folder.parent
@@ -54,7 +54,7 @@ def test_what_this_machine_cannot_give_is_refused_with_the_reason(
     root: Path, file: str, text: str, said: str
 ):
     """
-    Nothing is made; the sentence has the cause, the hint a way.
+    Nothing is created; the error has the cause, the hint a way out.
     """
     (root / file).write_text(text)
 
@@ -66,7 +66,7 @@ def test_what_this_machine_cannot_give_is_refused_with_the_reason(
 
 def test_a_machine_with_fewer_processors_is_refused(root: Path):
     """
-    A quota above what there is would hold nobody back.
+    A quota above the number of processors would limit nothing.
     """
     with pytest.raises(UsageError) as raised:
         group(1)

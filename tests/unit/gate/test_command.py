@@ -10,9 +10,9 @@ from plimsoll.errors import UsageError
 from plimsoll.gate.command import ChildCommand
 
 
-def test_a_command_runs_with_its_variables_and_its_status_is_told():
+def test_a_command_runs_with_its_variables_and_returns_its_status():
     """
-    Variables are set on top of ours; the exit status is the command's.
+    Variables are added to ours; the exit status is the command's.
     """
     command = ChildCommand(
         ["sh", "-c", 'test "$PLIMSOLL_LAB" = yes && test -n "$PATH" && exit 7'],
@@ -27,7 +27,7 @@ def test_a_command_runs_with_its_variables_and_its_status_is_told():
 
 def test_a_command_that_never_ran_is_not_over():
     """
-    Ending it is no error.
+    Stopping it is no error.
     """
     command = ChildCommand(["sh"])
 
@@ -38,7 +38,7 @@ def test_a_command_that_never_ran_is_not_over():
 
 def test_a_program_is_looked_up_in_the_commands_own_path(tmp_path):
     """
-    PATH of the variables counts, so that a wheel's programs are found.
+    The command's own PATH counts, so that a wheel's programs are found.
     """
     program = tmp_path / "plimsoll-lab-program"
     program.write_text("#!/bin/sh\nexit 3\n")
@@ -53,7 +53,7 @@ def test_a_program_is_looked_up_in_the_commands_own_path(tmp_path):
 
 def test_a_program_that_is_not_there_is_an_error_before_anything_runs():
     """
-    Nothing is recorded for a command that cannot be.
+    Nothing is recorded for a command that cannot run.
     """
     with pytest.raises(UsageError) as raised:
         ChildCommand(["no-such-program-anywhere", "secret"])
@@ -64,7 +64,7 @@ def test_a_program_that_is_not_there_is_an_error_before_anything_runs():
 
 def test_a_file_that_is_no_program_is_an_error(tmp_path):
     """
-    An executable that the system cannot run says so.
+    The error says that the system cannot run the file.
     """
     program = tmp_path / "broken"
     program.write_bytes(b"\x7fELF not really")
@@ -78,7 +78,7 @@ def test_a_file_that_is_no_program_is_an_error(tmp_path):
 
 def test_a_command_that_runs_on_is_ended_gently_first():
     """
-    SIGINT comes first, so a program can still say what it did.
+    SIGINT comes first, so a program can still print its summary.
     """
     code = (
         "import signal, sys, time\n"
@@ -98,9 +98,9 @@ def test_a_command_that_runs_on_is_ended_gently_first():
         assert "ended\n" == told.readline()
 
 
-def test_waiting_has_an_end_where_patience_has():
+def test_waiting_ends_after_the_given_time():
     """
-    What still runs then has no status yet, and can be ended.
+    A command that still runs then has no status yet, and can be ended.
     """
     command = ChildCommand(["sleep", "600"])
     command.start()
@@ -110,9 +110,9 @@ def test_waiting_has_an_end_where_patience_has():
     assert -signal.SIGINT == command.stop()
 
 
-def test_what_it_says_goes_where_it_is_told(tmp_path):
+def test_output_goes_to_the_given_files(tmp_path):
     """
-    Output and complaints may go to two files.
+    Output and errors may go to two files.
     """
     with (tmp_path / "out").open("w") as out, (tmp_path / "err").open("w") as err:
         command = ChildCommand(["sh", "-c", "echo done; echo late >&2"], output=out, errors=err)

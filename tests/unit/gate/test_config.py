@@ -1,4 +1,4 @@
-"""What a gate is told follows from what was bought, and from nothing else."""
+"""A gate's configuration follows from what was bought, and from nothing else."""
 
 import json
 from pathlib import Path
@@ -57,9 +57,9 @@ def test_the_chain_is_that_of_the_instance():
     assert [None, None, None, 262_144] == [stage["unit_bytes"] for stage in told["chain"]]
 
 
-def test_the_document_has_what_the_daemon_asks_for():
+def test_the_document_has_the_names_that_the_daemon_knows():
     """
-    Paths and settings arrive under the names that the daemon knows, and it is plain JSON.
+    Paths and settings have the names that the daemon knows, and the document is plain JSON.
     """
     told = json.loads(json.dumps(config(GateSetup(instance=T3))))
 
@@ -76,9 +76,9 @@ def test_the_document_has_what_the_daemon_asks_for():
     )
 
 
-def test_a_block_image_is_told_with_its_size():
+def test_a_block_image_has_its_size():
     """
-    In block mode the daemon serves one file, and has to know how large it is.
+    In block mode the daemon serves one file, and needs its size.
     """
     paths = {name: Path(f"/{name}") for name in ("backing", "mount", "socket", "record")}
     told = config_of(GateSetup(instance=T3, mode="block"), catalog(), **paths, image_bytes=2**30)
@@ -89,7 +89,7 @@ def test_a_block_image_is_told_with_its_size():
 @pytest.mark.parametrize("kind", sorted(BASE_LATENCIES))
 def test_the_base_latency_is_that_of_the_storage_type(kind: str):
     """
-    Each storage type has its own, a given one goes before, and none needs storage at all.
+    Each storage type has its own, a given one takes precedence, and no storage is needed.
     """
     bought = replace(R5, storage=Storage(kind=kind, size_gib=500, provisioned_ops_per_s=3000))
     given = Latency(read_s=0.01, write_s=0.02)
@@ -106,8 +106,8 @@ def test_the_base_latency_is_that_of_the_storage_type(kind: str):
 
 def test_an_instance_launched_before_a_limit_was_raised_keeps_its_legacy_one():
     """
-    db.r5.2xlarge of June 2019 has the 212.5 MB/s that were documented then; of 2021, today's. Of several
-    legacy editions it is the one it was launched under: for some days of July 2018 that was 437.5 MB/s.
+    db.r5.2xlarge of June 2019 has the 212.5 MB/s that were documented then; one of 2021, today's. Of several
+    legacy limits it has those of its launch: for some days of July 2018 that was 437.5 MB/s.
     """
     first = stages_of(launched(R5, "2018-07-30"), catalog())[0]
     then = stages_of(launched(R5, "2019-06-01"), catalog())[0]
@@ -118,9 +118,9 @@ def test_an_instance_launched_before_a_limit_was_raised_keeps_its_legacy_one():
     assert (437.5e6, 437.5e6) == (first.baseline, first.burst)
 
 
-def test_legacy_limits_can_be_insisted_on_and_refused():
+def test_legacy_limits_can_be_required_and_refused():
     """
-    Without a launch date the last legacy ones are meant; with one, today's can still be asked for.
+    Without a launch date the last legacy limits apply; with one, today's can still be requested.
     """
     insisted = legacy_limits_for(GateSetup(instance=R5, legacy=True), catalog())
     refused = legacy_limits_for(replace(launched(R5, "2019-06-01"), legacy=False), catalog())
@@ -133,7 +133,7 @@ def test_legacy_limits_can_be_insisted_on_and_refused():
 
 def test_legacy_limits_that_nobody_knows_are_an_error():
     """
-    What was asked for is not silently left out.
+    A request is not silently ignored.
     """
     with pytest.raises(UsageError) as raised:
         legacy_limits_for(replace(launched(R5, "2024-01-01"), legacy=True), catalog())
@@ -161,7 +161,7 @@ def test_legacy_limits_that_nobody_knows_are_an_error():
 )
 def test_what_cannot_be_emulated_is_refused(setup: GateSetup, said: str):
     """
-    Each refusal says which number or fact it is about, and what to do.
+    Each error names the number or fact, and what to do.
     """
     with pytest.raises(UsageError) as raised:
         config(setup)
@@ -172,7 +172,7 @@ def test_what_cannot_be_emulated_is_refused(setup: GateSetup, said: str):
 
 def test_every_class_with_limits_can_be_emulated():
     """
-    For each class of the catalog that has EBS limits the gate is told exactly the chain of the law.
+    For each class of the catalog that has EBS limits the gate gets exactly the chain of the law.
     """
     facts = catalog()
     asked = [Instance(db_class=name, engine="postgres") for name in facts.classes()]
@@ -194,7 +194,7 @@ OWN = b"""{"chain": [
 
 def test_limits_of_a_file_take_the_place_of_class_and_storage():
     """
-    Rates, capacities and latencies are those of the file; a stage without a burst is fixed.
+    Rates, capacities and latencies are those of the file; a stage without burst is fixed.
     """
     own = parse_limits(OWN, "disk.json")
     setup = GateSetup(

@@ -116,7 +116,7 @@ def test_a_folder_that_was_there_stays(make: Make):
     assert gate.mount.is_dir()
 
 
-def test_the_daemon_is_told_the_setup(make: Make):
+def test_the_daemon_gets_the_setup(make: Make):
     """
     The file it starts from has the chain, the clock and the folders.
     """
@@ -361,7 +361,7 @@ def test_another_process_finds_the_only_gate(make: Make):
         find_gate(gate.folder / "elsewhere" / "gate.sock")
 
 
-def test_several_gates_have_to_be_told_apart(make: Make, tmp_path: Path):
+def test_with_several_gates_one_must_be_chosen(make: Make, tmp_path: Path):
     """
     The hint lists their sockets.
     """

@@ -76,7 +76,7 @@ def start(place: Path):
         keeper.communicate(timeout=PATIENCE_S)
 
 
-def test_an_owner_that_goes_without_a_word_leaves_nothing(start: Start, place: Path):
+def test_an_owner_that_ends_silently_leaves_nothing(start: Start, place: Path):
     """
     Its input ends: the daemon ends in good order, and what was lent and kept for it goes.
     """
@@ -90,7 +90,7 @@ def test_an_owner_that_goes_without_a_word_leaves_nothing(start: Start, place: P
         os.kill(pid, 0)
 
 
-def test_an_owner_that_bids_it_end_keeps_its_folders(start: Start, place: Path):
+def test_an_owner_that_asks_for_the_end_keeps_its_folders(start: Start, place: Path):
     """
     The record is still to be read; only the folder of the mount goes. Nothing is detached that is not
     mounted.
@@ -116,7 +116,7 @@ def test_what_was_done_is_undone_in_reverse_before_the_daemon_ends(start: Start,
     assert ["mount", "loop", "daemon ended"] == (place / "told").read_text().splitlines()
 
 
-def test_an_undo_that_fails_holds_nothing_up(start: Start, place: Path):
+def test_an_undo_that_fails_stops_nothing_else(start: Start, place: Path):
     """
     The next one is run, and the log has the reason.
     """
@@ -129,7 +129,7 @@ def test_an_undo_that_fails_holds_nothing_up(start: Start, place: Path):
     assert "/nonexistent/umount" in (place / "home" / "log").read_text()
 
 
-def test_a_daemon_that_is_killed_is_told_by_the_exit_status(start: Start, place: Path):
+def test_a_killed_daemon_gives_exit_status_1(start: Start, place: Path):
     """
     The owner finds the keeper gone, with 1; what was lent is its own affair.
     """
@@ -140,7 +140,7 @@ def test_a_daemon_that_is_killed_is_told_by_the_exit_status(start: Start, place:
     assert (place / "lent" / "table").exists()
 
 
-def test_a_daemon_that_ends_in_good_order_is_told_apart(start: Start):
+def test_a_daemon_that_ends_cleanly_gives_exit_status_3(start: Start):
     """
     Someone unmounted: that is no failure, and the status is 3.
     """

@@ -1,4 +1,4 @@
-"""What a gate needs of this machine is said before anything is started; mounts are told apart."""
+"""Missing requirements of this machine are reported before anything is started; mounts are recognised."""
 
 import os
 import stat
@@ -21,7 +21,7 @@ TABLE = (
 @pytest.fixture
 def device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """
-    A file in place of FUSE's device.
+    A file instead of FUSE's device.
     """
     path = tmp_path / "fuse"
     monkeypatch.setattr(gate_place, "FUSE", path)
@@ -103,7 +103,7 @@ def test_a_plain_user_without_fusermount3_is_refused(device: Path, monkeypatch: 
 
 def test_a_device_that_may_not_be_opened_is_access_denied(device: Path):
     """
-    It is there, but not for us: the sentence has the system's own reason.
+    It exists, but we may not open it: the error has the system's own reason.
     """
     device.mkdir()
 
@@ -116,7 +116,7 @@ def test_a_missing_daemon_says_where_it_was_looked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     """
-    Beside Python, in a checkout, in PATH; the hint builds it.
+    Next to Python, in a checkout, in PATH; the hint builds it.
     """
     monkeypatch.setattr(gate_place, "_checkout", lambda: [tmp_path])
     monkeypatch.setattr("sys.executable", str(tmp_path / "python"))
@@ -155,7 +155,7 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_each_gate_has_a_folder_that_only_we_may_enter(temporary: Path):
     """
-    Its socket takes orders, so nobody else may reach it.
+    Its socket accepts commands, so nobody else may reach it.
     """
     home = gate_place.new_home()
 
@@ -167,7 +167,7 @@ def test_each_gate_has_a_folder_that_only_we_may_enter(temporary: Path):
 
 def test_a_folder_that_someone_else_made_is_not_used(temporary: Path):
     """
-    Whoever made it first would own our sockets.
+    Its creator would control our sockets.
     """
     folder = temporary / f"plimsoll-gates-{os.geteuid()}"
     folder.mkdir(mode=0o777)
@@ -186,7 +186,7 @@ def test_a_folder_that_someone_else_made_is_not_used(temporary: Path):
 
 def test_a_path_too_long_for_a_socket_is_refused(temporary: Path, monkeypatch: pytest.MonkeyPatch):
     """
-    The system would cut it off; nothing is left lying about.
+    The system would truncate it; nothing stays behind.
     """
     deep = temporary / ("x" * 90)
     deep.mkdir()
@@ -200,7 +200,7 @@ def test_a_path_too_long_for_a_socket_is_refused(temporary: Path, monkeypatch: p
 
 def test_removing_a_folder_never_goes_below_it(temporary: Path):
     """
-    A mount that could not be taken away holds the user's data, and it stays.
+    A mount that could not be detached has the user's data, and stays.
     """
     home = gate_place.new_home()
     (home / "gate.sock").touch()

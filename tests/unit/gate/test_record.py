@@ -1,4 +1,4 @@
-"""A gate's record becomes what CloudWatch would have shown, and the truth beside it."""
+"""A gate's record becomes what CloudWatch would show, and the truth with it."""
 
 import json
 
@@ -34,7 +34,7 @@ SIZE = 131_072
 
 def test_a_second_at_clock_60_is_a_minute():
     """
-    Three seconds are three samples a minute apart, with the rates that were really served.
+    Three seconds are three samples a minute apart, with the real rates.
     """
     snapshot = snapshot_of(lines(3), AT_60)
     reads = snapshot.series[Metric.READ_BYTES_PER_S]
@@ -50,7 +50,7 @@ def test_a_second_at_clock_60_is_a_minute():
 
 def test_a_real_minute_takes_sixty_lines():
     """
-    At clock 1 a sample of CloudWatch is a minute, and the seconds stand beside it.
+    At clock 1 a sample of CloudWatch is a minute, and the seconds are kept with it.
     """
     snapshot = snapshot_of(lines(125), GateSetup(instance=T3))
 
@@ -63,7 +63,7 @@ def test_a_real_minute_takes_sixty_lines():
 @pytest.mark.parametrize(("clock", "step_s"), [(1, 1), (7.5, 10), (10, 10), (30, 30)])
 def test_what_is_finer_than_a_minute_has_a_step_that_divides_it(clock: float, step_s: int):
     """
-    A second is `clock` emulated seconds long, so nothing finer than that is known.
+    A second is `clock` emulated seconds long, so nothing finer is known.
     """
     snapshot = snapshot_of(lines(80), replace(AT_60, clock=clock))
 
@@ -118,7 +118,7 @@ def test_minutes_begin_where_the_record_begins():
 
 def test_a_moment_of_the_series_is_found_in_real_time():
     """
-    Whoever looked at another clock meanwhile must be told which minute it was; files keep that.
+    A user who looked at another clock needs the right minute; files keep the relation.
     """
     snapshot = snapshot_of([line(i + 17.25) for i in range(3)], AT_60)
     clock = decode_snapshot(encode_snapshot(snapshot)).credit_clock
@@ -144,7 +144,7 @@ def test_the_last_part_of_a_record_keeps_its_place():
 
 def test_a_record_shorter_than_a_minute_is_an_error():
     """
-    No sample is made up of half a minute; the message says what to do.
+    Half a minute gives no sample; the message says what to do.
     """
     with pytest.raises(DataError) as raised:
         snapshot_of(lines(20), GateSetup(instance=T3))
@@ -167,7 +167,7 @@ def test_a_minute_without_a_write_has_no_write_latency():
 
 def test_every_snapshot_says_that_limits_were_emulated_and_at_which_clock():
     """
-    The load is real, so it is not simulated; the limits are not, and that is said.
+    The load is real, so it is not simulated. The limits are emulated, and the note says so.
     """
     snapshot = snapshot_of(lines(2), AT_60)
 
@@ -181,7 +181,7 @@ def test_every_snapshot_says_that_limits_were_emulated_and_at_which_clock():
     assert snapshot == decode_snapshot(encode_snapshot(snapshot))
 
 
-def test_changes_stand_on_the_credit_clock():
+def test_changes_are_on_the_credit_clock():
     """
     Ten real seconds after the start are ten minutes in the snapshot; its instance is the last one.
     """
@@ -209,7 +209,7 @@ def test_changes_stand_on_the_credit_clock():
 )
 def test_no_byte_is_lost_or_counted_twice(lengths: list[float], clock: float, offset: float):
     """
-    However long the lines are and wherever minutes begin: the samples hold what the lines held.
+    However long the lines are and wherever minutes begin, the samples have the same totals.
     """
     starts = np.concatenate(([0.0], np.cumsum(lengths)))
     record = [line(offset + s, dt) for s, dt in zip(starts, lengths, strict=False)]
@@ -259,7 +259,7 @@ def test_the_truth_names_what_made_requests_wait():
 
 def test_a_host_slower_than_the_emulated_disk_makes_the_run_void():
     """
-    The share of late operations decides; the sentence has the share and the worst.
+    The share of late operations decides; the sentence has the share and the worst delay.
     """
     ops = (line(0).read_ops + line(0).write_ops) * 2
     late = truth_of([line(0), line(1, late_ops=ops * 0.12, late_s_max=0.34)])
@@ -283,7 +283,7 @@ def test_clients_without_a_processor_make_the_run_void(
     held_s: float, cpu_wait_s: float | None, starved: float
 ):
     """
-    305.9 of 347.5 MB/s got through and nothing was late: the clients had asked for less, for want of a CPU.
+    305.9 of 347.5 MB/s were served and nothing was late: the clients sent fewer requests, without a CPU.
     """
     bound = {"instance_ebs_throughput": Bound(held_s, Phase.BURST, 0.12)}
     step = line(0, binding=bound)
@@ -298,18 +298,18 @@ def test_clients_without_a_processor_make_the_run_void(
     assert starved == pytest.approx(json.loads(encode_truth(truth, AT_60))["starved_ratio"])
 
 
-def test_a_limit_that_gave_all_it_had_makes_no_run_void():
+def test_a_limit_used_in_full_makes_no_run_void():
     """
-    A busy machine let requests come in bunches, and the limit made up for the time between them.
+    On a busy machine requests came in bunches, and the limit made up for the time between them.
     """
     bound = {"instance_ebs_iops": Bound(0.55, Phase.BASELINE)}
 
     assert 0.0 == truth_of([replace(line(0, binding=bound), cpu_wait_s=1.0)]).starved_ratio
 
 
-def test_one_that_held_everybody_up_is_told_from_many_that_were_a_moment_late():
+def test_one_long_delay_differs_from_many_short_ones():
     """
-    The sum of the delays is told as a share of all waiting, beside how many were late.
+    The sum of the delays is reported as a share of all waiting, with the number of late operations.
     """
     waited_s = 2 * (line(0).read_wait_s_sum + line(0).write_wait_s_sum)
     many = truth_of([line(0), line(1, late_ops=20, late_s_max=0.001, late_s_sum=0.02)])
@@ -326,7 +326,7 @@ def test_one_that_held_everybody_up_is_told_from_many_that_were_a_moment_late():
 
 def test_a_void_run_says_so_in_its_snapshot():
     """
-    A snapshot travels without its truth.
+    A snapshot is passed on without its truth.
     """
     record = lines(3, late_ops=600.0, late_s_max=0.2)
 
@@ -335,7 +335,7 @@ def test_a_void_run_says_so_in_its_snapshot():
 
 def test_the_truth_is_a_document_with_the_clock_in_it():
     """
-    The file beside a snapshot tells what was emulated, what bound for how long, and each step.
+    The file has the setup, the seconds for which each limit bound, and each step.
     """
     truth = truth_of(lines(2, binding=held(0.9, Phase.BURST)))
     change = GateChange(t=START_S, text="balance of volume iops set to 0 %")

@@ -1,4 +1,4 @@
-"""What killed gates left behind is taken away, and never forgotten before it is."""
+"""What killed gates left behind is removed, and its record only after that."""
 
 import os
 import subprocess
@@ -44,7 +44,7 @@ class Machine:
 @pytest.fixture
 def machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Machine:
     """
-    No mount of this machine is looked at.
+    Use no real mount of this machine.
     """
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     found = Machine()
@@ -76,7 +76,7 @@ def left(owner_pid: int, owner_ticks: int | None = None) -> GateControl:
 
 def test_a_dead_mount_goes_and_then_its_record(machine: Machine):
     """
-    Owner, keeper and daemon were killed: the next start takes the mount away.
+    Owner, keeper and daemon were killed: the next start removes the mount.
     """
     control = left(ended_pid())
 
@@ -87,7 +87,7 @@ def test_a_dead_mount_goes_and_then_its_record(machine: Machine):
 @pytest.mark.parametrize("answer", [MountAnswer.DEAD, MountAnswer.NONE, MountAnswer.SERVED])
 def test_a_record_stays_as_long_as_its_mount(machine: Machine, answer: MountAnswer):
     """
-    A mount that could not be taken away, or that still answers, is tried again at the next start.
+    A mount that could not be detached, or that still answers, is tried again at the next start.
     """
     machine.answer, machine.refuses = answer, True
     control = left(ended_pid())
@@ -101,7 +101,7 @@ def test_a_record_stays_as_long_as_its_mount(machine: Machine, answer: MountAnsw
 
 def test_a_mount_that_answers_nothing_is_ended_first(machine: Machine):
     """
-    Whoever waits for what is left of a killed gate gets an error.
+    Processes that wait for the rest of a killed gate get an error.
     """
     machine.answer = MountAnswer.NONE
     left(ended_pid())
@@ -112,7 +112,7 @@ def test_a_mount_that_answers_nothing_is_ended_first(machine: Machine):
 
 def test_a_number_that_another_process_has_now_is_no_owner(machine: Machine):
     """
-    An owner is known by its number and by when it began.
+    An owner is identified by its process id and its start time.
     """
     us = os.getpid()
     living = left(us, place.started_ticks(us))
@@ -126,7 +126,7 @@ def test_a_number_that_another_process_has_now_is_no_owner(machine: Machine):
 
 def test_a_folder_without_a_record_goes_with_its_maker(machine: Machine):
     """
-    A start that was killed before it wrote down anything leaves an empty folder, for one start.
+    A start that was killed before it wrote anything leaves an empty folder until the next start.
     """
     ours = place.new_home()
     other = ours.with_name(f"gate-{ended_pid()}-x")

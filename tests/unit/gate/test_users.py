@@ -1,4 +1,4 @@
-"""Who uses a mount is found by where processes stand and what they have open."""
+"""The users of a mount are found by their working directories and open files."""
 
 import subprocess
 import sys
@@ -14,7 +14,7 @@ HOLDS = "import sys; held = open(sys.argv[1]); print('open', flush=True); sys.st
 @pytest.mark.parametrize("way", ["file", "directory"])
 def test_a_process_with_an_open_file_or_standing_there_is_found(tmp_path: Path, way: str):
     """
-    Its number and name are told; who uses a folder beside it is not.
+    Its id and name are found; a process in a neighbouring folder is not.
     """
     for name in ("disk", "disk2"):
         (tmp_path / name).mkdir()
@@ -45,7 +45,7 @@ def test_a_process_with_an_open_file_or_standing_there_is_found(tmp_path: Path, 
 
 def test_some_are_named_and_the_rest_counted():
     """
-    Three names find the program; none at all says that it cannot be seen.
+    Three names are enough to find the program; without any, the text says that it is not visible.
     """
     users = [User(pid=number, name="postgres") for number in range(1, 6)]
 

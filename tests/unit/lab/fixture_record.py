@@ -1,7 +1,7 @@
 """
-Simulated records of a gate: what its daemon would write under closed-loop readers. Nothing here ran.
+Simulate records of a gate: what its daemon would write under closed-loop readers. Nothing here ran.
 
-The law itself decides what is served and what binds; how long requests take follows from Little's law.
+The law itself decides what is served and what binds; Little's law gives the time of requests.
 """
 
 from dataclasses import replace
@@ -29,7 +29,7 @@ def setup(
     iops: float | None = None,
     launched_s: int | None = None,
 ) -> GateSetup:
-    """What is emulated."""
+    """Return what is emulated."""
     return GateSetup(
         instance=Instance(
             identifier="lab",
@@ -51,7 +51,7 @@ def record(
     seconds: int = 60,
     late_ratio: float = 0.0,
 ) -> list[RecordLine]:
-    """One line for each second in which so much was asked for."""
+    """Return one line for each second of this demand."""
     chain = stages_of(of, catalog())
     demand = demand_ops_per_s * (1 + 0.05 * np.random.default_rng(7).standard_normal(seconds))
     run = replay(

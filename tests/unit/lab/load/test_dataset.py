@@ -1,4 +1,4 @@
-"""How large the tables are made, before any is."""
+"""The size of the tables, before they are made."""
 
 import pytest
 
@@ -11,7 +11,7 @@ from plimsoll.units import GIB, MIB
 @pytest.mark.parametrize(("kind", "ratio"), [("scan", 2), ("pgbench", 4), ("toast", 1.5)])
 def test_tables_exceed_what_could_cache_them(memory_bytes, kind, ratio):
     """
-    A scan of all of them in turn finds nothing cached at twice the memory; random reads need more.
+    A scan of all tables in turn finds nothing cached at twice the memory; random reads need more.
     """
     dataset = dataset_of(kind, memory_bytes=memory_bytes, clients=16)
 
@@ -20,7 +20,7 @@ def test_tables_exceed_what_could_cache_them(memory_bytes, kind, ratio):
 
 def test_each_scanning_client_has_a_table_of_its_own():
     """
-    Otherwise one would read what another has just brought into memory.
+    Otherwise one would read what another has just cached.
     """
     assert 12 == dataset_of("scan", memory_bytes=GIB, clients=12).table_count
     assert 1 == dataset_of("pgbench", memory_bytes=GIB, clients=12).table_count

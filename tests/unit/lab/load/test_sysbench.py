@@ -1,4 +1,4 @@
-"""What is asked of a MariaDB is sized by the memory that may cache it, and refused in one sentence."""
+"""A load on MariaDB is sized by the memory that may cache it, or refused in one sentence."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from plimsoll.units import MIB
 @pytest.mark.parametrize(("name", "ratio", "tables"), [("scan", 2, 16), ("oltp", 4, 1)])
 def test_tables_exceed_the_memory(name: str, ratio: int, tables: int):
     """
-    Twice for scans, with a table for each client; four times for what reads single rows.
+    Twice the memory for scans, with a table for each client; four times for reads of single rows.
     """
     load = load_of(name, clients=16, rate_per_s=None, memory_bytes=512 * MIB, size_bytes=None)
 

@@ -1,4 +1,4 @@
-"""The clients of a workload: how they are asked for, what they report, how they fail."""
+"""The clients of a workload: how they are chosen, what they report, how they fail."""
 
 import os
 from itertools import pairwise
@@ -27,7 +27,7 @@ progress: 2.0 s, 495.5 tps, lat 32.125 ms stddev 2.204, 0 failed
 @pytest.fixture
 def server(tmp_path: Path):
     """
-    A PostgreSQL whose pgbench writes what it is told to, and keeps its arguments.
+    A PostgreSQL whose pgbench writes a given text, and keeps its arguments.
     """
 
     def made(*, says: str = "", tells: str = "", then: str = "exit 0") -> Postgres:
@@ -76,7 +76,7 @@ def test_a_workload_says_which_tables_it_needs(name, tables):
     assert tables == workload_of(name, clients=1).tables
 
 
-def test_statements_of_ones_own_work_on_pgbenchs_tables(tmp_path):
+def test_the_users_statements_use_pgbenchs_tables(tmp_path):
     """
     A file with the name of a workload is still that workload; any other file is the user's.
     """
@@ -91,7 +91,7 @@ def test_statements_of_ones_own_work_on_pgbenchs_tables(tmp_path):
 @pytest.mark.parametrize("name", ["tpcc", "no/such/file.sql", "", "."])
 def test_a_workload_nobody_knows_is_refused(name):
     """
-    The hint lists those that are known.
+    The hint lists the known ones.
     """
     with pytest.raises(UsageError) as raised:
         workload_of(name, clients=1)
@@ -102,7 +102,7 @@ def test_a_workload_nobody_knows_is_refused(name):
 @pytest.mark.parametrize("rate", [0.0, -1.0, 1e7])
 def test_a_rate_that_cannot_be_is_refused(rate):
     """
-    None is as many as they get.
+    None means as many as possible.
     """
     with pytest.raises(UsageError) as raised:
         workload_of("toast", clients=1, rate_per_s=rate)
@@ -123,7 +123,7 @@ def test_what_the_last_second_brought_is_read_while_they_work(server, tmp_path):
 
 def test_the_summary_is_read_at_the_end(server, tmp_path):
     """
-    It is of the whole time.
+    It covers the whole time.
     """
     pace = over(clients_of(server(says=SUMMARY, tells=PROGRESS), tmp_path)).end(60)
 
@@ -132,7 +132,7 @@ def test_the_summary_is_read_at_the_end(server, tmp_path):
 
 def test_clients_that_were_cut_short_have_no_summary(server, tmp_path, monkeypatch):
     """
-    A scan has no end worth waiting for.
+    A scan takes too long to wait for its end.
     """
     ready = tmp_path / "ready"
     os.mkfifo(ready)
@@ -166,7 +166,7 @@ def test_scans_read_one_table_each(server, tmp_path):
 @pytest.mark.parametrize(("name", "sets_body"), [("toast", True), ("toast-mended", False)])
 def test_documents_are_loaded_and_saved(server, tmp_path, name, sets_body):
     """
-    Whole, or what changed of them; values are parameters, and the number of documents is known.
+    Whole, or only the changed column; values are parameters, and the number of documents is set.
     """
     workload = workload_of(name, clients=2, rate_per_s=40)
     clients = Clients(workload, server(), duration_s=2, folder=tmp_path, document_count=77)
@@ -198,9 +198,9 @@ def test_pgbenchs_own_work_is_done_with_plans_that_are_kept(server, tmp_path, na
     )
 
 
-def test_the_servers_complaint_is_the_cause_of_a_failure(server, tmp_path):
+def test_the_servers_error_is_the_cause_of_a_failure(server, tmp_path):
     """
-    What pgbench says of its clients comes after it.
+    pgbench's messages about its clients follow it.
     """
     told = (
         "pgbench: error: client 2 script 0 aborted in command 0 query 0: "
@@ -216,7 +216,7 @@ def test_the_servers_complaint_is_the_cause_of_a_failure(server, tmp_path):
 
 def test_clients_that_never_began_end_at_once(server, tmp_path):
     """
-    Clearing up after a failure elsewhere is no failure.
+    Clearing up after another failure is no failure.
     """
     clients = clients_of(server(), tmp_path)
 

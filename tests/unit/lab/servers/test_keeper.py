@@ -36,7 +36,7 @@ def job(
 @pytest.fixture
 def kept(tmp_path: Path):
     """
-    A keeper with pipes to it, and the directory it is to remove.
+    A keeper with pipes to it, and the directory that it removes.
     """
     directory = tmp_path / "kept"
     directory.mkdir()
@@ -53,7 +53,7 @@ def kept(tmp_path: Path):
 
 def test_the_server_ends_and_the_directory_goes_when_the_owner_does(kept, tmp_path: Path):
     """
-    Closing the keeper's input is what the end of its owner looks like.
+    Closing the keeper's input looks like the end of its owner.
     """
     process, directory = kept
     # The server answers SIGINT by writing beside its directory, and opens a pipe when it is ready.
@@ -74,9 +74,9 @@ def test_the_server_ends_and_the_directory_goes_when_the_owner_does(kept, tmp_pa
         os.kill(server, 0)
 
 
-def test_a_server_that_ends_by_itself_leaves_its_last_words(kept):
+def test_the_output_of_a_server_that_ends_by_itself_is_kept(kept):
     """
-    The end of the log goes to the owner before the directory is removed.
+    The owner gets the end of the log before the directory is removed.
     """
     process, directory = kept
     process.stdin.write(job(directory, ["sh", "-c", "echo no space left; exit 1"]) + "\n")
@@ -91,7 +91,7 @@ def test_a_server_that_ends_by_itself_leaves_its_last_words(kept):
 
 def test_a_preparation_that_fails_stops_it(kept, tmp_path: Path):
     """
-    The server is not started where what comes first has failed.
+    The server is not started if a preparation failed.
     """
     process, directory = kept
     first = [["sh", "-c", "echo prepared"], ["sh", "-c", "echo cannot prepare; exit 3"]]
@@ -106,7 +106,7 @@ def test_a_preparation_that_fails_stops_it(kept, tmp_path: Path):
 
 def test_a_keeper_joins_a_control_group_before_its_server(kept, tmp_path: Path):
     """
-    What it starts is in the group from the first moment, whatever account it runs as.
+    Everything it starts is in the group from the first moment, under any account.
     """
     process, directory = kept
     members = tmp_path / "cgroup.procs"
@@ -118,7 +118,7 @@ def test_a_keeper_joins_a_control_group_before_its_server(kept, tmp_path: Path):
 
 def test_no_server_runs_outside_the_group_that_it_was_to_join(kept, tmp_path: Path):
     """
-    A group that the system closes to us is the reason that is told; the directory goes.
+    The output has the system's reason; the directory is removed.
     """
     process, directory = kept
     members = tmp_path / "none/cgroup.procs"
@@ -132,11 +132,11 @@ def test_no_server_runs_outside_the_group_that_it_was_to_join(kept, tmp_path: Pa
 
 
 @pytest.mark.parametrize(("word", "stays"), [("", False), ("end\n", True)])
-def test_what_was_lent_goes_only_with_an_owner_who_says_nothing(
+def test_lent_folders_go_only_with_an_owner_that_ends_silently(
     kept, tmp_path: Path, word: str, stays: bool
 ):
     """
-    An owner that was killed cannot clear up; one that takes its leave still needs its data.
+    An owner that was killed cannot clear up; one that says goodbye still needs its data.
     """
     process, directory = kept
     data = tmp_path / "data"

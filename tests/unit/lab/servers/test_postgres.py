@@ -1,4 +1,4 @@
-"""What is known of the throwaway PostgreSQL before it is started."""
+"""Properties of the throwaway PostgreSQL before it is started."""
 
 import os
 from pathlib import Path
@@ -32,7 +32,7 @@ def test_the_wheel_has_the_programs_that_are_used():
 
 def test_an_ordinary_user_runs_the_server_as_himself(monkeypatch):
     """
-    Only root has to step down.
+    Only root changes the account.
     """
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
 
@@ -52,9 +52,9 @@ def test_root_steps_down(monkeypatch):
     assert account != unprivileged_account()
 
 
-def test_root_without_anyone_to_become_is_told(monkeypatch):
+def test_root_without_another_account_is_an_error(monkeypatch):
     """
-    A system with no account but root's cannot run PostgreSQL.
+    A system without any account except root cannot run PostgreSQL.
     """
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     monkeypatch.delenv("SUDO_USER", raising=False)
@@ -67,7 +67,7 @@ def test_root_without_anyone_to_become_is_told(monkeypatch):
 
 def test_two_servers_have_two_passwords():
     """
-    Each is random and long enough to be worth nothing to a neighbour.
+    Each is random and long enough that a neighbour cannot guess it.
     """
     passwords = {Postgres().environment["PGPASSWORD"] for _ in range(2)}
 
@@ -88,7 +88,7 @@ def installed(folder: Path, *programs: str) -> Path:
 
 def test_any_installed_server_can_be_used_by_its_folder(tmp_path):
     """
-    Its version is asked of the server itself.
+    The server itself reports its version.
     """
     server = Postgres(binaries=installed(tmp_path / "bin", "initdb", "postgres"))
 
@@ -98,7 +98,7 @@ def test_any_installed_server_can_be_used_by_its_folder(tmp_path):
 
 def test_a_folder_without_a_server_is_refused(tmp_path):
     """
-    The message names the program that is missing.
+    The message names the missing program.
     """
     with pytest.raises(UsageError) as raised:
         Postgres(binaries=installed(tmp_path / "bin", "postgres"))
@@ -130,7 +130,7 @@ def test_a_program_that_is_nowhere_is_named(tmp_path, monkeypatch):
 
 def test_the_same_data_elsewhere_has_the_same_password(tmp_path):
     """
-    The password is in the data; only the place and the settings are others.
+    The password is in the data; only the path and the settings differ.
     """
     server = Postgres(data_directory=tmp_path / "here")
     other = server.relocated(tmp_path / "there", {"fsync": "on"})

@@ -1,4 +1,4 @@
-"""The diagnosis of simulated records beside what the law held in them."""
+"""The diagnosis of simulated records, compared with what the law throttled in them."""
 
 from calendar import timegm
 
@@ -63,9 +63,9 @@ def ground_of(of: GateSetup, **load: float) -> GroundTruth:
         ),
     ],
 )
-def test_what_was_held_for_long_is_found_at_its_level(of, size_bytes, name, phase, limit):
+def test_a_limit_that_acted_for_long_is_found_at_its_level(of, size_bytes, name, phase, limit):
     """
-    Baselines, limits without credits, legacy ones and those of four volumes together alike.
+    Baselines, limits without credits, legacy ones and those of four volumes together.
     """
     ground = ground_of(of, size_bytes=size_bytes, seconds=30)
     first = ground.held[0]
@@ -77,9 +77,9 @@ def test_what_was_held_for_long_is_found_at_its_level(of, size_bytes, name, phas
     assert limit == pytest.approx(first.delivered, rel=0.01)
 
 
-def test_what_was_held_too_briefly_is_listed_and_counts_against_nobody():
+def test_a_limit_that_acted_too_briefly_is_listed_without_penalty():
     """
-    Six emulated minutes of burst make no plateau; that it is not found is right.
+    Six emulated minutes of burst make no plateau; not finding it is right.
     """
     ground = ground_of(setup(balance=0.2), seconds=30)
     burst = ground.held[1]
@@ -93,7 +93,7 @@ def test_what_was_held_too_briefly_is_listed_and_counts_against_nobody():
 
 def test_a_baseline_that_was_found_is_no_burst_that_was_found():
     """
-    Both are of one family; each is found by its own claim or not at all.
+    Both are of one family; each needs its own claim.
     """
     of = setup(balance=1.0)
     lines = record(of, seconds=50)
@@ -121,7 +121,7 @@ def test_a_step_of_both_phases_is_counted_to_neither():
 
 def test_a_limit_that_was_barely_touched_is_not_listed():
     """
-    A queue that forms and dissolves within a part of an emulated minute is no limit met.
+    A queue that forms and dissolves within part of an emulated minute is no limit.
     """
     of = setup("db.m4.large", storage="gp3", size_gib=400)
     quiet = record(of, demand_ops_per_s=50)
@@ -149,7 +149,7 @@ def test_nothing_held_and_nothing_named_is_right():
 
 def test_a_limit_that_was_missed_is_an_error_of_the_diagnosis():
     """
-    What was held for long has to be named.
+    A limit that acted for long must be named.
     """
     of = setup(balance=0.0)
     lines = record(of, seconds=30)
@@ -163,9 +163,9 @@ def test_a_limit_that_was_missed_is_an_error_of_the_diagnosis():
     assert not ground.is_right
 
 
-def test_a_limit_that_held_nothing_is_a_wrong_claim():
+def test_a_limit_that_throttled_nothing_is_a_wrong_claim():
     """
-    Naming one more than there was is as wrong as missing one.
+    Naming a limit that did not act is as wrong as missing one.
     """
     of = setup("db.m4.large", storage="gp3", size_gib=400)
     diagnosis = diagnose_snapshot(snapshot_of(record(of), of))
@@ -202,7 +202,7 @@ def test_a_limit_found_without_a_name_counts_by_its_level():
 
 def test_a_machine_that_is_too_slow_makes_the_run_void():
     """
-    The truth says so, and so does what stands beside it.
+    The truth says so, and so does the comparison.
     """
     ground = ground_of(setup("db.m4.large", storage="gp3", size_gib=400), late_ratio=0.2)
 

@@ -1,4 +1,4 @@
-"""How a run of the lab stands at a moment, and what is refused before it begins."""
+"""The state of a run of the lab at a moment, and what is refused before it begins."""
 
 from pathlib import Path
 
@@ -50,7 +50,7 @@ def stage(of: LabProgress, family: Family) -> StageNow:
 
 def test_while_credits_last_the_ceiling_is_the_burst():
     """
-    And without any it is the baseline, of all volumes together.
+    Without credits it is the baseline, of all volumes together.
     """
     of = setup()
     full = progress(status(of, bytes_per_s=300e6, left=0.5))
@@ -84,7 +84,7 @@ def test_a_limit_without_credits_has_no_balance():
     )
 
 
-def test_exhaustion_is_foretold_by_the_law_on_the_credit_clock():
+def test_exhaustion_is_predicted_by_the_law_on_the_credit_clock():
     """
     Half of (347.5 − 86.875) MB/s × 1,800 s, divided by 60, lasts 15 s at the burst rate.
     """
@@ -95,7 +95,7 @@ def test_exhaustion_is_foretold_by_the_law_on_the_credit_clock():
 
 def test_the_forecast_is_at_the_mean_rate_of_the_last_seconds():
     """
-    One quiet second does not make it jump; what is shown as served is the last second's.
+    One quiet second does not make it jump; the served rate shown is that of the last second.
     """
     of = setup()
     busy, quiet = (status(of, bytes_per_s=rate, left=0.5) for rate in (347.5e6, 0.0))
@@ -107,7 +107,7 @@ def test_the_forecast_is_at_the_mean_rate_of_the_last_seconds():
 
 def test_a_bucket_that_is_spent_as_it_fills_is_empty():
     """
-    The gate's word on its phase counts, and a few credits are none.
+    The gate's own phase takes precedence, and a few credits count as none.
     """
     of, name = setup(), Family.INSTANCE_EBS_THROUGHPUT.value
     few = status(of, bytes_per_s=87e6, left=0.0005)

@@ -1,4 +1,4 @@
-"""The experiment's configurations, what they enforce, and what was published of them."""
+"""The experiment's configurations, what they enforce, and what was published about them."""
 
 import pytest
 
@@ -35,7 +35,7 @@ def simulated(name: str):
 @pytest.mark.parametrize("name", [case.name for case in CASES])
 def test_what_is_enforced_is_what_a_perfect_run_finds(name):
     """
-    Of every configuration, in each of its phases, every limit within half a percent.
+    For every configuration, in each of its phases, every limit within half a percent.
     """
     _, chain, fit = simulated(name)
 
@@ -47,7 +47,7 @@ def test_what_is_enforced_is_what_a_perfect_run_finds(name):
 
 def test_the_published_plateaus_are_operations_of_256_kib():
     """
-    Within six percent, every gp2 baseline that was published is that; none is beyond it.
+    Every published gp2 baseline is that within six percent; none is above it.
     """
     for name in ("m4.4xlarge-gp2-100", "m4.large-gp2-30", "m4.large-gp2-40", "m4.large-gp2-50"):
         case, _, fit = simulated(name)
@@ -59,7 +59,7 @@ def test_the_published_plateaus_are_operations_of_256_kib():
         assert 0.94 < row.said / row.found < 1
 
 
-def test_every_published_number_stands_beside_one_that_was_found():
+def test_every_published_number_has_one_that_was_found():
     """
     And has a sentence of its own.
     """
@@ -91,7 +91,7 @@ def test_an_unknown_configuration_names_the_known():
 
 def test_the_length_is_that_of_every_point_in_every_phase():
     """
-    Two phases of a burstable configuration take twice the points of a plan, one phase takes them once.
+    A burstable configuration has two phases and takes twice the points of a plan.
     """
     plan = SweepPlan(sizes_bytes=(8192, 65536), for_each_s=4.0)
     once = 2 * 2 * 4.0 + 2 * 1 * 1.0  # patterns × sizes × seconds, and the smallest size alone

@@ -1,4 +1,4 @@
-"""The file a sweep reads: never one that it could harm, never one that is not on the disk."""
+"""The file of a sweep: never one that it could harm, never one that is not on the disk."""
 
 import os
 from pathlib import Path
@@ -22,7 +22,7 @@ def small_files(monkeypatch):
 @pytest.fixture
 def disk(tmp_path: Path, monkeypatch) -> Path:
     """
-    A folder that is on a disk, even where the tests' own lies in memory.
+    A folder on a disk, even if the tests' own is in memory.
     """
     monkeypatch.setattr(sweep_file, "_IN_MEMORY", ())
     return tmp_path
@@ -49,9 +49,9 @@ def test_the_largest_file_of_a_folder_is_read(disk: Path):
         assert 2 * MIB == found.size_bytes
 
 
-def test_a_folder_without_a_large_file_needs_leave(disk: Path):
+def test_a_folder_without_a_large_file_needs_permission(disk: Path):
     """
-    Nothing is written unasked; the hint says what would be.
+    Nothing is written without permission; the hint says what would be.
     """
     (disk / "little").write_bytes(b"x" * KIB)
 
@@ -65,7 +65,7 @@ def test_a_folder_without_a_large_file_needs_leave(disk: Path):
 
 def test_a_file_of_our_own_has_no_name_and_no_holes(disk: Path):
     """
-    It can be opened through us, is written throughout, and is gone afterwards.
+    It can be opened through us, has no holes, and is gone afterwards.
     """
     with used(disk, allow_writes=True) as own:
         about = Path(own.path).stat()
@@ -81,7 +81,7 @@ def test_a_file_of_our_own_has_no_name_and_no_holes(disk: Path):
 
 def test_a_file_of_the_users_is_never_written(disk: Path):
     """
-    Leave to write is for a file of our own in a folder.
+    The permission to write is for a file of our own in a folder.
     """
     file = disk / "table"
     file.write_bytes(os.urandom(MIB))
@@ -131,7 +131,7 @@ def test_what_is_not_there_is_refused(name, disk: Path):
 
 def test_a_full_disk_is_not_filled(disk: Path):
     """
-    Half of what is free is left to others.
+    Half of the free space is left to others.
     """
     with (
         pytest.raises(UsageError, match="too little"),

@@ -1,4 +1,4 @@
-"""fio: what it is told, and what is read from what it prints."""
+"""fio: its arguments, and how its output is read."""
 
 import json
 import os
@@ -58,7 +58,7 @@ def test_a_run_too_short_to_part_counts_whole():
 
 def test_ramp_and_drain_do_not_count():
     """
-    Neither what idle time had saved up, nor requests that only finish after the time is up.
+    Neither credits from idle time, nor requests that finish after the time is up.
     """
     log = (
         "900, 7, 0, 0, 0\n1400, 6, 0, 0, 0\n1900, 5, 0, 0, 0\n5001, 3, 0, 0, 0\n5400, 1, 0, 0, 0\n"
@@ -79,7 +79,7 @@ def test_what_is_not_fios_document_is_refused(text):
 
 def test_nothing_done_is_not_a_rate_of_zero():
     """
-    A disk that answered nothing in time has no rate.
+    A disk that completed nothing in time has no rate.
     """
     with pytest.raises(SourceError, match="completed no request"):
         point_of(printed(io_bytes=0), STEP, "")
@@ -100,7 +100,7 @@ def test_without_fio_the_package_is_named(monkeypatch, tmp_path: Path):
 
 def test_a_fio_that_fails_says_why(monkeypatch, tmp_path: Path):
     """
-    Its last line is the message; nothing of ours stays.
+    Its last line is the message; no file of ours stays.
     """
     program = tmp_path / "bin" / "fio"
     program.parent.mkdir()
@@ -117,7 +117,7 @@ def test_a_fio_that_fails_says_why(monkeypatch, tmp_path: Path):
         sweep_path(file, SweepPlan(sizes_bytes=(4096,)), allow_writes=False, tell=print)
 
 
-def test_writes_need_leave(tmp_path: Path):
+def test_writes_need_permission(tmp_path: Path):
     """
     A plan with writes is not carried out without --allow-writes.
     """
@@ -127,7 +127,7 @@ def test_writes_need_leave(tmp_path: Path):
         sweep_path(tmp_path, plan, allow_writes=False, tell=print)
 
 
-def test_reading_is_told_to_fio_as_reading():
+def test_fio_reads_with_readonly():
     """
     For reads fio itself refuses to write.
     """
@@ -143,7 +143,7 @@ def test_reading_is_told_to_fio_as_reading():
 
 def test_bytes_are_shared_among_the_steps_that_are_left():
     """
-    What one step leaves over, the others may use; a step moves at least one request.
+    Other steps may use what one step leaves over; a step moves at least one request.
     """
     plan = SweepPlan(sizes_bytes=(4096,), max_bytes=900, for_each_s=1)
     steps = plan.steps()

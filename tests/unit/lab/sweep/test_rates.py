@@ -1,4 +1,4 @@
-"""What the parts of a run say of it."""
+"""Evaluation of the parts of a run."""
 
 import numpy as np
 from hypothesis import given
@@ -28,7 +28,7 @@ def test_half_of_a_run_is_kept_at_least(seed):
 
 def test_noise_alone_costs_little():
     """
-    Of steady runs with noise hardly anything is left out.
+    In steady runs with noise hardly anything is left out.
     """
     dice = np.random.default_rng(7)
     left_out = [steady_from(list(dice.normal(100, 3, 16))) for _ in range(200)]
@@ -38,7 +38,7 @@ def test_noise_alone_costs_little():
 
 def test_the_error_of_a_steady_flow_is_not_that_of_its_parts():
     """
-    Twelve and thirteen requests by turns are steady; a drift is not; few parts tell nothing.
+    Twelve and thirteen requests by turns are steady; a drift is not; few parts say nothing.
     """
     by_turns = error_of_mean([12, 13] * 5)
     drifting = error_of_mean([12] * 5 + [13] * 5)

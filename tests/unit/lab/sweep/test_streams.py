@@ -1,4 +1,4 @@
-"""Sessions side by side: who reads what, in which order, and how it is counted."""
+"""Parallel sessions: who reads what, in which order, and how it is counted."""
 
 from math import gcd
 
@@ -35,7 +35,7 @@ def facts(**other) -> SweepServerFacts:
 @given(blocks=st.integers(100, 10**7), streams=st.integers(1, 100))
 def test_no_two_streams_read_the_same_block(blocks, streams):
     """
-    The parts follow one another, and all lie within the table.
+    The parts follow one another, and all are within the table.
     """
     parts = parts_of(blocks, streams)
 
@@ -70,7 +70,7 @@ def test_a_statement_over_the_edge_counts_by_its_share():
 
 def test_steps_go_from_what_leaves_little_behind_to_what_leaves_much():
     """
-    Scans before scattered requests, odd sizes first, then the large ones; alone last.
+    Scans before scattered requests, odd sizes first, then the large ones; single requests last.
     """
     plan = SweepPlan(sizes_bytes=(8 * KIB, 64 * KIB, 384 * KIB, 1024 * KIB))
     steps = plan.steps()
@@ -81,7 +81,7 @@ def test_steps_go_from_what_leaves_little_behind_to_what_leaves_much():
     assert all(step.is_alone and step.depth == 1 for step in steps[8:])
 
 
-def test_sizes_that_the_server_cannot_read_at_once_are_left_out_and_said():
+def test_sizes_that_the_server_cannot_read_at_once_are_left_out_with_a_note():
     """
     Not multiples of its block, and beyond io_max_combine_limit.
     """
@@ -96,7 +96,7 @@ def test_sizes_that_the_server_cannot_read_at_once_are_left_out_and_said():
     ("limit", "expected"),
     [("1MB", MIB), ("512kB", 512 * KIB), (None, 256 * KIB), ("16", 128 * KIB)],
 )
-def test_the_largest_request_is_the_servers_own(limit, expected):
+def test_the_largest_request_is_the_servers_setting(limit, expected):
     """
     17 has no such setting; a bare number counts blocks.
     """
@@ -105,7 +105,7 @@ def test_the_largest_request_is_the_servers_own(limit, expected):
 
 def test_without_pg_prewarm_only_scans_are_measured():
     """
-    And the remedy is said.
+    The note has the remedy.
     """
     plan, notes = fit_to_server(SweepPlan(), facts(combine_limit="1MB"), has_prewarm=False)
 
@@ -115,7 +115,7 @@ def test_without_pg_prewarm_only_scans_are_measured():
 
 def test_a_server_without_room_is_left_alone():
     """
-    Connections are for its clients; a few are not taken.
+    Its connections are for its clients; a few stay free.
     """
     with pytest.raises(UsageError, match="free connections"):
         fit_to_server(SweepPlan(), facts(connections_left=4), has_prewarm=True)
@@ -134,7 +134,7 @@ def test_no_size_at_all_is_refused():
 
 def test_a_table_of_ours_is_larger_than_the_buffers_and_not_without_bounds():
     """
-    Four times, half a GiB at least, 64 GiB at most.
+    Four times the buffers, at least half a GiB, at most 64 GiB.
     """
     assert 512 * MIB == scratch_bytes(facts())
     assert 4 * GIB == scratch_bytes(facts(buffers_bytes=GIB))
