@@ -1,8 +1,8 @@
 """
-Plimsoll finds the limit a managed database is up against, and proves it.
+Plimsoll finds the limit that a managed database is at, and proves it.
 
-The names below are loaded when they are first used, so that importing the package costs nothing;
-`__init__.pyi` has their types.
+The names below are loaded on first use, so that importing the package is cheap; `__init__.pyi` has
+their types.
 """
 
 from importlib import import_module
@@ -28,7 +28,7 @@ __all__ = ["__version__", *_HOMES]  # noqa: PLE0604  the keys are strings
 
 
 def __getattr__(name: str) -> object:
-    """Load a name of the library."""
+    """Load a name of the library on first use."""
     if name not in _HOMES:
         raise AttributeError(f"module 'plimsoll' has no attribute '{name}'")
     found = getattr(import_module(_HOMES[name]), name)
@@ -37,5 +37,5 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    """Return what the package has, loaded or not."""
+    """Return the names of the package, loaded or not."""
     return sorted({*globals(), *__all__})

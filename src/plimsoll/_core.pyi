@@ -66,19 +66,19 @@ def replay(demand: _Demand, chain: _Chain, carry: bool, grants: list[_Grant]) ->
 def replay_candidates(
     demand: _Demand, chains: list[_Chain], carry: bool, allowed_steps: int | None
 ) -> _Trials:
-    """Send it through many chains; `balance_min` has shape (stages, candidates)."""
+    """Send a series of demand through many chains; `balance_min` has shape (stages, candidates)."""
 
 def ceiling_curve(chain: list[_Stage], io_size_bytes: _Floats, burst: bool) -> _Curve:
-    """What the chain lets through at each I/O size, which stage binds and which is next."""
+    """Return the rate that the chain lets through at each I/O size, the stage that binds and the next one."""
 
 def ceiling_ops_per_s(stage: _Stage, io_size_bytes: float, burst: bool) -> float:
-    """Operations per second that one stage lets through."""
+    """Return the operations per second that one stage lets through."""
 
 def cost_per_op(stage: _Stage, io_size_bytes: float) -> float:
-    """Credits that one operation takes from each stripe."""
+    """Return the credits that one operation takes from each stripe."""
 
 def time_to_empty_s(stage: _Stage, balance: float, rate_per_s: float) -> float:
-    """Seconds until the balance is zero; infinite if it does not fall."""
+    """Return the seconds until the balance is zero; infinite if it does not fall."""
 
 def knee_bytes(bytes_per_s: float, ops_per_s: float) -> float:
-    """I/O size at which both ceilings let the same through."""
+    """Return the I/O size at which both ceilings let the same rate through."""

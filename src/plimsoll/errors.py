@@ -1,13 +1,13 @@
 """
-What can be wrong with what we were given. Our own mistakes are `assert`s, never these.
+Errors in what the user or a source gave us. Our own mistakes are `assert`s, never these.
 
-What is merely missing is not an error: it is the verdict *unknown*, with the gap named.
-Grammar: the message is lower case without full stop and says the cause; the hint is a sentence.
+Missing data is not an error: the verdict is then *unknown*, and the report names the gap.
+The message says the cause, in lower case and without a full stop; the hint is a sentence.
 """
 
 
 class PlimsollError(Exception):
-    """Something the user can mend: one clear cause, then a hint; the command exits with 2."""
+    """Something the user can fix: one clear cause, then a hint; the command exits with status 2."""
 
     def __init__(self, message: str, hint: str = "") -> None:
         """Keep `message` (cause, lower case, no full stop) and `hint` (a sentence, may be empty)."""
@@ -17,15 +17,15 @@ class PlimsollError(Exception):
 
 
 class UsageError(PlimsollError):
-    """The command line or a setting contradicts itself or names nothing we know."""
+    """The command line or a setting contradicts itself, or names something unknown."""
 
 
 class ExtraMissing(UsageError):
-    """What was asked for needs a library that a plain installation leaves out."""
+    """The request needs a library that a plain installation does not include."""
 
     @classmethod
     def naming(cls, what: str, extra: str, otherwise: str = "") -> "ExtraMissing":
-        """Say that `what` needs `extra`, a key of optional dependencies; and what helps `otherwise`."""
+        """Return the error that `what` needs `extra`, a key of optional dependencies; `otherwise` adds a hint."""
         return cls(
             f"{what} needs the extra '{extra}', which is not installed",
             f"Install it with: pip install 'plimsoll-db[{extra}]'. {otherwise}".rstrip(),
@@ -45,7 +45,7 @@ class Unreachable(SourceError):
 
 
 class ServerFull(Unreachable):
-    """The source runs and takes no more connections: that is an answer, and may be all there is."""
+    """The source runs but accepts no more connections, which is an answer in itself."""
 
 
 class Throttled(SourceError):
@@ -53,8 +53,8 @@ class Throttled(SourceError):
 
 
 class DataError(PlimsollError):
-    """What was read is not what it should be; the message names the file and the place."""
+    """The data is not what it should be; the message names the file and the place."""
 
 
 class CatalogError(PlimsollError):
-    """The catalog does not hold what was asked for, or a table of it is wrong."""
+    """The catalog does not have the requested entry, or one of its tables is wrong."""

@@ -1,8 +1,8 @@
 """
-The law, for Python: credit buckets, chains of ceilings, replay.
+Call the Rust law from Python: credit buckets, chains of ceilings, replay.
 
 Rule 1: this is the only file that imports the compiled core.
-Rule 2: no law is written here; this file names things, checks them and hands them over.
+Rule 2: this file holds no law; it checks arguments and passes them to the core.
 
 A *stage* is one ceiling; a *chain* is several in series, met by the same requests. Rates and
 credits of a stage are those of **one** stripe, in what the stage counts: bytes or operations.
@@ -52,7 +52,7 @@ class Stage:
     """Volumes the requests are spread over evenly, each with such a bucket. ≥ 1."""
 
     def __post_init__(self) -> None:
-        """Refuse what the law gives no meaning to."""
+        """Refuse numbers for which the law is not defined."""
         _check(
             self.baseline >= 0, f"{self._where} has a baseline of {self.baseline}", "zero or more"
         )
@@ -87,14 +87,14 @@ class Stage:
         )
         _check(
             self.sequential_ratio == 0 or self.unit_bytes is not None,
-            f"{self._where} merges sequential requests, but up to no unit",
+            f"{self._where} merges sequential requests, but has no unit",
             "given together with unit_bytes",
         )
         _check(self.stripes >= 1, f"{self._where} has {self.stripes} stripes", "one or more")
 
     @property
     def balance_at_start(self) -> float:
-        """Credits at the start, of one stripe."""
+        """Return the credits of one stripe at the start."""
         return self.capacity if self.start_balance is None else self.start_balance
 
     @property
@@ -102,15 +102,15 @@ class Stage:
         return f"stage '{self.name}'"
 
     def cost_per_op(self, io_size_bytes: float) -> float:
-        """Return credits that one operation of this mean size takes from each stripe."""
+        """Return the credits that one operation of this mean size takes from each stripe."""
         return _core.cost_per_op(_law(self), _positive("an I/O size", io_size_bytes))
 
     def ceiling_ops_per_s(self, io_size_bytes: float, *, burst: bool = False) -> float:
-        """Return operations of this mean size per second that the stage lets through, all stripes."""
+        """Return the operations of this mean size per second that all stripes let through."""
         return _core.ceiling_ops_per_s(_law(self), _positive("an I/O size", io_size_bytes), burst)
 
     def time_to_empty_s(self, balance: float, rate_per_s: float) -> float:
-        """Return seconds until the balance of one stripe is zero at this rate; inf if it does not fall."""
+        """Return the seconds until one stripe's balance is zero at this rate; inf if it does not fall."""
         return _core.time_to_empty_s(_law(self), balance, rate_per_s)
 
 
@@ -154,7 +154,7 @@ class Replay:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Trials:
-    """How the candidates did; arrays of shape (candidates,) unless they say otherwise."""
+    """Results of the candidates; arrays of shape (candidates,) unless they say otherwise."""
 
     throttled_steps: NDArray[np.uint32]
     """Steps that ended with requests waiting or lost."""
@@ -172,7 +172,7 @@ class Trials:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Curve:
-    """What a chain lets through at each I/O size, shape (sizes,)."""
+    """The rates that a chain lets through at each I/O size, shape (sizes,)."""
 
     io_size_bytes: FloatArray
     """Mean I/O size."""
@@ -185,7 +185,7 @@ class Curve:
     next_ops_per_s: FloatArray
     """Operations per second once that stage is lifted; inf if nothing else binds."""
     next_stage: IndexArray
-    """Index of the stage that binds then; −1 if none does."""
+    """Index of the stage that binds then; −1 if none binds."""
 
 
 def replay(
@@ -203,7 +203,7 @@ def replay(
     Args:
         demand_ops_per_s: rate asked for, reads and writes together, shape (n,), finite, ≥ 0. A step
             that was not measured has no demand that could be replayed, and every balance after it
-            would be a guess: fill gaps, or replay the stretches between them one by one.
+            would be a guess: fill gaps, or replay the intervals between them one by one.
         io_size_bytes: mean size of an operation, shape (n,) or one for all; > 0 wherever something
             is asked for, ignored elsewhere.
         step_s: length of every step, > 0.
@@ -265,8 +265,8 @@ def replay_candidates(
     for index, chain in enumerate(chains):
         _check(
             [_account(stage) for stage in chain] == first,
-            f"candidate chain {index} counts otherwise than candidate chain 0",
-            "of one length, and count the same way stage by stage",
+            f"candidate chain {index} has other lengths or units than candidate chain 0",
+            "of one length, and count the same units stage by stage",
         )
     _check(
         allowed_steps is None or 0 <= allowed_steps < 2**32 - 1,
@@ -281,7 +281,7 @@ def ceiling_curve(
     chain: Sequence[Stage], io_size_bytes: ArrayLike, *, burst: bool = False
 ) -> Curve:
     """
-    Return what a chain lets through at each I/O size, which stage binds there and which binds next.
+    Return the rate a chain lets through at each I/O size, the stage that binds and the one that binds next.
 
     Args:
         chain: ceilings in series; at least one.
@@ -300,7 +300,7 @@ def ceiling_curve(
 
 
 def knee_bytes(bytes_per_s: float, ops_per_s: float) -> float:
-    """Return I/O size in bytes below which the operations bind, and above which the bytes do."""
+    """Return the I/O size in bytes below which the operations bind, and above which the bytes bind."""
     return _core.knee_bytes(_positive("a throughput", bytes_per_s), _positive("a rate", ops_per_s))
 
 
@@ -313,7 +313,7 @@ def _demand(
     if gaps:
         raise DataError(
             f"demand was not measured in {gaps} of {ops.size} steps",
-            "Fill the gaps, or replay the stretches between them one by one.",
+            "Fill the gaps, or replay the intervals between them one by one.",
         )
     _check(bool(np.all(ops >= 0) and np.all(ops < inf)), "demand is out of range", "finite, ≥ 0")
     size = np.asarray(io_size_bytes, dtype=np.float64, order="C")
@@ -332,7 +332,7 @@ def _demand(
 
 def _names(chain: Sequence[Stage]) -> list[str]:
     names = [stage.name for stage in chain]
-    _check(len(set(names)) == len(names), f"two stages share a name in {names}", "named apart")
+    _check(len(set(names)) == len(names), f"two stages share a name in {names}", "unique")
     return names
 
 
@@ -341,7 +341,7 @@ def _check_finite(chain: Sequence[Stage]) -> None:
         _check(
             isfinite(stage.burst),
             f"stage '{stage.name}' has no limit",
-            "finite here; leave out a stage that limits nothing",
+            "finite; leave out a stage that limits nothing",
         )
 
 

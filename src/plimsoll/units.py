@@ -1,7 +1,7 @@
 """
-Units: the names the inside uses, the conversions the edges need, the way people read them.
+Convert units at the edges, and format numbers for people.
 
-Rule 1: inside are seconds, bytes, operations, bytes per second and ratios 0–1; nothing else.
+Rule 1: all other code uses seconds, bytes, operations, bytes per second and ratios 0–1 only.
 Rule 2: MB, MiB, Mbit and KiB exist in this file only, as functions.
 Rule 3: instance limits are sold in decimal MB/s, volume limits in MiB/s (EBS user guide); a text
         for people names the unit it uses, so the two are never confused.
@@ -16,43 +16,43 @@ GIB = 1024**3
 
 
 def mb_per_s(megabytes: float) -> float:
-    """Return decimal megabytes per second, as instance limits are published."""
+    """Convert decimal megabytes per second, the unit of published instance limits, to bytes per second."""
     return megabytes * 1e6
 
 
 def mbit_per_s(megabits: float) -> float:
-    """Return megabits per second, as instance bandwidth is published; 2,300 Mbit/s is 287.5 MB/s."""
+    """Convert megabits per second, the unit of instance bandwidth; 2,300 Mbit/s is 287.5 MB/s."""
     return megabits * 1e6 / 8
 
 
 def gbit_per_s(gigabits: float) -> float:
-    """Return gigabits per second, as network bandwidth is published."""
+    """Convert gigabits per second, the unit of network bandwidth, to bytes per second."""
     return gigabits * 1e9 / 8
 
 
 def mib_per_s(mebibytes: float) -> float:
-    """Return binary mebibytes per second, as volume throughput is sold."""
+    """Convert mebibytes per second, the unit of volume throughput, to bytes per second."""
     return mebibytes * MIB
 
 
 def gib(gibibytes: float) -> float:
-    """Return binary gibibytes, as memory and storage are sold."""
+    """Convert gibibytes, the unit of memory and storage, to bytes."""
     return gibibytes * GIB
 
 
 def kib(kibibytes: float) -> float:
-    """Return binary kibibytes, as I/O sizes are quoted."""
+    """Convert kibibytes, the unit of I/O sizes, to bytes."""
     return kibibytes * KIB
 
 
 def ratio_of_percent(percent: float) -> float:
-    """Return a percentage, as balances and CPU are reported, as a ratio 0–1."""
+    """Convert a percentage, the unit of reported balances and CPU, to a ratio 0–1."""
     return percent / 100
 
 
 def number(value: float, digits: int = 4) -> str:
     """
-    Return a number as people read it: thousands separated, `digits` significant figures, no exponent.
+    Format a number for people: thousands separated, `digits` significant figures, no exponent.
 
     Whole numbers keep all their digits (18,750), fractions lose trailing zeros (86.875, 212.5).
     """
@@ -66,17 +66,17 @@ def number(value: float, digits: int = 4) -> str:
 
 
 def format_bytes_per_s(value: float, digits: int = 4) -> str:
-    """Return decimal MB/s with up to `digits` significant figures: `212.5 MB/s`."""
+    """Format a rate in decimal MB/s with up to `digits` significant figures: `212.5 MB/s`."""
     return f"{number(value / 1e6, digits)} MB/s" if isfinite(value) else "unknown"
 
 
 def format_ops_per_s(value: float) -> str:
-    """Return whole operations per second: `18,750 IOPS`."""
+    """Format a rate in whole operations per second: `18,750 IOPS`."""
     return f"{value:,.0f} IOPS" if isfinite(value) else "unknown"
 
 
 def format_bytes(value: float) -> str:
-    """Return bytes in the largest binary unit that keeps the number at or above one: `16 KiB`."""
+    """Format bytes in the largest binary unit that keeps the number at or above one: `16 KiB`."""
     if not isfinite(value):
         return "unknown"
     for size, unit in ((1024**4, "TiB"), (GIB, "GiB"), (MIB, "MiB"), (KIB, "KiB")):
@@ -86,7 +86,7 @@ def format_bytes(value: float) -> str:
 
 
 def format_latency(seconds: float) -> str:
-    """Return a latency in milliseconds: `6.2 ms`; below a tenth of a millisecond in microseconds."""
+    """Format a latency in milliseconds: `6.2 ms`; below a tenth of a millisecond in microseconds."""
     if not isfinite(seconds):
         return "unknown"
     if abs(seconds) < 1e-4:
@@ -95,7 +95,7 @@ def format_latency(seconds: float) -> str:
 
 
 def format_ratio(ratio: float) -> str:
-    """Return a ratio as a percentage: `0.873` is `87 %`; below ten percent with one decimal."""
+    """Format a ratio as a percentage: `0.873` is `87 %`; below ten percent with one decimal."""
     if not isfinite(ratio):
         return "unknown"
     percent = ratio * 100
@@ -103,7 +103,7 @@ def format_ratio(ratio: float) -> str:
 
 
 def format_duration(seconds: float) -> str:
-    """Return the two largest units: `3 d 4 h`, `2 h 5 min`, `45 s`."""
+    """Format a duration in its two largest units: `3 d 4 h`, `2 h 5 min`, `45 s`."""
     if not isfinite(seconds):
         return "unknown"
     left = round(seconds)
@@ -120,22 +120,22 @@ def format_duration(seconds: float) -> str:
 
 
 def format_time(epoch_s: float) -> str:
-    """Return a moment in UTC, ISO 8601 to the second: `2021-03-08T10:14:00Z`."""
+    """Format a time in UTC, ISO 8601 to the second: `2021-03-08T10:14:00Z`."""
     return datetime.fromtimestamp(epoch_s, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def format_clock(epoch_s: float) -> str:
-    """Return a moment in UTC for a sentence: `2021-03-08 10:14`."""
+    """Format a time in UTC for a sentence: `2021-03-08 10:14`."""
     return datetime.fromtimestamp(epoch_s, UTC).strftime("%Y-%m-%d %H:%M")
 
 
-# Between them a chance is said in tenths; nearer to none or all, in hundredths.
+# Chances between these are given in tenths; those nearer to 0 or 1 in hundredths.
 _TENTHS = (0.095, 0.945)
 
 
 def in_cases(chance: float) -> str:
     """
-    Return `7 of 10`; near none or all `6 of 100`, `98 of 100`, and never none or all.
+    Format a chance as `7 of 10`, near 0 or 1 as `6 of 100` or `98 of 100`; never as none or all.
 
     Args:
         chance: 0–1.

@@ -126,7 +126,7 @@ def test_the_rules_are_those_of_the_engine(run: Run, tmp_path: Path):
     snapshot = decode_snapshot((tmp_path / "run.json").read_bytes())
 
     assert lab.returncode in {0, 1, 2}
-    assert "interrupted; reporting what there is" in rest
+    assert "interrupted; reporting what was measured" in rest
     assert "mariadb · gp3, 400 GiB" in told
     assert "volume IOPS, 12,000 IOPS" in " ".join(told.split()) or "12,000 IOPS" in told
     assert "mariadb" == snapshot.instance.engine

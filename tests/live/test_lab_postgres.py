@@ -144,7 +144,7 @@ def test_ctrl_c_ends_the_work_and_reports_what_there_is(tmp_path: Path):
     report, rest = lab.communicate(timeout=60)
 
     assert lab.returncode in (0, 1, 2), rest
-    assert "interrupted; reporting what there is" in rest
+    assert "interrupted; reporting what was measured" in rest
     assert "GROUND TRUTH" in report
     assert before == left_behind()
 

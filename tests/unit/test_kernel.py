@@ -44,7 +44,7 @@ def throughput(limit=128 * KIB * KIB, **changes):
         ({"sequential_ratio": 1.5}, "stage 'volume IOPS' has a sequential ratio of 1.5"),
         (
             {"sequential_ratio": 0.5, "unit_bytes": None},
-            "stage 'volume IOPS' merges sequential requests, but up to no unit",
+            "stage 'volume IOPS' merges sequential requests, but has no unit",
         ),
         ({"stripes": 0}, "stage 'volume IOPS' has 0 stripes"),
     ],
@@ -104,9 +104,12 @@ def test_a_replay_without_meaning_is_refused(arguments, cause):
     [
         (
             {"chains": [[gp2()], [throughput()]]},
-            "candidate chain 1 counts otherwise than candidate chain 0",
+            "candidate chain 1 has other lengths or units than candidate chain 0",
         ),
-        ({"chains": [[gp2()], []]}, "candidate chain 1 counts otherwise than candidate chain 0"),
+        (
+            {"chains": [[gp2()], []]},
+            "candidate chain 1 has other lengths or units than candidate chain 0",
+        ),
         ({"chains": [[gp2()] * 9]}, "a candidate chain has 9 stages"),
         ({"allowed_steps": -1}, "-1 throttled steps are allowed"),
     ],

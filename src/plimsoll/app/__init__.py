@@ -1,1 +1,1 @@
-"""How is a target read, diagnosed, compared and planned for, from a program or a command?"""
+"""Verbs of the product: read, diagnose, inspect, plan, compare and render, for programs and commands."""

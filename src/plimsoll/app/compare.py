@@ -1,4 +1,4 @@
-"""Two snapshots side by side."""
+"""Compare two snapshots."""
 
 from plimsoll.app.diagnose import diagnose_snapshot
 from plimsoll.model.comparison import Comparison
@@ -6,7 +6,7 @@ from plimsoll.model.snapshot import Snapshot
 
 
 def compare_snapshots(before: Snapshot, after: Snapshot) -> Comparison:
-    """Return both, diagnosed against the catalog of this version, side by side."""
+    """Diagnose two snapshots against this version's catalog, and return their comparison."""
     from plimsoll.diagnosis.comparison.compare import compare
 
     return compare(diagnose_snapshot(before), before, diagnose_snapshot(after), after)

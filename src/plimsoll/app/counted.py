@@ -1,4 +1,4 @@
-"""`--beside FILE`: what an application counted while the storage was measured."""
+"""`--beside FILE`: add what an application counted while the storage was measured."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,16 +12,16 @@ from plimsoll.units import format_time
 
 def with_counts(snapshot: Snapshot, files: Sequence[Path]) -> Snapshot:
     """
-    Return the snapshot with the series that other files hold of the same time.
+    Add the series of the same time from other files to a snapshot.
 
     Args:
-        snapshot: what was measured; its own series stay as they are.
-        files: exports or snapshots, in any form that a target may have; the first that holds a
-            metric gives it.
+        snapshot: what was measured; its own series do not change.
+        files: exports or snapshots, in any form that a target may have; the first file that has a
+            metric provides it.
 
     Raises:
         UsageError: a file does not exist.
-        DataError: a file cannot be read, is of another time, or holds nothing new.
+        DataError: a file cannot be read, covers another time, or has nothing new.
     """
     for file in files:
         snapshot = _with_file(snapshot, file)
@@ -41,14 +41,14 @@ def _with_file(snapshot: Snapshot, file: Path) -> Snapshot:
     same_time = found if window is None else cut(found, window)
     if not same_time.series:
         raise DataError(
-            f"'{file}' was not counted while '{snapshot.source}' was measured",
-            f"It reaches from {format_time(start)} to {format_time(end)}.",
+            f"'{file}' covers none of the time in which '{snapshot.source}' was measured",
+            f"It covers {format_time(start)} to {format_time(end)}.",
         )
     new = {m: s for m, s in same_time.series.items() if m not in snapshot.series}
     if not new:
         names = ", ".join(sorted(metric.value for metric in same_time.series))
         raise DataError(
-            f"'{file}' holds nothing that the target lacks: {names}",
+            f"'{file}' has no metric that the target lacks: {names}",
             "Name its columns arrivals_per_s, transactions_per_s, active_session_count or "
             "waiting_work_count.",
         )

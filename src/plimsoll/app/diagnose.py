@@ -1,4 +1,4 @@
-"""A snapshot against the catalog of this version."""
+"""Diagnose a snapshot against the catalog of this version."""
 
 from plimsoll.model.diagnosis import Diagnosis
 from plimsoll.model.snapshot import Snapshot
@@ -8,8 +8,7 @@ def diagnose_snapshot(snapshot: Snapshot) -> Diagnosis:
     """
     Return the diagnosis of a snapshot against the catalog of this version.
 
-    Unknown classes are not an error here: the diagnosis then works without documented limits
-    and says so.
+    An unknown class is no error: the diagnosis then uses no documented limits, and says so.
     """
     from plimsoll.catalog.load import catalog
     from plimsoll.diagnosis.diagnose import diagnose

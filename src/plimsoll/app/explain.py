@@ -1,4 +1,4 @@
-"""Composition of `plimsoll explain record`: which statements, with what parameters, how often."""
+"""Run `plimsoll explain record`: choose statements and parameters, explain them, collect the plans."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -16,7 +16,7 @@ from plimsoll.sources.explain.statements import StatementToRun, parameters_in, s
 
 
 class StatementChoice(Struct, frozen=True, kw_only=True):
-    """What the command line says about a recording."""
+    """Which statements to explain, and how."""
 
     statements: tuple[str, ...]
     file: Path | None
@@ -38,9 +38,9 @@ def record_server(
 
     Args:
         dsn: libpq connection string or URI.
-        choice: which, and how.
-        sleep: waits so many seconds.
-        now_s: the present, epoch seconds.
+        choice: which statements, and how.
+        sleep: waits for a number of seconds.
+        now_s: the current time, epoch seconds.
 
     Raises:
         PlimsollError: the server cannot be reached, or there is nothing to explain.
@@ -95,7 +95,7 @@ def record_server(
 def _counted(
     recorder: Recorder, choice: StatementChoice, sleep: Callable[[float], None]
 ) -> tuple[list[Statement], list[Capture]]:
-    """Return statements by time, since the reset or in the time watched; and of the latter their means."""
+    """Return statements by time spent, since the reset or while watched, with the means of those watched."""
     first = recorder.statements()
     if choice.watched_s is None:
         return list(first), []

@@ -1,4 +1,4 @@
-"""Several instances, one after the other: only a row of each is kept, so that memory does not grow."""
+"""Diagnose several instances in turn, and keep only a row of each, so that memory does not grow."""
 
 from collections.abc import Callable, Iterator
 from decimal import Decimal
@@ -15,19 +15,19 @@ from plimsoll.model.overview import Overview, OverviewRow, UnreadInstance, Usage
 from plimsoll.model.snapshot import Snapshot
 
 Spent = Callable[[], tuple[Usage | None, Decimal | None]]
-"""Tells, once everything is read, what was asked of an API and what that costs in US dollars."""
+"""Returns the requests that an API answered, and their cost in US dollars; called after the last instance."""
 
 
 def read_files(
-    target: str, *, instance_file: Path | None, reach: ReadOptions
+    target: str, *, instance_file: Path | None, read_options: ReadOptions
 ) -> Iterator[Snapshot | UnreadInstance]:
     """
-    Yield every instance of a folder or file, each cut to the window that was asked for, if one was.
+    Yield every instance of a folder or file, cut to the requested window if there is one.
 
     Raises:
         UsageError: the target does not exist.
-        SourceError: it cannot be opened.
-        DataError: it holds nothing that can be read.
+        SourceError: the target cannot be opened.
+        DataError: the target has nothing that can be read.
     """
     from plimsoll.sources.targets.many import read_all
 
@@ -39,7 +39,7 @@ def read_files(
             yield found
             continue
         try:
-            yield in_window(found, found.instance.identifier, reach)
+            yield in_window(found, found.instance.identifier, read_options)
         except DataError as error:
             yield UnreadInstance(
                 identifier=found.instance.identifier, reason=error.message, remedy=error.hint
@@ -53,21 +53,21 @@ def diagnose_fleet(
     source: str,
     window_s: tuple[int, int] | None = None,
     spent: Spent | None = None,
-    told: Callable[[int], None] | None = None,
+    on_read: Callable[[int], None] | None = None,
 ) -> Overview:
     """
     Diagnose snapshots as they come and keep only their rows, so that memory does not grow.
 
-    An instance that cannot be diagnosed becomes unread, and the others go on. A stream that fails
-    after its first instance ends the reading there: what was read is shown, with the reason.
+    An instance that cannot be diagnosed is listed as unread, and the reading continues. If the stream
+    fails after its first instance, the overview shows what was read until then, and the reason.
 
     Args:
         stream: snapshots, and instances that could not be read.
-        diagnose: of one snapshot.
-        source: what was read, for people.
-        window_s: what was asked for, epoch seconds; None takes what the snapshots cover.
-        spent: asked once, after the last instance.
-        told: called with the number of instances read, after each.
+        diagnose: diagnoses one snapshot.
+        source: name of what was read, for reports.
+        window_s: requested window, epoch seconds; None takes what the snapshots cover.
+        spent: called once, after the last instance.
+        on_read: called after each instance, with the number of instances read.
 
     Raises:
         PlimsollError: the stream failed before its first instance.
@@ -86,14 +86,14 @@ def diagnose_fleet(
         if item is None:
             break
         found = _row(item, diagnose)
-        # The next snapshot must not be read while this one is still held.
+        # Free this snapshot before the next one is read: two large ones might not fit in memory.
         del item
         if isinstance(found, UnreadInstance):
             unread.append(found)
         else:
             rows.append(found)
-        if told is not None:
-            told(len(rows) + len(unread))
+        if on_read is not None:
+            on_read(len(rows) + len(unread))
     usage, usd = spent() if spent is not None else (None, None)
     return overview_of(
         rows, unread, window_s=window_s, source=source, usage=usage, usd=usd, stopped=stopped
@@ -101,7 +101,7 @@ def diagnose_fleet(
 
 
 def exit_status(overview: Overview) -> int:
-    """Return 1 if any instance binds, else 2 if any could not be judged or read, or none was, else 0."""
+    """Return 1 if a limit binds on any instance, else 2 if any was not judged or read or there is none, else 0."""
     verdicts = {row.verdict for row in overview.rows}
     if Verdict.BINDS in verdicts:
         return 1

@@ -1,4 +1,4 @@
-"""The instance of a snapshot with what the caller says about it."""
+"""Apply the caller's instance options to the instance of a snapshot."""
 
 import msgspec
 
@@ -13,10 +13,10 @@ STORAGE_KINDS = ("gp2", "gp3", "io1", "io2", "standard", "aurora", "aurora-iopt1
 
 def with_flags(instance: Instance, flags: InstanceOptions) -> Instance:
     """
-    Return the instance with every given flag in place.
+    Return the instance with every given option applied.
 
     Raises:
-        UsageError: an engine, storage type, size or date that cannot be.
+        UsageError: an engine, storage type, size or date that is not valid.
         CatalogError: a class that does not exist.
     """
     if flags.engine is not None and engine_family(flags.engine) is None:
@@ -63,7 +63,7 @@ def with_flags(instance: Instance, flags: InstanceOptions) -> Instance:
 
 
 def _class_of(typed: str | None, read: str | None) -> str | None:
-    """Return the class as typed, or else as the source names it, which may know newer ones than we."""
+    """Return the class as the source names it if both agree, else as typed; a source may know newer classes."""
     if typed is None:
         return read
     from plimsoll.catalog.load import catalog

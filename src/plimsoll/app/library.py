@@ -1,7 +1,7 @@
 """
-The sentence as a program writes it: read, diagnose, inspect, plan, compare, render, write.
+The functions of `import plimsoll`: read, diagnose, inspect, make_plan, compare, render, write.
 
-`import plimsoll` has these names. Nothing here prints, asks for a key or handles a signal.
+Nothing here prints, asks for a key or handles a signal.
 """
 
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from plimsoll.app.compare import compare_snapshots
 from plimsoll.app.diagnose import diagnose_snapshot
-from plimsoll.app.inspect import NO_CEILING, found_for_diagnosis, found_in, observe
+from plimsoll.app.inspect import NO_CEILING, inspect_for_diagnosis, inspect_observation, observe
 from plimsoll.app.options import InstanceOptions, ReadOptions
 from plimsoll.app.plan import plan_snapshot
 from plimsoll.app.read import read_target
@@ -45,15 +45,15 @@ def read(
     options: ReadOptions | None = None,
 ) -> Snapshot:
     """
-    Return what a target measured, in SI units, with what is missing as gaps.
+    Read a target's metrics, in SI units; what is missing is listed as gaps.
 
     Args:
         target: `rds:NAME`, `prom:URL`, a recorded snapshot, or a file or folder of exported metrics.
-        instance: what was bought, where the source does not say it; every field given wins.
+        instance: class, storage and so on; a field given here replaces what the source says.
         options: window and access; a live target is read for the last day by default.
 
     Raises:
-        UsageError: the target does not exist, or an option is not what it should be.
+        UsageError: the target does not exist, or an option is not valid.
         SourceError: the source refuses, or does not answer.
         DataError: the target holds nothing that can be read.
 
@@ -68,7 +68,7 @@ def diagnose(snapshot: Snapshot) -> Diagnosis:
     """
     Return which limit binds, on what evidence, and what was ruled out.
 
-    What cannot be judged is no error: the verdict is then `unknown`, and gaps say what is missing.
+    Missing data is no error: the verdict is then `unknown`, and gaps list what is missing.
 
     >>> diagnosis = diagnose(read("examples/search-service"))
     >>> diagnosis.verdict.value
@@ -87,22 +87,26 @@ def inspect(
     diagnosis: Diagnosis | None = None,
 ) -> Inspection:
     """
-    Watch a PostgreSQL, and return what inside it makes it read and write.
+    Watch a PostgreSQL server, and return what inside it causes reads and writes.
 
-    It is watched read-only, and nothing is changed.
+    All access is read-only; nothing is changed.
 
     Args:
         dsn: libpq connection string or URI; the role needs pg_monitor.
         seconds: how long it is watched, > 0.
         poolers: addresses or configuration files of poolers in front of it.
-        diagnosis: of its storage; shares are then of the ceiling that binds it.
+        diagnosis: of its storage; shares then refer to the ceiling that binds.
 
     Raises:
         UsageError: the DSN or an address cannot be read.
         SourceError: the server refuses, or does not answer.
     """
     seen = observe(dsn, seconds, poolers)
-    return found_in(seen, NO_CEILING) if diagnosis is None else found_for_diagnosis(diagnosis, seen)
+    return (
+        inspect_observation(seen, NO_CEILING)
+        if diagnosis is None
+        else inspect_for_diagnosis(diagnosis, seen)
+    )
 
 
 def make_plan(
@@ -113,17 +117,17 @@ def make_plan(
     prices: Path | None = None,
 ) -> Plan:
     """
-    Return the changes that lift the ceiling, replayed and priced, the cheapest first.
+    Return the changes that lift the ceiling, replayed and priced, cheapest first.
 
     Args:
         diagnosis: of the snapshot.
-        snapshot: the window that is replayed; a day or more shows the demand of all hours.
-        constraints: what a change must keep to; None for one percent of the minutes at a ceiling.
+        snapshot: the window to replay; a day or more shows the demand of all hours.
+        constraints: limits of a change; None allows one percent of the minutes at a ceiling.
         prices: an AWS offer file in place of the catalog's prices.
 
     Raises:
         UsageError: class, engine or region is not known, or the constraints leave nothing to compare.
-        DataError: storage was not measured, or the offer file is not one.
+        DataError: storage was not measured, or the offer file cannot be read as one.
 
     >>> snapshot = read("examples/quiet", instance=InstanceOptions(engine="postgres"))
     >>> make_plan(diagnose(snapshot), snapshot).present.judgement.value
@@ -134,7 +138,7 @@ def make_plan(
 
 def compare(before: Snapshot, after: Snapshot) -> Comparison:
     """
-    Return two windows side by side: limits, what was served, latency and headroom.
+    Compare two windows: limits, throughput, latency and headroom.
 
     >>> before, after = read("examples/search-service"), read("examples/search-service-after")
     >>> compare(before, after).outcome.value
@@ -145,14 +149,14 @@ def compare(before: Snapshot, after: Snapshot) -> Comparison:
 
 def write(path: str | Path, found: Found | Snapshot) -> None:
     """
-    Write what was found to a file, whole or not at all; the ending says the form.
+    Write a result to a file, whole or not at all; the ending selects the form.
 
     Args:
         path: ends in `.txt`, `.json`, `.md` or `.html`; a snapshot in `.json` or `.json.gz`.
-        found: a report, plan, comparison, inspection or overview; or a snapshot, to read again.
+        found: a report, plan, comparison, inspection or overview; or a snapshot, to be read again.
 
     Raises:
-        UsageError: there is no such form, or the file cannot be written.
+        UsageError: the ending selects no form, or the file cannot be written.
     """
     from plimsoll.reports.files.file import write_aside
     from plimsoll.reports.files.snapshot import write_snapshot
@@ -163,5 +167,7 @@ def write(path: str | Path, found: Found | Snapshot) -> None:
         return
     form = _FORMS.get(file.suffix.lower())
     if form is None:
-        raise UsageError(f"'{file.name}' does not say its form", f"End it in {', '.join(_FORMS)}.")
+        raise UsageError(
+            f"the ending of '{file.name}' selects no form", f"End it in {', '.join(_FORMS)}."
+        )
     write_aside(file, render(found, form).encode())

@@ -1,4 +1,4 @@
-"""How people write moments, lengths of time and windows on a command line."""
+"""Parse times, durations and windows of a command line."""
 
 import os
 import re
@@ -9,18 +9,19 @@ from plimsoll.errors import UsageError
 
 _SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 
-# CloudWatch keeps 455 days; a recording of a year at one second would be 10 GB.
+# CloudWatch keeps metrics for 455 days (15 months); a year at one-second steps would be 10 GB.
+# Source: CloudWatch user guide, "Metrics retention".
 _LONGEST_S = 500 * 86400
 
 
 def today() -> str:
     """
-    Return the ISO date by which prices are old; SOURCE_DATE_EPOCH sets it, for output that repeats.
+    Return today's ISO date, which decides whether prices are old; SOURCE_DATE_EPOCH replaces it.
 
     Source: reproducible-builds.org, SOURCE_DATE_EPOCH specification.
     """
-    said = os.environ.get("SOURCE_DATE_EPOCH", "")
-    moment = int(said) if re.fullmatch(r"[0-9]{1,11}", said) else time.time()
+    fixed = os.environ.get("SOURCE_DATE_EPOCH", "")
+    moment = int(fixed) if re.fullmatch(r"[0-9]{1,11}", fixed) else time.time()
     return datetime.fromtimestamp(moment, UTC).date().isoformat()
 
 
@@ -52,13 +53,13 @@ def seconds_of(text: str, option: str) -> int:
     is_time = "".join(n + u for n, u in parts) == text.strip()
     if is_time and seconds > _LONGEST_S:
         raise UsageError(
-            f"{option} '{text}' is longer than {_LONGEST_S // 86400} days", "Take a shorter time."
+            f"{option} '{text}' is longer than {_LONGEST_S // 86400} days", "Give a shorter time."
         )
     if is_time and parts and seconds < 1:
-        raise UsageError(f"{option} '{text}' is too short", "Give a second at least, as 1s.")
+        raise UsageError(f"{option} '{text}' is too short", "Give at least one second: 1s.")
     if not is_time or seconds < 1:
         raise UsageError(
-            f"{option} '{text}' is not a time of whole seconds", "Write it as 90s, 10m or 2h."
+            f"{option} '{text}' is not a time in whole seconds", "Write it as 90s, 10m or 2h."
         )
     return seconds
 
@@ -70,18 +71,18 @@ def window_of(
     Return the window that `--last`, `--from` and `--to` ask for, epoch seconds [start, end).
 
     Args:
-        last: as `24h`; counted back from the end.
+        last: length, for example `24h`, counted back from the end.
         since: start, an ISO date or moment.
-        until: end, likewise; now if not given.
-        now_s: the present, epoch seconds.
-        default: what `last` is when neither it nor `since` is given; None for no window at all.
+        until: end, an ISO date or moment; None for now.
+        now_s: the current time, epoch seconds.
+        default: value of `last` if neither it nor `since` is given; None for no window.
 
     Raises:
         UsageError: not a time, a length without a unit, both a length and a start, or an end before
             the start.
     """
     if last is not None and since is not None:
-        raise UsageError("--last and --from both say where the window starts", "Leave one out.")
+        raise UsageError("--last and --from both set the start of the window", "Leave one out.")
     if last is None and since is None and until is None and default is None:
         return None
     end = now_s if until is None else epoch_of(until)
@@ -98,6 +99,6 @@ def window_of(
     if start >= end:
         raise UsageError(
             "the window ends before it starts",
-            "Give --from a moment before --to; moments without an offset are UTC.",
+            "Give a --from that is before --to; times without an offset are UTC.",
         )
     return start, end

@@ -1,4 +1,4 @@
-"""What a caller may say of a target: the instance behind it, and how and for when it is read."""
+"""Options of a target: the instance behind it, the window, and how to access it."""
 
 from pathlib import Path
 
@@ -6,12 +6,12 @@ from msgspec import Struct
 
 
 class InstanceOptions(Struct, frozen=True, kw_only=True):
-    """What the caller says about the instance; None leaves what the source says."""
+    """What the caller states about the instance; None keeps what the source says."""
 
     identifier: str | None = None
-    """Which instance, when the target holds several."""
+    """Which instance, if the target has several."""
     instance_file: Path | None = None
-    """A `describe-db-instances` answer."""
+    """File with an answer of `aws rds describe-db-instances`."""
     db_class: str | None = None
     """For example `db.r5.2xlarge`."""
     engine: str | None = None
@@ -26,7 +26,7 @@ class InstanceOptions(Struct, frozen=True, kw_only=True):
 
 
 class ReadOptions(Struct, frozen=True, kw_only=True):
-    """How a target is reached and for which window; None and empty leave it to the defaults."""
+    """Window of a target and access to it; None and empty values select the defaults."""
 
     last: str | None = None
     """How far back, for example `24h` or `14d`; counted from `until`."""
@@ -35,12 +35,12 @@ class ReadOptions(Struct, frozen=True, kw_only=True):
     until: str | None = None
     """ISO date or moment, exclusive."""
     profile: str | None = None
-    """Of the AWS configuration."""
+    """Profile of the AWS configuration."""
     region: str | None = None
     max_api_calls: int = 1000
     match: tuple[str, ...] = ()
-    """`LABEL=VALUE`, of Prometheus."""
+    """Label selectors for Prometheus, `LABEL=VALUE`."""
     headers: tuple[str, ...] = ()
-    """`NAME:VALUE`, of Prometheus."""
+    """HTTP headers for Prometheus, `NAME:VALUE`."""
     beside: tuple[Path, ...] = ()
-    """Files of what an application counted in the same time."""
+    """Files with what an application counted in the same time."""

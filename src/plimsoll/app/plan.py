@@ -1,4 +1,4 @@
-"""From a diagnosed snapshot to a plan: what must be known for one, and the catalog's prices."""
+"""Plan for a diagnosed snapshot: check what a plan needs, and choose its prices."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,35 +22,37 @@ if TYPE_CHECKING:
     from plimsoll.catalog.load import Catalog
 
 PLAN_LAST = "14d"
-"""Two weeks show the rhythm of a week twice."""
+"""Default window of a plan. Two weeks show every weekday twice, so that one odd day is noticed."""
 SHORT_WINDOW = "short-window"
-"""Permits a window of less than a day; it is no pattern of what may be proposed."""
+"""Value of `--allow` that permits a window of less than a day; all other values are patterns."""
 
 _DAY_S = 86_400
-# A day that is asked for up to now ends before the samples that are not there yet: those of basic
-# monitoring come every five minutes and some minutes late, those of a scrape after a restart later.
+# A window of a day up to now lacks its last samples. Basic monitoring of CloudWatch has one sample in
+# five minutes and publishes it some minutes late; a scrape after a restart comes later still.
 _DAY_SHOWN = 0.95
 
 
-def with_two_weeks(target: str, reach: ReadOptions) -> ReadOptions:
+def with_two_weeks(target: str, read_options: ReadOptions) -> ReadOptions:
     """Read a live target for two weeks, unless a window was asked for."""
-    is_asked = reach.last is not None or reach.since is not None
-    return reach if is_asked or not is_live(target) else replace(reach, last=PLAN_LAST)
+    is_asked = read_options.last is not None or read_options.since is not None
+    return (
+        read_options if is_asked or not is_live(target) else replace(read_options, last=PLAN_LAST)
+    )
 
 
-def in_region(snapshot: Snapshot, target: str, reach: ReadOptions) -> Snapshot:
-    """Return the snapshot of an instance in the region that `--region` names; AWS knows better than it."""
-    if reach.region is None or target.startswith(RDS):
+def in_region(snapshot: Snapshot, target: str, read_options: ReadOptions) -> Snapshot:
+    """Return the snapshot with the region of `--region`; an instance read from AWS keeps its own."""
+    if read_options.region is None or target.startswith(RDS):
         return snapshot
-    return replace(snapshot, instance=replace(snapshot.instance, region=reach.region))
+    return replace(snapshot, instance=replace(snapshot.instance, region=read_options.region))
 
 
 def with_license(snapshot: Snapshot, license_model: str | None) -> Snapshot:
     """
-    Return the snapshot of an instance with the licence that is said; None leaves what the source says.
+    Return the snapshot with the given licence model; None keeps what the source says.
 
     Raises:
-        UsageError: its engine is not sold with such a licence.
+        UsageError: the engine is not sold with this licence.
     """
     if license_model is None:
         return snapshot
@@ -68,17 +70,17 @@ def plan_snapshot(
     prices: Path | None = None,
 ) -> Plan:
     """
-    Return the way past what was diagnosed, with the catalog's limits and prices of this version.
+    Return the plan for a diagnosis, with the limits and prices of this version's catalog.
 
     Args:
         diagnosis: of the snapshot.
-        snapshot: the window that is replayed.
-        constraints: what the way past must keep to.
+        snapshot: the window to replay.
+        constraints: limits of a change.
         prices: an offer file in place of the catalog's prices.
 
     Raises:
         UsageError: instance, region or constraints leave nothing to compare.
-        DataError: storage was not measured, or the offer file is not one.
+        DataError: storage was not measured, or the offer file cannot be read as one.
         SourceError: the offer file cannot be read.
     """
     from plimsoll.catalog.load import catalog
@@ -89,17 +91,17 @@ def plan_snapshot(
     if diagnosis.measured_s <= 0:
         raise DataError(
             "storage was not measured, so there is no demand to replay",
-            "Give read and write throughput and IOPS; 'plimsoll diagnose' says what is missing.",
+            "Give read and write throughput and IOPS; 'plimsoll diagnose' lists what is missing.",
         )
     book = book_of(region, prices)
     return law(diagnosis, snapshot, known, book, constraints, today=today())
 
 
-def could_plan(snapshot: Snapshot, target: str, reach: ReadOptions) -> bool:
-    """Return whether instance and region are known well enough to compare what could be bought."""
+def could_plan(snapshot: Snapshot, target: str, read_options: ReadOptions) -> bool:
+    """Return whether instance and region are known well enough for a plan."""
     from plimsoll.catalog.load import catalog
 
-    instance = in_region(snapshot, target, reach).instance
+    instance = in_region(snapshot, target, read_options).instance
     try:
         _region_of(instance, catalog())
     except (UsageError, CatalogError):
@@ -109,7 +111,7 @@ def could_plan(snapshot: Snapshot, target: str, reach: ReadOptions) -> bool:
 
 def check_window(snapshot: Snapshot, *, is_short_allowed: bool) -> None:
     """
-    Refuse a window that does not show a day: what is asked for at other hours is not in it.
+    Refuse a window of less than a day, because it does not show the demand of other hours.
 
     Raises:
         DataError: it is shorter than a day.
@@ -118,22 +120,22 @@ def check_window(snapshot: Snapshot, *, is_short_allowed: bool) -> None:
     if is_short_allowed or shows_a_day(snapshot):
         return
     raise DataError(
-        f"the window of {format_duration(end_s - start_s)} is shorter than a day, so the demand of "
+        f"the window of {format_duration(end_s - start_s)} is shorter than a day, so the demand at "
         "other hours is not known",
-        "Give a longer one, for example --last 14d; 'plimsoll plan' takes "
-        f"--allow {SHORT_WINDOW} to plan for these hours alone.",
+        "Give a longer window, for example --last 14d. To plan for these hours alone, give "
+        f"'plimsoll plan' --allow {SHORT_WINDOW}.",
     )
 
 
 def shows_a_day(snapshot: Snapshot) -> bool:
-    """Return whether a window shows a day, up to samples that came late."""
+    """Return whether a window covers a day, except for the last samples of a live source."""
     start_s, end_s = snapshot.window_s or (0, 0)
     return end_s - start_s >= _DAY_SHOWN * _DAY_S
 
 
 def check_instance(instance: Instance, *, has_limits: bool) -> str:
     """
-    Refuse an instance that cannot be compared with another; its region otherwise.
+    Return the region of an instance; refuse an instance that a plan cannot compare.
 
     Raises:
         UsageError: class, engine or region is not known, or the class has no documented limits.
@@ -146,18 +148,18 @@ def check_instance(instance: Instance, *, has_limits: bool) -> str:
     ):
         if not value:
             raise UsageError(
-                f"the {what} of '{name}' is not known, so nothing can be compared with it",
+                f"the {what} of '{name}' is not known, so no change can be compared with it",
                 f"Give {remedy}, or --instance with the answer of 'aws rds describe-db-instances'.",
             )
     if engine_family(instance.engine) == "aurora":
         raise UsageError(
-            f"'{name}' is Aurora, whose storage has no limits that another class or volume lifts",
-            "Plans are made for RDS instances on EBS volumes.",
+            f"'{name}' is Aurora, and a plan needs storage on EBS volumes",
+            "Plans exist only for RDS instances on EBS volumes.",
         )
     if not has_limits:
         raise UsageError(
             f"class '{instance.db_class}' has no documented limits, so its demand cannot be replayed",
-            "Check its name with 'plimsoll limits', or read the instance from AWS as rds:NAME.",
+            "Check its name with 'plimsoll limits', or read the instance from AWS: rds:NAME.",
         )
     assert instance.region is not None
     return instance.region
@@ -165,22 +167,23 @@ def check_instance(instance: Instance, *, has_limits: bool) -> str:
 
 def check_license(instance: Instance, licenses: Sequence[str]) -> None:
     """
-    Refuse a licence with which the engine is not sold.
+    Refuse a licence model with which the engine is not sold.
 
     Args:
-        instance: with the licence that was said.
-        licenses: with which its engine is priced, as `byol` or `none`; empty where not known.
+        instance: with the licence model that was given.
+        licenses: licence models that have a price for the engine, for example `byol` or `none`; empty
+            if not known.
 
     Raises:
-        UsageError: it is none of them.
+        UsageError: the licence model is none of them.
     """
     if not licenses or LICENSES[instance.license_model or ""] in licenses:
         return
-    which = [said for said, short in LICENSES.items() if short in licenses]
+    which = [model for model, short in LICENSES.items() if short in licenses]
     sold = " or ".join(which if "none" not in licenses else ["a license that costs nothing"])
     raise UsageError(
         f"{instance.engine} is not sold with --license {instance.license_model}",
-        f"It has {sold}; leave --license out to take what the instance says.",
+        f"It has {sold}. Leave --license out to use the instance's own licence.",
     )
 
 

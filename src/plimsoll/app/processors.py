@@ -1,4 +1,4 @@
-"""How many processors a watched server has, where a class or a recording tells."""
+"""Add the number of processors to an observation, from the instance class or the recording."""
 
 from msgspec.structs import replace
 
@@ -9,11 +9,11 @@ from plimsoll.model.instance import Instance
 
 def with_processors(observation: Observation, instance: Instance) -> Observation:
     """
-    Return the observation with the processors of the instance, unless the server itself was seen to have some.
+    Return the observation with the instance's processors, unless the server itself reported a number.
 
     Args:
         observation: of the server that runs on the instance.
-        instance: as it was described or recorded; an unknown class tells nothing.
+        instance: as described or recorded; an unknown class adds nothing.
     """
     if observation.server.vcpu_count is not None:
         return observation

@@ -1,4 +1,4 @@
-"""What is shown while a source is read. A library shows nothing; a command line shows it on a terminal."""
+"""Progress of reading a source. A library shows none; the command line shows it on a terminal."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -10,25 +10,25 @@ if TYPE_CHECKING:  # the command line comes up without what it needs
 
 
 class Progress:
-    """Shows nothing; what wants to show something overrides it."""
+    """Shows nothing; a subclass may show progress."""
 
-    def waiting(self, said: Callable[[], str]) -> AbstractContextManager[None]:
+    def waiting(self, text: Callable[[], str]) -> AbstractContextManager[None]:
         """
-        Return a block during which the reader waits for a source.
+        Return a context in which the reader waits for a source.
 
         Args:
-            said: what it waits for now; empty for nothing.
+            text: returns what it waits for now; empty for nothing.
         """
-        del said
+        del text
         return nullcontext()
 
     def spent(self, usage: "Usage", usd: Decimal | None) -> None:
         """
-        Take notice of what was asked of AWS.
+        Take the requests that were sent to AWS, and their cost.
 
         Args:
             usage: requests and metrics.
-            usd: US dollars that they cost; None where the price is not known.
+            usd: their cost in US dollars; None if the price is not known.
         """
 
 

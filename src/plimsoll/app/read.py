@@ -1,8 +1,8 @@
 """
-From a target to a snapshot: `rds:NAME`, `prom:URL`, or a file or folder. One reader each.
+Read a target into a snapshot: `rds:NAME`, `prom:URL`, or a file or folder.
 
-A live target is read for a window, the last day unless told otherwise; a file is read whole, and
-cut to a window only if one is asked for.
+A live target is read for a window, by default the last day. A file is read whole, and cut to a
+window only if one is requested.
 """
 
 import os
@@ -38,83 +38,85 @@ DEFAULT_LAST = "24h"
 def read_target(
     target: str,
     flags: InstanceOptions,
-    reach: ReadOptions | None = None,
+    read_options: ReadOptions | None = None,
     progress: Progress = SILENT,
 ) -> Snapshot:
     """
-    Return the snapshot of a target, with what the flags say about its instance.
+    Return the snapshot of a target, with the flags applied to its instance.
 
     Args:
         target: `rds:NAME`, `prom:URL`, a recorded snapshot, or a file or folder of exported metrics.
         flags: overrides; every given flag wins over the source.
-        reach: window and access.
+        read_options: window and access.
         progress: shown while a source is read.
 
     Raises:
-        UsageError: the target does not exist, or a flag is not what it should be.
+        UsageError: the target does not exist, or a flag is not valid.
         SourceError: the source refuses, or does not answer.
         DataError: the target holds nothing that can be read.
     """
-    reach = reach or ReadOptions()
-    with_flags(Instance(), flags)  # flags that cannot be are refused before anything is asked for
+    read_options = read_options or ReadOptions()
+    with_flags(Instance(), flags)  # refuses flags that are not valid before any request is sent
     if is_fleet(target):
         raise UsageError(
             f"'{target}' matches several instances, but one is needed",
-            "Name one, as rds:orders-primary.",
+            "Name one, for example rds:orders-primary.",
         )
     if target.startswith(RDS):
         if flags.instance_file is not None or flags.identifier is not None:
             raise UsageError(
                 f"'{target}' names the instance, and the account says what was bought",
-                "Leave out --instance and --identifier; --class and the like still go before it.",
+                "Leave out --instance and --identifier; --class and the like still replace what it says.",
             )
-        snapshot = _read_rds(target.removeprefix(RDS), reach, progress)
+        snapshot = _read_rds(target.removeprefix(RDS), read_options, progress)
     elif target.startswith(PROMETHEUS):
-        snapshot = _read_prometheus(target.removeprefix(PROMETHEUS), flags, reach, progress)
+        snapshot = _read_prometheus(target.removeprefix(PROMETHEUS), flags, read_options, progress)
     else:
-        snapshot = _read_file(target, flags, reach, progress)
-    snapshot = with_counts(snapshot, reach.beside)
+        snapshot = _read_file(target, flags, read_options, progress)
+    snapshot = with_counts(snapshot, read_options.beside)
     return msgspec.structs.replace(snapshot, instance=with_flags(snapshot.instance, flags))
 
 
 def read_fleet(
-    target: str, reach: ReadOptions, window_s: tuple[int, int]
+    target: str, read_options: ReadOptions, window_s: tuple[int, int]
 ) -> tuple[Iterator[Snapshot | UnreadInstance], Meter, Callable[[], str]]:
     """
-    Return all instances a pattern names, one by one; what reading them has cost so far; what it waits for.
+    Return the instances that match a pattern, one by one; the requests so far; and what it waits for.
 
     Raises:
-        UsageError: nothing fits the pattern, or it would take more requests than allowed.
+        UsageError: nothing matches the pattern, or reading would need more requests than allowed.
         SourceError: the account cannot be read at all.
     """
     from plimsoll.sources.aws.read import read_instances
 
-    account = _account(reach, target.removeprefix(RDS))
+    account = _account(read_options, target.removeprefix(RDS))
     stream = read_instances(account, target.removeprefix(RDS), window_s, ec2_type_of=ec2_type_of)
     return stream, lambda: account.usage, lambda: waiting_for(account)
 
 
 def read_prometheus_instances(
-    target: str, pattern: str, reach: ReadOptions, window_s: tuple[int, int]
+    target: str, pattern: str, read_options: ReadOptions, window_s: tuple[int, int]
 ) -> tuple[Iterator[Snapshot | UnreadInstance], str]:
     """
-    Return all instances of a server that a pattern names, one by one, and its address without a password.
+    Return a server's instances that match a pattern, one by one, and its address without a password.
 
     Raises:
-        UsageError: nothing fits the pattern.
-        SourceError: the server cannot be asked.
+        UsageError: nothing matches the pattern.
+        SourceError: the server refuses, or does not answer.
     """
     from plimsoll.sources.prometheus.read import read_prometheus_fleet, server_of
 
     url = target.removeprefix(PROMETHEUS)
-    server = server_of(url, match=reach.match, headers=reach.headers, environment=os.environ)
+    server = server_of(
+        url, match=read_options.match, headers=read_options.headers, environment=os.environ
+    )
     return read_prometheus_fleet(server, window_s, pattern), f"{PROMETHEUS}{server.url}"
 
 
-def _read_rds(name: str, reach: ReadOptions, progress: Progress) -> Snapshot:
+def _read_rds(name: str, read_options: ReadOptions, progress: Progress) -> Snapshot:
     from plimsoll.sources.aws.read import read_instance
 
-    account, window_s = _account(reach, name), live_window(reach)
+    account, window_s = _account(read_options, name), live_window(read_options)
     try:
         with progress.waiting(lambda: waiting_for(account)):
             snapshot = read_instance(account, name, window_s, ec2_type_of=ec2_type_of)
@@ -124,15 +126,15 @@ def _read_rds(name: str, reach: ReadOptions, progress: Progress) -> Snapshot:
 
 
 def waiting_for(account: "Account") -> str:
-    """Return what a reading from AWS waits for: `12 requests to AWS, the last one for rds:DescribeEvents`."""
+    """Describe what a reading from AWS waits for: `12 requests to AWS, the last one for rds:DescribeEvents`."""
     count = account.usage.call_count
     if not count:
-        return ""  # a person may be typing a code
+        return ""  # the person may be typing a one-time code at a prompt
     requests = "1 request" if count == 1 else f"{count:,} requests"
     return f"{requests} to AWS, the last one for {account.is_waiting_for}"
 
 
-def _account(reach: ReadOptions, name: str) -> "Account":
+def _account(read_options: ReadOptions, name: str) -> "Account":
     from plimsoll.sources.aws.account import open_account
     from plimsoll.sources.aws.described import region_of
 
@@ -141,38 +143,44 @@ def _account(reach: ReadOptions, name: str) -> "Account":
             f"'{RDS}' names no instance", "Write rds:orders-primary, or rds:'*' for all."
         )
     return open_account(
-        profile=reach.profile,
-        region=region_of(name)[0] or reach.region,
-        max_api_calls=reach.max_api_calls,
+        profile=read_options.profile,
+        region=region_of(name)[0] or read_options.region,
+        max_api_calls=read_options.max_api_calls,
         now_s=time.time,
     )
 
 
 def _read_prometheus(
-    url: str, flags: InstanceOptions, reach: ReadOptions, progress: Progress
+    url: str, flags: InstanceOptions, read_options: ReadOptions, progress: Progress
 ) -> Snapshot:
     from plimsoll.sources.prometheus.read import read_prometheus, server_of
     from plimsoll.sources.targets.one import with_description
 
-    server = server_of(url, match=reach.match, headers=reach.headers, environment=os.environ)
-    window_s = live_window(reach)
+    server = server_of(
+        url, match=read_options.match, headers=read_options.headers, environment=os.environ
+    )
+    window_s = live_window(read_options)
     with progress.waiting(lambda: f"asking {server.url}"):
         snapshot = read_prometheus(server, window_s, identifier=flags.identifier)
     snapshot = msgspec.structs.replace(snapshot, asked_s=window_s)
     return with_description(snapshot, flags.instance_file, flags.identifier)
 
 
-def live_window(reach: ReadOptions) -> tuple[int, int]:
-    """Return the window for which a live target is read, epoch seconds; the last day unless asked."""
+def live_window(read_options: ReadOptions) -> tuple[int, int]:
+    """Return the window for which a live target is read, epoch seconds; the last day by default."""
     window = window_of(
-        reach.last, reach.since, reach.until, now_s=int(time.time()), default=DEFAULT_LAST
+        read_options.last,
+        read_options.since,
+        read_options.until,
+        now_s=int(time.time()),
+        default=DEFAULT_LAST,
     )
     assert window is not None
     return window
 
 
 def ec2_type_of(db_class: str) -> str | None:
-    """Return the EC2 type behind a class as the catalog knows it, or as the name says; None for neither."""
+    """Return the EC2 type behind a class, from the catalog or else from its name; None if neither has it."""
     from plimsoll.catalog.load import catalog
 
     try:
@@ -183,15 +191,17 @@ def ec2_type_of(db_class: str) -> str | None:
 
 
 def cost_of(usage: Usage) -> Decimal | None:
-    """Return US dollars that a reading cost; None where the price is not known."""
+    """Return the cost of a reading in US dollars; None if the price is not known."""
     from plimsoll.catalog.load import catalog
 
-    price = catalog().api_price("cloudwatch:GetMetricData")  # of a thousand metrics
+    # GetMetricData is billed per metric requested, not per call; the catalog has the price of 1,000.
+    # Source: CloudWatch pricing page, "APIs".
+    price = catalog().api_price("cloudwatch:GetMetricData")
     return None if price is None else price.usd * usage.metrics_requested / 1000
 
 
 def _read_file(
-    target: str, flags: InstanceOptions, reach: ReadOptions, progress: Progress
+    target: str, flags: InstanceOptions, read_options: ReadOptions, progress: Progress
 ) -> Snapshot:
     from plimsoll.sources.targets.one import read
     from plimsoll.sources.targets.standard_input import Come
@@ -207,32 +217,34 @@ def _read_file(
         snapshot = read(
             path, instance_file=flags.instance_file, identifier=flags.identifier, come=come
         )
-    return in_window(snapshot, target, reach)
+    return in_window(snapshot, target, read_options)
 
 
-def in_window(snapshot: Snapshot, name: str, reach: ReadOptions) -> Snapshot:
+def in_window(snapshot: Snapshot, name: str, read_options: ReadOptions) -> Snapshot:
     """
-    Return what was read of a file, cut to the window that was asked for, if one was.
+    Return what a file holds, cut to the requested window if there is one.
 
     Args:
         snapshot: all that the file holds.
-        name: of the target, for the message.
-        reach: the window; a file may be old, so the last hours are the last of what it holds.
+        name: name of the target, for the message.
+        read_options: the window; a file may be old, so `last` counts back from its last sample.
 
     Raises:
-        UsageError: it is no window.
-        DataError: there is no sample in it.
+        UsageError: the window is not valid.
+        DataError: no sample lies in the window.
     """
     start, end = snapshot.window_s or (0, 0)
-    window = window_of(reach.last, reach.since, reach.until, now_s=end, default=None)
+    window = window_of(
+        read_options.last, read_options.since, read_options.until, now_s=end, default=None
+    )
     if window is None:
         return snapshot
     found = cut(snapshot, window)
     if snapshot.series and not found.series:
         raise DataError(
-            f"'{name}' holds no sample of that window",
-            f"It reaches from {format_time(start)} to {format_time(end)}.",
+            f"'{name}' has no sample in that window",
+            f"It covers {format_time(start)} to {format_time(end)}.",
         )
     # Without --from or --last the window begins with the data.
-    begins_s = window[0] if reach.since or reach.last else max(window[0], start)
+    begins_s = window[0] if read_options.since or read_options.last else max(window[0], start)
     return msgspec.structs.replace(found, asked_s=(begins_s, window[1]))

@@ -1,4 +1,4 @@
-"""Which renderer writes what was found, in the form that is asked for."""
+"""Render a result in the requested form."""
 
 from typing import TYPE_CHECKING, Literal
 
@@ -25,21 +25,21 @@ Form = Literal["text", "json", "markdown", "html"]
 
 
 class Report(Struct, frozen=True, kw_only=True):
-    """A diagnosis with what stands beside it in one report."""
+    """A diagnosis, and what the same report shows with it."""
 
     diagnosis: Diagnosis
     snapshot: Snapshot
-    """The series in which it was found."""
+    """The series that were diagnosed."""
     inspection: Inspection | None = None
     plan: Plan | None = None
-    """The JSON form has none: a plan has a JSON form of its own."""
+    """Left out of the JSON form: a plan has a JSON form of its own."""
 
 
 class Sweeps(Struct, frozen=True, kw_only=True):
-    """Sweeps that one command measured or read."""
+    """Sweeps of one command."""
 
     reports: tuple[SweepReport, ...]
-    """One for each configuration; at least one."""
+    """One report for each configuration; at least one."""
 
 
 Documented = (
@@ -54,7 +54,7 @@ Documented = (
     | Overview
     | Plan
 )
-"""What is written as a document, and so has every form."""
+"""Results that are rendered through a document, and so in every form."""
 
 Found = Report | Documented
 
@@ -68,17 +68,17 @@ def render(
     lists_all: bool = False,
 ) -> str:
     """
-    Return what was found as text, JSON, Markdown or one HTML page; it ends with a newline.
+    Render a result as text, JSON, Markdown or one HTML page; it ends with a newline.
 
     Args:
         found: a report, plan, comparison, inspection, overview of several instances, or findings.
         form: text, json, markdown or html.
-        width: columns of the text; None takes the terminal's, and 80 in a pipe.
+        width: columns of the text; None takes the terminal's, or 80 in a pipe.
         color: whether escape sequences for colour may be used.
-        lists_all: whether an overview has a row for each instance that is near no limit, too.
+        lists_all: whether an overview also has a row for each instance that is near no limit.
 
     Raises:
-        UsageError: there is no such form.
+        UsageError: the form is none of these.
     """
     if form == "json":
         return _json(found)
@@ -92,7 +92,7 @@ def render(
 
 
 def document_of(found: Documented, *, lists_all: bool = False) -> "Document":
-    """Return what was found as a document, which any form can be made of."""
+    """Return a result as a document, from which every form is rendered."""
     if isinstance(found, Plan):
         from plimsoll.reports.plan.document import plan_document
 
@@ -135,7 +135,7 @@ def document_of(found: Documented, *, lists_all: bool = False) -> "Document":
 
 
 def plan_below(plan: Plan, form: Form, width: int | None = None, *, color: bool = False) -> str:
-    """Return a plan as text or Markdown that follows a diagnosis, which has named the instance."""
+    """Render a plan below a diagnosis, which has already named the instance, as text or Markdown."""
     from plimsoll.reports.plan.document import plan_section
 
     if form == "markdown":

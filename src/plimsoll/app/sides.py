@@ -1,8 +1,8 @@
 """
-From targets to two snapshots: two targets, one target split at a moment, or two windows of it.
+Read the two sides of a comparison: two targets, one target split at a moment, or two windows of it.
 
-One target is read once. Only a live target with two windows is read twice, because what lies between
-them may be a year of samples that nobody asked for.
+A single target is read once. Only a live target with two windows is read twice, because a year of
+samples may lie between them.
 """
 
 import re
@@ -29,7 +29,7 @@ _CHANGES = {EventKind.CLASS_CHANGE: "class", EventKind.STORAGE_CHANGE: "storage"
 
 
 class Split(Struct, frozen=True, kw_only=True):
-    """How one target becomes two sides."""
+    """How one target is split into two sides."""
 
     at: str | None = None
     """ISO date or moment."""
@@ -42,7 +42,7 @@ def read_sides(
     targets: tuple[str, str | None],
     split: Split,
     flags: tuple[InstanceOptions, InstanceOptions],
-    reach: ReadOptions,
+    read_options: ReadOptions,
     progress: Progress = SILENT,
 ) -> tuple[Snapshot, Snapshot]:
     """
@@ -51,28 +51,28 @@ def read_sides(
     Args:
         targets: one or two, of any kind.
         split: for one target, where it is cut.
-        flags: what the command line says of the instance on each side.
-        reach: window and access, the same for both.
+        flags: the instance options of each side.
+        read_options: window and access, the same for both.
         progress: shown while a source is read.
 
     Raises:
-        UsageError: too little or too much is said, or something that cannot be.
+        UsageError: options are missing, contradict each other, or are not valid.
         SourceError: a source refuses, or does not answer.
-        DataError: a side holds no sample.
+        DataError: a side has no sample.
     """
     before, after = targets
     is_split = any(getattr(split, name) is not None for name in split.__struct_fields__)
     if after is not None:
         if is_split:
             raise UsageError(
-                "two targets are two windows already",
-                "Leave --at, --window-a and --window-b out, or name one target.",
+                "two targets are already two windows",
+                "Leave out --at, --window-a and --window-b, or name one target.",
             )
         return (
-            read_target(before, flags[0], reach, progress),
-            read_target(after, flags[1], reach, progress),
+            read_target(before, flags[0], read_options, progress),
+            read_target(after, flags[1], read_options, progress),
         )
-    parts = _parts(before, split, flags[0], reach, progress)
+    parts = _parts(before, split, flags[0], read_options, progress)
     events = tuple(dict.fromkeys((*parts[0].annotations, *parts[1].annotations)))
     a, b = (_as_it_was(part, one, events) for part, one in zip(parts, flags, strict=True))
     return a, b
@@ -85,7 +85,7 @@ def interval_of(text: str, option: str) -> tuple[int, int]:
     Durations are weeks, or days, hours and minutes: `P7D`, `PT36H`, `P1W`.
 
     Raises:
-        UsageError: not an interval, or one that ends before it starts.
+        UsageError: not an interval, or it ends before it starts.
     """
     first, slash, last = text.strip().partition("/")
     if not (slash and first and last):
@@ -102,7 +102,7 @@ def interval_of(text: str, option: str) -> tuple[int, int]:
     if start >= end:
         raise UsageError(
             f"{option} '{text}' ends before it starts",
-            "Write the earlier moment first; the end is not included.",
+            "Write the earlier time first; the end is exclusive.",
         )
     return start, end
 
@@ -120,38 +120,42 @@ def _duration_s(text: str, option: str) -> int:
 
 
 def _parts(
-    target: str, split: Split, flags: InstanceOptions, reach: ReadOptions, progress: Progress
+    target: str, split: Split, flags: InstanceOptions, read_options: ReadOptions, progress: Progress
 ) -> tuple[Snapshot, Snapshot]:
-    """Return one target, cut, without what the command line says of each side."""
+    """Read one target, and cut it into two parts; the options of a single side are not applied."""
     common = InstanceOptions(
         identifier=flags.identifier, instance_file=flags.instance_file, engine=flags.engine
     )
     if split.window_a is not None or split.window_b is not None:
-        return _two_windows(target, split, common, reach, progress)
+        return _two_windows(target, split, common, read_options, progress)
     if split.at is None:
-        raise _no_moment(read_target(target, common, reach, progress))
+        raise _no_moment(read_target(target, common, read_options, progress))
     at = epoch_of(split.at)
-    is_open = reach.last is None and reach.since is None and reach.until is None
+    is_open = (
+        read_options.last is None and read_options.since is None and read_options.until is None
+    )
     if is_live(target) and is_open:
         around = seconds_of(DEFAULT_LAST, "--last")
-        reach = replace(reach, since=format_time(at - around), until=format_time(at + around))
-    whole = read_target(target, common, reach, progress)
+        read_options = replace(
+            read_options, since=format_time(at - around), until=format_time(at + around)
+        )
+    whole = read_target(target, common, read_options, progress)
     start, end = whole.window_s or (at, at)
     return _cut(target, whole, (start, at)), _cut(target, whole, (at, end))
 
 
 def _two_windows(
-    target: str, split: Split, flags: InstanceOptions, reach: ReadOptions, progress: Progress
+    target: str, split: Split, flags: InstanceOptions, read_options: ReadOptions, progress: Progress
 ) -> tuple[Snapshot, Snapshot]:
     if split.window_a is None or split.window_b is None:
         raise UsageError(
             "compare needs two windows, but only one was given",
             "Give both --window-a and --window-b, or --at.",
         )
-    if any((split.at, reach.last, reach.since, reach.until)):
+    if any((split.at, read_options.last, read_options.since, read_options.until)):
         raise UsageError(
             "--window-a and --window-b already give both windows",
-            "With --window-a and --window-b, leave --at, --last, --from and --to out.",
+            "With --window-a and --window-b, leave out --at, --last, --from and --to.",
         )
     windows = (
         interval_of(split.window_a, "--window-a"),
@@ -162,43 +166,41 @@ def _two_windows(
             read_target(
                 target,
                 flags,
-                replace(reach, since=format_time(start), until=format_time(end)),
+                replace(read_options, since=format_time(start), until=format_time(end)),
                 progress,
             )
             for start, end in windows
         )
         return _cut(target, a, windows[0]), _cut(target, b, windows[1])
-    whole = read_target(target, flags, reach, progress)
+    whole = read_target(target, flags, read_options, progress)
     return _cut(target, whole, windows[0]), _cut(target, whole, windows[1])
 
 
 def _cut(target: str, whole: Snapshot, window_s: tuple[int, int]) -> Snapshot:
     """
-    Return the part within a window, with every event that was told, for what came later tells what was.
+    Return the part within a window, with all events: a later change shows what the instance was before.
 
     Raises:
-        DataError: no sample is in it.
+        DataError: no sample lies in the window.
     """
     part = cut(whole, window_s)
     if part.series:
         return replace(part, annotations=whole.annotations)
-    said = (
-        f"'{target}' holds no sample from {format_time(window_s[0])} to {format_time(window_s[1])}"
+    message = (
+        f"'{target}' has no sample from {format_time(window_s[0])} to {format_time(window_s[1])}"
     )
     reached = whole.window_s
     if reached is None:
-        raise DataError(said, "Name a window in which the instance was there and measured.")
-    raise DataError(
-        said, f"It reaches from {format_time(reached[0])} to {format_time(reached[1])}."
-    )
+        raise DataError(message, "Give a window in which the instance existed and was measured.")
+    raise DataError(message, f"It covers {format_time(reached[0])} to {format_time(reached[1])}.")
 
 
 def _as_it_was(part: Snapshot, flags: InstanceOptions, events: tuple[Annotation, ...]) -> Snapshot:
     """
     Return a part with the instance as it was then.
 
-    A source describes the instance as it is. Where class or storage were changed after this part,
-    what they were is what the command line says, and without that not known.
+    A source describes the instance as it is now. If class or storage were changed after this part,
+    only the command line can say what they were; otherwise they are not known.
     """
     _, end = part.window_s or (0, 0)
     changed = {event.kind for event in events if event.time_s >= end}
@@ -217,7 +219,7 @@ def _as_it_was(part: Snapshot, flags: InstanceOptions, events: tuple[Annotation,
 def _no_moment(whole: Snapshot) -> UsageError:
     start, end = whole.window_s or (0, 0)
     changes = [e for e in whole.annotations if e.kind in _CHANGES and start < e.time_s < end]
-    hint = "Name a second target, the moment with --at, or --window-a and --window-b."
+    hint = "Give a second target, --at with the time of the change, or --window-a and --window-b."
     if changes:
         last = max(changes, key=lambda event: event.time_s)
         when = format_time(last.time_s)

@@ -1,4 +1,4 @@
-"""What a target's text names: `rds:NAME`, `prom:URL`, standard input, or a file or folder."""
+"""Tell kinds of targets apart: `rds:NAME`, `prom:URL`, standard input, or a file or folder."""
 
 from plimsoll.app.options import InstanceOptions
 
@@ -6,7 +6,7 @@ RDS = "rds:"
 PROMETHEUS = "prom:"
 STANDARD_INPUT = "-"
 EVERY = "*"
-"""The identifier that stands for every instance of a folder or file."""
+"""The identifier that selects every instance of a folder or file."""
 _WILDCARDS = frozenset("*?[")
 
 
@@ -21,12 +21,12 @@ def is_fleet(target: str) -> bool:
 
 
 def is_pattern(name: str | None) -> bool:
-    """Return whether a name stands for several: `*`, `orders-*`."""
+    """Return whether a name can match several instances: `*`, `orders-*`."""
     return name is not None and not _WILDCARDS.isdisjoint(name)
 
 
 def is_several(target: str, flags: InstanceOptions) -> bool:
-    """Return whether every instance of an account, a server or an export is meant."""
+    """Return whether a target and its options select several instances."""
     if target.startswith(PROMETHEUS):
         return is_pattern(flags.identifier)
     return is_fleet(target) or (not target.startswith(RDS) and flags.identifier == EVERY)

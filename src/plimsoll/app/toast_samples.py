@@ -1,4 +1,4 @@
-"""Samples by logical decoding of the tables that an observation suspects; only where asked for."""
+"""Sample updates of suspected tables by logical decoding, only on request."""
 
 from collections.abc import Callable
 
@@ -9,16 +9,16 @@ from plimsoll.errors import PlimsollError, UsageError
 from plimsoll.model.database import Observation
 from plimsoll.model.toast import ToastSample
 
-# The tables with the most bytes matter; each costs its own time. A judgement.
+# A judgement: each table takes its own sampling time, and those with the most bytes matter.
 _TABLES_MAX = 3
 
 
 def decode_seconds(text: str | None, option: str = "--decode-toast") -> int | None:
     """
-    Return the seconds for which updates are decoded; None where nothing is asked for.
+    Return the seconds for which updates are decoded; None if not requested.
 
     Raises:
-        UsageError: no time, or longer than a slot should last.
+        UsageError: not a time, or longer than a slot should exist.
     """
     from plimsoll.sources.postgres.sample_toast import SECONDS_MAX
 
@@ -28,7 +28,7 @@ def decode_seconds(text: str | None, option: str = "--decode-toast") -> int | No
     if seconds > SECONDS_MAX:
         raise UsageError(
             f"{option} '{text}' is longer than {SECONDS_MAX} s",
-            "A slot holds WAL and old rows back for as long as it is there; take a shorter time.",
+            "While a replication slot exists, the server keeps WAL and dead rows; give a shorter time.",
         )
     return seconds
 
@@ -40,12 +40,12 @@ def with_samples(
     sample: Callable[[str, str, float], tuple[ToastSample, ...]] | None = None,
 ) -> Observation:
     """
-    Return the observation with a sample of each suspected table; why there is none is told as missing.
+    Add a sample of each suspected table to an observation; a failed sample is listed as missing.
 
     Args:
         dsn: libpq connection string or URI.
         observation: what was seen.
-        seconds: how long each table is watched, 0 < x ≤ 60.
+        seconds: sampling time of each table, 0 < x ≤ 60.
         sample: takes a sample of (DSN, table, seconds); None for logical decoding.
     """
     from plimsoll.causes.toast_rewrites import rewrites_of
@@ -58,8 +58,8 @@ def with_samples(
         try:
             samples += take(dsn, rewrite.table.name, seconds)
         except PlimsollError as error:
-            told = f"{error.message}. {error.hint}"
-            missing.append((f"sample of {rewrite.table.name}", told[:1].upper() + told[1:]))
+            reason = f"{error.message}. {error.hint}"
+            missing.append((f"sample of {rewrite.table.name}", reason[:1].upper() + reason[1:]))
     return replace(observation, toast_samples=tuple(samples), missing=tuple(missing))
 
 

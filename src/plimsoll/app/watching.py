@@ -1,4 +1,4 @@
-"""A database that is observed while something else goes on, such as a recording or a load."""
+"""Observe a database while something else runs, for example a recording or a load."""
 
 import time
 from collections.abc import Callable
@@ -8,20 +8,20 @@ from threading import Event
 from plimsoll.errors import PlimsollError
 from plimsoll.model.database import Observation
 
-# Longer than any recording; the clock is put ahead by as much when it is over.
+# Longer than any recording. `end` advances the clock by this much, so that the observation stops.
 _FOR_EVER_S = 1e9
 
 
 class Watching:
-    """A database that is observed while something else goes on; `end` has what was seen."""
+    """Observes a database in a thread of its own; `end` returns what was seen."""
 
     def __init__(self, dsn: str, tell: Callable[[str], None]) -> None:
         """
-        Begin at once, in a thread of its own.
+        Start observing at once.
 
         Args:
             dsn: libpq connection string or URI.
-            tell: called with a line where nothing could be read.
+            tell: called with a line of text if nothing could be read.
         """
         from plimsoll.sources.postgres.read import observe
 
@@ -34,7 +34,7 @@ class Watching:
         )
 
     def end(self) -> Observation | None:
-        """Take the last reading; None where nothing could be read, which is told."""
+        """Take the last reading and return the observation; None, after a message, if nothing could be read."""
         self._over.set()
         try:
             return self._observing.result()
@@ -48,7 +48,7 @@ class Watching:
         return time.monotonic() + self._ahead_s
 
     def _sleep(self, seconds: float) -> None:
-        """Until it is over the pause may be cut short; then the clock says that the time is up."""
+        """Sleep until `end` is called at the latest, then advance the clock so that the time is up."""
         if self._ahead_s:
             time.sleep(seconds)
         elif self._over.wait(seconds):

@@ -1,1 +1,1 @@
-"""The command line: one noun phrase per command; `wire.py` composes sources, law and reports."""
+"""The command line: parse options, call `app`, and print; one file or folder for each command."""

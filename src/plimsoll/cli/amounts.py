@@ -1,4 +1,4 @@
-"""How people write amounts of memory and times of a few milliseconds on a command line."""
+"""Parse amounts of memory of a command line."""
 
 import re
 
@@ -13,7 +13,7 @@ def bytes_of(text: str, option: str) -> int:
     Return bytes of `4GiB`, `512 MiB` or a bare number of bytes.
 
     Raises:
-        UsageError: not such an amount, or not above zero.
+        UsageError: not an amount, or not above zero.
     """
     found = re.fullmatch(r"([0-9]{1,15}(?:\.[0-9]{1,6})?) *([A-Za-z]*)", text.strip())
     unit = _BYTES.get(found[2].lower()) if found else None

@@ -1,4 +1,4 @@
-"""`plimsoll catalog`: what is known of a class, and how the instance limits are kept up to date."""
+"""`plimsoll catalog`: show the documented limits of a class, and refresh the tables of limits."""
 
 import sys
 from datetime import UTC, datetime
@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # the other commands need neither
     from plimsoll.catalog.load import Catalog
     from plimsoll.catalog.refresh import Refresh
 
-# Names of a list that are printed before the rest is only counted.
+# A judgement: a list prints this many names, and counts the rest.
 _NAMED_MAX = 20
 
 _app = typer.Typer(
@@ -78,7 +78,7 @@ def refresh(
     """
     Compare the catalog with an answer of 'aws ec2 describe-instance-types'.
 
-    Exit status: 0 they agree or the tables were written, 1 they differ, 2 bad input.
+    Exit status: 0 both agree or the tables were written, 1 they differ, 2 bad input.
     """
     from plimsoll.catalog.load import catalog
     from plimsoll.catalog.refresh import refreshed
@@ -119,8 +119,8 @@ def _write(folder: Path, result: "Refresh") -> None:
     )
     texts = [(table, schema.render(table, rows)) for table, rows in tables]
     for table, text in texts:
-        # What would not load again is not written; the history goes first, so that a failure
-        # between the two files leaves no number without a place.
+        # Parse both tables before writing either, so that no table is written that would not load. The
+        # legacy table goes first: if the second write fails, no number has been lost.
         schema.parse(table, text)
     for table, text in texts:
         write_aside(folder / table.file, text.encode())
@@ -132,7 +132,7 @@ def _difference_lines(result: "Refresh") -> list[str]:
     if result.ignored_count:
         lines.append(f"{result.ignored_count} of them are not known to serve RDS, left out")
     lines += [
-        f"changed: {change.db_class} {change.column}: {_said(change.was)} -> {_said(change.now)}"
+        f"changed: {change.db_class} {change.column}: {_text_of(change.was)} -> {_text_of(change.now)}"
         for change in result.changed
     ]
     lines += [f"added: {name}" for name in result.added]
@@ -147,7 +147,7 @@ def _difference_lines(result: "Refresh") -> list[str]:
     return lines
 
 
-def _said(value: object) -> str:
+def _text_of(value: object) -> str:
     if value is None:
         return "unknown"
     return f"{value:g}" if isinstance(value, float) else str(value)

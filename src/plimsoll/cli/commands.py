@@ -1,4 +1,4 @@
-"""The list of commands, and how one of them is called. Every command lives in its own file."""
+"""List the commands, and load and call one of them. Each command has its own file."""
 
 import os
 from collections.abc import Iterator, MutableMapping, Sequence
@@ -19,9 +19,9 @@ _COMPLETE = "_PLIMSOLL_COMPLETE"
 
 class _Place(NamedTuple):
     module: str
-    """It declares the options and has `register(app)`."""
+    """Module that declares the options and has `register(app)`."""
     summary: str
-    """The first sentence of its help: the list of commands shows it without loading the command."""
+    """First sentence of the command's help; the list of commands shows it without loading the command."""
 
 
 COMMANDS = {
@@ -79,7 +79,7 @@ COMMANDS = {
 
 
 class _Loaded(MutableMapping[str, Any]):
-    """Commands by name, each loaded when it is asked for: the others cost nothing."""
+    """Commands by name, each loaded on first use, so that the others cost no time."""
 
     def __init__(self) -> None:
         self._found: dict[str, Any] = {}
@@ -179,7 +179,7 @@ def _completion_script(shell: str) -> str:
     return get_completion_script(prog_name=_PROGRAM, complete_var=_COMPLETE, shell=shell)
 
 
-# What the parser raises for a command line that cannot be: the root of the one that typer exports.
+# What the parser raises for a bad command line: the base class of the one that typer exports.
 _ParseError: type[typer.BadParameter] = next(
     c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException"
 )
@@ -193,10 +193,10 @@ def run(arguments: Sequence[str]) -> int:
         arguments: without the name of the program.
 
     Raises:
-        PlimsollError: bad input, a command line that cannot be, or output that was not taken.
-        KeyboardInterrupt: Ctrl-C, where the command does not end by it.
+        PlimsollError: bad input, a bad command line, or output that could not be written.
+        KeyboardInterrupt: Ctrl-C, unless the command handles it.
     """
-    # typer's own way to run a command would turn a lost reader into status 1, which is a verdict.
+    # Typer's own runner ends with status 1 when the reader of a pipe has gone, but 1 is a verdict here.
     command = typer.main.get_command(app)
     if asked := os.environ.get(_COMPLETE):
         from typer.completion import completion_init, shell_complete  # type: ignore[attr-defined]

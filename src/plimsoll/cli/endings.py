@@ -1,8 +1,8 @@
 """
-How a command ends, whatever happens: with the exit statuses of docs/reference/exit-status.md.
+End every command with an exit status of docs/reference/exit-status.md, whatever happens.
 
-Rule 1: 0 and 1 are answers. What crashed, or could not be said, never ends with them.
-Rule 2: the user reads a sentence; a traceback only where it was asked for.
+Rule 1: 0 and 1 are answers. A crash or lost output never ends with either.
+Rule 2: the user reads a sentence; a traceback is printed only on request.
 """
 
 import os
@@ -22,24 +22,24 @@ _Found = TypeVar("_Found")
 # 0 and 1 are verdicts; bad input, no verdict and crashes share one status (docs/reference/exit-status.md).
 FAILED = 2
 INTERRUPTED = 130
-"""128 + SIGINT, as shells say of a program that Ctrl-C ended."""
+"""128 + SIGINT (2), the status that shells report for a program that Ctrl-C ended."""
 
 TRACEBACK = "PLIMSOLL_TRACEBACK"
-"""Set in the environment, a crash shows where in the code it happened."""
+"""Environment variable with which a crash prints its traceback."""
 
 
-def ended(run: Callable[[], int]) -> int:
+def run_to_end(run: Callable[[], int]) -> int:
     """
-    Run a command to its end, and say what went wrong.
+    Run a command, and print what went wrong.
 
     Args:
         run: the command; returns its exit status.
 
     Returns:
-        What `run` returned; 2 for whatever went wrong, or 130 for Ctrl-C.
+        What `run` returned; 2 if anything went wrong, 130 for Ctrl-C.
     """
     status = _attempted(run)
-    # What is still kept back would fail when the interpreter ends, where nobody could say it.
+    # Flush now: if buffered output failed when the interpreter ends, nothing could report it.
     return _attempted(_flush) or status
 
 
@@ -54,7 +54,7 @@ def _attempted(run: Callable[[], int]) -> int:
     except KeyboardInterrupt:
         _print("interrupted")
         return INTERRUPTED
-    # A panic in Rust, of the law or of a library, is no Exception.
+    # A panic in Rust, in our core or in a library, is a BaseException, but no Exception.
     except BaseException as error:  # noqa: BLE001
         _say(*_unforeseen(error))
         if os.environ.get(TRACEBACK):
@@ -66,7 +66,7 @@ def _attempted(run: Callable[[], int]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """Why a part of a command could not be done, to be said once the rest is."""
+    """Why a part of a command failed, to be printed after the rest."""
 
     message: str
     hint: str
@@ -78,7 +78,7 @@ class Failed:
 
 
 def attempted(run: Callable[[], _Found]) -> _Found | Failed:
-    """Do a part of a command whose failure must not take the rest with it."""
+    """Run a part of a command whose failure must not stop the rest."""
     try:
         return run()
     except (ReaderGone, KeyboardInterrupt, SystemExit):
@@ -99,14 +99,14 @@ def _flush() -> int:
 
 
 def _unforeseen(error: BaseException) -> tuple[str, str]:
-    """Return cause and hint of what no part of the program expected."""
+    """Return cause and hint of an unexpected exception."""
     if isinstance(error, MemoryError):
-        return "there is not enough memory", "Give a shorter window, or fewer instances at once."
+        return "there is not enough memory", "Give a shorter window, or fewer instances."
     if isinstance(error, OSError) and error.strerror:
         name = f" '{error.filename}'" if error.filename else ""
         return (
             f"the system refused{name or ' an operation'}: {error.strerror.lower()}",
-            f"Check space, permissions and open files; {TRACEBACK}=1 shows where it happened.",
+            f"Check space, permissions and open files; {TRACEBACK}=1 adds a traceback.",
         )
     return (
         f"plimsoll {__version__} made a mistake: {type(error).__name__}{_place(error)}",
@@ -115,7 +115,7 @@ def _unforeseen(error: BaseException) -> tuple[str, str]:
 
 
 def _place(error: BaseException) -> str:
-    """Return where in our own code it happened."""
+    """Return the file and line of our own code in which an exception was raised."""
     place, trace = "", error.__traceback__
     while trace is not None:
         _, ours, file = trace.tb_frame.f_code.co_filename.rpartition("plimsoll/")
@@ -126,7 +126,7 @@ def _place(error: BaseException) -> str:
 
 
 def _say(message: str, hint: str) -> None:
-    """Print one sentence for the cause and one for the remedy."""
+    """Print a line for the cause and one for the remedy."""
     _print(f"error: {' '.join(message.split())}")
     if hint:
         _print(f"hint: {hint}")
@@ -140,9 +140,9 @@ def _print(line: str) -> None:
 @contextmanager
 def ended_like_ctrl_c() -> Iterator[None]:
     """
-    Within, a request to end (SIGTERM, or the terminal closing) is answered as Ctrl-C is.
+    Treat SIGTERM and SIGHUP (the terminal was closed) as Ctrl-C inside the block.
 
-    Otherwise what was mounted or recorded would be lost, and what was started would go on.
+    Otherwise a mount would stay, a recording would be lost, and child processes would continue.
     """
 
     def interrupt(*_: object) -> None:

@@ -1,4 +1,4 @@
-"""`plimsoll explain`: executions of statements, recorded, and laid beside each other."""
+"""`plimsoll explain`: record query plans, and compare them."""
 
 import sys
 import time
@@ -108,7 +108,7 @@ Generic = Annotated[
     bool,
     typer.Option(
         "--generic",
-        help="Plan without the values of parameters, like a prepared statement that is used often.",
+        help="Plan without parameter values, like a prepared statement that is used often.",
         rich_help_panel=_HOW,
     ),
 ]
@@ -186,9 +186,11 @@ def record(
     check_ending(output, "-o writes query plans in JSON", (".json",))
     check_writable(output)
     if watched is not None and top is None:
-        raise UsageError("--for says how long --top watches", "Add --top N, or leave it out.")
+        raise UsageError("--for needs --top", "Add --top N, or leave out --for.")
     if log and (statement or statements or top):
-        raise UsageError("--log and statements are two sources", "Record them into two files.")
+        raise UsageError(
+            "--log and statements cannot be recorded together", "Record them into two files."
+        )
     if log:
         file = _of_logs(log)
     else:
@@ -241,7 +243,7 @@ def compare(
 
 
 def _names(first: Path, second: Path) -> tuple[str, str]:
-    """Return the shortest names that tell the files apart."""
+    """Return the shortest names by which the two files differ."""
     if first.name != second.name:
         return first.name, second.name
     return str(first), str(second)

@@ -1,8 +1,8 @@
 """
-Help texts: options under the headings that they were given, and no summary cut off.
+Format help texts: group options by heading, and cut off no summary.
 
-The parser adds types, bounds and defaults in brackets. A reader needs the default, as part of the sentence;
-what is out of bounds is refused with a sentence of its own.
+The parser adds types, bounds and defaults in brackets. This file moves the default into the sentence, and
+drops the bounds: a value out of bounds has its own error message.
 """
 
 import re
@@ -14,12 +14,12 @@ from typer.core import TyperCommand, TyperGroup
 _OPTIONS = "Options"
 _LAST = "Output"
 _ADDED = re.compile(r" *\[((?:env var: |default: |required|\S*x[<>]=?|\d+<)[^\]]*)\]$")
-"""What the parser adds to a help text."""
+"""Matches what the parser adds to a help text."""
 _Rows = list[tuple[str, str]]
 
 
 class HelpCommand(TyperCommand):
-    """A command whose help shows its options in groups."""
+    """A command whose help groups its options."""
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """Return the words after the command's name, with arguments as they were named."""
@@ -31,7 +31,7 @@ class HelpCommand(TyperCommand):
 
 
 class HelpGroup(TyperGroup):
-    """A group of commands that are listed with their whole summaries."""
+    """A group of commands, each listed with its whole summary."""
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write options by group, then the commands."""
@@ -55,7 +55,7 @@ def summary_of(text: str) -> str:
 
 
 def with_groups(app: typer.Typer) -> typer.Typer:
-    """Let every command and group of an application show its help as said here."""
+    """Make every command and group of an application use the help format of this file."""
     for command in app.registered_commands:
         if command.cls is TyperCommand:
             command.cls = HelpCommand
@@ -69,7 +69,7 @@ def with_groups(app: typer.Typer) -> typer.Typer:
 
 
 def _arguments(command: Any, ctx: Any) -> list[str]:
-    """Return the names of a command's arguments; those that may be missing have brackets."""
+    """Return the names of a command's arguments; optional ones have brackets."""
     return [
         _name_of(parameter)
         for parameter in command.get_params(ctx)
@@ -92,22 +92,22 @@ def row_of(parameter: Any, ctx: Any) -> tuple[str, str] | None:
     added = _ADDED.search(text)
     if added is None:
         return name, text
-    said = [
+    kept = [
         part.replace("env var: ", "environment: ")
         for part in added[1].split("; ")
         if part.startswith(("default: ", "env var: "))
     ]
     if "required" in added[1].split("; ") and parameter.param_type_name == "option":
-        said.append("required")
+        kept.append("required")
     text = text[: added.start()]
-    if not said:
+    if not kept:
         return name, text
-    return name, f"{text.rstrip('.')} ({'; '.join(said)})."
+    return name, f"{text.rstrip('.')} ({'; '.join(kept)})."
 
 
 def grouped_rows(command: Any, ctx: Any) -> list[tuple[str, _Rows]]:
     """
-    Return the headings of a command's help, each with its rows: a name and what it means.
+    Return the headings of a command's help, each with its rows of name and help text.
 
     Arguments come first, then options without a heading, then the groups in the order in which the command
     declares them.
@@ -123,7 +123,7 @@ def grouped_rows(command: Any, ctx: Any) -> list[tuple[str, _Rows]]:
         else:
             name = getattr(parameter, "rich_help_panel", None) or _OPTIONS
             groups.setdefault(name, []).append(row)
-    # Files and columns are the same in every command, and so come last.
+    # Output options are the same in every command, so they come last.
     last = groups.pop(_LAST, [])
     found = [("Arguments", arguments), *groups.items(), (_LAST, last)]
     return [(heading, rows) for heading, rows in found if rows]

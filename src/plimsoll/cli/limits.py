@@ -1,4 +1,4 @@
-"""`plimsoll limits`: what an instance as bought can do at each I/O size, before any measurement."""
+"""`plimsoll limits`: print what an instance can do at each I/O size, before any measurement."""
 
 from pathlib import Path
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""`plimsoll lint`: what is wrong with a configuration, from the file alone."""
+"""`plimsoll lint`: find mistakes in a configuration file."""
 
 import re
 from enum import StrEnum
@@ -13,7 +13,7 @@ from plimsoll.errors import UsageError
 
 
 class PoolerName(StrEnum):
-    """Whose configuration it is."""
+    """Poolers whose configuration can be checked."""
 
     PGPOOL = "pgpool"
     PGBOUNCER = "pgbouncer"
@@ -86,7 +86,9 @@ def pooler(
     from plimsoll.sources.pooler.config import read_pooler_config
 
     if version is not None and not re.fullmatch(r"\d{1,4}(\.\d{1,4}){1,3}", version):
-        raise UsageError(f"version '{version}' is not one", "Write it as 4.1.3 or 1.21.0.")
+        raise UsageError(
+            f"--version '{version}' is not a version number", "Write it as 4.1.3 or 1.21.0."
+        )
     found = read_pooler_config(config, kind=kind, version=version)
     room = ServerRoom(connection_max=max_connections, reserved=reserved)
     findings = PoolerFindings(

@@ -1,8 +1,8 @@
 """
-The entry of the program: it imports the rest inside, where a failure has an exit status.
+Entry of the program. It imports the rest inside functions, so that a failure has an exit status.
 
-Ctrl-C may come while it does. An exception in the middle of an import can surface anywhere, or
-nowhere; nothing was begun yet that would have to be undone, so the process then ends where it is.
+Ctrl-C may come during the imports. An exception in the middle of an import can surface anywhere or
+nowhere. Nothing has started yet that must be undone, so the process then ends at once.
 """
 
 import os
@@ -15,21 +15,21 @@ def main() -> None:
     """
     Run the command line, and end with its exit status (docs/reference/exit-status.md).
 
-    0 and 1 are what the command says: 1 where something binds, or where the later side of a
-    comparison is the worse one. 2 is bad input, no verdict, a crash or lost output; 130 is Ctrl-C.
+    0 and 1 are the command's answers: 1 if a limit binds, or if the second side of a comparison is
+    worse. 2 is bad input, no verdict, a crash or lost output; 130 is Ctrl-C.
     """
     is_program = sys.stdout is sys.__stdout__
     _exchange(signal.default_int_handler, _end_at_once)
-    from plimsoll.cli.endings import ended
+    from plimsoll.cli.endings import run_to_end
     from plimsoll.cli.streams import guard_streams
 
     guard_streams()
     if is_program and not sys.warnoptions:
-        # What a library warns of is for us, who test with warnings as errors.
+        # Warnings of libraries are for developers; the tests treat them as errors.
         warnings.simplefilter("ignore")
-    status = ended(_run)
+    status = run_to_end(_run)
     if is_program:
-        # What is left to do is the interpreter's, whose threads may still wait for somebody.
+        # Only the interpreter's own exit is left, and its threads may still wait: Ctrl-C must end it.
         _exchange(signal.default_int_handler, _end_at_once)
     sys.exit(status)
 
@@ -50,6 +50,6 @@ def _end_at_once(*_: object) -> None:
 
 
 def _exchange(old: object, new: object) -> None:
-    """Answer Ctrl-C in a new way; where it is ignored, as in the background of a script, it stays so."""
+    """Replace the handler of Ctrl-C, unless Ctrl-C is ignored, for example in a script's background job."""
     if signal.getsignal(signal.SIGINT) is old:
         signal.signal(signal.SIGINT, new)  # type: ignore[arg-type]

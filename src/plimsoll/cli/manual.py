@@ -1,8 +1,8 @@
 """
-Manual pages, written from the same declarations as the help.
+Write manual pages from the same declarations as the help.
 
 The format is man(7): a line that begins with a full stop or an apostrophe is a request, a backslash begins an
-escape. Libraries that write manual pages read commands of Click, and typer brings its own copy of it.
+escape. Libraries for manual pages read commands of Click, but typer has its own copy of Click.
 """
 
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ def write_manual(command: Any, folder: Path) -> list[Path]:
 
     Args:
         command: the group of all commands.
-        folder: is made if it is missing.
+        folder: created if it is missing.
 
     Returns:
         The files, in the order of the commands.
@@ -38,7 +38,7 @@ def write_manual(command: Any, folder: Path) -> list[Path]:
     except OSError as error:
         raise UsageError(
             f"unable to write to '{folder}': {(error.strerror or str(error)).lower()}",
-            "Name a folder that you may write to.",
+            "Give a folder in which you may write.",
         ) from error
     written = []
     for names, page in pages(command):
@@ -52,7 +52,7 @@ def pages(command: Any) -> Iterator[tuple[tuple[str, ...], str]]:
     """
     Yield the name of each command, as the words that call it, and its page.
 
-    A hidden command has its page too where its group shows how it is called.
+    A hidden command also has a page, because its group shows how to call it.
     """
     with command.make_context("plimsoll", [], resilient_parsing=True) as context:
         yield from _pages(command, context)
@@ -99,10 +99,10 @@ def _page(command: Any, context: Any, names: tuple[str, ...]) -> str:
 
 def _paragraph(text: str) -> str:
     found = _escaped(" ".join(text.split()))
-    # Printed as it is, where man(7) would read a request.
+    # \& stops man(7) from reading a full stop or an apostrophe as a request.
     return rf"\&{found}" if found[:1] in {".", "'"} else found
 
 
 def _escaped(text: str) -> str:
-    # \(aq is an apostrophe that can be pasted into a shell, and \- a minus: man makes others of the plain ones.
+    # man prints a plain ' and - as typographic characters; \(aq and \- can be pasted into a shell.
     return text.replace("\\", r"\e").replace("-", r"\-").replace("'", r"\(aq")

@@ -1,8 +1,8 @@
 """
-The command that a report prints for the next step, complete: it can be copied and runs as it stands.
+Build the commands that a report prints for the next step, complete, so that they can be copied and run.
 
-Rule 1: every printed `plimsoll plan` and `compare` is made here, with the target, the window and the flags that were given.
-Rule 2: a secret that was typed once is not printed.
+Rule 1: every printed `plimsoll plan` and `compare` is built here, with the given target, window and flags.
+Rule 2: secrets are not printed.
 """
 
 from collections.abc import Iterable, Iterator
@@ -20,11 +20,11 @@ from plimsoll.model.shell import command_line
 from plimsoll.model.snapshot import Snapshot
 from plimsoll.units import MIB, format_time
 
-# Prices differ by region; a command that is printed must run, so it names one to be replaced.
+# Prices differ by region. A printed command must run, so it names a region for the reader to replace.
 _SOME_REGION = "us-east-1"
-# What a tenant is called is no secret; what else stands in a header may be one.
-_OPEN_HEADERS = ("x-scope-orgid",)
-_OF_FLAGS = {
+# The name of a tenant is no secret (Grafana Mimir docs, X-Scope-OrgID); any other header may hold one.
+_PUBLIC_HEADERS = ("x-scope-orgid",)
+_INSTANCE_OPTIONS = {
     "identifier": "--identifier",
     "instance_file": "--instance",
     "db_class": "--class",
@@ -35,7 +35,7 @@ _OF_FLAGS = {
     "throughput_mibps": "--throughput-mibps",
     "launched": "--launched",
 }
-_OF_REACH = {
+_READ_OPTIONS = {
     "last": "--last",
     "since": "--from",
     "until": "--to",
@@ -47,64 +47,75 @@ _SEVERAL = {"match": "--match", "headers": "--header", "beside": "--beside"}
 
 
 def plan_command(
-    target: str, flags: InstanceOptions, reach: ReadOptions, *, keeps_window: bool = True
+    target: str, flags: InstanceOptions, read_options: ReadOptions, *, keeps_window: bool = True
 ) -> str | None:
     """
-    Return the command that plans what was diagnosed; None where it could not be run again.
+    Return the command that plans for a diagnosed target; None if the target cannot be read again.
 
     Args:
-        target: as it was given.
-        flags: as they were given.
-        reach: as it was given.
-        keeps_window: False for a window that is too short to plan for; a live target is then read
-            for as long as `plan` reads it.
+        target: target of the command line.
+        flags: instance options of the command line.
+        read_options: window and access of the command line.
+        keeps_window: False for a window that is too short for a plan; a live target is then read for
+            the default window of `plan`.
     """
-    if target == STANDARD_INPUT or not _is_open(target, reach):
+    if target == STANDARD_INPUT or not _has_no_secret(target, read_options):
         return None
-    parts = ["plimsoll", "plan", target, *_given(_OF_FLAGS, flags)]
-    window = dict(_OF_REACH)
+    parts = ["plimsoll", "plan", target, *_given(_INSTANCE_OPTIONS, flags)]
+    window = dict(_READ_OPTIONS)
     if not keeps_window:
         if not is_live(target):
             return None
         for name in ("last", "since", "until"):
             del window[name]
-    parts += [*_given(window, reach), *_repeated(_SEVERAL, reach)]
+    parts += [*_given(window, read_options), *_repeated(_SEVERAL, read_options)]
     return command_line(parts)
 
 
 def check_command(
-    target: str, flags: InstanceOptions, reach: ReadOptions, *, before: Instance, after: Instance
+    target: str,
+    flags: InstanceOptions,
+    read_options: ReadOptions,
+    *,
+    before: Instance,
+    after: Instance,
 ) -> str:
     """
-    Return the command that compares the days around a step; empty where it could not run again.
+    Return the command that compares the days around a step; empty if the target cannot be read again.
 
-    A live target is read again on both sides of `MOMENT`; a file is compared with another, `AFTER`.
+    The command reads a live target on both sides of `MOMENT`; it compares a file with another, `AFTER`.
 
     Args:
-        target: as it was given.
-        flags: as they were given.
-        reach: as it was given.
+        target: target of the command line.
+        flags: instance options of the command line.
+        read_options: window and access of the command line.
         before: the instance as it is now: after the change a live source no longer knows it.
-        after: the instance after the step; what was typed of the present one is printed of it too.
+        after: the instance after the step; the command repeats for it the options that were typed.
     """
-    if target == STANDARD_INPUT or not _is_open(target, reach):
+    if target == STANDARD_INPUT or not _has_no_secret(target, read_options):
         return ""
-    access = {name: _OF_REACH[name] for name in ("profile", "region")}
+    access = {name: _READ_OPTIONS[name] for name in ("profile", "region")}
     several = {name: _SEVERAL[name] for name in ("match", "headers")}
     if is_live(target):
         parts = ["plimsoll", "compare", target, "--at", MOMENT, *_side("a", before, _BOUGHT)]
-        common = {name: _OF_FLAGS[name] for name in ("identifier", "instance_file", "engine")}
-        parts += [*_given(common, flags), *_given(access, reach), *_repeated(several, reach)]
+        common = {
+            name: _INSTANCE_OPTIONS[name] for name in ("identifier", "instance_file", "engine")
+        }
+        parts += [
+            *_given(common, flags),
+            *_given(access, read_options),
+            *_repeated(several, read_options),
+        ]
         return command_line(parts)
     typed = [name for name in _BOUGHT if getattr(flags, name) is not None]
     parts = ["plimsoll", "compare", target, AFTER]
     parts += [*_side("a", before, typed), *_side("b", after, typed)]
-    common = {name: _OF_FLAGS[name] for name in ("identifier", "engine")}
+    common = {name: _INSTANCE_OPTIONS[name] for name in ("identifier", "engine")}
     return command_line([*parts, *_given(common, flags)])
 
 
 def _side(side: str, instance: Instance, names: Iterable[str]) -> Iterator[str]:
-    """Yield what was bought, as options of one side of a comparison: `--class-a db.t3.xlarge`."""
+    """Yield class and storage as options of one side of a comparison: `--class-a db.t3.xlarge`."""
     storage = instance.storage
     rate = storage.provisioned_bytes_per_s
     bought = {
@@ -117,38 +128,37 @@ def _side(side: str, instance: Instance, names: Iterable[str]) -> Iterator[str]:
     for name in names:
         value = bought[name]
         if value is not None:
-            yield f"{_OF_FLAGS[name]}-{side}"
+            yield f"{_INSTANCE_OPTIONS[name]}-{side}"
             yield f"{value:.12g}" if isinstance(value, float) else str(value)
 
 
 class PlanCommand(Struct, frozen=True, kw_only=True):
-    """A command that plans, and what a reader has to replace in it."""
+    """A command that plans, and what the reader must replace in it."""
 
     command: str
     where: str
-    """`, with the prices of your region in place of us-east-1`; empty where nothing is to be replaced."""
+    """`, with the prices of your region in place of us-east-1`; empty if nothing must be replaced."""
 
 
-def answered_plan(
+def answerable_plan(
     snapshot: Snapshot,
     target: str,
     flags: InstanceOptions,
-    reach: ReadOptions,
+    read_options: ReadOptions,
     *,
     keeps_window: bool = True,
 ) -> PlanCommand | None:
     """
-    Return the command that plans for a snapshot; None where it could not answer.
+    Return the command that plans for a snapshot; None if the plan could not answer.
 
-    A plan needs an instance that is known, a region, and something that can be read again.
+    A plan needs a known instance, a region, and a target that can be read again.
 
     Args:
         snapshot: what was read.
-        target: as it was given; likewise `flags` and `reach`.
-        flags: as for `plan_command`; likewise `reach` and `keeps_window`.
+        target: as for `plan_command`; likewise `flags`, `read_options` and `keeps_window`.
     """
-    placed = snapshot.instance.region is not None or reach.region is not None
-    known = reach if placed else replace(reach, region=_SOME_REGION)
+    placed = snapshot.instance.region is not None or read_options.region is not None
+    known = read_options if placed else replace(read_options, region=_SOME_REGION)
     if not could_plan(snapshot, target, known):
         return None
     command = plan_command(target, flags, known, keeps_window=keeps_window)
@@ -159,20 +169,20 @@ def answered_plan(
 
 
 def plan_after(
-    snapshot: Snapshot, target: str, flags: InstanceOptions, reach: ReadOptions
+    snapshot: Snapshot, target: str, flags: InstanceOptions, read_options: ReadOptions
 ) -> PlanCommand | None:
     """
-    Return the command that plans a further step from the window after one; None as `answered_plan`.
+    Return the command that plans a further step from the window after a step; None if it could not answer.
 
     Args:
-        snapshot: the window after the step; nothing older is planned with.
-        target: as for `answered_plan`; likewise `flags` and `reach`.
+        snapshot: the window after the step; the command uses nothing older.
+        target: as for `plan_command`; likewise `flags` and `read_options`.
     """
     if snapshot.window_s is None:
         return None
     since, until = (format_time(moment) for moment in snapshot.window_s)
-    found = answered_plan(
-        snapshot, target, flags, replace(reach, last=None, since=since, until=until)
+    found = answerable_plan(
+        snapshot, target, flags, replace(read_options, last=None, since=since, until=until)
     )
     if found is None or shows_a_day(snapshot):
         return found
@@ -187,19 +197,19 @@ def _given(names: dict[str, str], given: InstanceOptions | ReadOptions) -> Itera
             yield f"{value:.12g}" if isinstance(value, float) else str(value)
 
 
-def _repeated(names: dict[str, str], reach: ReadOptions) -> Iterator[str]:
+def _repeated(names: dict[str, str], read_options: ReadOptions) -> Iterator[str]:
     for name, option in names.items():
-        for value in getattr(reach, name):
+        for value in getattr(read_options, name):
             yield option
             yield str(value)
-    if reach.max_api_calls != ReadOptions().max_api_calls:
+    if read_options.max_api_calls != ReadOptions().max_api_calls:
         yield "--max-api-calls"
-        yield str(reach.max_api_calls)
+        yield str(read_options.max_api_calls)
 
 
-def _is_open(target: str, reach: ReadOptions) -> bool:
-    """Return whether nothing in it is a secret."""
-    headers = (header.partition(":")[0].strip().lower() for header in reach.headers)
-    if any(name not in _OPEN_HEADERS for name in headers):
+def _has_no_secret(target: str, read_options: ReadOptions) -> bool:
+    """Return whether neither the headers nor the address hold a secret."""
+    headers = (header.partition(":")[0].strip().lower() for header in read_options.headers)
+    if any(name not in _PUBLIC_HEADERS for name in headers):
         return False
     return not target.startswith(PROMETHEUS) or "@" not in urlsplit(target[5:]).netloc

@@ -1,4 +1,4 @@
-"""Options that several commands share, declared once and given to each command as one value."""
+"""Declare options that several commands share once, and pass them to each command as one value."""
 
 from collections.abc import Callable, Mapping
 from functools import wraps
@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, get_type_hints
 
 
 class SharedOption(NamedTuple):
-    """An option of a group: its declaration for typer, and its default."""
+    """An option of a group: its typer declaration and its default."""
 
     annotation: Any
     default: Any = None
@@ -15,17 +15,17 @@ class SharedOption(NamedTuple):
 
 class OptionGroup(NamedTuple):
     """
-    Options that together fill one value.
+    Options that fill one value together.
 
-    `make` takes each option by its name, and returns the value. An option that a command leaves out is not passed,
-    so that the value keeps its own default.
+    `make` takes each option by name and returns the value. An option that a command does not have is not passed,
+    so the value keeps its own default.
     """
 
     make: Callable[..., Any]
     options: Mapping[str, SharedOption]
 
     def only(self, *names: str) -> "OptionGroup":
-        """Return the group with these options alone."""
+        """Return the group with only these options."""
         return OptionGroup(self.make, {name: self.options[name] for name in names})
 
     def without(self, *names: str) -> "OptionGroup":
@@ -36,11 +36,11 @@ class OptionGroup(NamedTuple):
 
 def expand(command: Callable[..., None], **groups: OptionGroup) -> Callable[..., None]:
     """
-    Return the command with the options of each group in place of the parameter of that name.
+    Replace each parameter of a command that names a group with the options of that group.
 
     Args:
         command: a function whose parameters typer reads, and one parameter for each group.
-        groups: by the name of the parameter that takes the group's value.
+        groups: groups, by the name of the parameter that takes the value.
     """
     hints = get_type_hints(command, include_extras=True)
     own = [
@@ -48,7 +48,7 @@ def expand(command: Callable[..., None], **groups: OptionGroup) -> Callable[...,
         for name, parameter in signature(command).parameters.items()
         if name not in groups
     ]
-    # The name of the group keeps apart two groups that have an option of the same name.
+    # Prefix the name of the group: two groups may have an option of the same name.
     shared = [
         Parameter(
             f"{group}_{name}",
@@ -72,6 +72,6 @@ def expand(command: Callable[..., None], **groups: OptionGroup) -> Callable[...,
         parameters=own + shared, return_annotation=None
     )
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in own + shared}
-    # typer would follow this to the function whose parameters are the groups.
+    # typer would follow __wrapped__ to the function that has the groups as parameters.
     del run.__wrapped__
     return run

@@ -1,8 +1,8 @@
 """
-Options that commands share: each has its name, unit and help once.
+Declare the options that commands share: each has one name, unit and help text.
 
-A command declares `flags: InstanceOptions` and `read_options: ReadOptions`; `option_groups.expand` gives it the
-options of `INSTANCE` and `READ` that fill them.
+A command declares `flags: InstanceOptions` and `read_options: ReadOptions`; `option_groups.expand` replaces
+them with the options of `INSTANCE` and `READ`.
 """
 
 from pathlib import Path
@@ -95,10 +95,10 @@ INSTANCE = OptionGroup(
         ),
     },
 )
-"""What a caller says of the instance behind a target."""
+"""Options that describe the instance behind a target."""
 
 BOUGHT = INSTANCE.without("identifier", "instance_file")
-"""Class, engine, storage and launch date: an instance that need not exist."""
+"""Class, engine, storage and launch date, of an instance that need not exist."""
 
 
 def _read(**given: Any) -> ReadOptions:
@@ -147,4 +147,4 @@ READ = OptionGroup(
         ),
     },
 )
-"""How a target is read, and for which window."""
+"""Window of a target, and access to it."""

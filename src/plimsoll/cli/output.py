@@ -1,5 +1,5 @@
 """
-How a command prints and writes: form, columns, colour, files.
+Print a report and write files: form, columns, colour, file names.
 
 Every report has the same four options: `--format`, `-o/--output`, `--html` and `--width`.
 """
@@ -22,9 +22,9 @@ if TYPE_CHECKING:  # the command line comes up without what it needs
 
 OUTPUT_PANEL = "Output"
 _STDOUT = Path("-")
-# No terminal is wider; a longer number is a slip of the keys.
+# A judgement: no terminal is wider, so a larger number is a typing error.
 _WIDTH_MAX = 400
-# Tables of a report still have their columns in 40; what stands side by side needs 60.
+# The tables of a report fit 40 columns; tables that compare two sides need 60.
 _WIDTH_LEAST = 40
 WIDTH_OF_PAIRS = 60
 
@@ -38,7 +38,7 @@ class Format(StrEnum):
 
 
 class TextOrJson(StrEnum):
-    """How something without a Markdown form is printed."""
+    """How output without a Markdown form is printed."""
 
     TEXT = "text"
     JSON = "json"
@@ -87,17 +87,17 @@ class Output(Struct, frozen=True, kw_only=True):
     """Where a report goes and what it looks like."""
 
     format_given: Format | None = None
-    """None takes the form of the file's name, and text for any other."""
+    """None takes the form from the ending of the file's name, else text."""
     file: Path | None = None
-    """Gets what would be printed; None or `-` prints it."""
+    """File for the report; None or `-` prints it."""
     html: Path | None = None
-    """Also gets the report as a page."""
+    """File for the report as a page, in addition."""
     width: int | None = None
     """Columns of the text; None takes the terminal's."""
 
     @property
     def form(self) -> Format:
-        """Return how the report is printed."""
+        """Return the form of the report."""
         ending = self.file.suffix.lower() if self.file is not None else ""
         return self.format_given or _FORM_BY_ENDING.get(ending, Format.TEXT)
 
@@ -113,11 +113,11 @@ class Output(Struct, frozen=True, kw_only=True):
 
     def render(self, found: "Found", *, lists_all: bool = False) -> str:
         """
-        Return what was found in the form that was asked for.
+        Render a result in the requested form.
 
         Args:
             found: a report, plan, comparison, inspection or overview.
-            lists_all: whether an overview has a row for each instance that is near no limit, too.
+            lists_all: whether an overview also has a row for each instance that is near no limit.
         """
         from plimsoll.app.render import render
 
@@ -126,7 +126,7 @@ class Output(Struct, frozen=True, kw_only=True):
         )
 
     def emit(self, text: str, what: str = "report") -> None:
-        """Print a text, or write it to the file that was named."""
+        """Print a text, or write it to the named file."""
         if self.is_printed or self.file is None:
             sys.stdout.write(text)
             sys.stdout.flush()
@@ -135,7 +135,7 @@ class Output(Struct, frozen=True, kw_only=True):
 
     def write(self, found: "Found", what: str = "report", *, lists_all: bool = False) -> None:
         """
-        Print or write what was found, and write its page where one was asked for.
+        Print or write a result, and write its page if one was requested.
 
         Raises:
             UsageError: a file cannot be written.
@@ -149,10 +149,10 @@ class Output(Struct, frozen=True, kw_only=True):
 
 def output_options(width_least: int = _WIDTH_LEAST) -> OptionGroup:
     """
-    Return the options of a report, which fill an `Output`.
+    Return the group of report options, which fill an `Output`.
 
     Args:
-        width_least: columns below which the text does not fit.
+        width_least: smallest width in which the text fits, in columns.
     """
     return OptionGroup(
         _checked_output,
@@ -210,7 +210,7 @@ FormOfTwo = Annotated[
 
 def check_writable(*files: Path | None) -> None:
     """
-    Refuse a file that could not be written, before the work for it begins.
+    Refuse a file that could not be written, before any work.
 
     Raises:
         UsageError: its folder is missing, or it is a folder.
@@ -253,7 +253,7 @@ def check_ending(
 
 def check_page(file: Path | None) -> None:
     """
-    Refuse a page that could not be written, before the work for it begins.
+    Refuse a page that could not be written, before any work.
 
     Raises:
         UsageError: its ending names another kind of file, or its folder is missing.
@@ -264,7 +264,7 @@ def check_page(file: Path | None) -> None:
 
 def check_snapshot(file: Path | None) -> None:
     """
-    Refuse a snapshot that could not be written, before the work for it begins.
+    Refuse a snapshot file that could not be written, before any work.
 
     Raises:
         UsageError: its ending names another kind of file, or its folder is missing.
@@ -275,10 +275,10 @@ def check_snapshot(file: Path | None) -> None:
 
 def check_picture(file: Path | None) -> None:
     """
-    Refuse a picture that could not be drawn or written, before the work for it begins.
+    Refuse a picture that could not be drawn or written, before any work.
 
     Raises:
-        UsageError: its folder is missing, or what draws is not installed.
+        UsageError: its folder is missing, or the extra that draws is not installed.
     """
     if file is not None:
         from plimsoll.reports.chart.drawing import check_vega
@@ -288,12 +288,12 @@ def check_picture(file: Path | None) -> None:
 
 
 def is_color() -> bool:
-    """Return whether standard output is a terminal that wants colour."""
+    """Return whether standard output is a terminal and NO_COLOR is not set."""
     return sys.stdout.isatty() and "NO_COLOR" not in os.environ
 
 
 def write_text(path: Path, text: str, what: str) -> None:
-    """Write a file, and say on standard error what was written to it."""
+    """Write a file, and report it on standard error."""
     from plimsoll.reports.files.file import write_aside
 
     write_aside(path, text.encode())
@@ -301,7 +301,7 @@ def write_text(path: Path, text: str, what: str) -> None:
 
 
 def say_written(path: Path, what: str) -> None:
-    """Say on standard error what was written to a file."""
+    """Report on standard error what was written to a file."""
     sys.stderr.write(f"{what} written to {path}\n")
     sys.stderr.flush()
 

@@ -1,4 +1,4 @@
-"""`plimsoll pool-size`: pools of many services against one server, and what to make of them."""
+"""`plimsoll pool-size`: check the pools of several services against one server."""
 
 import re
 from typing import Annotated
@@ -197,7 +197,7 @@ def pool_size(
 
 def _services(count: int, containers: int, pool: int, named: list[str]) -> tuple[Service, ...]:
     if count > 10_000 or len(named) > 10_000:
-        raise UsageError("more than 10,000 services are given", "Give those of one server only.")
+        raise UsageError("more than 10,000 services were given", "Give those of one server only.")
     found = [
         Service(name=f"service {n}", containers=containers, pool=pool) for n in range(1, count + 1)
     ]
@@ -208,7 +208,7 @@ def _services(count: int, containers: int, pool: int, named: list[str]) -> tuple
         if match is None or not int(match["containers"]) or not int(match["pool"]):
             raise UsageError(
                 f"service '{text}' is not NAME=CxP",
-                "Write it as orders=4x20: 4 containers, pools of 20.",
+                "Write orders=4x20 for 4 containers with pools of 20.",
             )
         found.append(
             Service(
@@ -217,7 +217,7 @@ def _services(count: int, containers: int, pool: int, named: list[str]) -> tuple
         )
     if not found:
         raise UsageError(
-            "no service is given",
+            "no service was given",
             "Give --services 12 --containers 4 --pool 20, or --service orders=4x20 for each.",
         )
     return tuple(found)
@@ -228,7 +228,7 @@ def _point(text: str) -> LoadPoint:
     if match is None or not float(match["busy"]) or not float(match["per_s"]):
         raise UsageError(
             f"point '{text}' is not N:TPS",
-            "Write it as 8:2100: 2,100 transactions per s at 8 sessions.",
+            "Write 8:2100 for 2,100 transactions per second at 8 sessions.",
         )
     return LoadPoint(busy=float(match["busy"]), per_s=float(match["per_s"]))
 
@@ -239,8 +239,8 @@ def _room(points: tuple[LoadPoint, ...]) -> ServerCapacity:
     curve = fit_curve(points)
     if points and curve is None:
         raise UsageError(
-            "these points say nothing of a curve: fewer than three numbers of sessions, or too near",
-            "Measure at 1, 2, 4, 8, 16 and 32 sessions, as pgbench -c N does.",
+            "no curve fits these points: there are fewer than three session counts, or they are too close",
+            "Measure at 1, 2, 4, 8, 16 and 32 sessions, for example with pgbench -c N.",
         )
     return ServerCapacity(curve=curve, reserved=SUPERUSER_RESERVED)
 
@@ -254,7 +254,7 @@ def _vcpus(db_class: str | None) -> int | None:
 
 
 def _of_server(dsn: str, duration: str, points: tuple[LoadPoint, ...]) -> ServerCapacity:
-    """Return what a server takes and does now; the points of a measurement go before what was seen."""
+    """Read capacity and load from a server; a curve of measured points replaces the observed one."""
     from plimsoll.causes.budget import budget_of
     from plimsoll.causes.connections import sessions as seen
     from plimsoll.causes.connections.work import curve_of

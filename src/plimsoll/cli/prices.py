@@ -1,4 +1,4 @@
-"""`plimsoll prices`: what is known of on-demand prices, and how newer ones are read from AWS."""
+"""`plimsoll prices`: show on-demand prices, and read newer ones from AWS."""
 
 import gzip
 import sys
@@ -22,7 +22,7 @@ _LICENSES = ("none", "byol", "included")
 # Columns of the table with an amount.
 _AMOUNTS = (2, 3, 4)
 _Prices = tuple[Price | None, ...]
-"""By deployment, in the order of `Deployment`."""
+"""Prices by deployment, in the order of `Deployment`."""
 
 _app = typer.Typer(
     name="prices",
@@ -82,7 +82,7 @@ def show(
     names = _classes(catalog(), engine) if name is None else (name,)
     rows, unknown = _class_rows(book, names, engine)
     if name is not None and not rows and prices is None:
-        catalog().instance_limits(name)  # a class that nobody knows is likelier misspelt
+        catalog().instance_limits(name)  # raises for an unknown class, which is probably misspelt
     items, missing = _item_rows(book)
     lines = [f"on-demand prices in {region}, US dollars, from {book.name}"]
     lines += _table(rows + items)
@@ -135,7 +135,7 @@ def refresh(
         offer = offer_of(account, region)
     finally:
         TERMINAL.spent(account.usage, cost_of(account.usage))
-    # What could not be read again is not written over what may be a good file.
+    # Parse the answer before writing: it must not replace a good file with one that cannot be read.
     table = price_list_of(offer, output, region)
     write_aside(output, gzip.compress(offer, mtime=0) if output.suffix == ".gz" else offer)
     found = f"{len(table.instances):,} prices of instances and {len(table.items):,} of storage"
@@ -205,7 +205,7 @@ def _usd(price: Price | None) -> str:
 
 
 def _table(rows: list[tuple[str, ...]]) -> list[str]:
-    """Return columns as wide as their widest cell; a source is a number, explained below."""
+    """Format rows in columns as wide as their widest cell; sources are numbered and listed below."""
     sources = list(dict.fromkeys(row[-1] for row in rows))
     head = ("", "per", "Single-AZ", "Multi-AZ", "cluster", "in force", "source")
     cells = [head] + [(*row[:-1], f"[{sources.index(row[-1]) + 1}]") for row in rows]

@@ -1,4 +1,4 @@
-"""`plimsoll prove`: show on a server what is claimed of it."""
+"""`plimsoll prove`: reproduce a claimed effect on a server."""
 
 from typing import Annotated
 
@@ -70,13 +70,11 @@ def toast(
 
     seconds = decode_seconds(decode, "--decode")
     if seconds is not None and table is None:
-        raise UsageError(
-            "--decode needs --table", "Name the table whose updates are to be watched."
-        )
+        raise UsageError("--decode needs --table", "Name the table whose updates to watch.")
     with ended_like_ctrl_c():
         proof = prove_toast(dsn, table=table)
         if seconds is not None and table is not None:
             sample = sample_toast(dsn, table, seconds=seconds)
-            notes = () if sample else (f"no update of {table} was seen while it was watched",)
+            notes = () if sample else (f"no update of {table} was seen while decoding",)
             proof = msgspec.structs.replace(proof, sample=sample, notes=proof.notes + notes)
     output.write(proof)

@@ -1,9 +1,9 @@
 """
-Standard output and standard error as a command needs them: no failure of theirs is lost or met twice.
+Wrap standard output and standard error so that each failure is reported exactly once.
 
-Rule 1: what cannot be written to standard output is an error of its own, wherever it is met.
+Rule 1: a failed write to standard output raises an error of its own, wherever it happens.
 Rule 2: a character that the encoding does not have is replaced, not refused.
-Rule 3: messages on standard error are told as well as can be: a failure there changes no result.
+Rule 3: a failed write to standard error is ignored and changes no result.
 """
 
 import errno
@@ -18,18 +18,18 @@ from plimsoll.errors import PlimsollError
 
 
 class OutputError(PlimsollError):
-    """Standard output took no more; a part of the answer is lost."""
+    """Standard output could not be written; a part of the answer is lost."""
 
 
 class ReaderGone(OutputError):
-    """Whoever read standard output has gone: `| head` has what it wanted. Nothing is to be said."""
+    """The reader of standard output has gone, for example `| head`; no message is printed."""
 
 
 def guard_streams() -> None:
     """
-    Put `sys.stdout` and `sys.stderr` of this process behind the rules above; closed ones too.
+    Wrap `sys.stdout` and `sys.stderr` of this process by the rules above, even if they are closed.
 
-    What stands in their place already, such as a buffer of a test, is left alone.
+    A stream that was already replaced, for example by a buffer of a test, is not wrapped.
     """
     _fill_descriptors()
     if sys.stdout is sys.__stdout__:
@@ -40,10 +40,10 @@ def guard_streams() -> None:
 
 def _fill_descriptors() -> None:
     """
-    Open something in the place of each standard stream that the caller closed.
+    Open /dev/null for each standard stream that the caller closed.
 
-    The next file that is opened would take its number, and get what is printed. For writing it
-    refuses, so that lost output is noticed.
+    Otherwise the next opened file would take the descriptor's number and receive what is printed. It is
+    opened for reading only, so that writes fail and lost output is noticed.
     """
     for descriptor in (0, 1, 2):
         try:
@@ -53,19 +53,19 @@ def _fill_descriptors() -> None:
 
 
 class _Output(io.FileIO):
-    """A descriptor for writing whose first failure is told, and whose later ones are not."""
+    """A descriptor for writing that raises its first failure and ignores later ones."""
 
     def __init__(self, descriptor: int) -> None:
         super().__init__(descriptor, "wb", closefd=False)
         self._is_lost = False
 
     def write(self, data: Any, /) -> int:
-        """Write what fits, or wait until something does."""
-        if self._is_lost:  # the interpreter tries again at its end; once told is enough
+        """Write what fits, or wait until something fits."""
+        if self._is_lost:  # the interpreter flushes again at its end; one report is enough
             return memoryview(data).nbytes
         try:
             while (written := super().write(data)) is None:
-                # A pipe that somebody made non-blocking is full.
+                # The pipe is full, and another process made it non-blocking.
                 select.select([], [self], [])
         except OSError as error:
             self._is_lost = True
@@ -82,19 +82,19 @@ class _Output(io.FileIO):
             reason = (error.strerror or str(error)).lower()
         raise OutputError(
             f"unable to write to standard output: {reason}",
-            "Send it to a file on a disk with room, or to a program that reads it.",
+            "Redirect it to a file on a disk with free space, or to a program that reads it.",
         ) from error
 
 
 class _Notices(_Output):
-    """The same for messages, which are dropped where they cannot be written."""
+    """A descriptor for messages, which are dropped if they cannot be written."""
 
     def _fail(self, error: OSError) -> None:
-        """Do nothing: there is no place left to say it."""
+        """Ignore the failure: there is no stream left to report it on."""
 
 
 def _text(raw: _Output, like: io.TextIOBase | Any | None) -> io.TextIOWrapper:
-    """Return text over a descriptor, in the encoding that the interpreter chose for it."""
+    """Wrap a descriptor as a text stream, in the encoding that the interpreter chose for it."""
     is_terminal = False
     with suppress(OSError):
         is_terminal = raw.isatty()

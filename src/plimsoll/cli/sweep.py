@@ -1,4 +1,4 @@
-"""`plimsoll sweep`: what storage delivers at each I/O size, and the limits that explain it."""
+"""`plimsoll sweep`: measure what storage delivers at each I/O size, and find its limits."""
 
 import os
 import re
@@ -137,11 +137,11 @@ def sweep(
     """
     if path is None and dsn is None:
         raise UsageError(
-            "there is nothing to sweep",
-            "Give --path, a folder of the disk, or --dsn, a PostgreSQL server.",
+            "no storage to measure was given",
+            "Give --path with a folder on the disk, or --dsn with a PostgreSQL server.",
         )
     if path is not None and dsn is not None and dsn != os.environ.get("PLIMSOLL_DSN"):
-        raise UsageError("--path and --dsn name two things to sweep", "Leave one of them out.")
+        raise UsageError("--path and --dsn cannot be measured together", "Leave one of them out.")
     check_ending(png)
     plan = SweepPlan(
         sizes_bytes=SIZES_BYTES if sizes is None else sizes_of(sizes),
@@ -150,7 +150,7 @@ def sweep(
         depth=depth,
     )
     with ended_like_ctrl_c():
-        # A path on the command line goes before a server in the environment.
+        # A path on the command line takes precedence over a server in the environment.
         if path is not None:
             measured = _of_path(path, plan, table, allow_writes=allow_writes)
         else:
@@ -164,10 +164,10 @@ def _of_path(path: Path, plan: SweepPlan, table: str | None, *, allow_writes: bo
     from plimsoll.lab.sweep.fio import sweep_path
 
     if table is not None:
-        raise UsageError("--table is of a server, and --path of a disk", "Leave one of them out.")
+        raise UsageError("--table needs --dsn, but --path was given", "Leave one of them out.")
     if allow_writes:
         plan = replace(plan, directions=(Direction.READ, Direction.WRITE))
-    return sweep_path(path, plan, allow_writes=allow_writes, tell=tell)
+    return sweep_path(path, plan, allow_writes=allow_writes, tell=print_progress)
 
 
 def _of_server(dsn: str, plan: SweepPlan, table: str | None, *, allow_writes: bool) -> Sweep:
@@ -182,12 +182,12 @@ def _of_server(dsn: str, plan: SweepPlan, table: str | None, *, allow_writes: bo
         probe.close()
     server = SweepServer(dsn, lambda text: without_password(text, dsn))
     return sweep_database(
-        server, plan, place=place, allow_writes=allow_writes, table=table, tell=tell
+        server, plan, place=place, allow_writes=allow_writes, table=table, tell=print_progress
     )
 
 
 def report_of(measured: Sweep) -> SweepReport:
-    """Return a sweep with the limits behind it."""
+    """Return a sweep with the limits that explain it."""
     from plimsoll.diagnosis.sweep.fit import fit_sweep
 
     return SweepReport(sweep=measured, fit=fit_sweep(measured))
@@ -203,7 +203,7 @@ def sizes_of(text: str) -> tuple[int, ...]:
     Return I/O sizes in bytes, increasing.
 
     Raises:
-        UsageError: one of them is no amount.
+        UsageError: one of them is not an amount of bytes.
     """
     parts = [part for part in re.split(r"[,\s]+", text.strip()) if part]
     return tuple(sorted({bytes_of(part, "--sizes") for part in parts}))
@@ -211,22 +211,22 @@ def sizes_of(text: str) -> tuple[int, ...]:
 
 def check_ending(png: Path | None) -> None:
     """
-    Refuse a picture that could not be written after minutes of measuring.
+    Refuse a picture that could not be written, before minutes of measuring.
 
     Raises:
-        UsageError: its name has another ending, or its folder is missing.
+        UsageError: the name has another ending, or its folder is missing.
     """
     if png is not None and png.suffix.lower() not in (".png", ".svg"):
         raise UsageError(
             f"'{png.name}' does not end in .png or .svg",
-            "The ending says which kind of picture to write.",
+            "The ending selects the kind of picture.",
         )
     check_picture(png)
 
 
 def write_sweeps(reports: Sequence[SweepReport], output: Output, png: Path | None) -> None:
     """
-    Print the sweeps, and write the files that were asked for.
+    Print the sweeps, and write the requested files.
 
     Raises:
         UsageError: a file cannot be written.
@@ -241,6 +241,6 @@ def write_sweeps(reports: Sequence[SweepReport], output: Output, png: Path | Non
         say_written(png, "picture")
 
 
-def tell(line: str) -> None:
-    """A line of progress."""
+def print_progress(line: str) -> None:
+    """Print a line of progress."""
     print(line, file=sys.stderr, flush=True)  # noqa: T201

@@ -1,4 +1,4 @@
-"""What a command waits for, on standard error while it is a terminal; a pipe or a log gets nothing."""
+"""Show what a command waits for on standard error, if it is a terminal."""
 
 import sys
 import threading
@@ -15,17 +15,17 @@ if TYPE_CHECKING:  # the command line comes up without what it needs
     from plimsoll.model.overview import Usage
 
 FIRST_S = 1.0
-"""What is answered within a second needs no word."""
+"""Delay before the first line, because an answer within a second needs no progress."""
 AGAIN_S = 0.5
 
 
 @contextmanager
 def progress_while(text: Callable[[], str]) -> Iterator[None]:
     """
-    Show a line that is renewed until the block ends, and is gone then.
+    Show a line that is updated until the block ends, and then removed.
 
     Args:
-        text: what to say now, empty for nothing; the time since the beginning is added.
+        text: returns what to show now, empty for nothing; the elapsed time is added.
     """
     if not sys.stderr.isatty():
         yield
@@ -34,40 +34,40 @@ def progress_while(text: Callable[[], str]) -> Iterator[None]:
     begun_s = time.monotonic()
     length = 0
 
-    def tell() -> None:
+    def show() -> None:
         nonlocal length
         wait_s = FIRST_S
         while not over.wait(wait_s):
             wait_s = AGAIN_S
-            said = text()
-            if not said:
+            now = text()
+            if not now:
                 continue
-            line = f"{said} · {format_duration(time.monotonic() - begun_s)}"
+            line = f"{now} · {format_duration(time.monotonic() - begun_s)}"
             sys.stderr.write(f"\r{line.ljust(length)}")
             sys.stderr.flush()
             length = len(line)
 
-    teller = threading.Thread(target=tell, daemon=True)
-    teller.start()
+    thread = threading.Thread(target=show, daemon=True)
+    thread.start()
     try:
         yield
     finally:
         over.set()
-        teller.join()
+        thread.join()
         if length:
             sys.stderr.write(f"\r{' ' * length}\r")
             sys.stderr.flush()
 
 
 class Terminal(Progress):
-    """Shows on standard error what a reading waits for, and what it asked of AWS."""
+    """Shows on standard error what a reading waits for, and the requests it sent to AWS."""
 
-    def waiting(self, said: Callable[[], str]) -> AbstractContextManager[None]:
+    def waiting(self, text: Callable[[], str]) -> AbstractContextManager[None]:
         """Show what the reader waits for."""
-        return progress_while(said)
+        return progress_while(text)
 
     def spent(self, usage: "Usage", usd: Decimal | None) -> None:
-        """Show what was asked of AWS and what that costs."""
+        """Show the requests that were sent to AWS, and their cost."""
         if not usage.call_count:
             return
         parts = ", ".join(f"{action} {count:,}" for action, count in usage.calls)

@@ -1,4 +1,4 @@
-"""Watching a database on behalf of a command: for how long, and what a terminal shows meanwhile."""
+"""Watch a database for a command, and show progress on a terminal."""
 
 import sys
 import time
@@ -15,7 +15,7 @@ from plimsoll.model.database import Observation
 DEFAULT_FOR = "60s"
 _DATABASE_PANEL = "Database"
 
-# The line of progress is written anew once in so many seconds.
+# The progress line is rewritten at this interval.
 _SHOWN_EVERY_S = 0.5
 
 Dsn = Annotated[
@@ -41,7 +41,7 @@ Duration = Annotated[
 
 def observed(dsn: str, seconds: float, poolers: Sequence[str] = ()) -> Observation:
     """
-    Return what a database and its poolers did for some seconds; Ctrl-C ends it early.
+    Watch a database and its poolers for some seconds, or until Ctrl-C, and return what they did.
 
     Args:
         dsn: libpq connection string or URI.
@@ -50,7 +50,7 @@ def observed(dsn: str, seconds: float, poolers: Sequence[str] = ()) -> Observati
 
     Raises:
         UsageError: the DSN or an address cannot be read.
-        SourceError: the server refused us, or did not answer. One that is full is an observation.
+        SourceError: the server refused us, or did not answer. A full server is an observation, not an error.
     """
     from plimsoll.app.inspect import observe
 
@@ -65,23 +65,23 @@ def observed(dsn: str, seconds: float, poolers: Sequence[str] = ()) -> Observati
 
 def observed_if_asked(dsn: str | None, duration: str | None) -> Observation | None:
     """
-    Return what `--dsn` and `--for` ask for; None where they ask for nothing.
+    Watch the database of `--dsn` for the time of `--for`; None if neither is given.
 
     Raises:
-        UsageError: a time without a database, or what is no time.
+        UsageError: a time without a database, or a text that is no time.
         SourceError: the server refused us, or did not answer.
     """
     if duration is not None and not dsn:
         raise UsageError(
-            "--for is how long a database is watched, and no --dsn names one",
-            "Give --dsn, or leave --for out; --last is how far back a target is read.",
+            "--for needs --dsn, the database to watch",
+            "Give --dsn, or leave out --for. The length of the window is --last.",
         )
     seconds = seconds_of(duration or DEFAULT_FOR, "--for")
     return observed(dsn, seconds) if dsn else None
 
 
 def _progress(seconds: float) -> Callable[[float], None]:
-    """Sleep as asked; on a terminal with a line that says for how long it has been."""
+    """Return a function that sleeps, and on a terminal shows the time elapsed so far."""
     if not sys.stderr.isatty():
         return time.sleep
     began_s = time.monotonic()
@@ -91,7 +91,7 @@ def _progress(seconds: float) -> Callable[[float], None]:
         while (left_s := until_s - time.monotonic()) > 0:
             elapsed_s = min(time.monotonic() - began_s, seconds)
             sys.stderr.write(
-                f"\r\033[Kwatched {elapsed_s:.0f} of {seconds:.0f} s; Ctrl-C reports what there is"
+                f"\r\033[Kwatched {elapsed_s:.0f} of {seconds:.0f} s; Ctrl-C ends early and reports"
             )
             sys.stderr.flush()
             time.sleep(min(left_s, _SHOWN_EVERY_S))

@@ -128,7 +128,7 @@ def test_what_was_found_is_written_in_the_form_of_its_ending(tmp_path: Path):
     assert (tmp_path / "a.html").read_text().startswith("<!doctype html>")
     assert (tmp_path / "a.txt").read_text() == plimsoll.render(report)
     assert snapshot == decode_snapshot((tmp_path / "snapshot.json").read_bytes())
-    with pytest.raises(plimsoll.PlimsollError, match=r"'a\.pdf' does not say its form"):
+    with pytest.raises(plimsoll.PlimsollError, match=r"'a\.pdf' selects no form"):
         plimsoll.write(tmp_path / "a.pdf", report)
     assert plimsoll.render(inspections.inspection(), "html").startswith("<!doctype html>")
 

@@ -39,7 +39,7 @@ def test_a_window_that_says_its_start_twice_or_runs_backwards_is_refused():
     """
     Both mistakes are named, neither is repaired in silence.
     """
-    with pytest.raises(UsageError, match="both say"):
+    with pytest.raises(UsageError, match="both set the start"):
         window_of("1h", "2025-11-01", None, now_s=NOW_S, default=None)
     with pytest.raises(UsageError, match="ends before it starts"):
         window_of(None, "2025-11-02", "2025-11-01", now_s=NOW_S, default=None)
@@ -79,7 +79,7 @@ def test_the_last_hours_of_a_file_are_the_last_of_what_it_holds(tmp_path):
 
     cut = read_target(str(file), InstanceOptions(), ReadOptions(last="1h"))
     assert (end - 3600, end) == cut.window_s
-    with pytest.raises(DataError, match="no sample of that window"):
+    with pytest.raises(DataError, match="no sample in that window"):
         read_target(
             str(file), InstanceOptions(), ReadOptions(since="2030-01-01", until="2030-01-02")
         )
@@ -93,23 +93,28 @@ def test_a_pattern_names_a_fleet(target, many):
     assert many == is_fleet(target)
 
 
-def test_a_command_gets_an_option_for_every_field_of_flags_and_reach():
+def test_a_command_gets_an_option_for_every_field_of_flags_and_read_options():
     """
     What a struct has and no option fills would never be set.
     """
 
-    def command(target: str, *, flags: InstanceOptions, reach: ReadOptions) -> None:
-        seen.append((target, flags, reach))
+    def command(target: str, *, flags: InstanceOptions, read_options: ReadOptions) -> None:
+        seen.append((target, flags, read_options))
 
     seen: list = []
-    run = expand(command, flags=options.INSTANCE, reach=options.READ)
+    run = expand(command, flags=options.INSTANCE, read_options=options.READ)
     names = set(inspect.signature(run).parameters)
-    given = {"target": "t", "flags_iops": 5.0, "reach_match": ["a=b"], "reach_max_api_calls": 7}
+    given = {
+        "target": "t",
+        "flags_iops": 5.0,
+        "read_options_match": ["a=b"],
+        "read_options_max_api_calls": 7,
+    }
     run(**dict.fromkeys(names) | given)
 
     wanted = {"target"}
     wanted |= {f"flags_{name}" for name in InstanceOptions.__struct_fields__}
-    wanted |= {f"reach_{name}" for name in ReadOptions.__struct_fields__}
+    wanted |= {f"read_options_{name}" for name in ReadOptions.__struct_fields__}
     assert wanted == names
     assert [("t", InstanceOptions(iops=5.0), ReadOptions(match=("a=b",), max_api_calls=7))] == seen
 

@@ -33,9 +33,13 @@ def test_every_option_of_it_is_one_that_compare_has():
     """
     storage = Storage(kind="gp3", size_gib=400.0, provisioned_ops_per_s=12_000.0)
     instance = Instance(db_class="db.r5.large", storage=storage)
-    reach = ReadOptions(last="14d", profile="ops", match=("a=b",), max_api_calls=50)
+    read_options = ReadOptions(last="14d", profile="ops", match=("a=b",), max_api_calls=50)
     found = check_command(
-        "prom:http://host", InstanceOptions(engine="postgres"), reach, before=instance, after=NEW
+        "prom:http://host",
+        InstanceOptions(engine="postgres"),
+        read_options,
+        before=instance,
+        after=NEW,
     )
     app = typer.Typer()
     register(app)

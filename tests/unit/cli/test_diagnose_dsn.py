@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 import databases
 from contract.tree import ROOT
-from plimsoll.app.inspect import found_for_diagnosis
+from plimsoll.app.inspect import inspect_for_diagnosis
 from plimsoll.app.watching import Watching
 from plimsoll.cli import watching
 from plimsoll.cli.diagnose import command as diagnose
@@ -152,7 +152,7 @@ def test_a_snapshot_with_an_observation_round_trips():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((PRESSED, "--for", "60s"), "no --dsn names one"),
+        ((PRESSED, "--for", "60s"), "--for needs --dsn"),
         ((PRESSED, "--dsn", DSN, "--for", "soon"), "--for 'soon' is not a time"),
         (("rds:*", "--dsn", DSN), "'rds:*' matches several instances"),
     ],
@@ -231,8 +231,8 @@ def test_a_vacuum_that_ended_at_the_ceiling_is_named():
     seen = databases.seen([large], [large])
     calm = replace(diagnosis, intervals=())
 
-    assert [c for c in found_for_diagnosis(diagnosis, seen).causes if c.kind is CauseKind.VACUUM]
-    assert not [c for c in found_for_diagnosis(calm, seen).causes if c.kind is CauseKind.VACUUM]
+    assert [c for c in inspect_for_diagnosis(diagnosis, seen).causes if c.kind is CauseKind.VACUUM]
+    assert not [c for c in inspect_for_diagnosis(calm, seen).causes if c.kind is CauseKind.VACUUM]
 
 
 def test_a_vacuum_under_a_gate_is_laid_beside_real_time():
@@ -251,8 +251,8 @@ def test_a_vacuum_under_a_gate_is_laid_beside_real_time():
         last_autovacuum_s=clock.real_of((longest.start_s + longest.end_s) / 2),
     )
     seen = databases.seen([large], [large])
-    beside = found_for_diagnosis(diagnosis, seen, clock)
-    astray = found_for_diagnosis(diagnosis, seen)
+    beside = inspect_for_diagnosis(diagnosis, seen, clock)
+    astray = inspect_for_diagnosis(diagnosis, seen)
 
     assert [c for c in beside.causes if c.kind is CauseKind.VACUUM]
     assert any("credit clock 60, where a minute lasts 1 s" in note for note in beside.notes)

@@ -43,7 +43,7 @@ def plimsoll(
 
 def told_by(run: Callable[[], int], capsys) -> tuple[int, list[str]]:
     """Exit status of a command, and the lines it ends with."""
-    status = endings.ended(run)
+    status = endings.run_to_end(run)
     return status, capsys.readouterr().err.splitlines()
 
 
@@ -145,7 +145,7 @@ def test_what_was_foreseen_has_its_own_words(capsys, error, status, lines):
     said = [line.partition(": ")[2] or line for line in told_by(failing(error), capsys)[1]]
 
     assert lines == said
-    assert status == endings.ended(failing(error))
+    assert status == endings.run_to_end(failing(error))
 
 
 @pytest.mark.parametrize("status", [0, 1, 2])
@@ -153,7 +153,7 @@ def test_what_the_command_says_is_the_status(status):
     """
     A verdict passes through unchanged.
     """
-    assert status == endings.ended(lambda: status)
+    assert status == endings.run_to_end(lambda: status)
 
 
 # --- output that cannot be written ------------------------------------------------------------------

@@ -102,7 +102,7 @@ def test_files_of_one_name_are_told_apart_by_their_folders(tmp_path: Path):
         (("record",), "no server"),
         (("record", "host=127.0.0.1 port=1"), "no statement"),
         (("record", "host=127.0.0.1", "--statement", "table t", "--for", "5s"), "--top"),
-        (("record", "--log", "x", "--statement", "table t"), "two sources"),
+        (("record", "--log", "x", "--statement", "table t"), "cannot be recorded together"),
         (("record", "host=127.0.0.1", "--statement", "table t", "--timeout", "soon"), "--timeout"),
     ],
 )

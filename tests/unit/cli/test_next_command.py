@@ -79,9 +79,9 @@ def account(monkeypatch):
     """A live instance whose last samples are twenty minutes late; what was asked of it."""
     asked: list[str | None] = []
 
-    def read(target, flags, reach=None, progress=None):
-        asked.append(reach.last)
-        start_s, end_s = targets.live_window(reach)
+    def read(target, flags, read_options=None, progress=None):
+        asked.append(read_options.last)
+        start_s, end_s = targets.live_window(read_options)
         # No more than a day is there, however long the window: two weeks are planned for slowly.
         return pressed(
             min((end_s - start_s) // 60, DAY) - 20,
@@ -192,7 +192,7 @@ def test_every_flag_has_an_option():
         throughput_mibps=500.0,
         launched="2019-06-01",
     )
-    reach = ReadOptions(
+    read_options = ReadOptions(
         since="2026-01-01",
         until="2026-01-03",
         profile="p",
@@ -206,7 +206,7 @@ def test_every_flag_has_an_option():
         "--storage gp3 --size-gib 500 --iops 12000 --throughput-mibps 500 --launched 2019-06-01 "
         "--from 2026-01-01 --to 2026-01-03 --profile p --region eu-west-1 --beside r.csv "
         "--max-api-calls 5"
-    ) == plan_command("x", flags, reach)
+    ) == plan_command("x", flags, read_options)
 
 
 def test_a_plan_that_cannot_be_made_leaves_the_report(run, tmp_path):

@@ -126,7 +126,7 @@ def test_a_disputed_price_is_status_2(tmp_path: Path):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--region", "eu-wset-1"), "no price of region 'eu-wset-1' is in the catalog"),
+        (("--region", "eu-wset-1"), "the catalog has no price for region 'eu-wset-1'"),
         (("--class", "db.m66g.large"), "unknown instance class 'db.m66g.large'"),
         (("--engine", "nosuch"), "engine 'nosuch' is not one that RDS has"),
         (("--prices", "none.json"), "unable to read 'none.json'"),

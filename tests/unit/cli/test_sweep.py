@@ -23,7 +23,7 @@ def test_something_must_be_named():
     """
     A path or a database.
     """
-    assert "nothing to sweep" in refusal()
+    assert "no storage to measure" in refusal()
 
 
 def test_two_things_at_once_are_refused(tmp_path: Path, monkeypatch):
@@ -32,10 +32,12 @@ def test_two_things_at_once_are_refused(tmp_path: Path, monkeypatch):
     """
     nowhere = str(tmp_path / "nowhere")
 
-    assert "two things" in refusal("--path", nowhere, "--dsn", "host=127.0.0.1 port=1")
+    assert "cannot be measured together" in refusal(
+        "--path", nowhere, "--dsn", "host=127.0.0.1 port=1"
+    )
     monkeypatch.setenv("PLIMSOLL_DSN", "host=127.0.0.1 port=1")
     assert "does not exist" in refusal("--path", nowhere)
-    assert "--table is of a server" in refusal("--path", nowhere, "--table", "t")
+    assert "--table needs --dsn" in refusal("--path", nowhere, "--table", "t")
 
 
 def test_sizes_are_amounts_in_any_order():

@@ -1,1 +1,1 @@
-"""What does `plimsoll compare` read from the command line, and what does it print?"""
+"""`plimsoll compare`: options and command."""

@@ -1,4 +1,4 @@
-"""The options of `plimsoll compare`."""
+"""Declare the options of `plimsoll compare`."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""Two windows side by side, before and after a change: read, compared, printed."""
+"""Run `plimsoll compare`: read two windows, compare them and print the comparison."""
 
 from msgspec.structs import replace
 
@@ -22,7 +22,7 @@ def run_compare(
     targets: tuple[str, str | None],
     split: Split,
     flags: tuple[InstanceOptions, InstanceOptions],
-    reach: ReadOptions,
+    read_options: ReadOptions,
     *,
     output: Output,
 ) -> int:
@@ -30,12 +30,12 @@ def run_compare(
     Read both sides, compare them and print the comparison.
 
     Returns:
-        Exit status: 0 after is not worse, 1 it is worse, 2 could not tell.
+        Exit status: 0 the second window is not worse, 1 it is worse, 2 unknown.
     """
-    snapshots = read_sides(targets, split, flags, reach, TERMINAL)
+    snapshots = read_sides(targets, split, flags, read_options, TERMINAL)
     comparison = compare_snapshots(*snapshots)
     if comparison.step is StepResult.NOT_ENOUGH:
-        following = plan_after(snapshots[1], targets[1] or targets[0], flags[1], reach)
+        following = plan_after(snapshots[1], targets[1] or targets[0], flags[1], read_options)
         if following is not None:
             comparison = replace(
                 comparison, next_command=following.command, next_where=following.where

@@ -1,4 +1,4 @@
-"""The options of `plimsoll compare` that describe the instance on one of its two sides."""
+"""Declare the options of `plimsoll compare` that describe the instance on one side."""
 
 from typing import Annotated, Any
 
@@ -29,7 +29,7 @@ def side_options(side: str, panel: str) -> OptionGroup:
     Return the options of one side, which fill an `InstanceOptions`.
 
     Args:
-        side: the letter at the end of each option's name, for example the `a` of `--class-a`.
+        side: letter at the end of each option's name, for example the `a` of `--class-a`.
         panel: heading in the help.
     """
     return OptionGroup(
@@ -49,7 +49,7 @@ def side_options(side: str, panel: str) -> OptionGroup:
 
 
 def with_side(common: InstanceOptions, side: InstanceOptions) -> InstanceOptions:
-    """Return what was said of one side, with what was said of both."""
+    """Return the options of both sides with those of one side applied."""
     from msgspec.structs import asdict, replace
 
     given = {name: value for name, value in asdict(side).items() if value is not None}

@@ -1,1 +1,1 @@
-"""What does `plimsoll diagnose` read from the command line, and what does it print?"""
+"""`plimsoll diagnose`: options and command."""

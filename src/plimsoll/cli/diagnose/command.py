@@ -1,4 +1,4 @@
-"""The options of `plimsoll diagnose`."""
+"""Declare the options of `plimsoll diagnose`."""
 
 from pathlib import Path
 from typing import Annotated
@@ -60,7 +60,7 @@ def diagnose(
     """
     from plimsoll.cli.diagnose.run import DiagnoseOptions, run_diagnose
 
-    wanted = DiagnoseOptions(
+    options = DiagnoseOptions(
         flags=flags,
         read_options=read_options,
         output=output,
@@ -70,4 +70,4 @@ def diagnose(
         duration=duration,
         lists_all=lists_all,
     )
-    raise typer.Exit(run_diagnose(target, wanted))
+    raise typer.Exit(run_diagnose(target, options))

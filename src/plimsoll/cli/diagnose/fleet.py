@@ -1,4 +1,4 @@
-"""`plimsoll diagnose 'rds:*'`: many instances, one after the other, and a table of them all."""
+"""Run `plimsoll diagnose 'rds:*'`: diagnose several instances in turn, and print one table."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -27,13 +27,13 @@ def run(
     Diagnose every instance of a stream, print the table, and return the exit status.
 
     Args:
-        target: what was asked for, as `rds:*`; it stands in the table as the source.
-        stream: snapshots one by one; `operator.length_hint` of it, if any, is shown as progress.
+        target: requested target, for example `rds:*`; the table names it as the source.
+        stream: snapshots one by one; progress shows its `operator.length_hint`, if any.
         output: where the table goes and what it looks like.
-        lists_all: whether instances that are not near a limit get rows instead of a list of names.
-        window_s: what was asked for, epoch seconds; None takes what the snapshots cover.
-        spent: asked once, after the last instance.
-        waits: what the reading waits for at this moment, shown on a terminal.
+        lists_all: whether instances near no limit have rows too, instead of a list of names.
+        window_s: requested window, epoch seconds; None takes what the snapshots cover.
+        spent: called once, after the last instance.
+        waits: returns what the reading waits for now, for a terminal.
 
     Returns:
         1 if any instance binds, else 2 if any could not be judged or read, else 0.
@@ -42,8 +42,8 @@ def run(
         PlimsollError: the stream failed before its first instance.
         UsageError: the page cannot be written.
     """
-    progress = _Progress(length_hint(stream), is_told_elsewhere=waits is not None)
-    with progress_while(lambda: f"{progress.said}{waits()}") if waits else nullcontext():
+    progress = _Progress(length_hint(stream), is_shown_elsewhere=waits is not None)
+    with progress_while(lambda: f"{progress.text}{waits()}") if waits else nullcontext():
         try:
             overview = diagnose_fleet(
                 stream,
@@ -51,7 +51,7 @@ def run(
                 source=target,
                 window_s=window_s,
                 spent=spent,
-                told=progress.tell,
+                on_read=progress.show,
             )
         finally:
             progress.clear()
@@ -60,19 +60,19 @@ def run(
 
 
 class _Progress:
-    """`31 of 50` on standard error while it is a terminal; a pipe or a log gets nothing."""
+    """Shows `31 of 50` on standard error if it is a terminal; writes nothing to a pipe or a log."""
 
-    def __init__(self, total: int, *, is_told_elsewhere: bool = False) -> None:
+    def __init__(self, total: int, *, is_shown_elsewhere: bool = False) -> None:
         """Expect `total` instances; 0 if their number is not known."""
         self._total = total
-        self._is_shown = sys.stderr.isatty() and not is_told_elsewhere
-        self.said = ""
-        """For a line that somebody else writes."""
+        self._is_shown = sys.stderr.isatty() and not is_shown_elsewhere
+        self.text = ""
+        """Progress as text, for a line that another function writes."""
         self._length = 0
 
-    def tell(self, count: int) -> None:
-        """Replace what was told before."""
-        self.said = f"{count:,} read, "
+    def show(self, count: int) -> None:
+        """Replace the line with the number of instances read."""
+        self.text = f"{count:,} read, "
         if self._is_shown:
             text = f"{count:,} of {self._total:,}" if self._total >= count else f"{count:,} read"
             sys.stderr.write(f"\r{text.ljust(self._length)}")
@@ -80,7 +80,7 @@ class _Progress:
             self._length = len(text)
 
     def clear(self) -> None:
-        """Leave the line empty for what follows."""
+        """Empty the line."""
         if self._length:
             sys.stderr.write(f"\r{' ' * self._length}\r")
             sys.stderr.flush()

@@ -1,11 +1,11 @@
-"""Which ceiling binds, when, how sure, and what was ruled out: read, diagnosed, printed, written."""
+"""Run `plimsoll diagnose`: read a target, diagnose it, print the report and write the files."""
 
 from pathlib import Path
 
 from msgspec import Struct
 
 from plimsoll.app.diagnose import diagnose_snapshot
-from plimsoll.app.inspect import found_for_diagnosis
+from plimsoll.app.inspect import inspect_for_diagnosis
 from plimsoll.app.options import InstanceOptions, ReadOptions
 from plimsoll.app.plan import check_window, in_region, plan_snapshot, shows_a_day
 from plimsoll.app.read import (
@@ -18,7 +18,7 @@ from plimsoll.app.read import (
 from plimsoll.app.render import Form, Report, plan_below
 from plimsoll.app.targets import PROMETHEUS, is_fleet, is_several
 from plimsoll.cli.endings import FAILED, Failed, attempted
-from plimsoll.cli.next_command import answered_plan
+from plimsoll.cli.next_command import answerable_plan
 from plimsoll.cli.output import (
     Format,
     Output,
@@ -39,14 +39,14 @@ EXIT = {Verdict.SLACK: 0, Verdict.NEAR: 0, Verdict.BINDS: 1, Verdict.UNKNOWN: 2}
 
 
 class PageParts(Struct, frozen=True, kw_only=True):
-    """What a page shows besides the diagnosis; None leaves it out."""
+    """What a page shows besides the diagnosis; None omits the part."""
 
     plan: Plan | None
     inspection: Inspection | None
 
 
 class Planned(Struct, frozen=True, kw_only=True):
-    """A plan, and its section of the printed report."""
+    """A plan, and its text in the printed report."""
 
     plan: Plan
     text: str
@@ -65,45 +65,45 @@ class DiagnoseOptions(Struct, frozen=True, kw_only=True):
     lists_all: bool
 
 
-def run_diagnose(target: str, wanted: DiagnoseOptions) -> int:
+def run_diagnose(target: str, options: DiagnoseOptions) -> int:
     """
-    Diagnose a target or a fleet, print it and write the files that were asked for.
+    Diagnose a target or a fleet, print the report and write the requested files.
 
     Returns:
-        Exit status: 0 nothing binds, 1 something binds, 2 could not tell.
+        Exit status: 0 no limit binds, 1 a limit binds, 2 unknown.
     """
-    flags, reach, output = wanted.flags, wanted.read_options, wanted.output
-    check_ending(wanted.png, "--png writes a PNG picture", (".png",))
-    check_picture(wanted.png)
+    flags, read_options, output = options.flags, options.read_options, options.output
+    check_ending(options.png, "--png writes a PNG picture", (".png",))
+    check_picture(options.png)
     if is_several(target, flags):
-        is_of_one = wanted.has_plan or any(
-            given is not None for given in (wanted.png, wanted.dsn, wanted.duration)
+        is_any_given = options.has_plan or any(
+            given is not None for given in (options.png, options.dsn, options.duration)
         )
-        refuse_of_one(target, flags, is_of_one=is_of_one)
-        return _fleet(target, wanted)
-    if wanted.has_plan and output.form == Format.JSON:
+        refuse_single_instance_options(target, flags, is_any_given=is_any_given)
+        return _fleet(target, options)
+    if options.has_plan and output.form == Format.JSON:
         raise UsageError(
-            "the JSON report has no plan", "Use 'plimsoll plan TARGET --format json' for it."
+            "the JSON report has no plan", "Use 'plimsoll plan TARGET --format json' for the plan."
         )
-    snapshot = read_target(target, flags, reach, TERMINAL)
+    snapshot = read_target(target, flags, read_options, TERMINAL)
     diagnosis = diagnose_snapshot(snapshot)
-    inspection = _inspected(diagnosis, snapshot, wanted.dsn, wanted.duration)
+    inspection = _inspected(diagnosis, snapshot, options.dsn, options.duration)
     planned = (
-        attempted(lambda: _planned(diagnosis, snapshot, target, reach, output))
-        if wanted.has_plan
+        attempted(lambda: _planned(diagnosis, snapshot, target, read_options, output))
+        if options.has_plan
         else None
     )
     report = Report(diagnosis=diagnosis, snapshot=snapshot, inspection=inspection)
     text = output.render(report)
     if isinstance(planned, Planned):
         text += planned.text
-    elif output.form == Format.TEXT and not wanted.has_plan:
-        text += _next_step(diagnosis, snapshot, target, flags, reach)
+    elif output.form == Format.TEXT and not options.has_plan:
+        text += _next_step(diagnosis, snapshot, target, flags, read_options)
     output.emit(text)
     parts = PageParts(
         plan=planned.plan if isinstance(planned, Planned) else None, inspection=inspection
     )
-    failed = _write_files(diagnosis, snapshot, parts, html=output.html, png=wanted.png)
+    failed = _write_files(diagnosis, snapshot, parts, html=output.html, png=options.png)
     failed = planned if isinstance(planned, Failed) else failed
     if failed is not None:
         failed.say("no plan")
@@ -111,18 +111,20 @@ def run_diagnose(target: str, wanted: DiagnoseOptions) -> int:
     return FAILED if crashed else EXIT[diagnosis.verdict]
 
 
-def refuse_of_one(target: str, flags: InstanceOptions, *, is_of_one: bool) -> None:
+def refuse_single_instance_options(
+    target: str, flags: InstanceOptions, *, is_any_given: bool
+) -> None:
     """
-    Refuse what only a single instance can have.
+    Refuse options that need a single instance.
 
     Raises:
-        UsageError: an option of one instance, or what was bought, beside several instances.
+        UsageError: such an option was given for several instances.
     """
     every = InstanceOptions(
         identifier=flags.identifier,
         instance_file=None if target.startswith(PROMETHEUS) else flags.instance_file,
     )
-    if is_of_one or flags != (InstanceOptions() if is_fleet(target) else every):
+    if is_any_given or flags != (InstanceOptions() if is_fleet(target) else every):
         raise UsageError(
             f"'{target}' matches several instances; --png, --dsn, --plan and the instance options "
             "need a single one",
@@ -135,55 +137,59 @@ def _next_step(
     snapshot: Snapshot,
     target: str,
     flags: InstanceOptions,
-    reach: ReadOptions,
+    read_options: ReadOptions,
 ) -> str:
     """
-    Return the command that prices the way past what bound; nothing where it could not answer.
+    Return the command that plans a change for the limit that was found; empty if it could not answer.
 
-    A plan needs storage that was held back, an instance that is known, and a day; a live target can be
-    read for longer.
+    A plan needs throttled storage, a known instance, and a day of samples; a live target can be read for
+    longer than it was.
     """
     if not diagnosis.time_at or diagnosis.measured_s <= 0:
         return ""
-    found = answered_plan(snapshot, target, flags, reach, keeps_window=shows_a_day(snapshot))
+    found = answerable_plan(
+        snapshot, target, flags, read_options, keeps_window=shows_a_day(snapshot)
+    )
     return f"\nThe way past it, priced{found.where}:\n  {found.command}\n" if found else ""
 
 
 def _inspected(
     diagnosis: Diagnosis, snapshot: Snapshot, dsn: str | None, duration: str | None
 ) -> Inspection | None:
-    """Return what inside the database spends it: now, or as the snapshot recorded it; None of neither."""
+    """Inspect the database of --dsn, or what the snapshot recorded of it; None if there is neither."""
     observation = observed_if_asked(dsn, duration) or snapshot.observation
     if observation is None:
         return None
-    return found_for_diagnosis(diagnosis, observation, snapshot.credit_clock)
+    return inspect_for_diagnosis(diagnosis, observation, snapshot.credit_clock)
 
 
 def _planned(
     diagnosis: Diagnosis,
     snapshot: Snapshot,
     target: str,
-    reach: ReadOptions,
+    read_options: ReadOptions,
     output: Output,
 ) -> Planned:
-    """Return the way past with nothing wished for, as it is printed; `plimsoll plan` has the options."""
+    """Return the plan without constraints, and its text; `plimsoll plan` has the options."""
     check_window(snapshot, is_short_allowed=False)
-    placed = in_region(snapshot, target, reach)
+    placed = in_region(snapshot, target, read_options)
     found = plan_snapshot(diagnosis, placed, PlanConstraints())
     form: Form = "markdown" if output.form == Format.MARKDOWN else "text"
     text = plan_below(found, form, output.width, color=output.has_color)
     return Planned(plan=found, text=text)
 
 
-def _fleet(target: str, wanted: DiagnoseOptions) -> int:
+def _fleet(target: str, options: DiagnoseOptions) -> int:
     from plimsoll.app.fleet import read_files
     from plimsoll.cli.diagnose import fleet
 
-    flags, reach = wanted.flags, wanted.read_options
-    output, lists_all = wanted.output, wanted.lists_all
+    flags, read_options = options.flags, options.read_options
+    output, lists_all = options.output, options.lists_all
     if target.startswith(PROMETHEUS):
-        window_s = live_window(reach)
-        found, address = read_prometheus_instances(target, flags.identifier or "*", reach, window_s)
+        window_s = live_window(read_options)
+        found, address = read_prometheus_instances(
+            target, flags.identifier or "*", read_options, window_s
+        )
         return fleet.run(
             address,
             found,
@@ -195,12 +201,12 @@ def _fleet(target: str, wanted: DiagnoseOptions) -> int:
     if not is_fleet(target):
         return fleet.run(
             target,
-            read_files(target, instance_file=flags.instance_file, reach=reach),
+            read_files(target, instance_file=flags.instance_file, read_options=read_options),
             output=output,
             lists_all=lists_all,
         )
-    window_s = live_window(reach)
-    stream, usage, waits = read_fleet(target, reach, window_s)
+    window_s = live_window(read_options)
+    stream, usage, waits = read_fleet(target, read_options, window_s)
     return fleet.run(
         target,
         stream,
@@ -220,7 +226,7 @@ def _write_files(
     html: Path | None,
     png: Path | None,
 ) -> Failed | None:
-    """Write the files; what is returned is why the page has no plan."""
+    """Write the files; return why the page has no plan, if it has none."""
     failed = None
     if html is not None:
         from plimsoll.reports.diagnosis.html import render_html

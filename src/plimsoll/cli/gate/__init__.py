@@ -1,1 +1,1 @@
-"""What does `plimsoll gate` read from the command line, and what does it say of a gate?"""
+"""`plimsoll gate`: options, commands and texts."""

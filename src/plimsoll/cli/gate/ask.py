@@ -1,4 +1,4 @@
-"""Composition of `plimsoll gate status`, `set` and `events`: what is asked of a gate that runs."""
+"""Run `plimsoll gate status`, `set` and `events`: query and change a running gate."""
 
 import sys
 import time
@@ -19,16 +19,16 @@ from plimsoll.gate.control import CHANGES, RECORD, GateControl, Home, find_gate,
 from plimsoll.gate.record import MINUTE_S, GateChange, moment_of, read_line
 from plimsoll.model.instance import Instance, Storage
 
-# A line a tenth of a second after its event is as good as at once to a reader.
+# A judgement: people do not notice a delay of a tenth of a second.
 _GLANCE_S = 0.1
 
 
 class Orders(Struct, frozen=True, kw_only=True):
-    """What is to be changed."""
+    """Changes to a gate."""
 
     instance: InstanceOptions
     balances: tuple[str, ...]
-    """`NAME=RATIO`"""
+    """Credits to set, `NAME=RATIO`."""
     grant: bool
     drain: bool
     restart: bool
@@ -36,7 +36,7 @@ class Orders(Struct, frozen=True, kw_only=True):
 
 def show_status(socket: Path | None, *, is_json: bool) -> None:
     """
-    Print how a gate stands.
+    Print the state of a gate.
 
     Raises:
         SourceError: no gate answers.
@@ -62,10 +62,10 @@ def show_status(socket: Path | None, *, is_json: bool) -> None:
 
 def give_orders(socket: Path | None, orders: Orders) -> None:
     """
-    Change a running gate: class and storage first, then credits; print how it stands then.
+    Change a running gate, class and storage first, then credits; then print its state.
 
     Raises:
-        UsageError: nothing to change, or orders that contradict each other.
+        UsageError: nothing to change, or changes that contradict each other.
         CatalogError: an unknown class.
         SourceError: no gate answers.
     """
@@ -75,7 +75,7 @@ def give_orders(socket: Path | None, orders: Orders) -> None:
         raise UsageError("--grant and --drain contradict each other", "Leave one of them out.")
     if not (is_other or orders.balances or orders.grant or orders.drain or orders.restart):
         raise UsageError(
-            "nothing was said to change", "Give --class, --storage, --balance, --grant or --drain."
+            "no change was given", "Give --class, --storage, --balance, --grant or --drain."
         )
     wanted = [_balance(text) for text in orders.balances]
     control = find_gate(socket)
@@ -91,7 +91,7 @@ def give_orders(socket: Path | None, orders: Orders) -> None:
 
 def follow(socket: Path | None, *, from_start: bool) -> None:
     """
-    Print each change and the truth of each second as a line of JSON, until the gate ends.
+    Print each change and the recorded rates of each second as lines of JSON, until the gate ends.
 
     Raises:
         SourceError: no gate answers.
@@ -107,8 +107,8 @@ def follow(socket: Path | None, *, from_start: bool) -> None:
         found: list[tuple[float, dict[str, Any]]] = []
         for line in changes.lines():
             change = msgspec.json.decode(line, type=GateChange)
-            said = {"change": change.kind.value, "text": change.text}
-            found.append((change.t, {"time_s": change.t, **said, "credit_clock": clock}))
+            event = {"change": change.kind.value, "text": change.text}
+            found.append((change.t, {"time_s": change.t, **event, "credit_clock": clock}))
         for line in record.lines():
             moment = moment_of(read_line(line))
             found.append((moment.time_s, {**asdict(moment), "credit_clock": clock}))
@@ -120,14 +120,14 @@ def follow(socket: Path | None, *, from_start: bool) -> None:
 
 
 class _Tail:
-    """The lines that are added to a file, whole ones only."""
+    """Reads lines that are added to a file, whole lines only."""
 
     def __init__(self, path: Path, *, from_start: bool) -> None:
         self._path = path
         self._read = 0 if from_start or not path.exists() else path.stat().st_size
 
     def lines(self) -> Iterator[bytes]:
-        """Yield what was added since the last time."""
+        """Yield the lines that were added since the last call."""
         try:
             with self._path.open("rb") as file:
                 file.seek(self._read)
@@ -147,7 +147,7 @@ def _change(control: GateControl, flags: InstanceOptions, *, is_restart: bool) -
     home = control.home
     if home.setup.stages is not None and flags == InstanceOptions():
         raise UsageError(
-            "limits of a file have no legacy numbers, so a restart changes nothing",
+            "limits from a file have no legacy limits, so a restart changes nothing",
             "Leave --restart out.",
         )
     instance = _bought(home, flags)
@@ -158,11 +158,11 @@ def _change(control: GateControl, flags: InstanceOptions, *, is_restart: bool) -
 
 
 def _bought(home: Home, flags: InstanceOptions) -> Instance:
-    """Return what is bought from now on: what was, with what the flags say otherwise."""
+    """Return the instance from now on: the current one, with the flags applied."""
     instance = home.setup.instance
     is_other_kind = flags.storage is not None and flags.storage.lower() != instance.storage.kind
     if is_other_kind:
-        # IOPS and throughput were bought for the storage that goes.
+        # IOPS and throughput were provisioned for the storage that is replaced.
         instance = replace(instance, storage=Storage(size_gib=instance.storage.size_gib))
     if flags.storage is not None and flags.engine is None and instance.engine is None:
         from plimsoll.cli.gate.run import DEFAULT_ENGINE
@@ -179,7 +179,7 @@ def _balance(text: str) -> tuple[str, float]:
         ratio = -1.0
     if not separator or not 0 <= ratio <= 1:
         raise UsageError(
-            f"--balance '{text}' is not a name and a share",
+            f"--balance '{text}' is not NAME=RATIO with a ratio from 0 to 1",
             "Write it as byte=0.0, io=0.5 or volume=1.0.",
         )
     return gate_words.BALANCE_NAMES.get(name.strip().lower(), name.strip()), ratio

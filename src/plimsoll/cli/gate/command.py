@@ -1,4 +1,4 @@
-"""`plimsoll gate`: a folder behind an instance's limits, for whatever runs in it."""
+"""Declare the commands and options of `plimsoll gate`."""
 
 from enum import StrEnum
 from pathlib import Path
@@ -16,7 +16,7 @@ _FILES_PANEL = "Files"
 
 
 class Mode(StrEnum):
-    """How the limits stand between the files and the disk."""
+    """Where the limits are applied between files and disk."""
 
     FS = "fs"
     BLOCK = "block"

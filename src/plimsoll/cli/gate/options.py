@@ -1,4 +1,4 @@
-"""Options that `plimsoll gate` and both servers of `plimsoll lab` share."""
+"""Declare options that `plimsoll gate` and both servers of `plimsoll lab` share."""
 
 from pathlib import Path
 from typing import Annotated
@@ -89,7 +89,7 @@ SnapshotFile = Annotated[
 
 
 class RunFlags(Struct, frozen=True, kw_only=True):
-    """What the command line says about any run of the lab."""
+    """Options of any run of the lab."""
 
     instance: InstanceOptions
     clock: float
@@ -104,4 +104,4 @@ class RunFlags(Struct, frozen=True, kw_only=True):
     html: Path | None
     width: int | None
     has_cpu: bool = False
-    """Whether the server gets no more processors and memory than the class has."""
+    """Whether the server is limited to the processors and memory of the class."""

@@ -1,7 +1,7 @@
 """
-Composition of `plimsoll gate mount` and `plimsoll gate run`: flags, gate, command, outputs.
+Run `plimsoll gate mount` and `plimsoll gate run`.
 
-This file starts and ends things in the right order; what they are is said elsewhere.
+This file starts and stops gate, command and outputs in the right order; other files define them.
 """
 
 import shutil
@@ -33,18 +33,18 @@ from plimsoll.gate.record import MINUTE_S, encode_truth, minutes_of
 from plimsoll.gate.users import User, user_names
 from plimsoll.model.instance import Instance
 
-# The storage rules of RDS depend on the engine; this is the one most of our users run.
+# The storage rules of RDS depend on the engine; most of our users run this one.
 DEFAULT_ENGINE = "postgres"
 _GLANCE_S = 1.0
 _VOID = 2
 
-# A command that ended may have left a server in the mount, for which nobody will press Ctrl-C in a script:
-# a minute is what PostgreSQL's own tools give a server to shut down (pg_ctl, PGCTLTIMEOUT).
+# A command that ended may have left a server in the mount, and in a script nobody presses Ctrl-C. A
+# minute is the time that pg_ctl gives a server to shut down (PostgreSQL docs, PGCTLTIMEOUT).
 _PATIENCE_S = 60.0
 
 
 class GateFlags(Struct, frozen=True, kw_only=True):
-    """What the command line says about a gate."""
+    """Options of a gate."""
 
     instance: InstanceOptions
     clock: float
@@ -59,15 +59,15 @@ class GateFlags(Struct, frozen=True, kw_only=True):
     metrics: Path | None
     output: Path | None
     has_cpu: bool = False
-    """Whether the command gets no more processors and memory than the class has."""
+    """Whether the command is limited to the processors and memory of the class."""
 
 
 def mount_until_ended(flags: GateFlags) -> int:
     """
-    Mount, and stay until Ctrl-C or until someone unmounts.
+    Mount a gate, and wait until Ctrl-C or until it is unmounted.
 
     Returns:
-        Exit status: 0, or 2 if this machine was slower than what it was to emulate.
+        Exit status: 0, or 2 if this machine was slower than the emulated one.
 
     Raises:
         PlimsollError: it cannot be mounted, or the daemon failed.
@@ -79,14 +79,14 @@ def mount_until_ended(flags: GateFlags) -> int:
         flags.mount.absolute().name + ".data"
     )
     gate = Gate(setup, backing, flags.mount)
-    # An ending that comes while the gate is being mounted must still take it down.
+    # A signal during the mount must still unmount the gate, so handle signals before mounting.
     with ended_like_ctrl_c():
         try:
             with gate:
                 _say(f"{gate_words.emulated(setup)} at {gate.mount}, {minutes_of(setup)}")
                 _say(f"data: {gate.backing} · socket: {gate.socket_path} · Ctrl-C unmounts")
                 _until_ctrl_c(gate, flags)
-                # Ctrl-C once more takes the mount from who still uses it.
+                # A second Ctrl-C unmounts even if processes still use the mount.
                 gate.release(_name_users, None)
         except KeyboardInterrupt:
             _end_line()
@@ -96,11 +96,11 @@ def mount_until_ended(flags: GateFlags) -> int:
 
 def run_in_gate(flags: GateFlags, argv: tuple[str, ...]) -> int:
     """
-    Mount, run a command in the mount, unmount, and say what it hit.
+    Mount a gate, run a command in it, unmount, and print the limits that the command reached.
 
     Returns:
-        Exit status: that of the command (128 more than the number of the signal that ended it), or 2
-        if this machine was slower than what it was to emulate.
+        Exit status: that of the command (128 plus the number of the signal that ended it), or 2 if this
+        machine was slower than the emulated one.
 
     Raises:
         PlimsollError: it cannot be mounted, the command cannot be run, or the daemon failed.
@@ -155,10 +155,10 @@ def _check_files(flags: GateFlags) -> None:
 
 def group_of(setup: GateSetup) -> ClassGroup:
     """
-    Return the processors and the memory of the class that is emulated.
+    Return a control group with the processors and the memory of the emulated class.
 
     Raises:
-        UsageError: no class was given, or this machine cannot give them.
+        UsageError: no class was given, or this machine has fewer.
     """
     from plimsoll.catalog.load import catalog
 
@@ -170,10 +170,10 @@ def group_of(setup: GateSetup) -> ClassGroup:
 
 def setup_of(flags: GateFlags) -> GateSetup:
     """
-    Return what the flags ask for.
+    Return the gate that the flags describe.
 
     Raises:
-        UsageError: flags that contradict each other, or storage that RDS would not sell.
+        UsageError: flags that contradict each other, or storage that RDS does not offer.
         CatalogError: an unknown class.
         DataError: limits of a file that cannot be read.
     """
@@ -201,7 +201,7 @@ def setup_of(flags: GateFlags) -> GateSetup:
 
 
 def _bought(setup: GateSetup) -> GateSetup:
-    """Return the setup with the class as the catalog spells it, if RDS would sell it so."""
+    """Return the setup with the class as the catalog spells it; refuse what RDS does not offer."""
     from plimsoll.catalog.load import catalog
     from plimsoll.limits.purchase import check_purchase
 
@@ -222,7 +222,7 @@ def _own_limits(flags: GateFlags) -> OwnLimits | None:
     given = (wanted.db_class, wanted.storage, wanted.size_gib, wanted.iops, wanted.throughput_mibps)
     if any(value is not None for value in given) or flags.legacy is not None:
         raise UsageError(
-            "--limits takes the place of class and storage", "Leave out one or the other."
+            "--limits replaces class and storage, but both were given", "Leave out one of them."
         )
     try:
         text = flags.limits.read_bytes()
@@ -235,7 +235,7 @@ def _own_limits(flags: GateFlags) -> OwnLimits | None:
 
 
 def truth_path(output: Path) -> Path:
-    """Return the file of the truth beside a snapshot: `run.json` has `run.truth.json`."""
+    """Return the file with the recorded truth of a snapshot: `run.truth.json` for `run.json`."""
     name = output.name.removesuffix(".gz").removesuffix(".json")
     return output.with_name(f"{name}.truth.json")
 
@@ -249,11 +249,11 @@ def _until_ctrl_c(gate: Gate, flags: GateFlags) -> None:
 
 def _name_users(users: Sequence[User]) -> None:
     _say(f"limits lifted; the mount is still in use by {user_names(users)}")
-    _say("it is unmounted as soon as they have left it; Ctrl-C ends it now, and they get errors")
+    _say("it is unmounted when they have closed it; Ctrl-C unmounts now, and they get errors")
 
 
 def _watch(gate: Gate, flags: GateFlags, command: ChildCommand | None = None) -> None:
-    """Until the gate or the command has ended: a line of progress, and the file of metrics."""
+    """Show progress and write the file of metrics until the gate or the command has ended."""
     began = time.monotonic()
     minute = -1
     is_over = False
@@ -261,7 +261,7 @@ def _watch(gate: Gate, flags: GateFlags, command: ChildCommand | None = None) ->
         is_over = gate.wait(_GLANCE_S) if command is None else _is_over(gate, command)
         passed_s = time.monotonic() - began
         if not is_over and sys.stderr.isatty():
-            # A gate that ends at this very moment is noticed in the next round.
+            # A gate that ends at this moment is noticed in the next iteration.
             with suppress(SourceError):
                 line = gate_words.progress(gate.status(), passed_s, get_terminal_size().columns)
                 sys.stderr.write(f"\r\033[K{line}")
@@ -273,7 +273,7 @@ def _watch(gate: Gate, flags: GateFlags, command: ChildCommand | None = None) ->
 
 
 def _is_over(gate: Gate, command: ChildCommand) -> bool:
-    """Wait a second, or until the command or the gate has ended."""
+    """Wait a second, or until the command or the gate has ended; return whether one has."""
     end = time.monotonic() + _GLANCE_S
     while (left := end - time.monotonic()) > 0:
         if command.is_over() or gate.wait(min(left, _GLANCE_S / 20)):
@@ -293,7 +293,7 @@ def _write_metrics(gate: Gate, path: Path) -> None:
 
 
 def _finish(gate: Gate, flags: GateFlags) -> int:
-    """Say what was hit and write the outputs; the exit status that follows from the truth."""
+    """Print the limits that were reached, write the outputs, and return the exit status."""
     truth = gate.truth()
     if truth.moments:
         sys.stderr.write(gate_words.run_text(truth, gate.setup))
@@ -301,15 +301,15 @@ def _finish(gate: Gate, flags: GateFlags) -> int:
         from plimsoll.reports.files.file import write_aside
         from plimsoll.reports.files.snapshot import write_snapshot
 
-        beside = truth_path(flags.output)
-        write_aside(beside, encode_truth(truth, gate.setup, gate.changes()))
+        truth_file = truth_path(flags.output)
+        write_aside(truth_file, encode_truth(truth, gate.setup, gate.changes()))
         write_snapshot(flags.output, gate.snapshot())
-        _say(f"snapshot: {flags.output} · truth: {beside}")
+        _say(f"snapshot: {flags.output} · truth: {truth_file}")
     return _VOID if truth.is_void else 0
 
 
 def _end_line() -> None:
-    """The line of progress has no end of its own."""
+    """End the progress line, which has no line break of its own."""
     if sys.stderr.isatty():
         _say("")
 

@@ -1,1 +1,1 @@
-"""What does `plimsoll inspect` read from the command line, and what does it print?"""
+"""`plimsoll inspect`: options and command."""

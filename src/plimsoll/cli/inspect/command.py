@@ -1,4 +1,4 @@
-"""The options of `plimsoll inspect`."""
+"""Declare the options of `plimsoll inspect`."""
 
 from typing import Annotated
 
@@ -83,11 +83,11 @@ def inspect(
     """
     from plimsoll.cli.inspect.run import InspectOptions, run_inspect
 
-    wanted = InspectOptions(
+    options = InspectOptions(
         duration=duration,
         poolers=tuple(pooler or ()),
         decode_toast=decode_toast,
         target=target,
         output=output,
     )
-    raise typer.Exit(run_inspect(dsn, flags, read_options, wanted))
+    raise typer.Exit(run_inspect(dsn, flags, read_options, options))

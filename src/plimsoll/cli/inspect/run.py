@@ -1,9 +1,9 @@
-"""What inside the database, or its pooler, makes it read and write: observed, found, printed."""
+"""Run `plimsoll inspect`: observe a database, find what causes its reads and writes, and print it."""
 
 from msgspec import Struct
 
 from plimsoll.app.diagnose import diagnose_snapshot
-from plimsoll.app.inspect import NO_CEILING, found_for_diagnosis, found_in
+from plimsoll.app.inspect import NO_CEILING, inspect_for_diagnosis, inspect_observation
 from plimsoll.app.moments import seconds_of
 from plimsoll.app.options import InstanceOptions, ReadOptions
 from plimsoll.app.read import read_target
@@ -27,42 +27,43 @@ class InspectOptions(Struct, frozen=True, kw_only=True):
 
 
 def run_inspect(
-    dsn: str | None, flags: InstanceOptions, reach: ReadOptions, wanted: InspectOptions
+    dsn: str | None, flags: InstanceOptions, read_options: ReadOptions, options: InspectOptions
 ) -> int:
     """
-    Observe a database, find what makes it read and write, and print it.
+    Observe a database, find what causes its reads and writes, and print it.
 
     Returns:
-        Exit status: 0 nothing above a note, 1 something critical or a warning, 2 could not tell.
+        Exit status: 0 nothing above a note, 1 something critical or a warning, 2 unknown.
     """
-    target = wanted.target
-    seconds = seconds_of(wanted.duration, "--for")
-    sampled_s = decode_seconds(wanted.decode_toast)
+    target = options.target
+    seconds = seconds_of(options.duration, "--for")
+    sampled_s = decode_seconds(options.decode_toast)
     if not dsn:
         raise UsageError(
-            "no database is named", "Give a DSN, as 'host=db1 dbname=orders', or set PLIMSOLL_DSN."
+            "no database was given",
+            "Give a DSN, for example 'host=db1 dbname=orders', or set PLIMSOLL_DSN.",
         )
-    if target is None and (flags != InstanceOptions() or reach != ReadOptions()):
+    if target is None and (flags != InstanceOptions() or read_options != ReadOptions()):
         raise UsageError(
-            "an instance or a window is described, and no --against says of what",
-            "Give --against rds:NAME or a snapshot, or leave --class, --last and the like out.",
+            "options of an instance or a window need --against",
+            "Give --against rds:NAME or a snapshot, or leave out --class, --last and the like.",
         )
-    snapshot = None if target is None else read_target(target, flags, reach, TERMINAL)
+    snapshot = None if target is None else read_target(target, flags, read_options, TERMINAL)
     diagnosis = None if snapshot is None else diagnose_snapshot(snapshot)
-    observation = observed(dsn, seconds, wanted.poolers)
+    observation = observed(dsn, seconds, options.poolers)
     if sampled_s is not None:
         with ended_like_ctrl_c():
             observation = with_samples(dsn, observation, sampled_s)
     if snapshot is None or diagnosis is None:
-        found = found_in(observation, NO_CEILING)
+        found = inspect_observation(observation, NO_CEILING)
     else:
-        found = found_for_diagnosis(diagnosis, observation, snapshot.credit_clock)
-    wanted.output.write(found, "inspection")
+        found = inspect_for_diagnosis(diagnosis, observation, snapshot.credit_clock)
+    options.output.write(found, "inspection")
     return status_of(found)
 
 
 def status_of(found: Inspection) -> int:
-    """Return the exit status: 1 where something is to be done, 2 where nothing could be told."""
+    """Return the exit status: 1 for a critical cause or a warning, 2 if the verdict is unknown, else 0."""
     if any(cause.severity in {"critical", "warning"} for cause in found.causes):
         return 1
     return 2 if any(gap.hides == "verdict" for gap in found.missing) else 0

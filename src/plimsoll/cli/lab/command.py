@@ -1,4 +1,4 @@
-"""`plimsoll lab`: a real database under an instance's limits, and what the diagnosis says of it."""
+"""Declare the commands and options of `plimsoll lab`."""
 
 from pathlib import Path
 from typing import Annotated

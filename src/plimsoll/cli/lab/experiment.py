@@ -1,4 +1,4 @@
-"""`plimsoll lab run`: an experiment that others published, repeated under emulated limits."""
+"""`plimsoll lab run`: repeat a published experiment under emulated limits."""
 
 import sys
 from enum import StrEnum
@@ -15,14 +15,14 @@ from plimsoll.cli.output import WIDTH_OF_PAIRS, Output, output_options
 from plimsoll.model.sweep import SweepReport
 from plimsoll.units import format_duration
 
-# Longer changes nothing but the error bars, by its root.
+# A longer time only narrows the error bars, with the square root of the time.
 _FOR_EACH = "4s"
-# Bytes of an emulated disk wear nothing out, so only time bounds them.
+# Bytes on an emulated disk cost no money and no wear, so only time bounds the sweep.
 _MAX_BYTES = 1 << 50
 
 
 class Experiment(StrEnum):
-    """What can be run."""
+    """Experiments that can be run."""
 
     IO_SIZE_SWEEP = "io-size-sweep"
 
@@ -106,12 +106,12 @@ def _measure(
     )
     cases = cases_named(only)
     count = "1 configuration" if len(cases) == 1 else f"{len(cases)} configurations"
-    sweep.tell(
+    sweep.print_progress(
         f"{count}, measured for {format_duration(length_s(cases, plan, catalog()))} at most; "
         "starting servers and filling a table come on top"
     )
     with ended_like_ctrl_c():
-        measured = run_cases(cases, plan, catalog(), tell=sweep.tell, binaries=pg_bin)
+        measured = run_cases(cases, plan, catalog(), tell=sweep.print_progress, binaries=pg_bin)
     reports = []
     for one in measured:
         fit = fit_sweep(one.sweep)

@@ -1,4 +1,4 @@
-"""`plimsoll lab mysql`: a real MariaDB under an instance's limits, and what the diagnosis says of it."""
+"""`plimsoll lab mysql`: run a real MariaDB under an instance's limits, and diagnose it."""
 
 from enum import StrEnum
 from pathlib import Path
@@ -15,7 +15,7 @@ from plimsoll.cli.output import Html, check_page, check_snapshot, width_option
 
 
 class Engine(StrEnum):
-    """Whose storage rules apply."""
+    """Engines whose storage rules can apply."""
 
     MYSQL = "mysql"
     MARIADB = "mariadb"
@@ -71,7 +71,7 @@ MysqlBin = Annotated[
 
 
 class MySqlFlags(RunFlags, frozen=True, kw_only=True):
-    """What the command line says about a run with MariaDB."""
+    """Options of a run with MariaDB."""
 
     engine: str
     size: str | None
@@ -135,7 +135,7 @@ def mysql(
 
 
 def _run(flags: MySqlFlags) -> int:
-    """Run it, report, and save what was asked for; the exit status."""
+    """Run MariaDB, print the report, save the requested files, and return the exit status."""
     import sys
 
     from plimsoll.app.moments import seconds_of

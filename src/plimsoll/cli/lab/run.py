@@ -1,7 +1,7 @@
 """
-Composition of `plimsoll lab postgres`: flags, run, diagnosis, the truth beside it.
+Run `plimsoll lab postgres`: run the load, diagnose it, and compare the diagnosis with the truth.
 
-Standard output is the report; what happens until then goes to standard error.
+The report goes to standard output; progress goes to standard error.
 """
 
 import os
@@ -13,7 +13,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from plimsoll.app.diagnose import diagnose_snapshot
-from plimsoll.app.inspect import found_for_diagnosis
+from plimsoll.app.inspect import inspect_for_diagnosis
 from plimsoll.app.moments import seconds_of
 from plimsoll.app.options import InstanceOptions
 from plimsoll.app.watching import Watching
@@ -38,17 +38,17 @@ from plimsoll.model.diagnosis import Diagnosis
 from plimsoll.model.lab import GroundTruth, LabProgress
 from plimsoll.units import format_bytes, format_latency, number
 
-# A run that proves nothing ends like one without a verdict (docs/reference/exit-status.md).
+# Status of a run that proves nothing: the same as for no verdict (docs/reference/exit-status.md).
 _VOID = 2
 
-# Without a terminal a line is written for every ten emulated minutes, and at the end.
+# Without a terminal, a line is printed every ten emulated minutes and at the end.
 _LINE_EVERY_S = 10 * MINUTE_S
 
 Tell = Callable[[LabProgress], None]
 
 
 class LabFlags(RunFlags, frozen=True, kw_only=True):
-    """What the command line says about a run with PostgreSQL."""
+    """Options of a run with PostgreSQL."""
 
     scale: int | None
     pg_bin: Path | None
@@ -57,20 +57,20 @@ class LabFlags(RunFlags, frozen=True, kw_only=True):
 
 def run_postgres(flags: LabFlags) -> int:
     """
-    Run it, report, and save what was asked for.
+    Run PostgreSQL under the limits, print the report and save the requested files.
 
     Returns:
-        Exit status: 1 something binds, 0 nothing does, 2 could not tell, or this machine was too slow.
+        Exit status: 0 no limit binds, 1 a limit binds, 2 unknown, or this machine was too slow.
 
     Raises:
-        PlimsollError: flags that cannot be, or something did not start.
+        PlimsollError: flags that are not valid, or a program that did not start.
     """
     from plimsoll.catalog.load import catalog
 
     check_snapshot(flags.output)
     check_page(flags.html)
     plan = plan_of(flags)
-    # A request to end during the work ends it early; before and after, it ends the command.
+    # SIGTERM during the run ends the run early; before and after, it ends the command.
     with ended_like_ctrl_c():
         _say(f"{gate_words.emulated(plan.setup)}, {minutes_of(plan.setup)}")
         _say(_memory_line(plan))
@@ -87,10 +87,10 @@ def run_postgres(flags: LabFlags) -> int:
 
 def report(outcome: Outcome, flags: RunFlags) -> int:
     """
-    Diagnose what a run left, print it beside the truth, and save what was asked for.
+    Diagnose a run, print the diagnosis and the truth, and save the requested files.
 
     Returns:
-        Exit status: 1 something binds, 0 nothing does, 2 could not tell, or this machine was too slow.
+        Exit status: 0 no limit binds, 1 a limit binds, 2 unknown, or this machine was too slow.
     """
     from plimsoll.catalog.load import catalog
 
@@ -109,10 +109,10 @@ def report(outcome: Outcome, flags: RunFlags) -> int:
 
 def plan_of(flags: LabFlags) -> PostgresPlan:
     """
-    Return what the flags ask for.
+    Return the run that the flags describe.
 
     Raises:
-        UsageError: flags that contradict each other, or cannot be.
+        UsageError: flags that contradict each other, or are not valid.
         CatalogError: an unknown class.
     """
     setup = setup_for(flags.instance, "postgres", clock=flags.clock, balance=flags.credits)
@@ -139,10 +139,10 @@ def plan_of(flags: LabFlags) -> PostgresPlan:
 
 def setup_for(instance: InstanceOptions, engine: str, *, clock: float, balance: float) -> GateSetup:
     """
-    Return what a gate of the lab emulates.
+    Return the setup of a gate for the lab.
 
     Raises:
-        UsageError: flags that contradict each other, or cannot be.
+        UsageError: flags that contradict each other, or are not valid.
         CatalogError: an unknown class.
     """
     from plimsoll.catalog.load import catalog
@@ -168,7 +168,7 @@ def setup_for(instance: InstanceOptions, engine: str, *, clock: float, balance: 
 
 
 def _watched(dsn: str) -> Callable[[], Observation | None]:
-    """Begin to inspect; what ends it."""
+    """Start to watch a database; return the function that ends it."""
     return Watching(dsn, _say).end
 
 
@@ -179,12 +179,12 @@ def check_length(setup: GateSetup, duration_s: int) -> None:
     Raises:
         UsageError: less than three emulated minutes.
     """
-    # The record's first and last line are cut off, and a sample needs a whole minute.
+    # The first and the last minute are only partly recorded, and a sample needs a whole minute.
     if duration_s * setup.clock < 3 * MINUTE_S:
         raise UsageError(
             f"--for {duration_s}s is less than three emulated minutes at credit clock "
             f"{setup.clock:g}",
-            "Run for longer, or with a larger --clock; the diagnosis wants some ten minutes.",
+            "Run for longer, or with a larger --clock. A diagnosis needs about ten minutes.",
         )
 
 
@@ -192,23 +192,23 @@ def _memory_line(plan: PostgresPlan) -> str:
     memory, size = format_bytes(plan.memory_bytes), format_bytes(plan.dataset.size_bytes)
     line = f"emulated memory {memory}, tables {size}"
     if plan.dataset.size_bytes <= plan.memory_bytes:
-        line += ": they fit, so little will reach the disk once they have been read"
+        line += ": the tables fit in memory, so few reads will reach the disk"
     return line
 
 
 def _done(outcome: Outcome) -> str:
-    begun = "interrupted; reporting what there is" if outcome.was_interrupted else "done"
+    line = "interrupted; reporting what was measured" if outcome.was_interrupted else "done"
     if outcome.pace is None:
-        return begun
-    told = f"{begun}: {number(outcome.pace.transactions_per_s, 3)} transactions/s"
+        return line
+    line += f": {number(outcome.pace.transactions_per_s, 3)} transactions/s"
     if outcome.pace.latency_s is not None:
-        told += f", {format_latency(outcome.pace.latency_s)} each"
-    return told
+        line += f", {format_latency(outcome.pace.latency_s)} each"
+    return line
 
 
 @contextmanager
 def display() -> Iterator[Tell]:
-    """Show progress: a picture written anew each second on a terminal, else lines."""
+    """Show progress: a display that is redrawn each second on a terminal, else lines."""
     from plimsoll.reports.lab import text as lab_text
 
     if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
@@ -229,13 +229,13 @@ def display() -> Iterator[Tell]:
 def _lines() -> Tell:
     from plimsoll.reports.lab.text import progress_line
 
-    told = 0
+    shown = 0
 
     def tell(progress: LabProgress) -> None:
-        nonlocal told
+        nonlocal shown
         due = int(progress.emulated_s // _LINE_EVERY_S)
-        if due > told or progress.elapsed_s >= progress.duration_s:
-            told = due
+        if due > shown or progress.elapsed_s >= progress.duration_s:
+            shown = due
             _say(progress_line(progress))
 
     return tell
@@ -255,11 +255,11 @@ def _print(diagnosis: Diagnosis, outcome: Outcome, ground: GroundTruth, width: i
 
 
 def _inspected(diagnosis: Diagnosis, outcome: Outcome) -> Inspection | None:
-    """Return what inside the database spent it; None where nobody looked."""
+    """Return what inside the database caused the load; None if it was not watched."""
     observation = outcome.snapshot.observation
     if observation is None:
         return None
-    return found_for_diagnosis(diagnosis, observation, outcome.snapshot.credit_clock)
+    return inspect_for_diagnosis(diagnosis, observation, outcome.snapshot.credit_clock)
 
 
 def _save(diagnosis: Diagnosis, outcome: Outcome, flags: RunFlags) -> None:
@@ -269,9 +269,9 @@ def _save(diagnosis: Diagnosis, outcome: Outcome, flags: RunFlags) -> None:
         from plimsoll.reports.files.snapshot import write_snapshot
 
         write_snapshot(flags.output, outcome.snapshot)
-        beside_it = truth_path(flags.output)
-        write_aside(beside_it, encode_truth(outcome.truth, outcome.setup, outcome.changes))
-        _say(f"snapshot: {flags.output} · truth: {beside_it}")
+        truth_file = truth_path(flags.output)
+        write_aside(truth_file, encode_truth(outcome.truth, outcome.setup, outcome.changes))
+        _say(f"snapshot: {flags.output} · truth: {truth_file}")
     if flags.html is not None:
         from plimsoll.reports.diagnosis.html import render_html
 

@@ -1,1 +1,1 @@
-"""What does `plimsoll plan` read from the command line, and what does it print?"""
+"""`plimsoll plan`: options and command."""

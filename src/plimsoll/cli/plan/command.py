@@ -1,4 +1,4 @@
-"""The options of `plimsoll plan`."""
+"""Declare the options of `plimsoll plan`."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -133,12 +133,12 @@ def plan(
     For each option the plan says what it changes, costs and interrupts. Plimsoll changes nothing: it prints
     commands for you to run. The window must cover at least a day.
 
-    Exit status: 0 no change is needed, 1 a ceiling was reached (with or without a way past it), 2 unknown or
-    bad input.
+    Exit status: 0 no change is needed, 1 a ceiling was reached (whether or not a change lifts it), 2 unknown
+    or bad input.
     """
     from plimsoll.cli.plan.run import PlanOptions, run_plan
 
-    wanted = PlanOptions(
+    options = PlanOptions(
         slo=slo,
         max_usd_per_day=max_usd_per_day,
         keep_class=keep_class,
@@ -154,4 +154,4 @@ def plan(
         output=output,
         chart=chart,
     )
-    raise typer.Exit(run_plan(target, flags, read_options, wanted))
+    raise typer.Exit(run_plan(target, flags, read_options, options))

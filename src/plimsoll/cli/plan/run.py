@@ -1,4 +1,4 @@
-"""The cheapest change that lifts the ceiling, replayed and priced: found, printed, written."""
+"""Run `plimsoll plan`: find the cheapest change that lifts the ceiling, print it and write the files."""
 
 from pathlib import Path
 
@@ -30,7 +30,7 @@ EXIT = {Judgement.LIFTS: 0, Judgement.DOES_NOT: 1, Judgement.UNSURE: 2}
 
 
 class PlanOptions(Struct, frozen=True, kw_only=True):
-    """The options of one command line, as they were typed."""
+    """The options of one command line, as typed."""
 
     slo: str
     max_usd_per_day: str | None
@@ -48,55 +48,61 @@ class PlanOptions(Struct, frozen=True, kw_only=True):
     chart: Path | None
 
 
-def run_plan(target: str, flags: InstanceOptions, reach: ReadOptions, wanted: PlanOptions) -> int:
+def run_plan(
+    target: str, flags: InstanceOptions, read_options: ReadOptions, options: PlanOptions
+) -> int:
     """
-    Plan for a target, print the plan and write the files that were asked for.
+    Plan for a target, print the plan and write the requested files.
 
     Returns:
-        Exit status: 0 nothing needs a way past, 1 a ceiling binds, 2 could not tell.
+        Exit status: 0 no change is needed, 1 a ceiling binds, 2 unknown.
     """
-    constraints = _constraints(wanted, flags.engine)
-    said = license_of(wanted.license_model)
-    if wanted.chart is not None:
+    constraints = _constraints(options, flags.engine)
+    license_model = license_of(options.license_model)
+    if options.chart is not None:
         from plimsoll.reports.plan.chart import check_ending
 
-        check_ending(wanted.chart)
-        check_picture(wanted.chart)
-    reach = with_two_weeks(target, reach)
-    snapshot = in_region(read_target(target, flags, reach, TERMINAL), target, reach)
-    snapshot = with_license(snapshot, said)
-    check_window(snapshot, is_short_allowed=split_permissions(wanted.allow)[1])
+        check_ending(options.chart)
+        check_picture(options.chart)
+    read_options = with_two_weeks(target, read_options)
+    snapshot = in_region(read_target(target, flags, read_options, TERMINAL), target, read_options)
+    snapshot = with_license(snapshot, license_model)
+    check_window(snapshot, is_short_allowed=split_permissions(options.allow)[1])
     diagnosis = diagnose_snapshot(snapshot)
-    found = plan_snapshot(diagnosis, snapshot, constraints, wanted.prices)
+    found = plan_snapshot(diagnosis, snapshot, constraints, options.prices)
     if found.ladder is not None:
         step = found.options[found.ladder.rungs[found.ladder.recommended].option]
-        check = check_command(target, flags, reach, before=snapshot.instance, after=step.instance)
+        check = check_command(
+            target, flags, read_options, before=snapshot.instance, after=step.instance
+        )
         found = replace(found, ladder=replace(found.ladder, check=check))
-    wanted.output.emit(wanted.output.render(found), "plan")
-    _write_files(diagnosis, snapshot, found, html=wanted.output.html, chart=wanted.chart)
+    options.output.emit(options.output.render(found), "plan")
+    _write_files(diagnosis, snapshot, found, html=options.output.html, chart=options.chart)
     return status_of(diagnosis, found)
 
 
-def _constraints(wanted: PlanOptions, engine: str | None) -> PlanConstraints:
+def _constraints(options: PlanOptions, engine: str | None) -> PlanConstraints:
     constraints = PlanConstraints(
-        allowed_ratio=allowed_ratio_of(wanted.slo),
-        usd_per_day_max=None if wanted.max_usd_per_day is None else usd_of(wanted.max_usd_per_day),
-        keep_class=wanted.keep_class,
-        keep_storage=wanted.keep_storage,
+        allowed_ratio=allowed_ratio_of(options.slo),
+        usd_per_day_max=None
+        if options.max_usd_per_day is None
+        else usd_of(options.max_usd_per_day),
+        keep_class=options.keep_class,
+        keep_storage=options.keep_storage,
         engine=engine,
-        multi_az=wanted.multi_az,
-        growth=growth_of(wanted.growth),
-        prior=prior_of(wanted.prior),
-        allow=split_permissions(wanted.allow)[0],
-        deny=wanted.deny,
-        discount=factor_of(wanted.discount),
+        multi_az=options.multi_az,
+        growth=growth_of(options.growth),
+        prior=prior_of(options.prior),
+        allow=split_permissions(options.allow)[0],
+        deny=options.deny,
+        discount=factor_of(options.discount),
     )
     check_constraints(constraints)
     return constraints
 
 
 def status_of(diagnosis: Diagnosis, found: Plan) -> int:
-    """Return the exit status: whether what is there suffices, or that it could not be told."""
+    """Return the exit status: 0 if the current setup suffices, 1 if not, 2 if unknown."""
     if diagnosis.verdict is Verdict.UNKNOWN:
         return EXIT[Judgement.UNSURE]
     return EXIT[found.present.judgement]

@@ -1,4 +1,4 @@
-"""What the way past must keep to, as people write it: `1%`, `2x`, `$12.50`, `short-window`."""
+"""Parse the constraints of a plan: `1%`, `2x`, `$12.50`, `short-window`."""
 
 import re
 from collections.abc import Sequence
@@ -12,14 +12,14 @@ from plimsoll.model.plan import PlanConstraints
 from plimsoll.model.price import LICENSES
 from plimsoll.model.prior import Prior
 
-# A target for availability, such as 99 %, is easily given in place of what may be missed of it.
+# A judgement: a larger share is likely an availability target, 99%, given instead of the allowed 1%.
 _ALLOWED_MAX = Decimal("0.5")
-# Nobody plans for a hundred times the load with the same instance family; it is a slip of the keys.
+# A judgement: no instance family covers a hundred times the load, so a larger factor is a typing error.
 _GROWTH_MAX = 100
 _NUMBER = r"[0-9]{1,9}(?:\.[0-9]{1,6})?"
 
-# What --prior names, its field, and the least and most that it may be: an overload that is no more
-# than one is no overload, and weights are compared with each other.
+# Name in --prior, field, smallest and largest value. An overload of 1 or less would be no overload;
+# weights count only in relation to each other.
 _PRIORS = {
     "median": ("overload_median", 1.01, 10.0),
     "spread": ("overload_log_sd", 0.01, 3.0),
@@ -41,14 +41,14 @@ def allowed_ratio_of(text: str) -> float:
     if ratio > _ALLOWED_MAX:
         raise UsageError(
             f"--slo '{text}' would allow more than half of all minutes at a ceiling",
-            "Give the share that may be spent at one: 1% where 99% are to be free.",
+            "Give the share of minutes at a ceiling: 1% to keep 99% below it.",
         )
     return float(ratio)
 
 
 def factor_of(discount: str) -> Decimal:
     """
-    Return what a price is multiplied with, 0 < x ≤ 1: 0.8 for a discount of `20%` or `0.2`.
+    Return the factor of a price for a discount, 0 < x ≤ 1: 0.8 for `20%` or `0.2`.
 
     Raises:
         UsageError: not a share below one.
@@ -58,7 +58,7 @@ def factor_of(discount: str) -> Decimal:
 
 def growth_of(text: str) -> float:
     """
-    Return what demand is multiplied with: 2 for `2x` or `2`.
+    Return the factor of demand: 2 for `2x` or `2`.
 
     Raises:
         UsageError: not a factor above zero, or above a hundred.
@@ -75,31 +75,31 @@ def growth_of(text: str) -> float:
 
 def prior_of(texts: Sequence[str]) -> Prior:
     """
-    Return what is assumed of demand that nobody saw, of `median=1.4` or `lost=0.5,greedy=0`.
+    Return the assumptions about unseen demand, of `median=1.4` or `lost=0.5,greedy=0`.
 
     Raises:
-        UsageError: not such an assumption, or a value that cannot be.
+        UsageError: not an assumption, or a value out of range.
     """
     given: dict[str, float] = {}
     for part in ",".join(texts).split(",") if texts else ():
         name, sign, value = (text.strip().lower() for text in part.partition("="))
         if name not in _PRIORS or not sign or not re.fullmatch(_NUMBER, value):
             raise UsageError(
-                f"--prior '{part.strip()}' is not an assumption with its value",
-                f"Write it as median=1.5; there are {', '.join(_PRIORS)}.",
+                f"--prior '{part.strip()}' is not NAME=VALUE",
+                f"Write it as median=1.5; the names are {', '.join(_PRIORS)}.",
             )
         field, low, high = _PRIORS[name]
         given[field] = float(value)
         if not low <= given[field] <= high:
             raise UsageError(
                 f"--prior '{part.strip()}' is not between {low:g} and {high:g}",
-                "docs/concepts/how-demand-is-recovered.md says what each of them means.",
+                "docs/concepts/how-demand-is-recovered.md explains each assumption.",
             )
     prior = structs.replace(Prior(), **given)
     if not prior.lost + prior.job + prior.clients + prior.greedy:
         raise UsageError(
-            "--prior leaves nothing that a load may do with delayed requests",
-            "Give one of lost, job, clients and greedy a weight above zero.",
+            "--prior gives lost, job, clients and greedy no weight",
+            "Give at least one of them a weight above zero.",
         )
     return prior
 
@@ -122,18 +122,18 @@ def usd_of(text: str) -> Decimal:
 
 def license_of(text: str | None) -> str | None:
     """
-    Return the licence as AWS writes it; None where none is said.
+    Return the licence model as AWS writes it; None if none is given.
 
     Raises:
-        UsageError: AWS knows no such licence.
+        UsageError: AWS has no such licence model.
     """
-    said = None if text is None else text.strip().lower()
-    if said is not None and said not in LICENSES:
+    model = None if text is None else text.strip().lower()
+    if model is not None and model not in LICENSES:
         raise UsageError(
             f"--license '{text}' is not a license that RDS has",
             f"Use one of {', '.join(LICENSES)}.",
         )
-    return said
+    return model
 
 
 def split_permissions(allow: Sequence[str]) -> tuple[tuple[str, ...], bool]:
@@ -144,7 +144,7 @@ def split_permissions(allow: Sequence[str]) -> tuple[tuple[str, ...], bool]:
 
 def check_constraints(constraints: PlanConstraints) -> None:
     """
-    Refuse what leaves nothing to propose, before anything is read.
+    Refuse constraints that leave nothing to propose, before anything is read.
 
     Raises:
         UsageError: class and storage are both kept.

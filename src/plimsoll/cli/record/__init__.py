@@ -1,1 +1,1 @@
-"""What does `plimsoll record` read from the command line, and what does it save?"""
+"""`plimsoll record`: options and commands."""

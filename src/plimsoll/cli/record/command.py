@@ -1,4 +1,4 @@
-"""The options of `plimsoll record`."""
+"""Declare the options of `plimsoll record`."""
 
 from typing import Annotated, Any
 
@@ -142,16 +142,16 @@ HostName = Annotated[
 
 
 class _RecordGroup(HelpGroup):
-    """`record host …` is a command of its own; any other first word is a target's path."""
+    """`record host …` is a separate command; any other first word is a target."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Name the command for targets where the user named a target."""
+        """Insert the name of the hidden command for targets if the first word is a target."""
         if args and args[0] not in {"host", "-h", "--help"}:
             args = [_OTHER, *args]
         return super().parse_args(ctx, args)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[Any, Any, list[str]]:
-        """Return the command for targets has no name of its own, in its help either."""
+        """Return the command; the one for targets has an empty name, which its help then omits."""
         name, command, rest = super().resolve_command(ctx, args)
         return ("" if name == _OTHER else name), command, rest
 
@@ -191,7 +191,7 @@ def target(
     """
     if target == "host":
         raise UsageError(
-            "options before 'host' are not read", "Write 'plimsoll record host -o FILE'."
+            "options before 'host' are not allowed", "Write 'plimsoll record host -o FILE'."
         )
     from plimsoll.cli.record.run import record_target
 

@@ -1,7 +1,7 @@
 """
-Composition of `plimsoll record host`: devices, database, command, loop, snapshot; or a capture.
+Run `plimsoll record host`: sample this host, or read another program's output, into a snapshot.
 
-This file starts and ends things in the right order; what they are is said elsewhere.
+This file starts and stops database, command and sampling in the right order; other files define them.
 """
 
 import platform
@@ -33,19 +33,19 @@ from plimsoll.sources.postgres.pg_stat import DatabaseProbe, ServerFacts
 from plimsoll.sources.targets.one import read_capture
 from plimsoll.units import format_bytes_per_s, format_ops_per_s
 
-# The finest step that counters of the kernel and sysstat have in common.
+# sysstat's programs take whole seconds, so 1 s is the finest step that all inputs share (iostat(1), sar(1)).
 _DEFAULT_STEP_S = 1
-# A minute shows a steady load, and is no long wait; a judgement.
+# A judgement: a minute shows a steady load, and is not long to wait.
 _DEFAULT_DURATION_S = 60
 
-# Without a command, the embedded server runs pgbench with as many clients as keep two processors
-# busy, on tables (150 MB) that do not fit PostgreSQL's default 128 MB of buffers.
+# A judgement: four clients keep two processors busy, and tables of scale 10 (150 MB) exceed PostgreSQL's
+# default shared_buffers of 128 MB.
 _DEFAULT_SCALE = 10
 _DEFAULT_CLIENTS = 4
 
 
 class HostFlags(Struct, frozen=True, kw_only=True):
-    """What the command line says about recording a host."""
+    """Options of recording a host."""
 
     device: str
     duration: str | None
@@ -56,12 +56,12 @@ class HostFlags(Struct, frozen=True, kw_only=True):
     is_embedded: bool
     scale: int | None
     keeps_stdout: bool
-    """Whether standard output is the snapshot's, so that the command must not write there."""
+    """Whether the snapshot goes to standard output, so that the command must not write there."""
     instance: InstanceOptions
     capture: str | None = None
-    """What another program measured, instead of counters: a file, or `-` for standard input."""
+    """Output of another program to read instead of counters: a file, or `-` for standard input."""
     is_inspecting: bool = False
-    """Whether what goes on inside the database is observed, too."""
+    """Whether the database is also inspected."""
 
 
 def record_host(flags: HostFlags) -> Snapshot:
@@ -69,15 +69,16 @@ def record_host(flags: HostFlags) -> Snapshot:
     Record this host.
 
     Raises:
-        UsageError: flags that contradict each other, or name what this host has not.
+        UsageError: flags that contradict each other, or name something this host does not have.
         SourceError: counters or database cannot be read, or nothing was measured.
     """
-    with_flags(Instance(), flags.instance)  # Flags that cannot be are refused now, not at the end.
+    with_flags(Instance(), flags.instance)  # Refuses flags that are not valid now, not at the end.
     if flags.capture is not None:
         return _of_capture(flags, flags.capture)
     plan = _plan(flags)
     if flags.is_embedded and not flags.command:
-        # Until pgbench has ended: its processes report their last counts as they end.
+        # Record until pgbench has ended: server processes report their last counts when they exit
+        # (pgstat_shutdown_hook in PostgreSQL's pgstat.c).
         flags = msgspec.structs.replace(
             flags, command=_pgbench(plan), scale=flags.scale or _DEFAULT_SCALE
         )
@@ -103,7 +104,7 @@ def record_host(flags: HostFlags) -> Snapshot:
         watching = Watching(dsn, _say) if flags.is_inspecting and dsn else None
         if watching is not None:
             stack.callback(watching.end)
-        # The pool is left before the probe: its last reading has then come, or timed out.
+        # The stack ends the pool before the probe, so the last reading has returned or timed out by then.
         pool = stack.enter_context(ThreadPoolExecutor(max_workers=1))
         recording = record(
             plan,
@@ -130,7 +131,7 @@ def record_host(flags: HostFlags) -> Snapshot:
 
 
 def _of_capture(flags: HostFlags, capture: str) -> Snapshot:
-    """Return the snapshot of what another program measured, elsewhere or before."""
+    """Read the output of another program into a snapshot."""
     for name, is_given in (
         ("--for", flags.duration is not None),
         ("--dsn", bool(flags.dsn)),
@@ -141,13 +142,13 @@ def _of_capture(flags: HostFlags, capture: str) -> Snapshot:
     ):
         if is_given:
             raise UsageError(
-                f"--from reads what was measured, and {name} is about measuring",
+                f"--from reads an earlier measurement, so {name} has no effect",
                 "Leave one of them out; PLIMSOLL_DSN counts as --dsn.",
             )
     step_s = seconds_of(flags.every, "--every") if flags.every is not None else None
     path = Path(capture)
     if capture == "-" and sys.stderr.isatty():
-        _say("reading standard input until it ends; Ctrl-C ends it early and keeps what came")
+        _say("reading standard input until it ends; Ctrl-C ends it early and keeps what was read")
     with ended_like_ctrl_c():
         snapshot = read_capture(path, device=flags.device, step_s=step_s)
     instance = _claimed(snapshot.instance, flags)
@@ -160,7 +161,7 @@ def _plan(flags: HostFlags) -> RecordingPlan:
     if duration_s is not None and duration_s < step_s:
         raise UsageError(
             f"--for {flags.duration} is shorter than one step of {step_s} s",
-            "Record longer, or with a shorter --every.",
+            "Record for longer, or with a shorter --every.",
         )
     if flags.is_embedded and flags.dsn:
         raise UsageError(
@@ -169,7 +170,7 @@ def _plan(flags: HostFlags) -> RecordingPlan:
         )
     if flags.scale is not None and not flags.is_embedded:
         raise UsageError(
-            "--scale would write into a database that is not ours",
+            "--scale writes tables, and only a temporary PostgreSQL may be filled",
             "Use it with --embedded-postgres.",
         )
     if duration_s is None and not flags.command:
@@ -182,7 +183,7 @@ def _embedded(flags: HostFlags, stack: ExitStack) -> Postgres | None:
         return None
     postgres = stack.enter_context(Postgres())
     if flags.scale is not None:
-        _say(f"filling a throwaway PostgreSQL with pgbench's tables at scale {flags.scale}")
+        _say(f"filling a temporary PostgreSQL with pgbench's tables at scale {flags.scale}")
         postgres.run("pgbench", "-i", "-q", "-s", str(flags.scale))
     return postgres
 
@@ -207,9 +208,9 @@ def _open(probe: DatabaseProbe | None) -> ServerFacts | None:
     server = probe.open()
     if not server.is_here:
         raise UsageError(
-            f"the database at {server.place} is on another machine than the counters",
-            "Run 'plimsoll record host' on the database's own host; metrics of RDS come from "
-            "exports of CloudWatch.",
+            f"the database at {server.place} is not on this host, whose counters are recorded",
+            "Run 'plimsoll record host' on the database's host. For RDS, record rds:NAME or an export "
+            "of CloudWatch.",
         )
     return server
 
@@ -231,15 +232,15 @@ def _host(
 
 
 def _instance(host: Host, flags: HostFlags) -> Instance:
-    """Return what the host stands for: itself, or the class that was claimed."""
+    """Return the instance that the host represents: itself, or the given class."""
     return _claimed(instance_of(host), flags)
 
 
 def _claimed(instance: Instance, flags: HostFlags) -> Instance:
     """
-    Return the instance with what the flags claim.
+    Return the instance with the flags applied.
 
-    With a claimed class, the documented rule says how many volumes its storage has, not the host.
+    If a class is given, the documented rule for its storage sets the number of volumes, not the host.
     """
     if flags.instance.db_class is not None:
         storage = msgspec.structs.replace(instance.storage, volume_count=None)
@@ -248,7 +249,7 @@ def _claimed(instance: Instance, flags: HostFlags) -> Instance:
 
 
 def _see_out(command: ChildCommand | None, recording: Recording) -> None:
-    """Wait for the command, or end it after Ctrl-C, and say how it ended."""
+    """Wait for the command, or stop it after Ctrl-C, and print how it failed if it did."""
     if command is None:
         return
     try:
@@ -263,7 +264,7 @@ def _see_out(command: ChildCommand | None, recording: Recording) -> None:
 
 
 def _progress(plan: RecordingPlan) -> Callable[[int, Mapping[Metric, float]], None]:
-    """Return a line on a terminal, written anew at every step; nothing elsewhere."""
+    """Return a function that rewrites a progress line at every step; it does nothing without a terminal."""
     if not sys.stderr.isatty():
         return _nothing
     total = f" of {plan.duration_s}" if plan.duration_s is not None else ""

@@ -1,4 +1,4 @@
-"""A snapshot of a target or of this host, recorded and saved."""
+"""Run `plimsoll record`: record a target or this host, and save the snapshot."""
 
 import sys
 from pathlib import Path
@@ -20,14 +20,14 @@ def record_target(
     target: str,
     output: str,
     flags: InstanceOptions,
-    reach: ReadOptions,
+    read_options: ReadOptions,
     *,
     dsn: str | None,
     duration: str | None,
 ) -> None:
-    """Read a target, watch its database where one is named, and save the snapshot."""
+    """Read a target, watch its database if one is given, and save the snapshot."""
     check_snapshot(None if output is None else Path(output))
-    snapshot = read_target(target, flags, reach, TERMINAL)
+    snapshot = read_target(target, flags, read_options, TERMINAL)
     observation = watching.observed_if_asked(dsn, duration)
     if observation is not None:
         snapshot = replace(snapshot, observation=observation)

@@ -213,7 +213,7 @@ def test_two_windows_of_one_target(run):
 @pytest.mark.parametrize(
     ("arguments", "cause"),
     [
-        ((QUIET, QUIET, "--at", "2026-09-08"), "two targets are two windows already"),
+        ((QUIET, QUIET, "--at", "2026-09-08"), "two targets are already two windows"),
         (
             (QUIET, "--window-a", "2026-09-07/P1D"),
             "compare needs two windows, but only one was given",
@@ -222,7 +222,7 @@ def test_two_windows_of_one_target(run):
             (QUIET, "--window-a", "2026-09-07/P1D", "--window-b", "2026-09-08/P1D", "--at", "2026"),
             "--window-a and --window-b already",
         ),
-        ((QUIET, "--at", "2019-01-01"), "holds no sample from"),
+        ((QUIET, "--at", "2019-01-01"), "has no sample from"),
         ((QUIET, "--at", "noon"), "'noon' is not an ISO date"),
         ((QUIET, QUIET, "--storage-b", "ssd"), "storage type 'ssd'"),
         ((QUIET, ROOT / "none"), "does not exist"),
@@ -293,8 +293,10 @@ def live(monkeypatch):
     """Stands for every target: keeps how it was asked, and answers with the day of a change."""
     asked: list[ReadOptions] = []
 
-    def read(_target: str, _flags: InstanceOptions, reach: ReadOptions, *_: object) -> Snapshot:
-        asked.append(reach)
+    def read(
+        _target: str, _flags: InstanceOptions, read_options: ReadOptions, *_: object
+    ) -> Snapshot:
+        asked.append(read_options)
         return changed()
 
     monkeypatch.setattr("plimsoll.app.sides.read_target", read)
@@ -308,11 +310,11 @@ def test_a_live_target_is_read_a_day_to_each_side(live):
     read_sides(
         ("rds:claims", None), Split(at=format_time(CHANGE_S)), (NOTHING, NOTHING), ReadOptions()
     )
-    (reach,) = live
+    (read_options,) = live
 
     assert (format_time(CHANGE_S - 86_400), format_time(CHANGE_S + 86_400)) == (
-        reach.since,
-        reach.until,
+        read_options.since,
+        read_options.until,
     )
 
 
@@ -334,7 +336,7 @@ def test_a_live_target_is_read_for_its_windows_only(live):
         window_a=f"{format_time(START_S)}/PT12H", window_b=f"{format_time(CHANGE_S)}/PT12H"
     )
     read_sides(("prom:http://127.0.0.1:9090", None), split, (NOTHING, NOTHING), ReadOptions())
-    windows = [(reach.since, reach.until) for reach in live]
+    windows = [(read_options.since, read_options.until) for read_options in live]
     live.clear()
     read_sides((str(QUIET), None), split, (NOTHING, NOTHING), ReadOptions())
 

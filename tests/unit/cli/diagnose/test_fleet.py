@@ -333,15 +333,15 @@ def test_a_folder_is_cut_to_the_window(tmp_path):
     )
     folder = recorded(tmp_path / "e", quiet(), late)
     last, day = (
-        list(read_files(str(folder), instance_file=None, reach=reach))
-        for reach in (ReadOptions(last="1h"), ReadOptions(until="2021-03-08T12:00"))
+        list(read_files(str(folder), instance_file=None, read_options=read_options))
+        for read_options in (ReadOptions(last="1h"), ReadOptions(until="2021-03-08T12:00"))
     )
 
     assert [3600, 3600] == [s.window_s[1] - s.window_s[0] for s in last]
     assert ["late", "quiet"] == [
         i.identifier if isinstance(i, UnreadInstance) else i.instance.identifier for i in day
     ]
-    assert "holds no sample of that window" in day[0].reason
+    assert "has no sample in that window" in day[0].reason
 
 
 @pytest.mark.parametrize(
@@ -366,6 +366,6 @@ def test_a_folder_that_is_not_there_is_an_error(tmp_path):
     with pytest.raises(UsageError, match="does not exist"):
         fleet.run(
             "x",
-            read_files(str(tmp_path / "x"), instance_file=None, reach=ReadOptions()),
+            read_files(str(tmp_path / "x"), instance_file=None, read_options=ReadOptions()),
             output=Output(),
         )

@@ -132,7 +132,7 @@ def test_limits_of_a_file_stand_alone(tmp_path: Path):
     assert 0.0005 == quicker.latency.read_s
     with pytest.raises(UsageError) as raised:
         setup_of(flags(limits=path))
-    assert "--limits takes the place of class and storage" == raised.value.message
+    assert "--limits replaces class and storage, but both were given" == raised.value.message
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ def test_limits_of_a_file_stand_alone(tmp_path: Path):
         ({"clock": 0.0}, UsageError, "a credit clock of 0"),
         ({"credits": -0.1}, UsageError, "a starting balance of -0.1"),
         ({"memory": "much"}, UsageError, "--memory 'much' is not an amount of bytes"),
-        ({"limits": Path("/nonexistent.json")}, UsageError, "--limits takes the place"),
+        ({"limits": Path("/nonexistent.json")}, UsageError, "--limits replaces class"),
         (
             {"limits": Path("/nonexistent.json"), "instance": InstanceOptions()},
             UsageError,
@@ -199,7 +199,7 @@ def test_outputs_that_could_not_be_written_are_refused_early(tmp_path: Path, nam
     """
     Not after an hour.
     """
-    for path, reason in ((tmp_path, "it is a folder"), (tmp_path / "no" / "run.json", "no folder")):
+    for path, reason in ((tmp_path, "it is a folder"), (tmp_path / "no" / "run", "no folder")):
         with pytest.raises(UsageError, match=reason):
             run_in_gate(flags(**{name: path}), ("true",))
 
@@ -350,9 +350,9 @@ def test_balances_that_are_none_are_refused(text: str):
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({}, "nothing was said to change"),
+        ({}, "no change was given"),
         ({"grant": True, "drain": True}, "--grant and --drain contradict each other"),
-        ({"balances": ("byte",)}, "--balance 'byte' is not a name and a share"),
+        ({"balances": ("byte",)}, "--balance 'byte' is not NAME=RATIO with a ratio from 0 to 1"),
     ],
 )
 def test_orders_that_cannot_be_are_refused_before_a_gate_is_looked_for(given: dict, said: str):

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 import databases
 import inspections
 from contract.tree import ROOT
-from plimsoll.app.against import against
+from plimsoll.app.reference_ceiling import reference_ceiling
 from plimsoll.cli import watching
 from plimsoll.cli.inspect import command
 from plimsoll.cli.inspect import run as inspect_run
@@ -156,10 +156,10 @@ def test_vcpus_are_of_the_target_unless_they_were_seen(run):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((), "no database is named"),
-        ((DSN, "--for", "soon"), "--for 'soon' is not a time of whole seconds"),
-        ((DSN, "--class", "db.r5.large"), "an instance or a window is described"),
-        ((DSN, "--last", "3h"), "an instance or a window is described"),
+        ((), "no database was given"),
+        ((DSN, "--for", "soon"), "--for 'soon' is not a time in whole seconds"),
+        ((DSN, "--class", "db.r5.large"), "options of an instance or a window need --against"),
+        ((DSN, "--last", "3h"), "options of an instance or a window need --against"),
         ((DSN, "-o", "/nowhere/a.txt"), "there is no folder '/nowhere'"),
         ((DSN, "--against", "nowhere"), "target 'nowhere' does not exist"),
     ],
@@ -178,7 +178,7 @@ def test_the_ceiling_that_bound_is_taken():
     """
     Of a diagnosis in which a throughput limit bound: its documented number, without a remark.
     """
-    held = against(CASES["pressed"]()[0])
+    held = reference_ceiling(CASES["pressed"]()[0])
 
     assert "instance EBS throughput, legacy baseline" == held.name
     assert 212.5e6 == held.bytes_per_s
@@ -205,11 +205,11 @@ def test_a_ceiling_of_operations_is_converted_and_said_so():
         level=18_750.0,
         ceiling=None,
     )
-    held = against(replace(diagnosis, intervals=(at,), binding=binding))
+    held = reference_ceiling(replace(diagnosis, intervals=(at,), binding=binding))
 
     assert 285e6 == held.bytes_per_s
-    assert "is 18,750 IOPS; operations had 14.8 KiB while it bound" in held.notes[0]
-    assert "so it is 285 MB/s here" in held.notes[0]
+    assert "is 18,750 IOPS; operations averaged 14.8 KiB while it bound" in held.notes[0]
+    assert "so it equals 285 MB/s" in held.notes[0]
 
 
 def test_where_nothing_bound_the_lowest_ceiling_is_taken_and_said_so():
@@ -217,7 +217,7 @@ def test_where_nothing_bound_the_lowest_ceiling_is_taken_and_said_so():
     Of all ceilings of the storage, operations at their mean size.
     """
     diagnosis = CASES["pressed"]()[0]
-    held = against(replace(diagnosis, binding=None, verdict=Verdict.SLACK))
+    held = reference_ceiling(replace(diagnosis, binding=None, verdict=Verdict.SLACK))
 
     assert "none bound in its window" in held.notes[0]
     assert held.bytes_per_s is not None
@@ -230,7 +230,7 @@ def test_no_ceiling_is_no_zero():
     """
     A diagnosis without any ceiling of storage leaves shares of it unknown.
     """
-    held = against(replace(CASES["unknown"]()[0], resources=()))
+    held = reference_ceiling(replace(CASES["unknown"]()[0], resources=()))
 
     assert held.bytes_per_s is None
     assert "no ceiling of the storage" in held.notes[0]
@@ -246,4 +246,4 @@ def test_progress_is_for_terminals(monkeypatch, capsys):
     watching._progress(60)(0.001)
 
     assert "" == piped
-    assert "watched 0 of 60 s; Ctrl-C reports what there is" in capsys.readouterr().err
+    assert "watched 0 of 60 s; Ctrl-C ends early and reports" in capsys.readouterr().err

@@ -221,10 +221,10 @@ def test_a_day_is_long_enough():
         (("--growth", "-2x"), "--growth '-2x' is not a factor between 0 and 100"),
         (("--growth", "0"), "--growth '0' is not a factor"),
         (("--growth", "nan"), "--growth 'nan' is not a factor"),
-        (("--prior", "median"), "--prior 'median' is not an assumption with its value"),
-        (("--prior", "mean=2"), "--prior 'mean=2' is not an assumption"),
+        (("--prior", "median"), "--prior 'median' is not NAME=VALUE"),
+        (("--prior", "mean=2"), "--prior 'mean=2' is not NAME=VALUE"),
         (("--prior", "median=1"), "--prior 'median=1' is not between 1.01 and 10"),
-        (("--prior", "lost=0,job=0,clients=0,greedy=0"), "--prior leaves nothing"),
+        (("--prior", "lost=0,job=0,clients=0,greedy=0"), "--prior gives lost, job"),
         (("--growth", "200x"), "--growth '200x' is not a factor"),
         (("--slo", "5"), "--slo '5' is not a share between 0 and 1"),
         (("--slo", "-1%"), "--slo '-1%' is not a share"),
@@ -294,7 +294,7 @@ def test_shares_factors_and_amounts_are_read_as_people_write_them():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--region", "xx-north-9"), "no price of region 'xx-north-9' is in the catalog"),
+        (("--region", "xx-north-9"), "the catalog has no price for region 'xx-north-9'"),
         (("--class", "db.nosuch.large"), "db.nosuch.large"),
         (("--engine", "aurora-postgresql"), "'claims-pipeline' is Aurora"),
     ],

@@ -79,7 +79,7 @@ def test_what_is_no_time_of_whole_seconds_is_refused(text: str):
     [
         (["--for", "1s", "--every", "5s"], "shorter than one step"),
         (["--dsn", "host=x", "--embedded-postgres"], "two databases"),
-        (["--scale", "3"], "--scale would write"),
+        (["--scale", "3"], "--scale writes tables"),
         (["--engine", "cobol"], "engine 'cobol'"),
         (["--device", "nvme99n1", "--for", "1s"], "device 'nvme99n1'"),
         (["-o", "no/such/folder/x.json"], "there is no folder 'no/such/folder'"),

@@ -1,8 +1,8 @@
 """
-The ceiling that an inspection is held against: one number in bytes per second, out of a diagnosis.
+The ceiling of a diagnosis that an inspection compares causes with, in bytes per second.
 
-A database's causes are counted in bytes, so a ceiling on operations becomes one on bytes at the size
-that operations had while it bound.
+Causes inside a database are counted in bytes. So a ceiling on operations is converted to bytes, at
+the mean size of the operations while it bound.
 """
 
 from msgspec import Struct
@@ -19,18 +19,18 @@ _THROUGHPUT, _IOPS = (
 )
 
 
-class Against(Struct, frozen=True, kw_only=True):
-    """What shares of a ceiling are shares of."""
+class ReferenceCeiling(Struct, frozen=True, kw_only=True):
+    """The ceiling that the causes' shares refer to."""
 
     bytes_per_s: float | None
-    """None where the diagnosis knows no ceiling of the storage."""
+    """None if the diagnosis knows no ceiling of the storage."""
     name: str
     notes: tuple[str, ...] = ()
-    """Sentences: how it was converted, and whether it bound at all."""
+    """Sentences: how the ceiling was converted, and whether it bound."""
 
 
-def against(diagnosis: Diagnosis) -> Against:
-    """Return the ceiling that bound for the longest time; where none did, the lowest there is, and so said."""
+def reference_ceiling(diagnosis: Diagnosis) -> ReferenceCeiling:
+    """Return the ceiling that bound for the longest time; if none bound, the lowest one, with a note."""
     about = subject(diagnosis.instance)
     if diagnosis.binding is not None:
         found = _of_binding(diagnosis, diagnosis.binding)
@@ -38,7 +38,7 @@ def against(diagnosis: Diagnosis) -> Against:
             return found
     lowest = min(_of_resources(diagnosis), key=lambda a: a.bytes_per_s or 0.0, default=None)
     if lowest is None:
-        return Against(
+        return ReferenceCeiling(
             bytes_per_s=None, name="", notes=(f"no ceiling of the storage of {about} is known",)
         )
     did_not = (
@@ -47,15 +47,17 @@ def against(diagnosis: Diagnosis) -> Against:
         else "none bound in its window"
     )
     note = f"shares are of the lowest storage ceiling of {about}, {lowest.name}; {did_not}"
-    return Against(bytes_per_s=lowest.bytes_per_s, name=lowest.name, notes=(note, *lowest.notes))
+    return ReferenceCeiling(
+        bytes_per_s=lowest.bytes_per_s, name=lowest.name, notes=(note, *lowest.notes)
+    )
 
 
-def _of_binding(diagnosis: Diagnosis, binding: CeilingTime) -> Against | None:
+def _of_binding(diagnosis: Diagnosis, binding: CeilingTime) -> ReferenceCeiling | None:
     legacy = binding.ceiling.former_phase if binding.ceiling else None
     name = limit_name(binding.family, binding.phase, legacy)
     level = binding.ceiling.value if binding.ceiling else binding.level
     if binding.dimension is Dimension.THROUGHPUT:
-        return Against(bytes_per_s=level, name=name)
+        return ReferenceCeiling(bytes_per_s=level, name=name)
     size = _io_size(diagnosis, binding)
     if binding.dimension is not Dimension.IOPS or size is None:
         return None
@@ -63,7 +65,7 @@ def _of_binding(diagnosis: Diagnosis, binding: CeilingTime) -> Against | None:
 
 
 def _io_size(diagnosis: Diagnosis, binding: CeilingTime) -> float | None:
-    """Return the size of a request in the longest interval at the ceiling, in bytes."""
+    """Return the mean request size in the longest interval at the ceiling, in bytes."""
     at = [
         i
         for i in diagnosis.intervals
@@ -73,11 +75,11 @@ def _io_size(diagnosis: Diagnosis, binding: CeilingTime) -> float | None:
     return longest.io_size_bytes if longest else None
 
 
-def _of_resources(diagnosis: Diagnosis) -> list[Against]:
-    """Return every ceiling of the storage that is a rate of bytes, or becomes one at the window's I/O size."""
+def _of_resources(diagnosis: Diagnosis) -> list[ReferenceCeiling]:
+    """Return every storage ceiling in bytes per second, converted at the window's I/O size where needed."""
     by_family = {resource.family: resource for resource in diagnosis.resources}
     found = [
-        Against(bytes_per_s=resource.ceiling.value, name=ceiling_name(resource.ceiling))
+        ReferenceCeiling(bytes_per_s=resource.ceiling.value, name=ceiling_name(resource.ceiling))
         for family in _THROUGHPUT
         if (resource := by_family.get(family)) is not None and resource.ceiling is not None
     ]
@@ -91,7 +93,7 @@ def _of_resources(diagnosis: Diagnosis) -> list[Against]:
 
 
 def _mean_size(by_family: dict[Family, Resource]) -> float | None:
-    """Return mean bytes of an operation in the window."""
+    """Return the mean bytes of an operation in the window."""
     means = [
         next((r.mean for f in families if (r := by_family.get(f)) and r.mean), None)
         for families in (_THROUGHPUT, _IOPS)
@@ -100,10 +102,10 @@ def _mean_size(by_family: dict[Family, Resource]) -> float | None:
     return bytes_per_s / ops_per_s if bytes_per_s and ops_per_s else None
 
 
-def _of_ops(ops_per_s: float, size_bytes: float, name: str, when: str) -> Against:
+def _of_ops(ops_per_s: float, size_bytes: float, name: str, when: str) -> ReferenceCeiling:
     rate = ops_per_s * size_bytes
     note = (
-        f"the ceiling, {name}, is {quantity(ops_per_s, 'ops/s')}; operations had "
-        f"{format_bytes(size_bytes)} {when}, and so it is {format_bytes_per_s(rate, 3)} here"
+        f"the ceiling, {name}, is {quantity(ops_per_s, 'ops/s')}; operations averaged "
+        f"{format_bytes(size_bytes)} {when}, so it equals {format_bytes_per_s(rate, 3)}"
     )
-    return Against(bytes_per_s=rate, name=name, notes=(note,))
+    return ReferenceCeiling(bytes_per_s=rate, name=name, notes=(note,))
