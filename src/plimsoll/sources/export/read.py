@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 from enum import Enum, auto
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from plimsoll.errors import AccessDenied, DataError, PlimsollError, SourceError, UsageError
 from plimsoll.model.snapshot import Gap, Snapshot
@@ -47,14 +47,6 @@ _NOT_DATA = frozenset(
     | {".toml", ".ini", ".cfg", ".yaml", ".yml", ".sql", ".zip", ".tar", ".xlsx", ".part"}
 )
 """Left alone in a folder; a file named on the command line is read whatever its name."""
-
-# A JSON document that is one of ours shows one of these keys early; a hundred megabytes of other
-# JSON need not be decoded to be refused.
-_KEYS = re.compile(
-    rb'"(MetricDataResults|MetricDataQueries|MetricStat|Expression|Datapoints|DBInstances'
-    rb"|DBInstanceIdentifier|metric_name|resourceMetrics|resource_metrics|physicalDeviceIO|diskIO"
-    rb'|resultType|errorType|cpuUtilization|instanceID|instanceResourceID|events|logEvents|schema)"'
-)
 
 
 class _IsSnapshot(DataError):
@@ -250,7 +242,7 @@ def read_bytes(data: bytes, path: Path, reading: Reading) -> None:
     if head.startswith(b"PAR1"):
         read_parquet(data, reading, where=where, path=path)
     elif head.lstrip()[:1] in (b"{", b"["):
-        if not _KEYS.search(head):
+        if not _MARKS.search(head):
             raise _unknown(where)
         _read_json(data, reading, where=where, path=path)
     elif otel_stream.looks_like_protobuf(head, len(data)):
@@ -313,34 +305,63 @@ class FileKind(Enum):
     SNAPSHOT = auto()
 
 
+class _JsonForm(NamedTuple):
+    """How a JSON document of one kind is recognised."""
+
+    kind: FileKind
+    keys: frozenset[str]
+    """A document of this kind has all of them."""
+    marks: tuple[str, ...]
+    """One of these keys is in the first bytes of its file."""
+
+
+def _form(kind: FileKind, *keys: str, marks: tuple[str, ...] = ()) -> _JsonForm:
+    """Return a form whose first key is its mark, unless other marks are given."""
+    return _JsonForm(kind, frozenset(keys), marks or keys[:1])
+
+
+# In the order of recognition: a document counts as the first kind whose keys it has.
+_JSON_FORMS = (
+    _form(FileKind.METRIC_DATA, "MetricDataResults"),
+    _form(FileKind.REQUEST, "MetricDataQueries"),
+    _form(FileKind.STATISTICS, "Datapoints"),
+    _form(FileKind.INSTANCES, "DBInstances"),
+    _form(FileKind.INSTANCES, "DBInstanceIdentifier", "DBInstanceClass"),
+    _form(FileKind.STREAM_RECORD, "metric_name", "value"),
+    _form(FileKind.OPEN_TELEMETRY, "resourceMetrics"),
+    _form(FileKind.OPEN_TELEMETRY, "resource_metrics"),
+    # The identifiers of an Enhanced Monitoring document come before its measurements.
+    _form(
+        FileKind.ENHANCED_MONITORING,
+        *("cpuUtilization", "timestamp"),
+        marks=("cpuUtilization", "instanceID", "instanceResourceID"),
+    ),
+    _form(FileKind.ENHANCED_MONITORING, "physicalDeviceIO", "timestamp"),
+    _form(FileKind.ENHANCED_MONITORING, "diskIO", "timestamp"),
+    _form(FileKind.LOG_EVENTS, "events"),
+    _form(FileKind.LOG_EVENTS, "logEvents"),
+    # `status` and `data` are keys of many documents; `resultType` is in the data of an answer.
+    _form(FileKind.PROMETHEUS, "status", "data", marks=("resultType",)),
+    _form(FileKind.PROMETHEUS, "errorType", "status"),
+    _form(FileKind.REQUEST, "MetricStat", "Id"),
+    _form(FileKind.REQUEST, "Expression", "Id"),
+)
+
+# A JSON document that we read shows one of these keys early. So a hundred megabytes of other JSON are
+# refused without being decoded. `schema` is the mark of a snapshot, which gets a message of its own.
+_MARKS = re.compile(
+    b'"(%s)"'
+    % "|".join(["schema", *(mark for form in _JSON_FORMS for mark in form.marks)]).encode()
+)
+
+
 def _kind_of(document: Any) -> FileKind | None:
+    """Return the kind of a JSON document; None if it is of no kind that we read."""
     if not isinstance(document, dict):
         return None
-    keys = document.keys()
     if is_snapshot(document):
         return FileKind.SNAPSHOT
-    for kind, wanted in (
-        (FileKind.METRIC_DATA, {"MetricDataResults"}),
-        (FileKind.REQUEST, {"MetricDataQueries"}),
-        (FileKind.STATISTICS, {"Datapoints"}),
-        (FileKind.INSTANCES, {"DBInstances"}),
-        (FileKind.INSTANCES, {"DBInstanceIdentifier", "DBInstanceClass"}),
-        (FileKind.STREAM_RECORD, {"metric_name", "value"}),
-        (FileKind.OPEN_TELEMETRY, {"resourceMetrics"}),
-        (FileKind.OPEN_TELEMETRY, {"resource_metrics"}),
-        (FileKind.ENHANCED_MONITORING, {"timestamp", "cpuUtilization"}),
-        (FileKind.ENHANCED_MONITORING, {"timestamp", "physicalDeviceIO"}),
-        (FileKind.ENHANCED_MONITORING, {"timestamp", "diskIO"}),
-        (FileKind.LOG_EVENTS, {"events"}),
-        (FileKind.LOG_EVENTS, {"logEvents"}),
-        (FileKind.PROMETHEUS, {"status", "data"}),
-        (FileKind.PROMETHEUS, {"status", "errorType"}),
-        (FileKind.REQUEST, {"Id", "MetricStat"}),
-        (FileKind.REQUEST, {"Id", "Expression"}),
-    ):
-        if wanted <= keys:
-            return kind
-    return None
+    return next((form.kind for form in _JSON_FORMS if form.keys <= document.keys()), None)
 
 
 def _read_json(data: bytes, reading: Reading, *, where: str, path: Path) -> None:
