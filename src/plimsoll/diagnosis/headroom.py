@@ -4,8 +4,6 @@ The use of every resource compared with its ceiling, for binding and for unused 
 A peak here is the highest mean over a step, and the report gives the step.
 """
 
-from collections.abc import Callable
-
 import numpy as np
 from msgspec.structs import replace
 
@@ -207,30 +205,29 @@ def _used(
 ) -> tuple[FloatArray | None, FloatArray, str]:
     """Return the use of a resource, its sample widths, and the missing metric if nothing is known."""
     nothing = np.zeros(0)
-    if family in (Family.INSTANCE_EBS_THROUGHPUT, Family.VOLUME_THROUGHPUT):
-        gap = "ReadThroughput and WriteThroughput"
-        return (frame.bytes_per_s if frame else None), (frame.width_s if frame else nothing), gap
-    if family in (Family.INSTANCE_EBS_IOPS, Family.VOLUME_IOPS):
-        gap = "ReadIOPS and WriteIOPS"
-        return (frame.ops_per_s if frame else None), (frame.width_s if frame else nothing), gap
-    total = _sustained_ceiling(family, ceilings)
-    size = total.value if total else float("nan")
-    plain: dict[Family, tuple[Metric, Callable[[FloatArray], FloatArray]]] = {
-        Family.CPU: (Metric.CPU_RATIO, lambda v: v),
-        # Serverless memory is documented as "about" 2 GiB a unit, so more than all of it may be free.
-        Family.MEMORY: (Metric.FREEABLE_MEMORY_BYTES, lambda v: np.maximum(size - v, 0.0)),
-        Family.CONNECTIONS: (Metric.CONNECTION_COUNT, lambda v: v),
-        Family.STORAGE_SPACE: (Metric.FREE_STORAGE_BYTES, lambda v: size - v),
-        Family.CAPACITY: (Metric.CAPACITY_RATIO, lambda v: v),
-    }
+    facts = FAMILIES[family]
+    if facts.owner is not None:
+        is_ops = facts.counts == "ops"
+        gap = "ReadIOPS and WriteIOPS" if is_ops else "ReadThroughput and WriteThroughput"
+        if frame is None:
+            return None, nothing, gap
+        return (frame.ops_per_s if is_ops else frame.bytes_per_s), frame.width_s, gap
     if family == Family.NETWORK:
         return _network(snapshot)
-    metric, used = plain[family]
+    (metric,) = facts.metrics
     series = snapshot.series.get(metric)
     gap = METRICS[metric].cloudwatch or metric.value
     if series is None or not np.isfinite(series.value).any():
         return None, nothing, gap
-    return used(series.value), sample_widths(series.time_s, series.step_s), gap
+    total = _sustained_ceiling(family, ceilings)
+    size = total.value if total else float("nan")
+    used = series.value
+    if family == Family.MEMORY:
+        # Serverless memory is documented as "about" 2 GiB a unit, so more than all of it may be free.
+        used = np.maximum(size - used, 0.0)
+    elif family == Family.STORAGE_SPACE:
+        used = size - used
+    return used, sample_widths(series.time_s, series.step_s), gap
 
 
 def _network(snapshot: Snapshot) -> tuple[FloatArray | None, FloatArray, str]:
