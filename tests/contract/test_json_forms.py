@@ -28,6 +28,21 @@ def test_the_schema_file_is_current(name):
     assert schema_text(SCHEMAS[name]) == file.read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize(
+    ("page", "start"),
+    [("", "# T as JSON\n\n<!-- "), ("# A form\n\nWords.\n", "# A form\n\nWords.\n\n<!-- ")],
+)
+def test_a_page_without_the_mark_gets_it(page, start):
+    """
+    A new form needs no page that is prepared by hand; its second run changes nothing.
+    """
+    schema = {"title": "T", "description": "D", "properties": {}, "$defs": {}}
+    written = page_with_fields(page, schema)
+
+    assert written.startswith(start)
+    assert written == page_with_fields(written, schema)
+
+
 @pytest.mark.parametrize("name", SCHEMAS)
 def test_the_reference_page_is_current(name):
     """

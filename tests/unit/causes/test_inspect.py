@@ -48,6 +48,16 @@ def test_every_detector_that_there_is_is_run():
     assert there == {detect.__module__ for detect in DETECTORS}
 
 
+def test_every_detector_with_missing_data_reports_it():
+    """
+    A detector with a function `missing_of(observation)` is in the list of those that report gaps.
+    """
+    modules = [import_module(detect.__module__) for detect in DETECTORS]
+    there = {m.__name__ for m in modules if isfunction(getattr(m, "missing_of", None))}
+
+    assert there == {missing.__module__ for missing in composition._REPORT_GAPS}
+
+
 def _detects(module):
     """
     Whether it has a detector of its own.

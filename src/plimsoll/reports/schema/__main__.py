@@ -1,7 +1,7 @@
 """
 Write the schema and the reference page of every JSON report: `python -m plimsoll.reports.schema`.
 
-To be run at the root of the repository, after a form has changed.
+Run it at the root of the repository after a form has changed. Write the introduction of a new page above its mark.
 """
 
 from pathlib import Path
@@ -17,7 +17,8 @@ def main() -> None:
     for name, schema in schemas().items():
         (SCHEMAS / f"{name}.schema.json").write_text(schema_text(schema), encoding="utf-8")
         page = PAGES / f"{name}-json.md"
-        text = page_with_fields(page.read_text(encoding="utf-8"), schema)
+        old = page.read_text(encoding="utf-8") if page.exists() else ""
+        text = page_with_fields(old, schema)
         page.write_text(text, encoding="utf-8")
 
 

@@ -8,9 +8,14 @@ BEGIN = "<!-- Written by `python -m plimsoll.reports.schema` from here on. -->"
 
 
 def page_with_fields(page: str, schema: Rule) -> str:
-    """Return the page with everything below its mark written from the schema."""
-    words, mark, _ = page.partition(BEGIN)
-    assert mark, "the page lacks the mark below which its tables stand"
+    """
+    Return the page with everything below its mark written from the schema.
+
+    A new page has no text and gets a title; a page without the mark gets it at its end.
+    """
+    words, mark, _ = (page or f"# {schema['title']} as JSON\n").partition(BEGIN)
+    if not mark:
+        words = f"{words.rstrip()}\n\n"
     return f"{words}{BEGIN}\n\n{fields_of(schema)}"
 
 
