@@ -114,7 +114,7 @@ FAILING = {
     ),
     "an error in plain text": Case(
         rules=(fails(INSTANCES, proxy.plain_error),),
-        says=(f"the answer to {INSTANCES} was an error 500 that AWS did not write",),
+        says=(f"the answer to {INSTANCES} was an error 500 that is not from AWS",),
         remedy="proxy",
     ),
     "no web identity token": Case(
@@ -188,7 +188,7 @@ LEAVING = {
     ),
     "pages without end": Case(
         rules=(fails(EVENTS, proxy.endless), fails(LOGS, proxy.endless)),
-        says=(f"the pages of {EVENTS} repeat and do not end", "read in part: 100 requests"),
+        says=(f"the pages of {EVENTS} repeat and do not end", "partly read: 100 requests"),
     ),
 }
 # In this order they are begun; the longest wait first.

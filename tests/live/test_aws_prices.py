@@ -164,4 +164,4 @@ def test_a_region_that_sells_nothing_is_said_so(double: Double):
     )
 
     assert (2, {}) == (outcome.status, outcome.files), outcome.shown()
-    assert "AWS lists nothing that RDS sells in 'eu-wset-1'" in outcome.errors[0]
+    assert "AWS lists no RDS prices for 'eu-wset-1'" in outcome.errors[0]

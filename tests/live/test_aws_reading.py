@@ -375,4 +375,4 @@ def test_a_profile_brings_its_own_region_and_credentials(double: Double):
         wrong.errors,
     )
     assert (2, ["error: there is no instance in eu-west-1"]) == (elsewhere.status, elsewhere.errors)
-    assert "Give --region; there are instances in" in elsewhere.stderr
+    assert "Give --region; these regions have instances:" in elsewhere.stderr

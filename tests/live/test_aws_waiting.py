@@ -98,9 +98,9 @@ def test_a_code_is_not_waited_for_without_a_terminal(double: Double, tmp_path: P
     found = with_profile(double, tmp_path, MFA.format(secret=secret))
 
     assert (2, "", {}) == (found.status, found.stdout, found.counts), found.shown()
-    assert [
-        "error: the AWS profile asks for an MFA code, and there is no terminal to type it into"
-    ] == (found.errors)
+    assert ["error: the AWS profile needs an MFA code, but there is no terminal to enter it"] == (
+        found.errors
+    )
     assert "aws sts get-session-token" in found.hints[0]
 
 

@@ -1,1 +1,1 @@
-"""The live account: RDS, CloudWatch, Enhanced Monitoring, Performance Insights and EC2, read-only."""
+"""Read a live account, read-only: RDS, CloudWatch, Enhanced Monitoring, Performance Insights and EC2."""

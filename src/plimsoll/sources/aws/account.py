@@ -1,10 +1,10 @@
 """
-One account and region, read-only: requests go out here and nowhere else.
+Send requests to one account and region, read-only; no other file sends any.
 
-Rule 1: every attempt is counted before it is sent, and one too many is not sent.
-Rule 2: what fails leaves as one of our errors; botocore's own stay here.
-Rule 3: trouble is never answered with more requests: what is throttled slows all of its kind down,
-        what is refused for good is not asked for again.
+Rule 1: every attempt is counted before it is sent, and one above the bound is not sent.
+Rule 2: a failure is raised as one of our errors; botocore's own errors do not leave this file.
+Rule 3: failures never cause more requests: throttling slows down all requests of that operation,
+        and a request that was refused for good is not sent again.
 """
 
 import os
@@ -39,34 +39,34 @@ from plimsoll.sources.aws.workers import within
 from plimsoll.sources.values.shown import shown
 
 CONCURRENCY = 8
-"""Requests under way at once. CloudWatch allows 50 GetMetricData a second and account (service
-quotas, 2026-04); eight of some tenths of a second each stay below, with room for others."""
+"""Requests in flight. CloudWatch allows 50 GetMetricData requests per second and account (service
+quotas, 2026-04). Eight that take some tenths of a second each stay below, with room for others."""
 CONNECT_TIMEOUT_S = 5
 READ_TIMEOUT_S = 30
-"""Longest silence, and longest time of one whole answer: a server that drips must not hold us."""
+"""Longest wait for the next byte, and for one whole answer: a slow server must not block a reading."""
 
 SHARE_OF_OPTIONAL = 0.25
 """
-Of the time that is left, what an attempt at something optional may take. It is tried twice, so more
-than half is left for what is needed.
+Share of the remaining time that one attempt of an optional request may take. Such a request is sent
+twice at most, so more than half of the time is left for the required ones.
 """
 
 REPEAT_FIRST_S = 0.25
-"""Before the second attempt, where AWS did not throttle; doubled before each further one."""
+"""Wait before the second attempt if AWS did not throttle; doubled before each further attempt."""
 
-# One request that fails may be bad luck. Three in a row, each tried several times, are an outage,
-# and asking on would keep people waiting for the same answer.
+# A judgement: one failed request may be chance. Three in a row, each sent several times, are an
+# outage, and more requests would only make people wait.
 FAILURES_IN_A_ROW_MAX = 3
 
-# More pages than any answer of ours has; a token that never ends would be followed for ever.
+# More pages than any of our answers has. Without a bound, a faulty token would be followed forever.
 PAGES_MAX = 200
 
 
 class Refused(SourceError):
-    """AWS answered with an error code that only the caller can judge."""
+    """An error answer of AWS whose code the caller handles."""
 
     def __init__(self, code: str, error: PlimsollError) -> None:
-        """Keep the code, and the error to show if the caller has no use for it."""
+        """Keep the code, and the error to raise if the caller does not handle it."""
         super().__init__(error.message, error.hint)
         self.code = code
         self.error = error
@@ -84,15 +84,15 @@ class Account:
         now_s: Callable[[], float],
         deadline: Deadline | None = None,
     ) -> None:
-        """Use botocore's session `core`; no request is sent."""
+        """Use botocore's session `core`; send no request yet."""
         self.region = _region(core, region)
         self.now_s = now_s
         self.meter = meter
         self.deadline = deadline or Deadline()
         self.remembered: dict[str, Any] = {}
-        """Answers that hold for the whole run, by a name that their reader chose."""
+        """Results that are valid for the whole run, by a name that their reader chose."""
         self.is_waiting_for = ""
-        """What was last begun, for people who wait."""
+        """Action of the last request, for the progress line."""
         self._core = core
         self._lock = threading.Lock()
         self._credentials = Credentials(core)
@@ -116,7 +116,7 @@ class Account:
         )
 
     def regions(self) -> list[str]:
-        """Return the other regions of this one's partition that the installed boto3 knows."""
+        """Return the other regions of this partition that the installed boto3 knows."""
         partition = self._core.get_partition_for_region(self.region)
         names = self._core.get_available_regions("rds", partition)
         return sorted(name for name in names if name != self.region)
@@ -125,19 +125,19 @@ class Account:
         self, operation: Operation, *, judged: frozenset[str] = frozenset(), **parameters: Any
     ) -> dict[str, Any]:
         """
-        Send one request and return the answer as botocore parsed it; times as AWS wrote them.
+        Send one request and return the answer as botocore parsed it, with times as AWS wrote them.
 
-        The first request of an action goes alone, so that a refusal is met once and not by eight at
-        a time; what was refused for good is not asked for again.
+        The first request of an action is sent alone, so that a refusal happens once, not eight times. A
+        request that was refused for good is not sent again.
 
         Args:
-            judged: error codes that the caller judges itself.
+            judged: error codes that the caller handles.
 
         Raises:
             Refused: AWS answered with one of the codes of `judged`.
-            CallsSpent: the request would be one too many.
+            CallsSpent: the request would exceed the bound.
             UsageError: the region does not exist.
-            SourceError: AWS refused, did not answer, or answered what cannot be read.
+            SourceError: AWS refused, did not answer, or sent an answer that cannot be read.
         """
         assert operation in OPERATIONS
         standing = self._standing(operation)
@@ -163,7 +163,7 @@ class Account:
         judged: frozenset[str],
         parameters: dict[str, Any],
     ) -> dict[str, Any]:
-        """Send one request as often as its failures allow, and take note of how it ended."""
+        """Send one request, repeat it as often as its failures allow, and record the outcome."""
         attempts, answers_before = 0, standing.answers
         while True:
             self._refuse_in_vain(operation, standing)
@@ -219,7 +219,7 @@ class Account:
         raised, answer, status = found
         if isinstance(raised, PlimsollError):
             raise raised
-        # botocore makes an empty answer of JSON that was cut off.
+        # botocore returns an empty answer for JSON that was cut off, so check for the field.
         if raised is None and isinstance(answer, dict) and operation.answer_key in answer:
             return answer
         return self._failed(raised or ValueError(), operation, status)
@@ -227,7 +227,7 @@ class Account:
     def _sent(
         self, client: Any, operation: Operation, parameters: dict[str, Any]
     ) -> tuple[BaseException | None, Any, int | None]:
-        """Return what one request raised or brought, and the status of the HTTP answer, if any came."""
+        """Return the exception or the answer of one request, and the HTTP status if there was an answer."""
         from botocore import xform_name
 
         self._seen.status = None
@@ -280,7 +280,7 @@ class Account:
                 config=Config(
                     connect_timeout=CONNECT_TIMEOUT_S,
                     read_timeout=READ_TIMEOUT_S,
-                    # What is repeated, and when, is decided here for all requests together.
+                    # No retries by botocore: this file decides on them for all requests together.
                     retries={"mode": "standard", "total_max_attempts": 1},
                     max_pool_connections=CONCURRENCY,
                     user_agent_extra=f"plimsoll/{__version__}",
@@ -305,7 +305,7 @@ class Account:
         return client
 
     def _failed(self, error: BaseException, operation: Operation, status: int | None) -> "_Failed":
-        # A region that has answered exists, though the installed boto3 may be older than it.
+        # A region that has answered exists, even if the installed boto3 is too old to know it.
         known = (self.region,) if self._has_answered else _Regions(self._core)
         return _Failed(
             code=error_code(error),
@@ -333,13 +333,13 @@ class Account:
     def _note_failure(
         self, operation: Operation, standing: "_Standing", failed: "_Failed", answers_before: int
     ) -> None:
-        """Count what failed for good, and stop asking where the next request would fail alike."""
+        """Count a final failure, and give up the operation if its next request would fail too."""
         is_unreachable = isinstance(failed.error, Unreachable)
         with self._lock:
             standing.failures += 1
             unreached = self._unreached.get(operation.service, 0) + 1 if is_unreachable else 0
             self._unreached[operation.service] = unreached
-            # Where a policy can name single instances, a refusal may be that of one instance.
+            # If a policy can name single instances, a refusal may concern only one of them.
             is_all = operation.resource == "*" and isinstance(failed.error, AccessDenied)
             is_alone = standing.answers == 0 and failed.failure.is_final
             is_outage = (
@@ -353,10 +353,10 @@ class Account:
 
     def _refuse_in_vain(self, operation: Operation, standing: "_Standing") -> None:
         """
-        Refuse what would fail as others did.
+        Refuse a request that would fail like earlier ones.
 
         Raises:
-            SourceError: the operation was given up, the service is out, or the time is over.
+            SourceError: the operation was given up, the service does not answer, or no time is left.
         """
         with self._lock:
             given_up = standing.given_up
@@ -365,7 +365,7 @@ class Account:
             raise type(given_up)(given_up.message, given_up.hint)
         if in_a_row >= FAILURES_IN_A_ROW_MAX:
             raise Unreachable(
-                f"{operation.action} was not asked for: the last {in_a_row} requests to "
+                f"{operation.action} was not requested: the last {in_a_row} requests to "
                 f"{operation.service} were not answered",
                 "Check the network, then run the command again.",
             )
@@ -373,15 +373,15 @@ class Account:
 
 
 class _Standing:
-    """How the requests of one operation have fared so far."""
+    """Outcomes of the requests of one operation so far."""
 
     def __init__(self, sleep: Callable[[float], None]) -> None:
         self.pace = RequestPace(sleep=sleep)
         self.alone = threading.Lock()
-        """Held by the one request that is sent before any was answered."""
+        """Lock that the first request holds until one was answered."""
         self.answers = 0
         self.failures = 0
-        """In a row, each repeated as often as it may be."""
+        """Failed requests in a row, repetitions not counted."""
         self.given_up: PlimsollError | None = None
 
     @property
@@ -399,7 +399,7 @@ class _Failed:
 
 
 class _Regions:
-    """The regions that the installed boto3 knows, in every partition; read when asked."""
+    """The regions of every partition that the installed boto3 knows, read on first use."""
 
     def __init__(self, core: Any) -> None:
         self._core = core
@@ -417,13 +417,13 @@ def open_account(
     now_s: Callable[[], float],
 ) -> Account:
     """
-    Return the account that the environment, the configuration and the profile name; no request is sent.
+    Return the account of the environment, configuration and profile; no request is sent.
 
     Args:
-        profile: of the AWS configuration; None for the one the environment names.
-        region: None for the one of the profile or the environment.
-        max_api_calls: requests that may be sent in all, ≥ 1.
-        now_s: the present, epoch seconds.
+        profile: profile of the AWS configuration; None takes the environment's.
+        region: None takes that of the profile or the environment.
+        max_api_calls: largest number of requests, ≥ 1.
+        now_s: returns the current time, epoch seconds.
 
     Raises:
         UsageError: no such profile, no region, or a configuration that cannot be read.
@@ -432,8 +432,8 @@ def open_account(
     from botocore.exceptions import BotoCoreError
 
     core = botocore.session.Session(profile=profile)
-    # Times stay as AWS wrote them. botocore would make a datetime of each of a hundred thousand,
-    # which takes ten times as long as all the rest; its command line sets this parser the same way.
+    # Keep times as AWS wrote them. botocore would parse each of a hundred thousand into a datetime,
+    # which takes ten times as long as all the rest. The AWS CLI sets this parser the same way.
     core.get_component("response_parser_factory").set_parser_defaults(timestamp_parser=_as_written)
     try:
         return Account(core, region=region, meter=Meter(max_api_calls), now_s=now_s)
@@ -453,7 +453,7 @@ def endless(operation: Operation) -> SourceError:
     """Return the error for an answer whose pages do not end."""
     return SourceError(
         f"the pages of {operation.action} repeat and do not end",
-        "Run the command again; a proxy may stand between this machine and AWS.",
+        "Run the command again. A proxy between this machine and AWS may be the cause.",
     )
 
 
@@ -462,12 +462,13 @@ def _as_written(value: Any) -> Any:
 
 
 def _region(core: Any, region: str | None) -> str:
-    # AWS_REGION is what the AWS command line and Lambda set; botocore reads AWS_DEFAULT_REGION.
+    # The AWS CLI and Lambda use AWS_REGION, but botocore reads only AWS_DEFAULT_REGION.
+    # Source: AWS SDKs and Tools Reference Guide, "AWS Region".
     found = region or os.environ.get("AWS_REGION") or core.get_config_variable("region")
     if not found:
-        core.get_scoped_config()  # a profile that does not exist is the likelier cause
+        core.get_scoped_config()  # raises for a profile that does not exist, the more likely cause
         raise UsageError(
-            "no AWS region is set", "Give --region, as --region eu-west-1, or set AWS_REGION."
+            "no AWS region is set", "Give --region, for example eu-west-1, or set AWS_REGION."
         )
     core.get_scoped_config()
     return str(found)
@@ -476,6 +477,8 @@ def _region(core: Any, region: str | None) -> str:
 def _profiles(core: Any) -> str:
     names = sorted(shown(name) for name in core.available_profiles)
     if not names:
-        return "There is none at all; 'aws configure sso' or 'aws configure' writes one."
+        return (
+            "The configuration has no profile; 'aws configure sso' or 'aws configure' creates one."
+        )
     more = f" and {len(names) - 12} more" if len(names) > 12 else ""
     return f"Give --profile one of: {', '.join(names[:12])}{more}."

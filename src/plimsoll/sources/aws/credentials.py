@@ -1,7 +1,7 @@
 """
-Where credentials come from, and what is wrong where none come: before any request is sent.
+Find credentials before any request is sent, and explain why there are none.
 
-Rule: nothing that another program printed is repeated, since it may hold keys.
+Rule: never repeat what another program printed, because it may contain keys.
 """
 
 import json
@@ -29,36 +29,36 @@ _PROCESS_HINT = (
     "Version 1, AccessKeyId and SecretAccessKey."
 )
 
-# Some of these programs wait for a person who touches a key or confirms in a browser, which takes half
-# a minute. One that takes twice as long is not answered by anybody, and a reading must end.
+# A judgement: some of these programs wait for a person who touches a security key or confirms in a
+# browser, which takes half a minute. After twice that time nobody will answer, and a reading must end.
 PROCESS_S = 60.0
 
 _MFA = AccessDenied(
-    "the AWS profile asks for an MFA code, and there is no terminal to type it into",
+    "the AWS profile needs an MFA code, but there is no terminal to enter it",
     "Run the command in a terminal, or export temporary credentials from "
     "'aws sts get-session-token'.",
 )
 
 
 class Credentials:
-    """The credentials of one session, looked for once."""
+    """Credentials of one session, fetched once."""
 
     def __init__(self, core: Any) -> None:
-        """Look for nothing yet."""
+        """Keep the session; fetch nothing yet."""
         self._core = core
         self._lock = threading.Lock()
         self._is_checked = False
 
     def check(self, operation: Operation, region: str) -> None:
         """
-        Find the credentials before the first request; a person may have to type a code.
+        Fetch the credentials before the first request; a person may have to enter a code.
 
         Args:
-            operation: what they are wanted for.
+            operation: the request that needs them.
 
         Raises:
             AccessDenied: there are none, or they could not be fetched.
-            SourceError: the service that gives them did not answer.
+            SourceError: the service that issues them did not answer.
         """
         with self._lock:
             if self._is_checked:
@@ -74,7 +74,7 @@ class Credentials:
             self._is_checked = True
 
     def _ask_on_terminals_only(self) -> None:
-        """Have botocore ask for an MFA code only where somebody can type it."""
+        """Let botocore prompt for an MFA code only if there is a terminal."""
         resolver = self._core.get_component("credential_provider")
         for provider in getattr(resolver, "providers", ()):
             prompter = getattr(provider, "_prompter", None)
@@ -82,7 +82,7 @@ class Credentials:
                 provider._prompter = lambda text, ask=prompter: _asked(text, ask)  # noqa: SLF001
 
     def _bound_processes(self) -> None:
-        """Have botocore wait for a credential_process for a limited time, a role's source too."""
+        """Limit the time that botocore waits for a credential_process, also as the source of a role."""
         resolver = self._core.get_component("credential_provider")
         for provider in getattr(resolver, "providers", ()):
             _bound(provider)
@@ -94,7 +94,7 @@ class Credentials:
                 ]
 
     def _explained(self, error: Exception, operation: Operation, region: str) -> PlimsollError:
-        """Return the cause, by which of the ways to credentials the configuration names."""
+        """Return the error for a failed fetch, by the kind of credentials that the configuration names."""
         if isinstance(error, PlimsollError):
             return error
         if isinstance(error, EOFError):
@@ -115,7 +115,7 @@ class Credentials:
                 )
         if isinstance(error, (OSError, ValueError, KeyError, TypeError, AttributeError)):
             return AccessDenied(
-                "the AWS credentials could not be fetched from where the profile says", _SHOWS
+                "the AWS credentials could not be fetched from the source in the profile", _SHOWS
             )
         return explained(error, operation, region, (region,))
 
@@ -127,7 +127,7 @@ class Credentials:
 
 
 def _bound(provider: Any) -> Any:
-    """Return a provider of botocore, whose program, if it starts one, is ended when it hangs."""
+    """Make a provider of botocore end the program that it starts if the program hangs."""
     if hasattr(provider, "_popen"):
         provider._popen = _ended(provider._popen)  # noqa: SLF001
     return provider
@@ -162,25 +162,25 @@ def _ended(popen: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _of_process(error: Exception) -> str:
-    """Return what a credential_process did wrong; empty if this failure is none of it."""
+    """Describe the failure of a credential_process; empty if it is not the cause."""
     if isinstance(error, (json.JSONDecodeError, UnicodeDecodeError)):
         return "printed no JSON"
     if isinstance(error, OSError):
         return f"could not be started: {(error.strerror or 'no reason given').lower()}"
     if getattr(error, "kwargs", {}).get("provider") != "custom-process":
-        # A JSON document that is no object has no fields to ask for.
-        return "printed JSON that is no object" if isinstance(error, AttributeError) else ""
-    said = str(error.kwargs.get("error_msg") or "")  # type: ignore[attr-defined]
-    if said.startswith("Missing required key"):
+        # botocore raises AttributeError for a JSON document that is not an object.
+        return "printed JSON that is not an object" if isinstance(error, AttributeError) else ""
+    message = str(error.kwargs.get("error_msg") or "")  # type: ignore[attr-defined]
+    if message.startswith("Missing required key"):
         return "printed JSON that lacks AccessKeyId or SecretAccessKey"
-    if said.startswith("Unsupported version"):
+    if message.startswith("Unsupported version"):
         return "printed JSON whose Version is not 1"
     return "failed"
 
 
 def _asked(text: str, ask: Any) -> str:
     """
-    Return the answer of a person.
+    Prompt for an MFA code, and return it.
 
     Raises:
         AccessDenied: there is no terminal.
@@ -195,7 +195,7 @@ def _asked(text: str, ask: Any) -> str:
 
 
 def bad_endpoint(service: str) -> UsageError:
-    """Return the error for an address of AWS that is none; it is not shown, since it may hold a password."""
+    """Return the error for a bad AWS endpoint; the address is not shown, because it may have a password."""
     name = next(
         (
             n

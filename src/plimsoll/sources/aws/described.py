@@ -1,5 +1,5 @@
 """
-DescribeDBInstances: which instances there are, what was bought, and what watches them.
+Read DescribeDBInstances: which instances exist, their class and storage, and their monitoring.
 
 Source: Amazon RDS API Reference, DBInstance and DBCluster (read 2026-11).
 """
@@ -24,17 +24,18 @@ from plimsoll.sources.values.numbers import floats
 from plimsoll.sources.values.shown import counted, shown
 
 RECORDS_A_PAGE = 100
-"""The most that RDS gives on one page."""
+"""Largest MaxRecords of DescribeDBInstances and DescribeDBClusters (RDS API Reference)."""
 SERVERLESS = "db.serverless"
 NOT_FOUND = frozenset({"DBInstanceNotFound", "DBInstanceNotFoundFault"})
 
-# Neptune and DocumentDB answer DescribeDBInstances too, but their metrics lie elsewhere.
+# DescribeDBInstances also lists Neptune and DocumentDB, but CloudWatch has their metrics in namespaces of
+# their own, AWS/Neptune and AWS/DocDB (CloudWatch user guide, "AWS services that publish metrics").
 _NOT_RDS = frozenset({"neptune", "docdb"})
 
 _ARN = re.compile(r"arn:aws[a-z-]*:rds:([a-z0-9-]+):\d*:([a-z-]+):([A-Za-z0-9-]+)\Z")
-# As many names as one reads at a glance.
+# A judgement: a few likely names help more than a long list.
 _CLOSE_NAMES_MAX = 3
-# The least that DescribeDBInstances takes for MaxRecords (RDS API reference).
+# Smallest MaxRecords of DescribeDBInstances (RDS API Reference).
 _FEWEST_A_PAGE = 20
 
 
@@ -43,55 +44,55 @@ class Described(Struct, frozen=True, kw_only=True):
 
     instance: Instance
     resource_id: str | None
-    """DbiResourceId, by which Enhanced Monitoring and Performance Insights know it."""
+    """DbiResourceId, the identifier in Enhanced Monitoring and Performance Insights."""
     status: str
     """`available`, `stopped` …"""
     cluster: str | None
     monitoring_interval_s: int
-    """Of Enhanced Monitoring; 0 where it is off."""
+    """Interval of Enhanced Monitoring; 0 if it is off."""
     has_insights: bool
     insights_kept_s: int
     """How long Performance Insights keeps its samples."""
     gaps: tuple[Gap, ...]
-    """What the description says that the metrics do not show."""
+    """Parts of the instance that the metrics do not cover."""
     operation: Annotation | None
-    """A storage operation that is going on; its time is the launch or 0."""
+    """A storage operation in progress; its time is the launch, or 0."""
 
     @property
     def is_serverless(self) -> bool:
-        """Whether its cluster says how large it may become."""
+        """Whether its cluster states the largest capacity."""
         return self.instance.db_class == SERVERLESS and self.cluster is not None
 
     @property
     def is_rds(self) -> bool:
-        """Whether its metrics are where RDS puts them."""
+        """Whether its metrics are in the namespace of RDS."""
         return self.instance.engine not in _NOT_RDS
 
 
 def region_of(identifier: str) -> tuple[str | None, str]:
     """
-    Return region and name that an identifier says: of an ARN both, of a name only the name.
+    Return the region and the name in an ARN, or None and the name.
 
     Raises:
-        UsageError: an ARN of something that is no instance.
+        UsageError: an ARN of something else than an instance.
     """
     if not identifier.startswith("arn:"):
         return None, identifier
     match = _ARN.match(identifier)
     if match is None or match.group(2) != "db":
         raise UsageError(
-            f"'{shown(identifier, 120)}' is no ARN of an RDS instance",
-            "Write it as arn:aws:rds:REGION:ACCOUNT:db:NAME, or give the name alone.",
+            f"'{shown(identifier, 120)}' is not the ARN of an RDS instance",
+            "Write it as arn:aws:rds:REGION:ACCOUNT:db:NAME, or give only the name.",
         )
     return match.group(1), match.group(3)
 
 
 def describe_one(account: Account, name: str) -> Described:
     """
-    Return the instance of that name.
+    Describe the instance of a name.
 
     Raises:
-        UsageError: there is none in the region.
+        UsageError: the region has no instance of that name.
         SourceError: RDS refused or did not answer.
     """
     try:
@@ -112,13 +113,13 @@ def describe_one(account: Account, name: str) -> Described:
 
 def describe_all(account: Account, pattern: str) -> list[Described]:
     """
-    Return every instance whose name fits the pattern, in order of names.
+    Describe every instance whose name matches a pattern, in order of names.
 
     Args:
-        pattern: as file names are matched: `*`, `orders-*`; upper and lower case are alike.
+        pattern: shell pattern: `*`, `orders-*`; upper and lower case are equal.
 
     Raises:
-        UsageError: none fits.
+        UsageError: no name matches.
         SourceError: RDS refused or did not answer.
     """
     every = _list(account)
@@ -130,7 +131,7 @@ def describe_all(account: Account, pattern: str) -> list[Described]:
     if not fitting:
         raise UsageError(
             f"none of the {counted(len(every), 'instance')} in {account.region} "
-            f"is named like '{shown(pattern)}'",
+            f"matches '{shown(pattern)}'",
             f"Check --region and the pattern.{_listing(d.instance.identifier for d in every)}",
         )
     return sorted(fitting, key=lambda d: d.instance.identifier)
@@ -138,7 +139,7 @@ def describe_all(account: Account, pattern: str) -> list[Described]:
 
 def capacities(account: Account, clusters: Sequence[str]) -> dict[str, float]:
     """
-    Return largest capacity in Aurora capacity units of each cluster that has one.
+    Return the largest capacity, in Aurora capacity units, of each cluster that has one.
 
     Raises:
         SourceError: RDS refused or did not answer.
@@ -161,13 +162,13 @@ def capacities(account: Account, clusters: Sequence[str]) -> dict[str, float]:
 
 
 def with_capacity(described: Described, capacity_acu_max: float) -> Described:
-    """Return the instance with the capacity that its cluster allows."""
+    """Return the instance with the largest capacity that its cluster allows."""
     instance = msgspec.structs.replace(described.instance, capacity_acu_max=capacity_acu_max)
     return msgspec.structs.replace(described, instance=instance)
 
 
 def _list(account: Account) -> list[Described]:
-    """Return every instance that can be read; one that cannot does not cost the others."""
+    """Return every instance that can be read; skip those that cannot."""
     found: dict[str, Described] = {}
     for page in account.pages(DESCRIBE_INSTANCES, "Marker", "Marker", MaxRecords=RECORDS_A_PAGE):
         for raw in page["DBInstances"]:
@@ -188,7 +189,7 @@ def _unknown(account: Account, name: str) -> UsageError:
         if not names:
             return _empty(account)
     close = difflib.get_close_matches(name.lower(), names, _CLOSE_NAMES_MAX)
-    meant = f" Near it are: {', '.join(close)}." if close else _listing(names)
+    meant = f" Similar names: {', '.join(close)}." if close else _listing(names)
     return UsageError(
         f"no instance '{shown(name, 63)}' in {account.region}",
         f"Check the name, and give --region if it is in another region.{meant}",
@@ -196,17 +197,17 @@ def _unknown(account: Account, name: str) -> UsageError:
 
 
 def _empty(account: Account) -> UsageError:
-    """Return the error for a region without any instance: where there are some."""
+    """Return the error for a region without instances; its hint names regions that have some."""
     found = _regions_with_instances(account)
     if found:
-        hint = f"Give --region; there are instances in {', '.join(found)}."
+        hint = f"Give --region; these regions have instances: {', '.join(found)}."
     else:
-        hint = "No other region has any that this role may see; check --profile and --region."
+        hint = "This role sees none in any other region; check --profile and --region."
     return UsageError(f"there is no instance in {account.region}", hint)
 
 
 def _regions_with_instances(account: Account) -> list[str]:
-    """Return the other regions that have instances, as far as they answer; one request each."""
+    """Return the other regions that have instances and answer; send one request to each."""
 
     def has_any(region: str) -> bool:
         try:
@@ -225,7 +226,7 @@ def _listing(names: Iterable[str]) -> str:
     if not listed:
         return ""
     more = f" and {len(listed) - 12} more" if len(listed) > 12 else ""
-    return f" There are: {', '.join(listed[:12])}{more}."
+    return f" Instances there: {', '.join(listed[:12])}{more}."
 
 
 def _described(raw: dict[str, Any], region: str) -> Described:
@@ -255,7 +256,7 @@ def _gaps(raw: dict[str, Any]) -> tuple[Gap, ...]:
                 metric="additional storage volumes",
                 reason=(
                     f"the instance has {counted(len(volumes), 'additional storage volume')}; "
-                    "the limits of each are its own, and only the first volume's are judged"
+                    "each volume has its own limits, and only those of the first one are checked"
                 ),
                 remedy="Look at the metrics with the dimension VolumeName.",
             )
@@ -265,10 +266,10 @@ def _gaps(raw: dict[str, Any]) -> tuple[Gap, ...]:
             Gap(
                 metric="dedicated log volume",
                 reason=(
-                    "the log has a volume of its own, whose reads and writes spend the instance's "
-                    "limits too and are not in these metrics"
+                    "the log has a volume of its own; its reads and writes also count against the "
+                    "instance's limits, but are not in these metrics"
                 ),
-                remedy="Look at ReadIOPSLogVolume, WriteThroughputLogVolume and their like.",
+                remedy="Look at ReadIOPSLogVolume, WriteThroughputLogVolume and the like.",
             )
         )
     return tuple(gaps)
@@ -282,9 +283,9 @@ _OPERATIONS = {
 
 def _operation(raw: dict[str, Any], launched_s: int | None) -> Annotation | None:
     """
-    Return what RDS does to the storage at this moment.
+    Return the storage operation in progress, if any.
 
-    Loading from a snapshot began with the instance, so it is given the time of the launch.
+    A restore begins with the instance, so its time is the launch.
     """
     name = str(raw.get("StorageOperationStatus") or "").lower()
     percent = raw.get("StorageOperationPercentProgress")

@@ -1,13 +1,12 @@
 """
-RDS events: what happened to an instance in the last 14 days, as annotations.
+Read RDS events: what happened to an instance in the last 14 days, as annotations.
 
-What an event means is told from its category and the words of its message, never from its number:
-DescribeEvents does not give the number. The messages are those of the RDS User Guide, "Amazon RDS
-event categories and event messages" (read 2026-11). Not documented there, and taken from answers
-that people have published: "Restored from snapshot NAME". Not documented at all: that a change of
-IOPS, throughput or storage type, or the optimisation after it, has a message of its own; words that
-would fit are in the table all the same. RDS sends events on a best-effort basis, so that one may be
-missing or out of order.
+An event is classified by its category and the words of its message, because DescribeEvents does not
+return its number. The messages are those of the RDS User Guide, "Amazon RDS event categories and event
+messages" (read 2026-11). "Restored from snapshot NAME" is not documented there; published answers have
+it. It is not documented whether a change of IOPS, throughput or storage type, or the optimisation after
+it, has a message of its own; the table has likely words for it. RDS sends events on a best-effort
+basis, so one may be missing or out of order.
 """
 
 import re
@@ -21,12 +20,12 @@ from plimsoll.sources.values.shown import shown
 from plimsoll.sources.values.times import parse_time
 
 KEPT_S = 14 * 86_400
-"""How long RDS keeps events."""
+"""How long RDS keeps events (RDS API Reference, DescribeEvents)."""
 RECORDS_A_PAGE = 100
 _TEXT_LENGTH_MAX = 200
 
-# The first row that fits decides. A row fits if the event is of the category (None: of any) and
-# its words are in the message. What failed or was refused changed nothing, so it comes first.
+# The first matching row decides. A row matches if the event has the category (None: any) and the message
+# has the words. Failed and refused changes come first, because they changed nothing.
 _ROWS: tuple[tuple[str | None, str, EventKind], ...] = (
     (None, r"^(unable to|we are unable|abandoning|cannot)|could ?n.t|\bfailed\b", EventKind.OTHER),
     ("failure", r"", EventKind.OTHER),
@@ -57,17 +56,17 @@ _TABLE = tuple((category, re.compile(words), kind) for category, words, kind in 
 
 
 def kind_of(categories: Iterable[str], message: str) -> EventKind:
-    """Return what an event does to the story that the metrics tell; OTHER if nothing we know of."""
+    """Classify an event; OTHER if no row matches."""
     named = {c.strip().lower() for c in categories}
-    said = " ".join(message.lower().split())
+    text = " ".join(message.lower().split())
     for category, words, kind in _TABLE:
-        if (category is None or category in named) and words.search(said):
+        if (category is None or category in named) and words.search(text):
             return kind
     return EventKind.OTHER
 
 
 def annotation_of(event: dict[str, Any]) -> Annotation | None:
-    """Return one element of Events as an annotation; None without a readable time or message."""
+    """Return one element of Events as an annotation; None if its time or message cannot be read."""
     time_s = parse_time(event.get("Date"))
     message = event.get("Message")
     if time_s is None or not isinstance(message, str) or not message.strip():
@@ -81,7 +80,7 @@ def annotation_of(event: dict[str, Any]) -> Annotation | None:
 
 
 def is_kept(window_s: tuple[int, int], now_s: float) -> bool:
-    """Return whether RDS can still know of an event before the window's end."""
+    """Return whether RDS may still keep an event from before the window's end."""
     return now_s - window_s[1] < KEPT_S
 
 
@@ -99,7 +98,7 @@ def events_of(account: Account, identifier: str) -> list[Annotation]:
         "Marker",
         SourceIdentifier=identifier,
         SourceType="db-instance",
-        Duration=KEPT_S // 60,  # counted back by RDS, so that our clock does not matter
+        Duration=KEPT_S // 60,  # minutes back by the clock of RDS, so that ours does not matter
         MaxRecords=RECORDS_A_PAGE,
     ):
         found += [a for event in page["Events"] if (a := annotation_of(event)) is not None]

@@ -1,7 +1,7 @@
 """
-What is read of an instance beside its metrics: events, seconds, sessions.
+Read the optional data of an instance: events, Enhanced Monitoring, Performance Insights.
 
-None of it is needed: what fails leaves a gap that names the permission or the remedy.
+A failure leaves a gap that names the missing permission or the remedy.
 """
 
 from collections.abc import Callable
@@ -26,13 +26,13 @@ from plimsoll.sources.reading.reading import Reading
 _TOO_OLD = Gap(
     metric="RDS events",
     reason="the window is older than the 14 days for which RDS keeps events",
-    remedy="Nothing brings them back; what happened then is not on the timeline.",
+    remedy="They cannot be recovered, so the timeline has no events.",
 )
 
 
 @dataclass(slots=True)
 class Extras:
-    """What was read of one instance beside its metrics."""
+    """Optional data of one instance."""
 
     reading: Reading = field(default_factory=Reading)
     annotations: list[Annotation] = field(default_factory=list)
@@ -83,14 +83,14 @@ def add_stretch(
     reading: Reading,
 ) -> bool:
     """
-    Add the busiest stretch of the window by the second, where Enhanced Monitoring is that fine.
+    Add the busiest part of the window by the second, if Enhanced Monitoring is that fine.
 
     Args:
-        snapshot: what CloudWatch showed; it says which stretch was the busiest.
-        fine_s: length of the stretch; 0 for none.
+        snapshot: CloudWatch's metrics, which show the busiest part.
+        fine_s: length of the part; 0 for none.
 
     Returns:
-        Whether anything was asked for.
+        Whether a request was sent.
     """
     if fine_s <= 0 or not os_metrics.is_finer(described):
         return False
@@ -112,7 +112,7 @@ def add_stretch(
 
 
 def add_reading(found: Reading, reading: Reading) -> None:
-    """Add all that was found to a reading; a gap that is there already is not repeated."""
+    """Add one reading to another; a gap that is already there is not repeated."""
     reading.blocks += found.blocks
     reading.hints += found.hints
     reading.gaps += [gap for gap in found.gaps if gap not in reading.gaps]
@@ -121,10 +121,10 @@ def add_reading(found: Reading, reading: Reading) -> None:
 
 
 def gap_of(name: str, operation: Operation, error: PlimsollError) -> Gap:
-    """Return the gap that a failed optional request leaves."""
+    """Return the gap for a failed optional request."""
     return Gap(
         metric=name,
-        reason=f"{error.message}; not known is {operation.lost}",
+        reason=f"{error.message}; this hides {operation.lost}",
         remedy=error.hint,
         is_failed=True,
     )

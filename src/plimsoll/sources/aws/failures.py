@@ -1,8 +1,8 @@
 """
-What a failed request means and what to do about it: one sentence each.
+Explain failed requests: one sentence for the cause, one for the remedy.
 
-Rule: nothing that AWS or the library wrote is repeated but codes, names of operations, regions,
-      profiles and hosts, since their messages may quote keys, tokens and addresses with passwords.
+Rule: of what AWS or the library wrote, repeat only codes and the names of operations, regions, profiles
+and hosts. Their messages may quote keys, tokens and addresses with passwords.
 """
 
 import re
@@ -25,9 +25,9 @@ from plimsoll.sources.values.shown import shown
 _RENEW = (
     "Renew the credentials, for single sign-on with 'aws sso login', and run the command again."
 )
-_CLOCK = "Set this machine's clock by a time server; AWS refuses requests that are minutes off."
-_AGAIN = "Run the command again; if it stays so, look at the AWS Health Dashboard."
-_ALLOW = "Allow {action} for this role; the documentation holds the smallest policy that suffices."
+_CLOCK = "Synchronise this machine's clock; AWS refuses requests whose time is minutes off."
+_AGAIN = "Run the command again. If it fails again, look at the AWS Health Dashboard."
+_ALLOW = "Allow {action} for this role; the documentation has the smallest sufficient policy."
 _CREDENTIALS = (
     "Give --profile, or set AWS_PROFILE or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY; "
     "'aws sts get-caller-identity' shows whether they are found."
@@ -36,16 +36,16 @@ _NETWORK = "Check the network, the proxy settings and AWS_ENDPOINT_URL."
 
 
 class Garbled(SourceError):
-    """An answer arrived, but it is not what the service says."""
+    """The answer does not have the documented form."""
 
 
 class TooLarge(SourceError):
-    """The request asks for more than the service gives at once."""
+    """The request exceeds what the service answers at once."""
 
 
 class Failure(Struct, frozen=True, kw_only=True):
     """
-    Describe one kind of failure: the error it becomes, its sentences, and how often it is tried again.
+    One kind of failure: the error it becomes, its sentences, and the number of attempts.
 
     `{action}`, `{region}`, `{host}`, `{code}` and `{status}` are filled in.
     """
@@ -54,9 +54,9 @@ class Failure(Struct, frozen=True, kw_only=True):
     message: str
     hint: str
     attempts: int = 1
-    """How often a request is sent in all before this failure counts."""
+    """How often a request is sent before this failure counts."""
     is_final: bool = False
-    """Whether every other request of the action would fail alike, so that none is sent."""
+    """Whether every other request of the action would fail too, so that none is sent."""
 
 
 _DENIED = Failure(kind=AccessDenied, message="access denied to {action}", hint=_ALLOW)
@@ -83,8 +83,8 @@ _THROTTLED = Failure(
 )
 _NOT_OPEN = Failure(
     kind=AccessDenied,
-    message="this account has not opened {region} for {action}",
-    hint="Enable the region or the service for the account, or give --region another one.",
+    message="this account has not enabled {region} for {action}",
+    hint="Enable the region or the service for the account, or give another --region.",
 )
 _INTERNAL = Failure(
     kind=SourceError,
@@ -102,7 +102,7 @@ _TIMEOUT = Failure(
 _CLOSED = Failure(
     kind=Unreachable,
     message="{host} closed the connection without answering {action}",
-    hint=f"A firewall or a proxy may cut it. {_NETWORK}",
+    hint=f"A firewall or a proxy may have closed it. {_NETWORK}",
     attempts=4,
 )
 _UNREACHABLE = Failure(
@@ -111,20 +111,20 @@ _UNREACHABLE = Failure(
 _GARBLED = Failure(
     kind=Garbled,
     message="the answer to {action} was cut off or garbled",
-    hint="Run the command again; a proxy may stand between this machine and AWS.",
-    # Once more tells a passing fault from a lasting one.
+    hint="Run the command again. A proxy between this machine and AWS may be the cause.",
+    # A second attempt tells a passing fault from a lasting one.
     attempts=2,
 )
 _NOT_AWS = Failure(
     kind=SourceError,
-    message="the answer to {action} was an error {status} that AWS did not write",
-    hint="Something between this machine and AWS answered. Check the proxy and AWS_ENDPOINT_URL.",
+    message="the answer to {action} was an error {status} that is not from AWS",
+    hint="A proxy or another server answered. Check the proxy and AWS_ENDPOINT_URL.",
     attempts=4,
 )
 _REDIRECTED = Failure(
     kind=SourceError,
     message="{action} was redirected to another address ({status}), which AWS does not do",
-    hint="Check AWS_ENDPOINT_URL, http or https, and whether the network asks for a login.",
+    hint="Check AWS_ENDPOINT_URL, http or https, and whether the network requires a login.",
 )
 _TOO_LARGE = Failure(
     kind=TooLarge,
@@ -173,19 +173,19 @@ BY_CODE: dict[str, Failure] = {
     **dict.fromkeys(("ServiceUnavailable", "ServiceUnavailableException"), _INTERNAL),
     **dict.fromkeys(("RequestTimeout", "RequestTimeoutException"), _TIMEOUT),
     **dict.fromkeys(("RequestEntityTooLarge", "RequestEntityTooLargeException", "413"), _TOO_LARGE),
-    # CloudWatch's words for too many points, too many queries, and for one query it cannot take.
+    # CloudWatch's codes for too many points, too many queries, or a query that it cannot answer.
     **dict.fromkeys(("ValidationError", "ValidationException"), _TOO_LARGE),
     **dict.fromkeys(("InvalidParameterValue", "InvalidParameterCombination"), _TOO_LARGE),
 }
 """
-By the code of an error answer.
+Failures by the code of an error answer.
 
 Source:
     Common errors in the API references of RDS, CloudWatch, CloudWatch Logs, EC2 and Performance
     Insights; botocore's table of throttling codes (read 2026-11).
 """
 
-# The same code stands for a wrong key and for a wrong clock; only the message tells them apart
+# A wrong key and a wrong clock have the same code; only the message tells them apart
 # ("Signature expired: … is now earlier than …", "Signature not yet current: …").
 _CLOCK_WORDS = re.compile(r"expired|not yet current|earlier than|too skewed", re.IGNORECASE)
 
@@ -198,7 +198,7 @@ BY_EXCEPTION: dict[str, Failure] = {
         ("CredentialRetrievalError", "MetadataRetrievalError", "UnknownCredentialError"),
         Failure(
             kind=AccessDenied,
-            message="the AWS credentials could not be fetched from where the profile says",
+            message="the AWS credentials could not be fetched from the source in the profile",
             hint="Run 'aws sts get-caller-identity' with the same profile; it shows the cause.",
         ),
     ),
@@ -206,7 +206,7 @@ BY_EXCEPTION: dict[str, Failure] = {
         ("UnauthorizedSSOTokenError", "SSOTokenLoadError", "TokenRetrievalError", "SSOError"),
         Failure(
             kind=AccessDenied,
-            message="the single sign-on session has expired or was never opened",
+            message="the single sign-on session has expired or does not exist",
             hint="Run 'aws sso login' with the same profile, then this command again.",
         ),
     ),
@@ -214,7 +214,7 @@ BY_EXCEPTION: dict[str, Failure] = {
         ("LoginError", "LoginRefreshRequired", "LoginTokenLoadError"),
         Failure(
             kind=AccessDenied,
-            message="the login session has expired or was never opened",
+            message="the login session has expired or does not exist",
             hint="Run 'aws login' with the same profile, then this command again.",
         ),
     ),
@@ -230,7 +230,7 @@ BY_EXCEPTION: dict[str, Failure] = {
     "MissingDependencyException": Failure(
         kind=UsageError,
         message="the AWS profile needs a library that is not installed",
-        hint="Install botocore[crt], or export credentials of another kind.",
+        hint="Install botocore[crt], or use another kind of credentials.",
     ),
     **dict.fromkeys(("ConnectTimeoutError", "ReadTimeoutError"), _TIMEOUT),
     "ConnectionClosedError": _CLOSED,
@@ -246,7 +246,9 @@ BY_EXCEPTION: dict[str, Failure] = {
         hint="Check the clock, the proxy and AWS_CA_BUNDLE.",
     ),
     "InvalidRegionError": Failure(
-        kind=UsageError, message="'{region}' is not a region's name", hint="Write it as eu-west-1."
+        kind=UsageError,
+        message="'{region}' is not the name of a region",
+        hint="Write it as eu-west-1.",
     ),
     **dict.fromkeys(("IncompleteReadError", "ResponseStreamingError"), _GARBLED),
     "HTTPClientError": _UNREACHABLE,
@@ -256,15 +258,15 @@ BY_EXCEPTION: dict[str, Failure] = {
         hint="Run 'aws rds describe-db-instances' with the same profile; it shows the cause.",
     ),
 }
-"""By the name of botocore's exception, the most specific first; see `_named`."""
+"""Failures by the name of botocore's exception; `_named` tries the most specific class first."""
 
 
 def failure_of(error: BaseException, status: int | None = None) -> Failure:
     """
-    Return the kind of failure that an exception of botocore is.
+    Return the failure for an exception of botocore.
 
     Args:
-        status: of the HTTP answer, if any came; botocore's parsers do not tell it.
+        status: HTTP status if there was an answer; botocore's parsers do not return it.
     """
     found = _of_answer(error) or _named(error)
     if found is not None and found is not _GARBLED:
@@ -286,13 +288,13 @@ def explained(
 
     Args:
         error: what botocore raised.
-        known_regions: names of regions, asked for only where the region may be the cause.
-        status: of the HTTP answer, if any came.
+        known_regions: names of regions, read only if the region may be the cause.
+        status: HTTP status if there was an answer.
     """
     failure = failure_of(error, status)
     if failure is _UNREACHABLE and region not in known_regions:
         return UsageError(
-            f"unable to reach AWS in '{shown(region)}', which is no region known here",
+            f"unable to reach AWS in '{shown(region)}', which is not a known region",
             "Check --region; regions are written as eu-west-1.",
         )
     words = {
@@ -306,14 +308,14 @@ def explained(
 
 
 def _action(error: BaseException, operation: Operation) -> str:
-    """Name what was refused: to get credentials, other operations are sent before the one wanted."""
+    """Name the refused action, which may be a request for credentials that precedes the wanted one."""
     name = getattr(error, "operation_name", None)
     is_other = name in ("AssumeRole", "AssumeRoleWithWebIdentity", "AssumeRoleWithSAML")
     return f"sts:{name}" if is_other else operation.action
 
 
 def garbled(operation: Operation) -> PlimsollError:
-    """Return the error for an answer that lacks what every answer has."""
+    """Return the error for an answer without its required field."""
     return explained(ValueError(), operation, "", ())
 
 
@@ -325,14 +327,14 @@ def error_code(error: BaseException) -> str:
 
 
 def is_worth_halving(error: PlimsollError) -> bool:
-    """Tell whether a smaller request may be answered: a cut answer, or a request that was too large."""
+    """Return whether a smaller request may succeed: the answer was cut, or the request too large."""
     return isinstance(error, (Garbled, TooLarge))
 
 
 _REFUSED = Failure(
     kind=SourceError,
     message="AWS refused {action} ({code})",
-    hint="Run the command again; if it stays so, the window or the instance may have changed.",
+    hint="Run the command again. If it fails again, the window or the instance may have changed.",
 )
 
 
@@ -377,7 +379,7 @@ def _named(error: BaseException) -> Failure | None:
 
 
 def _host(error: BaseException, operation: Operation) -> str:
-    """Return the host that was asked, without the address's path and whatever stands before an @."""
+    """Return the requested host, without path, user name and password."""
     address = str((getattr(error, "kwargs", None) or {}).get("endpoint_url") or "")
     try:
         host = urlsplit(address).hostname

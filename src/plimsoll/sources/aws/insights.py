@@ -1,10 +1,10 @@
 """
-Performance Insights: sessions at work, waiting, and waiting for I/O; transactions of PostgreSQL.
+Read Performance Insights: active and waiting sessions, those waiting for I/O, and transactions.
 
 Source: Performance Insights API Reference, GetResourceMetrics: periods of 60, 300 and 3600 s; with
 PeriodAlignment START_TIME a time is the start of its period. Amazon RDS User Guide, Performance
-Insights counters (both read 2026-11). How many points an answer may have is not documented; we ask
-for as many as the console draws.
+Insights counters (both read 2026-11). The largest number of points in an answer is not documented; we
+request as many as the console draws.
 """
 
 from typing import Any
@@ -25,17 +25,17 @@ NAME = "Performance Insights"
 OFF = Gap(
     metric=NAME,
     reason="it is off, so it does not show which sessions wait for I/O",
-    remedy="Turn it on; seven days of it cost nothing.",
+    remedy="Turn it on; seven days of retention are free.",
 )
 DAY_S = 86_400
 PERIODS_S = ((DAY_S, 60), (7 * DAY_S, 300))
-"""Length of the window up to which a period is asked for: 1,440 and 2,016 points."""
+"""Longest window of a period, and the period: at most 1,440 and 2,016 points."""
 _LONGEST_PERIOD_S = 3600
 
-# The oldest sample is dropped while we ask; an hour inside the limit is never refused.
+# The oldest samples expire while we read, so begin an hour later than the retention allows.
 _MARGIN_S = 3600
 _ITEMS_A_PAGE = 25
-"""The most that the API gives: the total and 24 wait event types; engines have about a dozen."""
+"""Largest MaxResults of the API: the total and 24 wait event types; engines have about a dozen."""
 
 _LOAD = "db.load.avg"
 _GROUP = "db.wait_event_type"
@@ -49,7 +49,7 @@ def span_of(
     window_s: tuple[int, int], now_s: float, kept_s: int
 ) -> tuple[tuple[int, int], int] | None:
     """
-    Return the part of a window that is still kept, aligned, and the period to ask for.
+    Return the part of a window that is still kept, aligned, and the period to request.
 
     Returns:
         Epoch seconds [start, end) and the period in seconds; None if nothing is kept.
@@ -80,7 +80,7 @@ def read_insights(
     account: Account, described: Described, window_s: tuple[int, int], reading: Reading
 ) -> None:
     """
-    Add the load of an instance.
+    Add the load of an instance to a reading.
 
     Raises:
         SourceError: Performance Insights refused or did not answer.
@@ -91,8 +91,8 @@ def read_insights(
         reading.gaps.append(
             Gap(
                 metric=NAME,
-                reason=f"the window is older than the {days} days it keeps",
-                remedy="Raise its retention for windows to come.",
+                reason=f"the window is older than its retention of {days} days",
+                remedy="Raise its retention for later windows.",
             )
         )
         return
@@ -139,9 +139,9 @@ def is_io(wait_type: str) -> bool:
 
 def _loads(items: list[dict[str, Any]]) -> dict[Metric, Points]:
     """
-    Return sessions at work, waiting and waiting for I/O, at the times of the total.
+    Return the numbers of active, waiting and I/O-waiting sessions, at the times of the total.
 
-    A type that was not seen in a period has no value there: none of its sessions waited.
+    A wait type without a value in a period had no session there, so it counts as zero.
     """
     total: Points | None = None
     by_type: list[tuple[str, Points]] = []
@@ -167,7 +167,7 @@ def _loads(items: list[dict[str, Any]]) -> dict[Metric, Points]:
 
 
 def _transactions(items: list[dict[str, Any]]) -> dict[Metric, Points]:
-    """Return commits and rollbacks together, at the times that have both."""
+    """Return the sum of commits and rollbacks, and the rollbacks, at the times that have both."""
     found = {
         name: _points(item)
         for item in items
@@ -186,7 +186,7 @@ def _transactions(items: list[dict[str, Any]]) -> dict[Metric, Points]:
 
 
 def _points(item: dict[str, Any]) -> Points:
-    """Return times in order and values of one item; points without a value say nothing."""
+    """Return the times and values of one item in order, without points that have no value."""
     given = [p for p in item.get("DataPoints") or [] if p.get("Value") is not None]
     time_s, readable = epoch_seconds([p.get("Timestamp") for p in given])
     value = floats([p["Value"] for p in given])

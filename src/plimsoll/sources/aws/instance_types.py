@@ -1,5 +1,5 @@
 """
-EC2's own limits of the classes: a check of the catalog, and news of classes it does not know.
+Read EC2's own limits of types, to check the catalog and to know classes that it lacks.
 
 Source: Amazon EC2 API Reference, EbsOptimizedInfo: decimal MB/s.
 """
@@ -19,12 +19,12 @@ from plimsoll.sources.files.json_text import as_type
 from plimsoll.units import MIB, mb_per_s
 
 TYPES_A_CALL = 100
-"""EC2 gives at most 100 types on a page."""
+"""Largest MaxResults of DescribeInstanceTypes (EC2 API Reference)."""
 _REMEMBERED = "ec2 types"
 
 
 class TypeFacts(Struct, frozen=True, kw_only=True):
-    """What EC2 says of one type; None where it does not say."""
+    """EC2's facts about one type; None if EC2 does not state one."""
 
     ebs_limits: EbsLimits | None
     vcpu_count: int | None
@@ -59,9 +59,9 @@ class _Type(Struct, rename="pascal"):
 
 def facts_of(account: Account, types: Iterable[str]) -> dict[str, TypeFacts]:
     """
-    Return what EC2 says of each type; a type that the region does not offer is left out.
+    Return EC2's facts about each type; leave out types that the region does not offer.
 
-    Asked for once an account; later calls are answered from memory.
+    Each account is queried once; later calls use the stored answer.
 
     Raises:
         SourceError: EC2 refused or did not answer.
@@ -71,7 +71,7 @@ def facts_of(account: Account, types: Iterable[str]) -> dict[str, TypeFacts]:
     read_on = datetime.fromtimestamp(account.now_s(), UTC).date().isoformat()
     for at in range(0, len(wanted), TYPES_A_CALL):
         batch = wanted[at : at + TYPES_A_CALL]
-        # As a filter, since a type that is not offered would be an error as a parameter.
+        # Use a filter: as a parameter, a type that the region does not offer would be an error.
         for page in account.pages(
             DESCRIBE_INSTANCE_TYPES,
             "NextToken",
@@ -87,7 +87,7 @@ def facts_of(account: Account, types: Iterable[str]) -> dict[str, TypeFacts]:
 
 
 def with_facts(instance: Instance, facts: TypeFacts) -> Instance:
-    """Return the instance with EC2's limits, and its vCPUs and memory where nothing else says them."""
+    """Return the instance with EC2's limits, and with its vCPUs and memory if they are not known."""
     return msgspec.structs.replace(
         instance,
         ebs_limits=facts.ebs_limits,

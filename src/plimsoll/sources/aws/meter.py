@@ -1,4 +1,4 @@
-"""How many requests were sent, and where to stop."""
+"""Count requests, and stop at a bound."""
 
 import threading
 
@@ -11,7 +11,7 @@ _HINT = "Raise --max-api-calls, name fewer instances, or take a shorter window."
 
 
 class CallsSpent(SourceError):
-    """As many requests were sent as allowed; what was read until then counts."""
+    """The allowed number of requests was sent; what was read until then is used."""
 
 
 class Meter:
@@ -29,14 +29,14 @@ class Meter:
         Count a request that is about to be sent.
 
         Raises:
-            CallsSpent: it would be one too many; it must not be sent.
+            CallsSpent: it would exceed the bound, and must not be sent.
         """
         assert operation in OPERATIONS
         with self._lock:
             if sum(self._calls.values()) >= self._most:
                 raise CallsSpent(
                     f"stopped after {counted(self._most, 'request')} to AWS, "
-                    "as many as --max-api-calls allows",
+                    "the bound of --max-api-calls",
                     _HINT,
                 )
             self._calls[operation.action] = self._calls.get(operation.action, 0) + 1
@@ -48,7 +48,7 @@ class Meter:
 
     def refuse_beyond(self, planned: int, what: str) -> None:
         """
-        Refuse a reading that cannot end within the bound, before its first request.
+        Refuse a reading that needs more requests than the bound, before its first request.
 
         Args:
             planned: requests still to be sent.
@@ -61,13 +61,13 @@ class Meter:
             spent = sum(self._calls.values())
         if spent + planned > self._most:
             raise UsageError(
-                f"reading {what} takes {counted(spent + planned, 'request')} to AWS; "
+                f"reading {what} needs {counted(spent + planned, 'request')} to AWS, but "
                 f"--max-api-calls allows {self._most:,}",
                 _HINT,
             )
 
     def total(self) -> Usage:
-        """Return what was sent so far, in the order of the table of operations."""
+        """Return the numbers of requests so far, in the order of the table of operations."""
         with self._lock:
             calls = tuple(
                 (o.action, self._calls[o.action]) for o in OPERATIONS if o.action in self._calls

@@ -1,8 +1,8 @@
 """
-CloudWatch: which requests bring every metric of many instances home, and what their answers say.
+Read CloudWatch metrics of several instances with as few requests as possible.
 
-Rule 1: what is asked for is arithmetic, so that the number of requests is known beforehand.
-Rule 2: a request that fails does not cost the instances that shared it.
+Rule 1: the number of requests follows from arithmetic, so it is known beforehand.
+Rule 2: a failed request must not lose the other instances that it asked about.
 
 Source:
     Amazon CloudWatch API Reference, GetMetricData: at most 500 queries and 100,800 data points a
@@ -30,12 +30,17 @@ from plimsoll.units import format_time
 
 DAY_S = 86_400
 PERIODS_S = ((15 * DAY_S, 60), (63 * DAY_S, 300), (455 * DAY_S, 3600))
-"""Age of the oldest sample up to which CloudWatch keeps a period, and that period."""
+"""
+Age up to which CloudWatch keeps samples of a period, and the period.
+
+CloudWatch aggregates older samples into longer periods. A shorter period than it still keeps returns no
+samples, so the age of the window's start selects the period of the whole window.
+"""
 QUERIES_MAX = 500
 POINTS_MAX = 100_800
-"""Of one call; a call that asks for no more is answered on one page."""
+"""Most data points of one call; a call for no more is answered on one page."""
 PAGES_MAX = 50
-"""An answer of 100,800 points is one page; CloudWatch may cut it smaller, but not into hundreds."""
+"""A judgement: 100,800 points fit one page; CloudWatch may use smaller pages, but not hundreds."""
 
 NAMESPACE = "AWS/RDS"
 WANTED: tuple[Metric, ...] = tuple(m for m in Metric if METRICS[m].cloudwatch is not None)
@@ -45,10 +50,10 @@ RATES = (
     Metric.READ_OPS_PER_S,
     Metric.WRITE_OPS_PER_S,
 )
-"""Every instance has these; the absence of another metric says something about the instance."""
+"""Metrics of every instance; if another metric is absent, the instance does not have it."""
 
 SMALLEST_FAILED_MAX = 3
-"""Instances whose own small calls failed before any call was answered; more would fail alike."""
+"""Calls for a single instance that may fail before any call was answered; more would fail too."""
 _SMALLEST_FAILED = "metric calls for one instance that failed"
 _STAYS_OPEN = "metrics that stay open"
 
@@ -56,16 +61,16 @@ _AGAIN = f"Run the command again; {GET_METRIC_DATA.action} must be allowed."
 
 
 class Grid(Struct, frozen=True, kw_only=True):
-    """The samples of a window: a period that CloudWatch still keeps, and aligned ends."""
+    """The sampling of a window: a period that CloudWatch still keeps, and aligned ends."""
 
     period_s: int
     start_s: int
     end_s: int
-    """Multiples of the period; [start, end)."""
+    """Start and end are multiples of the period; [start, end)."""
 
     @property
     def points(self) -> int:
-        """Samples of one metric."""
+        """Number of samples of one metric."""
         return (self.end_s - self.start_s) // self.period_s
 
 
@@ -78,14 +83,14 @@ class MetricQuery(Struct, frozen=True):
 
 @dataclass(slots=True)
 class MetricAnswer:
-    """What requests brought, by instance."""
+    """Answers to requests, by instance."""
 
     readings: dict[str, Reading] = field(default_factory=dict)
     failures: dict[MetricQuery, PlimsollError] = field(default_factory=dict)
-    """Queries that were not answered at all."""
+    """Queries without any answer."""
 
     def of(self, identifier: str) -> Reading:
-        """Return what came of one instance."""
+        """Return the reading of one instance."""
         return self.readings.setdefault(identifier, Reading())
 
 
@@ -95,15 +100,15 @@ def grid_of(window_s: tuple[int, int], now_s: float) -> Grid:
 
     Args:
         window_s: epoch seconds, [start, end), start < end.
-        now_s: the present.
+        now_s: the current time, epoch seconds.
 
     Raises:
-        UsageError: older than CloudWatch keeps anything, or not yet begun.
+        UsageError: the window starts before CloudWatch's retention, or in the future.
     """
     start_s, end_s = window_s
     age_s = now_s - start_s
     if age_s <= 0:
-        raise UsageError("the window lies in the future", "Give a --from that has passed.")
+        raise UsageError("the window is in the future", "Give a --from in the past.")
     for kept_s, period_s in PERIODS_S:
         if age_s <= kept_s:
             return Grid(
@@ -113,23 +118,23 @@ def grid_of(window_s: tuple[int, int], now_s: float) -> Grid:
             )
     oldest = int(now_s) - PERIODS_S[-1][0]
     raise UsageError(
-        f"the window starts at {format_time(start_s)}; CloudWatch keeps 455 days",
-        f"Start it at {format_time(oldest + DAY_S)} or later.",
+        f"the window starts at {format_time(start_s)}, but CloudWatch keeps 455 days",
+        f"Give a --from of {format_time(oldest + DAY_S)} or later.",
     )
 
 
 def queries_a_call(points: int) -> int:
-    """Return how many queries of `points` samples each, ≥ 1, one call may hold."""
+    """Return how many queries of `points` samples each one call may have, ≥ 1."""
     return max(min(QUERIES_MAX, POINTS_MAX // max(points, 1)), 1)
 
 
 def calls_for(instance_count: int, points: int) -> int:
-    """Return requests that every metric of so many instances takes."""
+    """Return the number of requests for every metric of this many instances."""
     return -(-instance_count * len(WANTED) // queries_a_call(points))
 
 
 def packed(identifiers: Sequence[str], points: int) -> list[list[MetricQuery]]:
-    """Return every query of every instance in order, one list a call."""
+    """Return the queries of all instances in order, one list for each call."""
     every = [MetricQuery(name, metric) for name in identifiers for metric in WANTED]
     size = queries_a_call(points)
     return [every[at : at + size] for at in range(0, len(every), size)]
@@ -137,10 +142,10 @@ def packed(identifiers: Sequence[str], points: int) -> list[list[MetricQuery]]:
 
 def ask(account: Account, queries: list[MetricQuery], grid: Grid) -> MetricAnswer:
     """
-    Send one call, and smaller ones where it was too large or its answer was cut.
+    Send one call, and smaller ones if it was too large or its answer was cut.
 
-    Metrics that came in part or not at all are asked for once more before a gap is left. Whatever
-    else fails costs only what was not read by then.
+    Metrics with a partial answer or none are requested once more before a gap is left. Any other failure
+    loses only what was not read by then.
     """
     answer = MetricAnswer()
     waiting = [(queries, True)]
@@ -158,7 +163,7 @@ def ask(account: Account, queries: list[MetricQuery], grid: Grid) -> MetricAnswe
 
 
 def _give_up_in_vain(account: Account, error: PlimsollError) -> None:
-    """Ask for no metrics any more where the smallest calls fail like the largest."""
+    """Give up all metrics if even the smallest calls fail."""
     if account.has_answered(GET_METRIC_DATA) or not is_worth_halving(error):
         return
     count = account.remembered.get(_SMALLEST_FAILED, 0) + 1
@@ -171,7 +176,7 @@ def _ask_twice(
     account: Account, queries: list[MetricQuery], grid: Grid, answer: MetricAnswer
 ) -> None:
     """
-    Add the answer to one call, then to a second one for what came in part or not at all.
+    Add the answer to one call, then that to a second one for metrics that are incomplete.
 
     Raises:
         PlimsollError: the first page failed, and nothing was added.
@@ -182,7 +187,7 @@ def _ask_twice(
             again, _ = _ask_once(account, list(gaps), grid, answer)
         except PlimsollError:
             again = gaps
-        # What is as open after the second time will be so for the other calls too.
+        # If the second call completed nothing, it will not help for the other calls either.
         if again.keys() == gaps.keys():
             account.remembered[_STAYS_OPEN] = True
         gaps = again
@@ -193,7 +198,7 @@ def _ask_twice(
 def _smaller(
     queries: list[MetricQuery], *, may_repeat: bool
 ) -> list[tuple[list[MetricQuery], bool]]:
-    """Return the two halves of a call, cut between instances; a single instance once more."""
+    """Return the two halves of a call, split between instances; a single instance is sent once more."""
     names = list(dict.fromkeys(q.identifier for q in queries))
     if len(names) == 1:
         return [(queries, False)] if may_repeat else []
@@ -210,10 +215,10 @@ def _ask_once(
     """
     Add all pages of one call.
 
-    A page that fails after others came costs only what those left open.
+    A page that fails after others loses only what those left open.
 
     Returns:
-        What the pages left open, and whether all of them came.
+        The queries that the pages left open, and whether all pages were received.
 
     Raises:
         PlimsollError: the first page failed, and nothing was added.
@@ -248,7 +253,7 @@ def _ask_once(
 def _left_open(
     by_id: dict[str, MetricQuery], states: dict[str, Gap | None], error: PlimsollError
 ) -> dict[MetricQuery, Gap]:
-    """Return every query that no page has completed, with why samples are missing."""
+    """Return the queries that no page has completed, each with the reason."""
     return {
         query: Gap(
             metric=query.metric.value,
@@ -307,7 +312,7 @@ def _add_page(
 
 
 def _status_gap(metric: Metric, result: dict[str, Any]) -> Gap | None:
-    """Return what a result leaves open; a later page may complete it."""
+    """Return the gap of an incomplete result; a later page may complete it."""
     status = result.get("StatusCode")
     if status in (None, "Complete"):
         return None
@@ -324,12 +329,12 @@ def _status_gap(metric: Metric, result: dict[str, Any]) -> Gap | None:
 def _add_messages(
     page: dict[str, Any], by_id: dict[str, MetricQuery], answer: MetricAnswer
 ) -> None:
-    """What CloudWatch says about the whole call, by its code; it holds for everyone in it."""
+    """Add CloudWatch's messages about the whole call, by their codes, to every instance in the call."""
     for message in page.get("Messages") or []:
         gap = Gap(
             metric="CloudWatch",
-            reason=f"the answer came with the remark {shown(message.get('Code') or 'unnamed')}",
-            remedy="Some samples may be missing; run the command again for a shorter window.",
+            reason=f"CloudWatch added the message {shown(message.get('Code') or 'unnamed')}",
+            remedy="Some samples may be missing. Run the command again for a shorter window.",
             is_failed=True,
         )
         for identifier in {q.identifier for q in by_id.values()}:

@@ -1,7 +1,7 @@
 """
-Every API operation that is asked for, as what, and what is lost without it.
+List every API operation that is sent, its IAM action, and what is lost without it.
 
-Rule 1: all of them only read.
+Rule 1: all of them are read-only.
 Rule 2: an operation that is not in this table is not sent; `account.py` asserts it.
 """
 
@@ -12,21 +12,21 @@ class Operation(Struct, frozen=True, kw_only=True):
     """One operation of one service."""
 
     service: str
-    """As boto3 names it: `rds`."""
+    """Name in boto3: `rds`."""
     name: str
-    """As the API names it: `DescribeDBInstances`."""
+    """Name in the API: `DescribeDBInstances`."""
     action: str
-    """As IAM names it: `rds:DescribeDBInstances`."""
+    """Name in IAM: `rds:DescribeDBInstances`."""
     resource: str
-    """Narrowest resource a policy can name; `*` where the action knows none narrower."""
+    """Narrowest resource that a policy can name; `*` if the action supports no narrower one."""
     answer_key: str
-    """Field that every whole answer has; an answer without it is garbled."""
+    """Field that every complete answer has; an answer without it was cut or garbled."""
     purpose: str
-    """What it is asked for."""
+    """Data that the operation provides."""
     is_needed: bool
-    """Without it an instance cannot be diagnosed; without the others it can."""
+    """Whether an instance cannot be diagnosed without it."""
     lost: str
-    """What cannot be said without it."""
+    """Data that a report lacks without it."""
 
 
 DESCRIBE_INSTANCES = Operation(

@@ -1,8 +1,8 @@
 """
-Enhanced Monitoring: seconds inside the minutes, from the log group RDSOSMetrics.
+Read Enhanced Monitoring from the log group RDSOSMetrics, for steps shorter than a minute.
 
-A document has about ten kilobytes, so a day at one second is most of a gigabyte: the newest one is
-read for the number of volumes, and one stretch of the window for what its averages hide.
+A document has about ten kilobytes, so a day at one second is almost a gigabyte. The newest document is
+read for the number of volumes, and one part of the window for what averages of a minute hide.
 
 Source: Amazon CloudWatch Logs API Reference, GetLogEvents: 1 MB or 10,000 events a call, possibly
 fewer or none; the pages end when the token repeats (read 2026-11).
@@ -25,31 +25,32 @@ from plimsoll.units import format_time
 
 GROUP = "RDSOSMetrics"
 NAME = "Enhanced Monitoring"
-# The finest step of the metrics of AWS/RDS: only documents that come more often add something.
+# CloudWatch publishes the metrics of AWS/RDS once a minute (RDS user guide, "Monitoring with CloudWatch"),
+# so only documents with a shorter interval add detail.
 CLOUDWATCH_STEP_S = 60
-# GetLogEvents answers 1 MB at most (CloudWatch Logs API reference).
+# Largest answer of GetLogEvents (CloudWatch Logs API Reference).
 PAGE_BYTES = 1_000_000
 DOCUMENT_BYTES_MAX = 25_000
-"""Documents that people have published have 7 to 15 kB; many vCPUs and processes make them longer."""
+"""Published documents have 7 to 15 kB; many vCPUs and processes make them longer."""
 CALLS_MAX = 100
-"""An hour at one second is 3,600 documents: 36 calls of a megabyte at ten kilobytes a document, 90
-at the longest. Beyond that the stretch is cut, and the report says so."""
+"""An hour at one second has 3,600 documents: 36 calls of a megabyte at 10 kB each, 90 at 25 kB.
+Beyond this bound the part is cut, and the report says so."""
 _EMPTY_PAGES_MAX = 3
 _NO_STREAM = frozenset({"ResourceNotFoundException"})
 _KEPT = Gap(
     metric=NAME,
-    reason="it is on, but its log holds nothing of this window",
-    remedy="Keep the log group RDSOSMetrics longer than the window is old; 30 days are usual.",
+    reason="it is on, but its log has no document of this window",
+    remedy="Raise the retention of the log group RDSOSMetrics; the default is 30 days.",
 )
 OFF = Gap(
     metric=NAME,
-    reason="it is off, so bursts shorter than a minute do not show",
+    reason="it is off, so bursts shorter than a minute are not visible",
     remedy="Turn it on with an interval of 1 s, if seconds matter.",
 )
 
 
 def calls_for(interval_s: int, fine_s: int) -> int:
-    """Return requests that one instance takes at most: the newest document, and the stretch if it is finer."""
+    """Return the most requests for one instance: the newest document, and the busiest part if it is finer."""
     if interval_s <= 0:
         return 0
     if fine_s <= 0 or interval_s >= CLOUDWATCH_STEP_S:
@@ -65,13 +66,13 @@ def is_on(described: Described) -> bool:
 
 
 def is_finer(described: Described) -> bool:
-    """Return whether it shows more than CloudWatch does."""
+    """Return whether it has a shorter interval than CloudWatch."""
     return is_on(described) and described.monitoring_interval_s < CLOUDWATCH_STEP_S
 
 
 def newest(account: Account, described: Described, window_s: tuple[int, int]) -> Reading:
     """
-    Return what the newest document of the window says of the instance: hints, no samples.
+    Read the newest document of the window for facts about the instance, without samples.
 
     Raises:
         SourceError: CloudWatch Logs refused or did not answer.
@@ -96,7 +97,7 @@ def newest(account: Account, described: Described, window_s: tuple[int, int]) ->
 
 def stretch(account: Account, described: Described, stretch_s: tuple[int, int]) -> Reading:
     """
-    Return every document of a stretch of time.
+    Read every document of an interval.
 
     Args:
         stretch_s: epoch seconds, [start, end).
@@ -106,8 +107,8 @@ def stretch(account: Account, described: Described, stretch_s: tuple[int, int]) 
     """
     reading = Reading()
     start_s, end_s = stretch_s
-    # A document describes the interval before its time: the one at the start belongs to what was
-    # before it, and the last one is written at the end.
+    # A document describes the interval that ends at its time. The one at the start belongs to the time
+    # before, and the last one is written at the end.
     asked_s = (start_s + 1, end_s + described.monitoring_interval_s)
     request = _request(described, asked_s, startFromHead=True)
     for _ in range(CALLS_MAX):
@@ -124,10 +125,10 @@ def stretch(account: Account, described: Described, stretch_s: tuple[int, int]) 
         Gap(
             metric=NAME,
             reason=(
-                f"read in part: {CALLS_MAX} requests did not reach {format_time(end_s)} "
-                f"from {format_time(start_s)}"
+                f"partly read: {CALLS_MAX} requests do not cover {format_time(start_s)} to "
+                f"{format_time(end_s)}"
             ),
-            remedy="Give a shorter window around the moment that matters.",
+            remedy="Give a shorter window around the time that matters.",
         )
     )
     return reading
@@ -144,7 +145,7 @@ def _request(described: Described, asked_s: tuple[int, int], **more: Any) -> dic
 
 
 def _page(account: Account, request: dict[str, Any]) -> dict[str, Any] | None:
-    """Return one page; None where the log group or the stream does not exist."""
+    """Return one page; None if the log group or the stream does not exist."""
     try:
         return account.call(GET_LOG_EVENTS, judged=_NO_STREAM, **request)
     except Refused:
@@ -153,15 +154,15 @@ def _page(account: Account, request: dict[str, Any]) -> dict[str, Any] | None:
 
 def _add(page: dict[str, Any], described: Described, reading: Reading) -> None:
     """
-    Add the documents of a page under the instance's present name.
+    Add the documents of a page under the instance's current name.
 
-    The stream is the instance's own; documents written before it was renamed bear the old name.
+    The stream belongs to the instance, but documents from before a rename have the old name.
     """
     found = Reading()
     try:
         bad = read_log_events({"events": page["events"]}, found, where=f"the log group {GROUP}")
     except DataError as error:
-        gap = Gap(metric=NAME, reason=error.message, remedy="Look at the log group itself.")
+        gap = Gap(metric=NAME, reason=error.message, remedy="Check the documents in the log group.")
         if gap not in reading.gaps:
             reading.gaps.append(gap)
         return
@@ -175,7 +176,7 @@ def _add(page: dict[str, Any], described: Described, reading: Reading) -> None:
 
 
 def _stepped(block: Block, interval_s: int) -> Block:
-    """Return the block at the interval that RDS states, where the page is too short to show its own."""
+    """Return the block with the interval that RDS states, if the page is too short to show it."""
     if block.period_s is None or block.time_s.size >= FEWEST_FOR_PERIOD:
         return block
     return replace(block, time_s=block.time_s + block.period_s - interval_s, period_s=interval_s)

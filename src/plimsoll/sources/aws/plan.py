@@ -1,4 +1,4 @@
-"""How many requests a reading takes, before any is sent: arithmetic only."""
+"""Compute how many requests a reading needs, before any is sent."""
 
 from collections.abc import Sequence
 
@@ -18,21 +18,21 @@ def planned_calls(
     fine_s: int = 0,
 ) -> int:
     """
-    Return requests that reading instances over a window takes, when none fails.
+    Return the number of requests for reading instances over a window if none fails.
 
-    Exact for everything but Enhanced Monitoring by the second, whose pages depend on the length of
-    the documents; there it is the most.
+    The number is exact except for Enhanced Monitoring by the second, whose pages depend on the length of
+    the documents; for those it is the largest possible number.
 
     Args:
-        instance_count: how many are read.
+        instance_count: number of instances to read.
         window_s: epoch seconds, [start, end).
-        now_s: the present.
-        listed_count: instances of the region, which a pattern makes us list; None for one by name.
+        now_s: the current time, epoch seconds.
+        listed_count: instances of the region, all listed for a pattern; None for a single name.
         serverless_cluster_count: clusters of Aurora Serverless among them.
         type_count: EC2 types that their classes run on.
-        monitoring_intervals_s: interval of Enhanced Monitoring of every instance, 0 where off.
-        insights_count: instances with Performance Insights on, for a window that it still keeps.
-        fine_s: length of the stretch read by the second.
+        monitoring_intervals_s: interval of Enhanced Monitoring of every instance, 0 if off.
+        insights_count: instances with Performance Insights on that still keeps the window.
+        fine_s: length of the part to read by the second.
 
     Raises:
         UsageError: the window is in the future, or older than CloudWatch keeps.

@@ -1,5 +1,5 @@
 """
-GetProducts: the on-demand prices of a region, as an offer file of them.
+Read the on-demand prices of a region with GetProducts, and write them as an offer file.
 
 Source: AWS Price List Query API Reference, GetProducts (2026-11): at most 100 products on a page, each
 a string of JSON; endpoints in us-east-1, eu-central-1 and ap-south-1, each with every region's prices.
@@ -15,12 +15,12 @@ from plimsoll.sources.aws.operations import GET_PRODUCTS
 from plimsoll.sources.prices.products import OFFER
 from plimsoll.sources.values.shown import shown
 
-# The most that GetProducts takes for MaxResults (AWS Price List API reference).
+# Largest MaxResults of GetProducts (AWS Price List API Reference).
 PRODUCTS_A_PAGE = 100
 
 _ENDPOINTS = {"eu-": "eu-central-1", "me-": "eu-central-1", "ap-": "ap-south-1"}
 _USUAL_ENDPOINT = "us-east-1"
-# China and GovCloud are apart: credentials of one partition are not known in another.
+# China, GovCloud and others are separate partitions: credentials of one are not valid in another.
 _APART = ("cn-", "us-gov-", "us-iso", "eusc-")
 
 
@@ -33,7 +33,7 @@ class _Sku(Struct):
 
 
 class _ListedProduct(Struct, rename="camel"):
-    """One string of an answer: a product with all its terms, of which only on-demand ones stay."""
+    """One string of an answer: a product with its terms, of which only the on-demand ones are kept."""
 
     product: msgspec.Raw
     terms: _ProductTerms = msgspec.field(default_factory=_ProductTerms)
@@ -47,28 +47,28 @@ _sku = msgspec.json.Decoder(_Sku)
 
 def endpoint_of(region: str) -> str:
     """
-    Return the region whose endpoint is asked for the prices of `region`: the nearest of the three.
+    Return the region of the nearest of the three endpoints that have the prices of `region`.
 
     Raises:
-        UsageError: a region of China, GovCloud or another partition, whose prices are not listed there.
+        UsageError: a region of China, GovCloud or another partition, which these endpoints lack.
     """
     if region.startswith(_APART):
         raise UsageError(
-            f"the prices of {shown(region, 30)} are not in the Price List of the other regions",
-            "Download the offer file of AmazonRDS for it, and give it with --prices.",
+            f"the AWS Price List has no prices for {shown(region, 30)}",
+            "Download the offer file of AmazonRDS for this region, and give it with --prices.",
         )
     return _ENDPOINTS.get(region[:3], _USUAL_ENDPOINT)
 
 
 def offer_of(account: Account, region: str) -> bytes:
     """
-    Return everything that RDS sells in a region, in the form of an offer file: JSON.
+    Return all RDS prices of a region in the form of an offer file: JSON.
 
     Args:
         account: in the region that `endpoint_of` names.
 
     Raises:
-        UsageError: nothing is sold there, or the requests would be too many.
+        UsageError: RDS has no prices in the region, or too many requests would be needed.
         SourceError: AWS refused, did not answer, or answered what cannot be read.
     """
     products: dict[str, msgspec.Raw] = {}
@@ -98,14 +98,14 @@ def offer_of(account: Account, region: str) -> bytes:
             versions.add(one.version)
     if not products:
         raise UsageError(
-            f"AWS lists nothing that RDS sells in '{shown(region, 30)}'",
+            f"AWS lists no RDS prices for '{shown(region, 30)}'",
             "Check --region; regions are written as eu-west-1.",
         )
     return msgspec.json.encode(
         {
             "formatVersion": "v1.0",
             "offerCode": OFFER,
-            # A new list may be published between two pages; prices are as old as the older one.
+            # A new list may be published between two pages, so give the date of the older one.
             "version": min(versions),
             "publicationDate": min(dates),
             "products": products,

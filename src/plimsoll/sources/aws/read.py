@@ -1,7 +1,8 @@
 """
-Instances of an account as snapshots.
+Read instances of an account into snapshots.
 
-What is needed fails the instance; what is optional leaves a gap; one instance never costs another.
+A failed required request fails its instance; a failed optional one leaves a gap. Other instances are
+not affected.
 """
 
 from collections import deque
@@ -34,23 +35,23 @@ from plimsoll.sources.values.shown import counted
 __all__ = ["Ec2TypeOf", "planned_calls", "read_instance", "read_instances"]
 
 Ec2TypeOf = Callable[[str], str | None]
-"""From an instance class to the EC2 type it runs on; None where it is not known."""
+"""Returns the EC2 type of an instance class; None if it is not known."""
 
-# Enough to keep every thread busy while one instance is put together, and little enough that a
-# thousand instances are never in memory at once.
+# A judgement: enough calls to keep every thread busy while a snapshot is assembled, and few enough
+# that a thousand instances are never in memory at once.
 CALLS_AHEAD = 2 * CONCURRENCY
 
-# A state that RDS reports now says something about a window only if the window reaches to now.
+# RDS reports the current state, so it applies only to a window that ends within this time of now.
 _NOW_S = 3600
 
 
 @dataclass(slots=True)
 class _Part:
-    """One instance on its way: what was asked for, and what may be read of it later."""
+    """One instance being read: its description, and the requests that were sent for it."""
 
     described: Described
     calls: range
-    """Which of the calls for metrics hold its queries."""
+    """Indices of the metric calls that have its queries."""
     extras: "Future[Extras] | None" = None
 
 
@@ -66,16 +67,16 @@ def read_instance(
     Return the snapshot of one instance.
 
     Args:
-        identifier: its name or its ARN; the ARN's region goes before the account's.
+        identifier: its name or its ARN; the ARN's region takes precedence over the account's.
         window_s: epoch seconds, [start, end).
-        ec2_type_of: from class to EC2 type.
-        fine_s: length of the stretch read by the second where Enhanced Monitoring is finer than a
-            minute; 0 for none.
+        ec2_type_of: returns the EC2 type of a class.
+        fine_s: length of the part to read by the second if Enhanced Monitoring is finer than a minute; 0
+            for none.
 
     Raises:
         UsageError: no such instance, a window that CloudWatch does not keep, or more requests than
             allowed.
-        SourceError: AWS refused what is needed, or did not answer.
+        SourceError: AWS refused a required request, or did not answer.
         DataError: there is no sample of the instance.
     """
     region, name = describing.region_of(identifier)
@@ -102,18 +103,18 @@ def read_instances(
     fine_s: int = 0,
 ) -> Iterator[Snapshot | UnreadInstance]:
     """
-    Yield the snapshots of every instance whose name fits, in the order of names.
+    Yield the snapshot of every instance whose name matches, in order of names.
 
     Args:
-        pattern: as file names are matched, upper and lower case alike: `*`, `orders-*`.
+        pattern: shell pattern, upper and lower case equal: `*`, `orders-*`.
         window_s, ec2_type_of, fine_s: as for `read_instance`.
 
     Returns:
-        One snapshot an instance, or why it could not be read. Little more is held in memory than
-        the caller keeps.
+        A snapshot for each instance, or why it could not be read. Little more is in memory than the caller
+        keeps.
 
     Raises:
-        UsageError: no name fits, a window that CloudWatch does not keep, or more requests than
+        UsageError: no name matches, a window that CloudWatch does not keep, or more requests than
             allowed.
         SourceError: the instances could not be listed.
     """
@@ -132,7 +133,7 @@ def read_instances(
 
 
 class _InstanceReading:
-    """One reading of instances that are described already."""
+    """Reads instances that are already described."""
 
     def __init__(
         self,
@@ -153,7 +154,7 @@ class _InstanceReading:
         self._calls = metric_data.packed([d.instance.identifier for d in self._every], grid.points)
 
     def results(self) -> Iterator[tuple[Described, Snapshot | PlimsollError]]:
-        """Yield every instance in order, with its snapshot or why there is none."""
+        """Yield every instance in order, with its snapshot or the error."""
         self._account.meter.refuse_beyond(self._planned(), counted(len(self._every), "instance"))
         self._add_capacities()
         self._add_type_facts()
@@ -161,7 +162,7 @@ class _InstanceReading:
             yield from self._in_order(workers)
 
     def _planned(self) -> int:
-        """Requests still to come; the description is at hand."""
+        """Return the number of requests still to be sent, after the description."""
         now_s = self._account.now_s()
         types = {t for d in self._every if (t := self._type_of(d)) is not None}
         total = planned_calls(
@@ -256,7 +257,7 @@ class _InstanceReading:
             has_units=True,
         )
 
-    # --- what is optional -------------------------------------------------------------------------
+    # --- optional requests ------------------------------------------------------------------------
 
     def _add_capacities(self) -> None:
         serverless = [d for d in self._every if d.is_serverless]
@@ -315,12 +316,12 @@ class _InstanceReading:
             return SourceError(f"no metric of '{name}' was read: {failed.reason}", failed.remedy)
         return DataError(
             f"CloudWatch has no sample of '{name}' in this window; its status is '{status}'",
-            "Take a window in which it ran.",
+            "Give a window in which the instance ran.",
         )
 
 
 def _failure_gaps(failures: dict[MetricQuery, PlimsollError]) -> list[Gap]:
-    """Return metrics whose requests failed although those of others came, by cause."""
+    """Return gaps for the metrics whose requests failed, grouped by cause."""
     by_cause: dict[tuple[str, str], list[str]] = {}
     for query, error in failures.items():
         name = METRICS[query.metric].cloudwatch or query.metric.value
@@ -332,18 +333,18 @@ def _failure_gaps(failures: dict[MetricQuery, PlimsollError]) -> list[Gap]:
 
 
 def _rate_gaps(snapshot: Snapshot) -> list[Gap]:
-    """Return rates that every instance has and this one has not; other absences say something of it."""
-    said = {gap.metric for gap in snapshot.gaps}
+    """Return gaps for missing rates that every instance has; other metrics may be absent by design."""
+    known = {gap.metric for gap in snapshot.gaps}
     failed = {name for gap in snapshot.gaps for name in gap.metric.split(", ")}
     return [
         Gap(
             metric=metric.value,
             reason="CloudWatch has no sample of it in this window",
-            remedy="Take a window in which the instance ran.",
+            remedy="Give a window in which the instance ran.",
         )
         for metric in RATES
         if metric not in snapshot.series
-        and metric.value not in said
+        and metric.value not in known
         and METRICS[metric].cloudwatch not in failed
     ]
 
@@ -351,8 +352,8 @@ def _rate_gaps(snapshot: Snapshot) -> list[Gap]:
 def _not_rds(described: Described) -> UsageError:
     instance = described.instance
     return UsageError(
-        f"'{instance.identifier}' is an instance of {instance.engine}, not of RDS",
-        "Its metrics are of another kind; name an instance of RDS or Aurora.",
+        f"'{instance.identifier}' runs {instance.engine}, which is not supported",
+        "Name an instance of RDS or Aurora.",
     )
 
 

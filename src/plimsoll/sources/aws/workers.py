@@ -1,4 +1,4 @@
-"""Work in a few threads at once, which never keep the program from ending."""
+"""Run jobs in a few threads that never keep the program from ending."""
 
 import queue
 import threading
@@ -11,10 +11,10 @@ T = TypeVar("T")
 
 class Workers:
     """
-    Up to `most` threads that take jobs in the order submitted.
+    A pool of up to `most` threads that take jobs in the order submitted.
 
-    They are daemons: after an interrupt the program ends at once, where the standard pool would
-    wait for requests under way, up to two minutes of time-outs and retries.
+    The threads are daemons, so after Ctrl-C the program ends at once. The standard pool would wait for
+    requests in flight, up to two minutes of timeouts and retries.
     """
 
     def __init__(self, most: int) -> None:
@@ -26,11 +26,11 @@ class Workers:
         self._threads: list[threading.Thread] = []
 
     def __enter__(self) -> Self:
-        """Use until the block ends."""
+        """Return the pool for the block."""
         return self
 
     def __exit__(self, *exception: object) -> None:
-        """Forget the jobs that were not begun; those under way end by themselves."""
+        """Cancel the jobs that have not started; running ones end by themselves."""
         while True:
             try:
                 job = self._jobs.get_nowait()
@@ -42,7 +42,7 @@ class Workers:
             self._jobs.put(None)
 
     def submit(self, work: Callable[..., T], *arguments: Any) -> "Future[T]":
-        """Do `work(*arguments)` in a thread; the result is in the future."""
+        """Run `work(*arguments)` in a thread, and return a future of its result."""
         future: Future[T] = Future()
         self._jobs.put((future, lambda: work(*arguments)))
         if len(self._threads) < self._most:
@@ -60,14 +60,14 @@ class Workers:
                 future.set_result(work())
             except BaseException as error:  # noqa: BLE001  handed to whoever asks for the result
                 future.set_exception(error)
-            del job, future, work  # a waiting thread must not keep the last result alive
+            del job, future, work  # frees the last result while this thread waits
 
 
 def within(limit_s: float, work: Callable[[], T]) -> T | None:
     """
-    Do some work in a thread of its own, and return None if it takes longer than `limit_s`.
+    Run `work` in a thread of its own, and return its result, or None if it takes longer than `limit_s`.
 
-    What is late is left alone: a connection that drips cannot be interrupted from outside.
+    A late thread continues, because a slow connection cannot be interrupted from outside.
     """
     future: Future[T] = Future()
 

@@ -134,7 +134,7 @@ def test_a_plan_beyond_the_bound_is_refused_with_its_number():
         account.meter.refuse_beyond(101, "50 instances")
 
     assert caught.value.message == (
-        "reading 50 instances takes 101 requests to AWS; --max-api-calls allows 100"
+        "reading 50 instances needs 101 requests to AWS, but --max-api-calls allows 100"
     )
 
 
@@ -275,7 +275,7 @@ def test_a_service_that_does_not_answer_is_left_alone_after_a_while():
         with pytest.raises(Unreachable, match=r"unable to reach rds\.eu-central-1\.amazonaws\.com"):
             account.call(DESCRIBE_INSTANCES)
     sent = len(cloud.sent)
-    with pytest.raises(Unreachable, match="was not asked for: the last 3 requests to rds"):
+    with pytest.raises(Unreachable, match="was not requested: the last 3 requests to rds"):
         account.call(DESCRIBE_INSTANCES)
 
     assert sent == 4 * FAILURES_IN_A_ROW_MAX == len(cloud.sent)

@@ -48,7 +48,7 @@ def test_a_web_identity_token_that_is_missing_is_named(is_configured, tmp_path, 
     ("program", "said"),
     [
         (f"echo no json but {SECRET}", "printed no JSON"),
-        ("echo []", "printed JSON that is no object"),
+        ("echo []", "printed JSON that is not an object"),
         ('echo {"Version": 2}', "printed JSON whose Version is not 1"),
         ('echo {"Version": 1}', "printed JSON that lacks AccessKeyId or SecretAccessKey"),
         ("false", "failed"),
@@ -103,7 +103,7 @@ def test_a_code_is_not_asked_for_where_nobody_can_type_it(tmp_path, monkeypatch)
             f"[profile base]\naws_access_key_id = AKIA\naws_secret_access_key = {SECRET}\n",
         )
 
-    assert "asks for an MFA code, and there is no terminal" in error.message
+    assert "needs an MFA code, but there is no terminal" in error.message
 
 
 @pytest.mark.parametrize("name", ["AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_RDS"])

@@ -69,7 +69,7 @@ def test_a_name_that_is_not_there_names_the_region_and_the_nearest():
 
     assert caught.value.message == "no instance 'orders-primry' in eu-central-1"
     assert "--region" in caught.value.hint
-    assert "Near it are: orders-primary" in caught.value.hint
+    assert "Similar names: orders-primary" in caught.value.hint
 
 
 def test_a_name_far_from_all_lists_what_there_is():
@@ -146,7 +146,7 @@ def test_an_arn_of_something_else_is_refused(identifier):
     """
     The hint shows the form.
     """
-    with pytest.raises(UsageError, match="is no ARN of an RDS instance"):
+    with pytest.raises(UsageError, match="is not the ARN of an RDS instance"):
         region_of(identifier)
 
 
@@ -175,7 +175,7 @@ def test_a_pattern_that_fits_none_says_what_there_is():
     with pytest.raises(UsageError) as caught:
         describe_all(of(*map(instance, NAMES)), "shop-*")
 
-    assert caught.value.message == "none of the 3 instances in eu-central-1 is named like 'shop-*'"
+    assert caught.value.message == "none of the 3 instances in eu-central-1 matches 'shop-*'"
     assert "billing, orders-primary, orders-replica" in caught.value.hint
 
 
@@ -306,7 +306,7 @@ def test_a_region_without_instances_names_those_that_have_some(find):
         find(account, "orders")
 
     assert "there is no instance in eu-central-1" == caught.value.message
-    assert "Give --region; there are instances in eu-west-1, us-east-1." == caught.value.hint
+    assert "Give --region; these regions have instances: eu-west-1, us-east-1." == caught.value.hint
 
 
 def test_an_account_without_instances_is_said():

@@ -66,7 +66,7 @@ def said(error, *, region="eu-central-1", operation=GET_METRIC_DATA):
         (
             "OptInRequired",
             AccessDenied,
-            "this account has not opened eu-central-1 for cloudwatch:GetMetricData",
+            "this account has not enabled eu-central-1 for cloudwatch:GetMetricData",
         ),
         (
             "Throttling",
@@ -197,7 +197,7 @@ def test_the_regions_that_boto3_knows_are_asked_for():
     """
     gone = botocore_exceptions.EndpointConnectionError(endpoint_url="https://x.example/")
     cloud = Cloud(DescribeDBInstances=lambda _: gone)
-    with pytest.raises(UsageError, match="'eu-nowhere-1', which is no region"):
+    with pytest.raises(UsageError, match="'eu-nowhere-1', which is not a known region"):
         account_of(cloud, region="eu-nowhere-1").call(DESCRIBE_INSTANCES)
     for region in ("eu-central-1", "cn-north-1", "us-gov-west-1"):
         with pytest.raises(Unreachable, match=r"unable to reach x\.example"):
@@ -232,7 +232,7 @@ def test_a_region_that_is_no_name_is_refused():
     """
     Before anything is looked up.
     """
-    with pytest.raises(UsageError, match="'eu central' is not a region's name"):
+    with pytest.raises(UsageError, match="'eu central' is not the name of a region"):
         account_of(Cloud(), region="eu central").call(DESCRIBE_INSTANCES)
 
 

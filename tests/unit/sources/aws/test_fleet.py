@@ -151,7 +151,7 @@ def test_a_reading_beyond_the_bound_is_refused_with_its_number():
         list(read_fleet(cloud, most=5))
 
     assert caught.value.message == (
-        "reading 3 instances takes 6 requests to AWS; --max-api-calls allows 5"
+        "reading 3 instances needs 6 requests to AWS, but --max-api-calls allows 5"
     )
     assert len(cloud.sent) == 1
 
@@ -161,9 +161,9 @@ def test_a_bound_below_a_single_instance_is_refused_without_a_request():
     Three are the least: what it is, its metrics and its events.
     """
     cloud = one()
-    with pytest.raises(UsageError, match="reading 1 instance takes 3 requests"):
+    with pytest.raises(UsageError, match="reading 1 instance needs 3 requests"):
         read(cloud, most=2)
-    with pytest.raises(UsageError, match="reading 1 instance takes 3 requests"):
+    with pytest.raises(UsageError, match="reading 1 instance needs 3 requests"):
         next(read_fleet(cloud, most=2))
 
     assert cloud.sent == []

@@ -178,7 +178,7 @@ def test_a_window_that_is_not_kept_is_a_gap_and_no_request():
     cloud, reading = read(lambda _: {"MetricList": []}, window_s=old)
 
     assert cloud.sent == []
-    assert [g.reason for g in reading.gaps] == ["the window is older than the 7 days it keeps"]
+    assert [g.reason for g in reading.gaps] == ["the window is older than its retention of 7 days"]
 
 
 def test_a_refusal_names_the_permission():

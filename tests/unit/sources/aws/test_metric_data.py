@@ -68,7 +68,7 @@ def test_a_window_in_the_future_is_refused():
     """
     It would be empty, which looks like an instance that is idle.
     """
-    with pytest.raises(UsageError, match="lies in the future"):
+    with pytest.raises(UsageError, match="is in the future"):
         grid_of((NOW_S + 60, NOW_S + 120), NOW_S)
 
 
@@ -267,7 +267,7 @@ def test_a_remark_on_the_whole_answer_is_a_gap_of_everyone_in_it():
     answer = ask(account_of(Cloud(GetMetricData=script)), TWO, GRID)
     for name in ("a1", "b1"):
         (gap,) = answer.readings[name].gaps
-        assert gap.reason == "the answer came with the remark MaxMetricsExceeded"
+        assert gap.reason == "CloudWatch added the message MaxMetricsExceeded"
 
 
 def test_a_token_that_repeats_ends_the_pages_and_is_said():

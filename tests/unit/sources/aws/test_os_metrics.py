@@ -165,7 +165,7 @@ def test_a_stretch_that_does_not_end_is_cut_and_said():
     reading = stretch(account, found, (start, NOW_S))
 
     assert len(cloud.sent) == os_metrics.CALLS_MAX
-    assert "read in part: 100 requests did not reach" in reading.gaps[0].reason
+    assert "partly read: 100 requests do not cover" in reading.gaps[0].reason
     assert reading.blocks
 
 

@@ -115,7 +115,7 @@ def test_other_partitions_have_a_list_of_their_own(region):
         (
             lambda _: {"PriceList": []},
             UsageError,
-            "AWS lists nothing that RDS sells in 'eu-west-1'",
+            "AWS lists no RDS prices for 'eu-west-1'",
         ),
         (
             lambda _: {"PriceList": listed(market()[:1]), "NextToken": "again"},

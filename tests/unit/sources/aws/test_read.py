@@ -298,7 +298,7 @@ def test_what_is_optional_leaves_a_gap_and_the_rest_is_read(operation, action, n
 
     assert set(WANTED) <= set(snapshot.series)
     assert action in found.reason
-    assert "not known is" in found.reason
+    assert "this hides" in found.reason
     assert not any(secret in found.reason + found.remedy for secret in (KEY, TOKEN, SECRET))
 
 
@@ -374,7 +374,7 @@ def test_an_instance_of_another_service_is_refused():
     DocumentDB's metrics have another namespace.
     """
     cloud = Cloud(DescribeDBInstances=described(instance(Engine="docdb")))
-    with pytest.raises(UsageError, match="is an instance of docdb, not of RDS"):
+    with pytest.raises(UsageError, match="runs docdb, which is not supported"):
         read(cloud)
 
 
