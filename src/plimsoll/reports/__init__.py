@@ -1,1 +1,1 @@
-"""Sinks: a diagnosis as text, JSON, Markdown, a page or a picture. They write what they are told."""
+"""Reports: a diagnosis and other results as text, JSON, Markdown, pages and pictures."""

@@ -43,7 +43,7 @@ def test_a_class_tells_its_processors():
     [
         ("13", "10; the pools may open 1 times that"),
         ("23", "20; the pools may open 50 % of that"),
-        ("3", "0; that leaves room for none"),
+        ("3", "0; that leaves no connections"),
     ],
 )
 def test_a_part_is_told_as_a_part(most: str, told: str):
@@ -132,12 +132,12 @@ def test_what_could_not_be_looked_at_is_said(tmp_path: Path):
 
     assert bare.startswith("Nothing found.\n")
     assert bare.endswith(
-        "NOT LOOKED AT\n"
+        "NOT CHECKED\n"
         "  - The total of the pools was not checked: give --max-connections.\n"
         "  - The release is unknown: give --version.\n"
     )
     assert whole.output.startswith("Nothing found.\n")
-    assert "NOT LOOKED AT" not in whole.output
+    assert "NOT CHECKED" not in whole.output
 
 
 def test_a_linted_file_gives_findings_to_programs(tmp_path: Path):

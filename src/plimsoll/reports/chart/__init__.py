@@ -1,1 +1,1 @@
-"""How charts look, where their labels stand, and how they are drawn."""
+"""Colours, labels and drawing of charts."""

@@ -1,5 +1,5 @@
 """
-Vega-Lite specifications as pictures: PNG files, and SVG for pages.
+Vega-Lite specifications drawn as PNG files, and as SVG for pages.
 
 Vega-Lite comes with the extra 'pictures'. Without it no picture is written, and pages have none.
 """
@@ -28,7 +28,7 @@ def has_vega() -> bool:
 
 def check_vega() -> None:
     """
-    Refuse to draw before the work for it begins.
+    Refuse a picture without Vega-Lite before any work is done.
 
     Raises:
         ExtraMissing: Vega-Lite is not installed.
@@ -42,7 +42,7 @@ def _missing() -> ExtraMissing:
 
 
 def without_drawing() -> str:
-    """Return what a page says in the place of a drawing."""
+    """Return the text of a page in place of a drawing."""
     error = _missing()
     return f"There is no chart: {error.message}. {error.hint}"
 
@@ -75,7 +75,7 @@ def svg(spec: Spec) -> str:
 
 
 def numbered_clips(text: str) -> str:
-    """Return number the clip paths from zero: Vega counts them through the life of the process."""
+    """Return the drawing with clip paths numbered from zero; Vega counts them over the whole process."""
     seen: dict[str, str] = {}
 
     def renamed(match: re.Match[str]) -> str:

@@ -42,7 +42,7 @@ Line = tuple[float, float, float, float]
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A rectangle that is taken."""
+    """A rectangle that is occupied."""
 
     left: float
     top: float
@@ -67,7 +67,7 @@ class NamedLine:
 
 @dataclass(frozen=True, slots=True)
 class LabelPlace:
-    """Where a name stands."""
+    """The place of a name."""
 
     box: Box
     distance: float
@@ -77,7 +77,7 @@ class LabelPlace:
 
 
 def text_width(text: str, size: float) -> float:
-    """Return pixels that a bold text of a font size may take."""
+    """Return the estimated width of a bold text in pixels."""
     return size * sum(map(_letter, text))
 
 
@@ -90,7 +90,7 @@ def _letter(letter: str) -> float:
 
 
 def line_boxes(points: Sequence[tuple[float, float]], thickness: float) -> list[Box]:
-    """Return what a line of steps takes: its level and its upright pieces."""
+    """Return the boxes of a step line: its levels and its vertical parts."""
     half = thickness / 2
     return [
         Box(min(x, x2) - half, min(y, y2) - half, max(x, x2) + half, max(y, y2) + half)
@@ -126,7 +126,7 @@ def places_of(
 def _placed(
     named: Sequence[NamedLine], order: Sequence[int], taken: Sequence[Box], within: Box, size: float
 ) -> dict[int, tuple[float, LabelPlace]]:
-    """Return a place for each, one after the other, with what each costs."""
+    """Return a place for each name, one after the other, with its cost."""
     found: dict[int, tuple[float, LabelPlace]] = {}
     for index in order:
         names = [_with_air(place.box) for _, place in found.values()]
@@ -136,14 +136,14 @@ def _placed(
 
 
 def _with_air(box: Box) -> Box:
-    """Return a name with room on both sides, so that two beside each other are not read as one."""
+    """Return the box of a name with space on both sides, so that neighbours do not look like one name."""
     return Box(box.left - _APART, box.top, box.right + _APART, box.bottom)
 
 
 def _best(
     named: NamedLine, taken: Sequence[Box], leads: Sequence[Line], within: Box, size: float
 ) -> tuple[float, LabelPlace]:
-    """Return the place that costs least; of equal ones the first."""
+    """Return the place with the least cost; of equal ones the first."""
     best: tuple[float, LabelPlace] | None = None
     for place in _candidates(named, size):
         # No place costs less than its distance, and what follows is further away.
@@ -172,7 +172,7 @@ def _candidates(named: NamedLine, size: float) -> Iterable[LabelPlace]:
 
 
 def _share(direction: float) -> float:
-    """Return how much of a name lies before the point that is nearest to its mark."""
+    """Return the share of a name that is left of the point nearest to its mark."""
     if direction > 0.35:
         return 0.0
     return 1.0 if direction < -0.35 else 0.5
@@ -201,7 +201,7 @@ def _around(line: Line) -> Box:
 
 
 def _meets(line: Line, box: Box) -> bool:
-    """Return whether a line comes into a box, looked at every other pixel."""
+    """Return whether a line crosses a box, tested at every second pixel."""
     x, y, x2, y2 = line
     count = max(int(hypot(x2 - x, y2 - y) / 2), 1)
     return any(

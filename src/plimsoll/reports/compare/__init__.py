@@ -1,1 +1,1 @@
-"""What changed between two sides, said."""
+"""Reports of a comparison of two windows."""

@@ -1,4 +1,4 @@
-"""A comparison of two windows, said: what became of the limit, and what to beware of."""
+"""The document of a comparison: the result for the limit, the differences, and the caveats."""
 
 from collections.abc import Iterable, Iterator
 
@@ -48,7 +48,7 @@ _NAME = Column(title="")
 
 
 def compare_document(comparison: Comparison) -> Document:
-    """Return what changed between two windows."""
+    """Return the document of a comparison."""
     said = compare_outline(comparison)
     return Document(
         kind="comparison",
@@ -60,7 +60,7 @@ def compare_document(comparison: Comparison) -> Document:
 
 
 def _step(said: CompareOutline) -> Iterator[Part]:
-    """Yield whether the step was enough, and what to run next."""
+    """Yield whether the step was enough, and the next command."""
     if said.step:
         yield Paragraph(text=said.step)
     if said.next_command:
@@ -102,7 +102,7 @@ def _times(said: CompareOutline) -> Table:
 
 def _numbers(rows: Iterable[ComparedRow]) -> Table:
     """
-    Return numbers of both sides with their difference, absolute and in percent.
+    Return the numbers of both sides with their difference, absolute and in percent.
 
     A ticket may quote one row, so each has the whole name of what it counts; a terminal says it once.
     """

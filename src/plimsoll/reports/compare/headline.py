@@ -1,4 +1,4 @@
-"""A comparison in one sentence: time at ceilings after and before, and what requests took."""
+"""The headline of a comparison: time at ceilings after and before, and latency."""
 
 from collections.abc import Iterable
 
@@ -18,7 +18,7 @@ from plimsoll.units import format_duration, format_latency, format_ratio, number
 
 
 def compare_headline(comparison: Comparison) -> str:
-    """Return what became of the limits and of latency, in one sentence with numbers and units."""
+    """Return the change of the limits and of latency, in one sentence with numbers and units."""
     before, after = comparison.before.diagnosis, comparison.after.diagnosis
     latency = _latencies(comparison.quantities)
     tail = f"; {latency}" if latency else ""
@@ -39,7 +39,7 @@ def compare_headline(comparison: Comparison) -> str:
 
 
 def step_sentence(comparison: Comparison) -> str:
-    """Return whether the step was enough, and what to do next; empty where that is no question."""
+    """Return whether the step was enough, and the next action; empty if there is no step."""
     if comparison.step is None:
         return ""
     share = format_ratio(comparison.after.at_ceiling_share or 0.0)
@@ -70,7 +70,7 @@ def step_sentence(comparison: Comparison) -> str:
 
 
 def _lead(comparison: Comparison) -> str:
-    """Return `After the change to db.r5.4xlarge`, or the moment where nothing that was bought differs."""
+    """Return `After the change to db.r5.4xlarge`, or the moment if both setups are the same."""
     known = [b for b in comparison.bought if b.before is not None and b.after is not None]
     changed = {b.name: b for b in known}
     to_class = changed.get("db_class")
@@ -110,7 +110,7 @@ def _spent(side: Side, *, like: Side | None = None) -> str:
 
 
 def limit_of(diagnosis: Diagnosis) -> str:
-    """Return what bound for the longest time, with its number; empty where nothing did."""
+    """Return the limit that bound for the longest time, with its number; empty without one."""
     binding = diagnosis.binding
     if binding is None:
         return ""
@@ -141,5 +141,5 @@ def _latencies(quantities: Iterable[Quantity]) -> str:
 
 
 def time_of(seconds: float) -> str:
-    """Return hours and minutes; no time at all is said in minutes, too."""
+    """Return hours and minutes; zero is given in minutes."""
     return format_duration(seconds) if seconds else "0 min"

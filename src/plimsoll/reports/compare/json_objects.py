@@ -1,5 +1,4 @@
-"""
-What the JSON comparison is made of: the form `plimsoll.comparison/1`, described in
+"""The objects of the JSON comparison: the form `plimsoll.comparison/1`, described in
 docs/reference/comparison-json.md.
 """
 
@@ -15,7 +14,7 @@ Unit = Literal["bytes/s", "ops/s", "bytes", "s", "requests", "ratio", "count", "
 
 
 class StepObject(Struct, frozen=True, kw_only=True):
-    """What became of the ceiling that bound before."""
+    """The result for the ceiling that bound before."""
 
     result: StepResult
     """`enough`: at most 1 % of the time after is spent at a ceiling; `enough_for_less`: likewise,
@@ -24,7 +23,7 @@ class StepObject(Struct, frozen=True, kw_only=True):
     text: str
     """The same in sentences for people."""
     lighter_ratio: float
-    """Share 0–1 by which less was served after, of what the limit counts that bound before."""
+    """Share 0–1 by which the mean rate fell, in the dimension of the limit that bound before."""
     next_command: str | None
     """The command that plans the next step; null where none is needed, or it would hold a secret."""
 
@@ -49,7 +48,7 @@ class BindingObject(Struct, frozen=True, kw_only=True):
 
 
 class ComparisonNextCeilingObject(Struct, frozen=True, kw_only=True):
-    """A ceiling that nothing was at."""
+    """A ceiling that was not reached."""
 
     family: Family
     """The limit it belongs to; `unknown` where no document says so."""
@@ -62,7 +61,7 @@ class ComparisonNextCeilingObject(Struct, frozen=True, kw_only=True):
 
 
 class SideObject(Struct, frozen=True, kw_only=True):
-    """One window and what was found in it."""
+    """One window with its result."""
 
     identifier: str
     """Name of the instance, or of the host that stands for one."""
@@ -97,14 +96,14 @@ class SideObject(Struct, frozen=True, kw_only=True):
 
 
 class BoughtObject(Struct, frozen=True, kw_only=True):
-    """One thing that is not the same on both sides."""
+    """One difference of the setups."""
 
     name: str
     """Field of the instance: `db_class`, `storage.size_gib`, `launched`."""
     before: str | float | bool | None
-    """What it is in the first window."""
+    """Its value in the first window."""
     after: str | float | bool | None
-    """What it is in the second window."""
+    """Its value in the second window."""
 
 
 class TimeAtObject(Struct, frozen=True, kw_only=True):
@@ -148,7 +147,7 @@ class QuantityObject(Struct, frozen=True, kw_only=True):
     """One number on both sides."""
 
     subject: MeasuredQuantity
-    """What was measured; `throughput` and `iops` are reads and writes together."""
+    """The measured quantity; `throughput` and `iops` are reads and writes together."""
     statistic: WindowStatistic
     """Which number stands for the window: means over time, of latency over operations; `p95` is
     what 95 % of the time stayed at or below; `below_tenth` is the share of time below 10 %."""
@@ -163,13 +162,13 @@ class QuantityObject(Struct, frozen=True, kw_only=True):
     change_ratio: float | None
     """`difference` / `before`; null where `before` is 0."""
     gaps_before: tuple[ComparisonGapObject, ...]
-    """What the first window lacks where `before` is null; otherwise empty."""
+    """Data missing in the first window where `before` is null; otherwise empty."""
     gaps_after: tuple[ComparisonGapObject, ...]
-    """What the second window lacks where `after` is null; otherwise empty."""
+    """Data missing in the second window where `after` is null; otherwise empty."""
 
 
 class CeilingsObject(Struct, frozen=True, kw_only=True):
-    """One number of one limit. A rate without credits stands beside a baseline."""
+    """One number of one limit. A fixed rate is paired with a baseline."""
 
     family: Family
     """The limit it belongs to; `unknown` where no document says so."""
@@ -196,18 +195,18 @@ class CeilingsObject(Struct, frozen=True, kw_only=True):
 
 
 class ComparisonResourceObject(Struct, frozen=True, kw_only=True):
-    """How near one resource came to its ceiling."""
+    """The use of one resource compared with its ceiling."""
 
     verdict: Verdict
     """The verdict on this resource."""
     ceiling: float | None
-    """What can be held forever; null if not known."""
+    """The sustained ceiling; null if not known."""
     peak: float | None
     """Largest sample; for memory and space, of what is used up."""
     headroom: float | None
     """Ceiling − peak, not below 0."""
     note: str
-    """Why it is unknown, or what to know; may be empty."""
+    """Why it is unknown, or a remark; may be empty."""
 
 
 class HeadroomObject(Struct, frozen=True, kw_only=True):
@@ -241,7 +240,7 @@ class SharedHoursObject(Struct, frozen=True, kw_only=True):
 
 
 class CaveatObject(Struct, frozen=True, kw_only=True):
-    """What to know before believing a difference."""
+    """A reason to doubt a difference."""
 
     kind: Literal[
         "length",
@@ -256,7 +255,7 @@ class CaveatObject(Struct, frozen=True, kw_only=True):
         "change",
         "loading",
     ]
-    """What it is about."""
+    """Its subject."""
     text: str
     """One sentence or two for people."""
 
@@ -274,16 +273,16 @@ class ComparisonDocument(Struct, frozen=True, kw_only=True):
     headline: str
     """The comparison in one sentence for people."""
     outcome: LimitsOutcome
-    """What became of the limits; the exit status follows it: `worse` 1, `unknown` 2, otherwise 0."""
+    """The change of the limits; the exit status follows it: `worse` 1, `unknown` 2, otherwise 0."""
     step: StepObject | None
-    """Whether what lies between the windows was enough; null where no ceiling bound before, a side
-    is unknown, or the two are different instances."""
+    """Whether the change between the windows was enough; null where no ceiling bound before, a
+    side is unknown, or the two are different instances."""
     before: SideObject
     """The first window."""
     after: SideObject
     """The second window."""
     bought: tuple[BoughtObject, ...]
-    """What is not the same on both sides; empty where all of it is."""
+    """The differences of the setups; empty where both are the same."""
     time_at: tuple[TimeAtObject, ...]
     """Time at every limit that a side was at, the longest first."""
     quantities: tuple[QuantityObject, ...]
@@ -296,4 +295,4 @@ class ComparisonDocument(Struct, frozen=True, kw_only=True):
     """The comparison over the hours of day that both windows cover; null where they cover the day
     alike, or share none."""
     caveats: tuple[CaveatObject, ...]
-    """What to know before believing a difference."""
+    """Reasons to doubt a difference."""

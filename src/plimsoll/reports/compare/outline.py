@@ -48,7 +48,7 @@ BADGES = {
     LimitsOutcome.WORSE: "worse",
     LimitsOutcome.UNKNOWN: "unknown",
 }
-NOTHING_CHANGED = "Nothing: the same was bought on both sides."
+NOTHING_CHANGED = "Nothing: both sides have the same setup."
 
 _SUBJECTS = {
     MeasuredQuantity.THROUGHPUT: "throughput",
@@ -133,7 +133,7 @@ _FORMS: dict[str, Callable[[float], str]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparedRow:
-    """One line of a table: a number on both sides, and what lies between."""
+    """One row of a table: a number on both sides, and their difference."""
 
     name: str
     short_name: str = ""
@@ -166,7 +166,7 @@ class ComparedSection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompareOutline:
-    """Everything a comparison says."""
+    """All texts of a comparison."""
 
     outcome: LimitsOutcome
     headline: str
@@ -190,7 +190,7 @@ class CompareOutline:
 
 
 def compare_outline(comparison: Comparison) -> CompareOutline:
-    """Arrange a comparison for people."""
+    """Return the texts of a comparison for people."""
     sides = (comparison.before, comparison.after)
     diagnoses = (sides[0].diagnosis, sides[1].diagnosis)
     return CompareOutline(
@@ -286,7 +286,7 @@ def _time_share(seconds: float | None, share: float | None) -> str:
 
 
 def _levels(row: TimePair) -> str:
-    """Return `86.875 MB/s`, or `86.875 → 148.5 MB/s` where each side has its own number."""
+    """Return `86.875 MB/s`, or `86.875 → 148.5 MB/s` if the sides differ."""
     digits = 4 if row.family is Family.UNKNOWN else 5
     said = [
         format_ops_per_s(level)
@@ -352,7 +352,7 @@ def _sections(comparison: Comparison) -> Iterable[ComparedSection]:
 def _quantity_rows(
     quantities: Iterable[Quantity], subjects: Iterable[MeasuredQuantity]
 ) -> Iterable[ComparedRow]:
-    """Yield what people read of these subjects; the name stands on the first line of each."""
+    """Yield the rows of these subjects; the name is in the first row of each."""
     wanted = tuple(subjects)
     told: MeasuredQuantity | None = None
     for quantity in quantities:
@@ -409,12 +409,12 @@ def _ceiling_row(row: CeilingPair) -> ComparedRow:
 
 
 def _published(value: float, unit: str) -> str:
-    """Limits have up to five significant figures: 86.875, 593.75."""
+    """Return a limit with up to five significant figures: 86.875, 593.75."""
     return format_bytes_per_s(value, 5) if unit == "bytes/s" else words.quantity(value, unit)
 
 
 def _ceiling_cell(ceiling: Ceiling | None) -> str:
-    """Return decimal, and on a second line binary where it is sold so."""
+    """Return the decimal number, and on a second line the binary one if it is sold in that unit."""
     if ceiling is None:
         return "–"
     text = words.ceiling_value(ceiling)
@@ -440,7 +440,7 @@ def _headroom(resource: Resource | None) -> str:
 
 
 def _unknown(quantities: tuple[Quantity, ...]) -> Iterable[Fact]:
-    """Yield what could not be compared, and why; what is missing for one reason is said once."""
+    """Yield what could not be compared, with the reason; quantities with one reason are joined."""
     before = _gaps(gap for q in quantities for gap in q.gaps_before)
     after = _gaps(gap for q in quantities for gap in q.gaps_after)
     groups: dict[tuple[str, str], list[str]] = {}
@@ -454,5 +454,5 @@ def _unknown(quantities: tuple[Quantity, ...]) -> Iterable[Fact]:
 
 
 def _gaps(gaps: Iterable[Gap]) -> dict[Gap, None]:
-    """Return each gap once, in the order in which they are met."""
+    """Return each gap once, in order of first occurrence."""
     return dict.fromkeys(gaps)

@@ -1,1 +1,1 @@
-"""What limit a database is up against, said."""
+"""Reports of a diagnosis."""

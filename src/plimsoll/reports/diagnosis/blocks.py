@@ -2,7 +2,7 @@
 A timeline in block characters, for terminals and tickets. Nothing in it rests on colour.
 
 Filled columns are what was served, dashes are ceilings, the bar under the axis marks the time at
-a ceiling, the grey one below it time in which requests waited without a known ceiling, dots on the axis are gaps, letters below are events, told beside the same letters.
+a ceiling, the grey one below it time in which requests waited without a known ceiling, dots on the axis are gaps, letters below are events, listed with the same letters.
 """
 
 from collections.abc import Sequence
@@ -71,8 +71,8 @@ def timeline_blocks(diagnosis: Diagnosis, snapshot: Snapshot, *, width: int) -> 
     # A little air above the highest thing drawn, so that a line on top is seen as a line.
     top = max([peak, *(line.value for line in lines), scale]) * 1.05
     drawn = _canvas(value, lines, top)
-    said = _labels(lines, top, scale)
-    body = [f"{said[row]:>{_LABEL}} ┤{drawn[row]}" for row in range(_ROWS)]
+    labels = _labels(lines, top, scale)
+    body = [f"{labels[row]:>{_LABEL}} ┤{drawn[row]}" for row in range(_ROWS)]
     axis, clock = _time_axis(start_s, end_s, ["·" if np.isnan(v) else "─" for v in value])
     fine = bucket_s < diagnosis.step_s
     length = format_duration(diagnosis.step_s if fine else bucket_s)
@@ -88,7 +88,7 @@ def timeline_blocks(diagnosis: Diagnosis, snapshot: Snapshot, *, width: int) -> 
     ):
         if row.strip():
             text.append(f"{name:>{_LABEL}}  {row}")
-    text += [f"{_dash(line):>{_LABEL}}  {_said(line)}" for line in reversed(lines)]
+    text += [f"{_dash(line):>{_LABEL}}  {_line_text(line)}" for line in reversed(lines)]
     above = beyond(diagnosis, dimension, lines)
     if above:
         text += wrap(f"far above this chart: {above}", width)
@@ -116,24 +116,24 @@ def _row_of(value: float, top: float) -> int:
 
 
 def _labels(lines: Sequence[Line], top: float, scale: float) -> list[str]:
-    said = [""] * _ROWS
+    labels = [""] * _ROWS
     for line in lines:
-        said[_row_of(line.value, top)] = number(line.value / scale)
-    if not said[0]:
-        said[0] = number(top / scale, 2 if top / scale < 10 else 3)
-    return said
+        labels[_row_of(line.value, top)] = number(line.value / scale)
+    if not labels[0]:
+        labels[0] = number(top / scale, 2 if top / scale < 10 else 3)
+    return labels
 
 
 def _dash(line: Line) -> str:
     return _HEAVY_DASH if line.is_bound else _DASH
 
 
-def _said(line: Line) -> str:
+def _line_text(line: Line) -> str:
     return f"{line.label}{', reached' if line.is_bound else ''}"
 
 
 def _marked_row(stretches: Sequence[tuple[int, int]], samples: TimelineSamples, mark: str) -> str:
-    """Return a mark in every column that one of the stretches touches."""
+    """Return a row with a mark in every column of a stretch."""
     marked = np.zeros(samples.time_s.size, dtype=bool)
     for start, end in stretches:
         first = int((start - samples.start_s) // samples.bucket_s)
@@ -143,7 +143,7 @@ def _marked_row(stretches: Sequence[tuple[int, int]], samples: TimelineSamples, 
 
 
 def _events_row(diagnosis: Diagnosis, columns: int) -> str:
-    """Return the letter of each event in the column of its moment; neighbours give way to each other."""
+    """Return the letter of each event in the column of its time; neighbours are moved aside."""
     start_s, end_s = diagnosis.window_s
     events = [e for e in events_of(diagnosis.annotations, diagnosis.window_s).rows if e.mark]
     row, taken = [" "] * columns, -1
@@ -156,7 +156,7 @@ def _events_row(diagnosis: Diagnosis, columns: int) -> str:
 
 
 def _time_axis(start_s: int, end_s: int, axis: list[str]) -> tuple[str, str]:
-    """Return the axis with ticks at round moments, and their labels: hours, or days in a long window."""
+    """Return the axis with ticks at round times and their labels: hours, or days in a long window."""
     columns = len(axis)
     apart_s = (end_s - start_s) / columns * 15  # the longest label is fourteen columns
     tick_s = next((t for t in _TICKS_S if t >= apart_s), _TICKS_S[-1])

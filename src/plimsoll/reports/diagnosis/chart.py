@@ -47,7 +47,7 @@ def chart_samples(diagnosis: Diagnosis, snapshot: Snapshot) -> TimelineSamples:
 
 
 def caption(samples: TimelineSamples) -> str:
-    """Return what a point of the chart stands for."""
+    """Return a sentence about the meaning of a point of the chart."""
     length = format_duration(samples.bucket_s)
     if not samples.is_reduced:
         return f"Each point is the mean of {length}. Times are UTC."
@@ -112,7 +112,7 @@ def timeline_spec(
 
 
 def _waited(diagnosis: Diagnosis) -> Spec:
-    """Return stretches of waiting that no ceiling explains, where there are any."""
+    """Return the stretches of waiting that no ceiling explains."""
     stretches = [{"a": 1000 * w.start_s, "b": 1000 * w.end_s} for w in diagnosis.waiting]
     return {"waited": stretches} if stretches else {}
 

@@ -1,5 +1,5 @@
 """
-What happened, chosen for people: the events of a window, and those before it that may explain it.
+The events of a report: those of the window, and earlier ones that may explain it.
 
 Rule 1: what is left out is counted; nothing that happened disappears.
 Rule 2: what changes the limits is shown before what does not; what is shown stands in order of time.
@@ -50,7 +50,7 @@ class EventRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Events:
-    """What is said of the events."""
+    """The texts about the events."""
 
     rows: tuple[EventRow, ...]
     """In order of time; those before the window first."""
@@ -59,13 +59,13 @@ class Events:
 
 
 def in_order(annotations: Iterable[Annotation]) -> tuple[Annotation, ...]:
-    """Return the annotations in order of time, whatever order the source told them in."""
+    """Return the annotations in order of time."""
     return tuple(sorted(annotations, key=lambda a: (a.time_s, a.kind.value, a.text)))
 
 
 def events_of(annotations: Iterable[Annotation], window_s: tuple[int, int]) -> Events:
     """
-    Choose the events that are shown.
+    Return the events to show.
 
     Args:
         annotations: in any order.

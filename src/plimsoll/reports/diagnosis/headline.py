@@ -43,7 +43,7 @@ def headline(diagnosis: Diagnosis) -> str:
 
 
 def shown_interval(diagnosis: Diagnosis) -> Interval | None:
-    """Return the interval that stands for the verdict: the longest at the binding ceiling."""
+    """Return the interval that represents the verdict: the longest at the binding ceiling."""
     binding = diagnosis.binding
     chosen = diagnosis.intervals
     if binding is not None:
@@ -124,7 +124,7 @@ def _waited(about: str, window: str, diagnosis: Diagnosis) -> str:
 
 
 def _gap(diagnosis: Diagnosis) -> str:
-    """Return why no verdict was given, as the end of a sentence."""
+    """Return why there is no verdict, as the end of a sentence."""
     hiding = [m for m in diagnosis.missing if m.hides == "verdict"]
     names = [words.plain(m.name) for m in hiding or diagnosis.missing if m.name != SHORT_WINDOW]
     is_short = any(m.name == SHORT_WINDOW for m in hiding)
@@ -138,7 +138,7 @@ def _gap(diagnosis: Diagnosis) -> str:
 
 
 def _unjudged(diagnosis: Diagnosis) -> str:
-    """Return which missing facts leave some limits unknown, in brackets."""
+    """Return the missing facts without which some limits are unknown, in brackets."""
     bought = ("instance class", "storage type and size")
     gaps = [gap.name for gap in diagnosis.missing if gap.name in bought]
     return f" (some limits unknown: {words.series_of(gaps)} missing)" if gaps else ""
@@ -150,7 +150,7 @@ def _names(diagnosis: Diagnosis, verdict: Verdict) -> str:
 
 
 def _nearest(diagnosis: Diagnosis) -> str:
-    """Return the measured resource with the least room, as the end of a sentence."""
+    """Return the measured resource with the least headroom, as the end of a sentence."""
     ratios = [(peak_ratio(r), r) for r in diagnosis.resources]
     known = [(ratio, r) for ratio, r in ratios if ratio is not None]
     if not known:

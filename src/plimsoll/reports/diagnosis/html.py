@@ -83,7 +83,7 @@ def render_html(
 
 
 def _chart(diagnosis: Diagnosis, snapshot: Snapshot) -> dict[str, str]:
-    """Return the static drawing, and what the script needs to draw it again."""
+    """Return the static drawing, and the data for the interactive one."""
     samples = chart_samples(diagnosis, snapshot)
     spec = timeline_spec(
         diagnosis,
@@ -109,14 +109,14 @@ def _chart(diagnosis: Diagnosis, snapshot: Snapshot) -> dict[str, str]:
 
 
 def _in_script(document: Any) -> str:
-    """Return JSON that cannot end the script element it stands in."""
+    """Return JSON that cannot end its script element."""
     text = json.dumps(document, separators=(",", ":"), sort_keys=True)
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 
 @cache
 def _vega() -> str:
-    """Return vega, Vega-Lite and Vega-Embed, about 900 kB: nothing is fetched when the page is read."""
+    """Return vega, Vega-Lite and Vega-Embed, about 900 kB, so that the page loads nothing."""
     import vl_convert
 
     bundle = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=VEGALITE)

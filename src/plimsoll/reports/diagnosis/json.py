@@ -112,7 +112,7 @@ def _ruled_out(one: RuledOut) -> RuledOutObject:
 
 
 def _now(diagnosis: Diagnosis) -> NowObject:
-    """Return what holds at the end of the window, and when the last interval or waiting ended."""
+    """Return the state at the end of the window, and the end of the last interval or waiting."""
     at = open_at(diagnosis)
     ends = [i.end_s for i in diagnosis.intervals] + [w.end_s for w in diagnosis.waiting]
     return NowObject(

@@ -1,4 +1,4 @@
-"""What the JSON report is made of: the form `plimsoll.report/1`, described in docs/reference/report-json.md."""
+"""The objects of the JSON report: the form `plimsoll.report/1`, described in docs/reference/report-json.md."""
 
 from typing import Literal
 
@@ -33,8 +33,7 @@ class ReportWindowObject(Struct, frozen=True, kw_only=True):
     measured_s: Positive
     """Seconds of the window for which storage was measured."""
     asked_s: Count
-    """Length of the window that was asked for, in seconds; that of the samples where nothing was
-    asked for."""
+    """Length of the requested window, in seconds; that of the samples where none was requested."""
 
 
 class CeilingObject(Struct, frozen=True, kw_only=True):
@@ -62,29 +61,29 @@ class CeilingObject(Struct, frozen=True, kw_only=True):
     valid_to: str | None
     """ISO date until which it was documented; null for what is documented now."""
     balance_metric: str | None
-    """Our name of the metric that tells how many credits are left; null without credits."""
+    """Our name of the metric of the remaining credits; null without credits."""
     capacity_low: float | None
-    """Smallest capacity of its bucket (bytes or operations) compatible with what is documented;
+    """Smallest capacity of its bucket (bytes or operations) that agrees with the documentation;
     null without a bucket."""
     capacity_high: float | None
     """Largest such capacity; equal to `capacity_low` where it is published."""
     note: str
-    """What a reader must know about this number; may be empty."""
+    """A remark about this number; may be empty."""
 
 
 class LookalikeObject(Struct, frozen=True, kw_only=True):
-    """Something that is documented with the number of a level of unknown origin."""
+    """A documented limit with the number of a level of unknown origin."""
 
     text: str
     """A clause for people."""
     flags: str
-    """What to say on the command line to confirm it, such as `--class db.r5.2xlarge`."""
+    """The command-line options that confirm it, for example `--class db.r5.2xlarge`."""
     value: float
     """The documented number, bytes/s or ops/s."""
 
 
 class CeilingTimeObject(Struct, frozen=True, kw_only=True):
-    """How long the window was spent at one ceiling."""
+    """The time of the window spent at one ceiling."""
 
     family: Family
     """The rule that bound; `unknown` when no documented limit agrees."""
@@ -103,11 +102,11 @@ class CeilingTimeObject(Struct, frozen=True, kw_only=True):
     ceiling: CeilingObject | None
     """The documented ceiling; null for an unknown limit."""
     lookalikes: tuple[LookalikeObject, ...]
-    """For an unknown limit: what else is documented with its number, the likeliest first."""
+    """For an unknown limit: documented limits with its number, the likeliest first."""
 
 
 class ReportEvidenceObject(Struct, frozen=True, kw_only=True):
-    """One observation that speaks for or against a claim."""
+    """One observation for or against a claim."""
 
     kind: str
     """`match`, `waiting`, `step`, `waited_share`, `balance`, `credits`, `flatness`, `noise`,
@@ -120,8 +119,8 @@ class ReportEvidenceObject(Struct, frozen=True, kw_only=True):
     reference: float | None
     """What it is compared with, in the same unit."""
     weight: float
-    """What it adds to the claim, as the natural logarithm of a likelihood ratio; below zero it
-    speaks against the claim, at zero it is told for context."""
+    """What it adds to the claim, as the natural logarithm of a likelihood ratio; below zero it is
+    evidence against the claim, at zero it is context."""
 
 
 class RuledOutObject(Struct, frozen=True, kw_only=True):
@@ -152,8 +151,7 @@ class IntervalObject(Struct, frozen=True, kw_only=True):
     """The rule that bound: `instance_ebs_throughput`, `instance_ebs_iops`, `volume_throughput`,
     `volume_iops`, `unknown`."""
     phase: Phase
-    """Which number of it: what can be held forever, what credits buy, a limit without credits, or a
-    legacy one."""
+    """The number of the limit: its baseline, its burst on credits, a limit without credits, or a legacy one."""
     former_phase: FormerPhase | None
     """For `legacy`: which number of the limit it was; null otherwise."""
     ceiling: CeilingObject | None
@@ -167,7 +165,7 @@ class IntervalObject(Struct, frozen=True, kw_only=True):
     latency_s: float | None
     """Mean latency at the ceiling, in seconds."""
     latency_reference_s: float | None
-    """Mean latency when the same storage was not pressed, in seconds."""
+    """Mean latency of the same storage when no requests waited, in seconds."""
     queue_depth: float | None
     """Mean number of requests waiting or in service at the ceiling."""
     evidence: tuple[ReportEvidenceObject, ...]
@@ -175,13 +173,12 @@ class IntervalObject(Struct, frozen=True, kw_only=True):
     ruled_out: tuple[RuledOutObject, ...]
     """Neighbouring limits that do not explain the interval."""
     refuted_by: str
-    """What completes the sentence: we would be wrong if …."""
+    """Completes the sentence: we would be wrong if …."""
     step_s: Count
     """Length of the samples that show it, in seconds; shorter than the window's where a finer
     source did."""
     context: str
-    """What happened then that changes the reading, such as `lazy loading after a restore`; may be
-    empty."""
+    """An event in that time that changes its meaning, for example `lazy loading after a restore`; may be empty."""
 
 
 class ResourceObject(Struct, frozen=True, kw_only=True):
@@ -209,11 +206,11 @@ class ResourceObject(Struct, frozen=True, kw_only=True):
     headroom: float | None
     """Ceiling minus peak, never below zero."""
     note: str
-    """Why it is unknown, or what a reader must know; may be empty."""
+    """Why it is unknown, or a remark; may be empty."""
 
 
 class BucketObject(Struct, frozen=True, kw_only=True):
-    """A credit bucket as learned from its balance metric."""
+    """A credit bucket learned from its balance metric."""
 
     family: Family
     """The limit it belongs to."""
@@ -240,7 +237,7 @@ class BucketObject(Struct, frozen=True, kw_only=True):
 
 
 class ForecastObject(Struct, frozen=True, kw_only=True):
-    """When a balance reaches zero, or a space fills, at the present rate."""
+    """The time until a balance is empty, or a space is full, at the present rate."""
 
     family: Family
     """The limit it belongs to."""
@@ -259,7 +256,7 @@ class ForecastObject(Struct, frozen=True, kw_only=True):
 
 
 class FindingObject(Struct, frozen=True, kw_only=True):
-    """A statement for people, with the code machines know it by."""
+    """A statement for people, with a code for machines."""
 
     code: str
     """Reason code; AWS Compute Optimizer's where it has one, such as
@@ -271,7 +268,7 @@ class FindingObject(Struct, frozen=True, kw_only=True):
     text: str
     """What it means; may be empty."""
     moves: tuple[str, ...]
-    """What to do, the free thing first."""
+    """Actions to take, those at no cost first."""
 
 
 class MissingObject(Struct, frozen=True, kw_only=True):
@@ -280,13 +277,13 @@ class MissingObject(Struct, frozen=True, kw_only=True):
     name: str
     """What is missing: a metric, a setting, a fact about the instance."""
     hides: str
-    """What cannot be said without it."""
+    """What cannot be judged without it."""
     remedy: str
     """What would supply it: a permission, a flag, a metric to export."""
 
 
 class NowObject(Struct, frozen=True, kw_only=True):
-    """What holds at the end of the window. Nothing here depends on when the report was made."""
+    """The state at the end of the window. It does not depend on the time at which the report was made."""
 
     is_bound: bool
     """Whether a ceiling binds at the end of the window."""
@@ -325,8 +322,8 @@ class WaitingObject(Struct, frozen=True, kw_only=True):
     latency_s: Positive
     """Median latency while they waited, in seconds."""
     latency_reference_s: Positive
-    """What the same mix of requests takes when this storage is not pressed, in seconds; in a window
-    that never shows that, what it takes in the quickest tenth."""
+    """Latency of the same mix of requests without waiting, in seconds; in a window that never
+    shows it, the latency of its fastest tenth."""
     queue_depth: Positive | None
     """Median number of requests waiting or in service."""
     bytes_per_s: Positive | None
@@ -340,7 +337,7 @@ class WaitingObject(Struct, frozen=True, kw_only=True):
 
 
 class WaitingCauseObject(Struct, frozen=True, kw_only=True):
-    """Something that may have made requests wait, and what would tell whether it did."""
+    """A possible cause of waiting, and the check that confirms or excludes it."""
 
     code: Literal[
         "events", "undocumented_limit", "within_sample", "cpu", "replication", "storage_fault"
@@ -350,23 +347,23 @@ class WaitingCauseObject(Struct, frozen=True, kw_only=True):
     up late; `replication`: the Multi-AZ standby; `storage_fault`: a neighbour, a volume or the
     host."""
     text: str
-    """The cause, and what was measured that speaks for it."""
+    """The cause, and the measurement that is evidence for it."""
     check: str
     """How to check it."""
     has_evidence: bool
-    """Whether something measured in this window speaks for it."""
+    """Whether a measurement in this window is evidence for it."""
 
 
 class AnnotationObject(Struct, frozen=True, kw_only=True):
-    """Something that happened at a moment, as the source told it."""
+    """An event, as the source reported it."""
 
     time: Moment
     """When; UTC, ISO 8601 to the second with `Z`."""
     kind: EventKind
-    """What it does to the story that the metrics tell; `optimisation`: storage is being rearranged,
-    `conversion`: became Multi-AZ."""
+    """Its effect on the metrics; `optimisation`: a storage modification in progress, `conversion`:
+    became Multi-AZ."""
     text: str
-    """What the source said of it."""
+    """The text of the source."""
 
 
 class ReportDocument(Struct, frozen=True, kw_only=True):
@@ -382,7 +379,7 @@ class ReportDocument(Struct, frozen=True, kw_only=True):
     headline: str
     """The verdict in one sentence for people."""
     instance: InstanceObject
-    """What was diagnosed."""
+    """The diagnosed instance."""
     window: ReportWindowObject
     """The time that was judged."""
     is_simulated: bool
@@ -414,14 +411,13 @@ class ReportDocument(Struct, frozen=True, kw_only=True):
     ceilings: tuple[CeilingObject, ...]
     """Every documented ceiling of this instance, legacy ones included."""
     now: NowObject
-    """What holds at the end of the window."""
+    """The state at the end of the window."""
     waiting: tuple[WaitingObject, ...]
     """Stretches in which requests waited and no ceiling explains it, in order of time."""
     waiting_causes: tuple[WaitingCauseObject, ...]
-    """What may have caused that waiting, the likeliest first; empty where there was none."""
+    """Possible causes of that waiting, the likeliest first; empty where there was none."""
     annotations: tuple[AnnotationObject, ...]
-    """What happened in or before the window, in order of time: restores, changes, restarts,
-    backups."""
+    """Events in or before the window, in order of time: restores, changes, restarts, backups."""
     inspection: InspectionDocument | None
-    """What inside the database reads and writes, as a document of the form `plimsoll.inspection/1`;
-    null without `--dsn`."""
+    """The causes of reads and writes inside the database, as a document of the form
+    `plimsoll.inspection/1`; null without `--dsn`."""

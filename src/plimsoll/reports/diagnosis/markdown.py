@@ -118,7 +118,7 @@ def _waiting(said: Outline) -> str:
 
 
 def _events(said: Outline) -> str:
-    """Return each event beside the letter that marks it on the timeline."""
+    """Return the events with the letters that mark them on the timeline."""
     return table(
         ("", "When (UTC)", "Kind", "What the source said"),
         (

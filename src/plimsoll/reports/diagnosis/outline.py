@@ -94,7 +94,7 @@ class FindingRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outline:
-    """Everything a report says."""
+    """All texts of a report."""
 
     verdict: Verdict
     headline: str
@@ -140,7 +140,7 @@ class Outline:
 
 
 def outline(diagnosis: Diagnosis) -> Outline:
-    """Arrange a diagnosis for people."""
+    """Return the texts of a diagnosis for people."""
     findings = tuple(_finding_row(f) for f in sorted(diagnosis.findings, key=_severity))
     shown = shown_interval(diagnosis)
     listed = longest_intervals(diagnosis.intervals, INTERVALS_SHOWN)
@@ -251,13 +251,13 @@ def _more(intervals: tuple[Interval, ...], listed: tuple[Interval, ...]) -> str:
 
 
 def _evidence(interval: Interval, step_s: int) -> tuple[str, ...]:
-    """Return what changes the reading first, then every sign, the heaviest first; all as sentences."""
+    """Return the context and then every sign, the heaviest first, as sentences."""
     said = (*_reading(interval, step_s), *(e.text for e in interval.evidence))
     return tuple(words.sentence(text) for text in said)
 
 
 def _strongest(interval: Interval, step_s: int) -> tuple[str, ...]:
-    """Return the heaviest signs, whatever clearly speaks against the claim, and how many more there are."""
+    """Return the heaviest signs, those clearly against the claim, and the number of the others."""
     told = interval.evidence[:SIGNS_SHOWN]
     told += tuple(e for e in interval.evidence[SIGNS_SHOWN:] if e.weight <= -1)
     said = [*_reading(interval, step_s), *(e.text for e in told)]
@@ -300,7 +300,7 @@ def _interval_row(interval: Interval, step_s: int) -> IntervalRow:
 
 
 def _figures(diagnosis: Diagnosis, shown: Interval | None) -> tuple[Fact, ...]:
-    """Limit, time, latency, queue, I/O size, confidence: those that are known."""
+    """Return the known figures: limit, time, latency, queue, I/O size, confidence."""
     if diagnosis.binding is None or shown is None:
         return ()
     window = format_duration(diagnosis.span_s)
@@ -322,7 +322,7 @@ def _figures(diagnosis: Diagnosis, shown: Interval | None) -> tuple[Fact, ...]:
 
 
 def _missing(missing: tuple[Missing, ...]) -> tuple[Fact, ...]:
-    """Return what is not known; gaps with the same consequence and remedy are one fact."""
+    """Return the missing facts; gaps with the same consequence and remedy are joined."""
     names: dict[tuple[str, str], list[str]] = {}
     for gap in missing:
         names.setdefault((gap.hides, gap.remedy), []).append(words.plain(gap.name))
@@ -336,7 +336,7 @@ def _missing(missing: tuple[Missing, ...]) -> tuple[Fact, ...]:
 
 
 def _hidden(hides: str, names: list[str]) -> str:
-    """Return what a gap hides, as a sentence; nothing where only a part is missing."""
+    """Return the consequence of a gap as a sentence; empty where only a part is missing."""
     if not hides or names == [SHORT_WINDOW]:
         return ""
     without = "without it" if len(names) == 1 else "without them"

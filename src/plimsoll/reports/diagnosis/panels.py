@@ -88,7 +88,7 @@ def dataset(samples: TimelineSamples) -> list[Spec]:
 def panels_of(
     diagnosis: Diagnosis, snapshot: Snapshot, samples: TimelineSamples, *, look: Look, width: int
 ) -> list[Spec]:
-    """Return the panels for which there is something measured, in reading order; never empty."""
+    """Return the panels of the measured quantities, in reading order; never empty."""
     panels = []
     first, second = ("rate", 230), ("ops", 120)
     if diagnosis.binding and diagnosis.binding.dimension is Dimension.IOPS:
@@ -116,7 +116,7 @@ def panels_of(
 
 
 def _mark_simulated(panel: Spec) -> None:
-    """Say it in the drawing too, where there is room: a picture travels without its page."""
+    """Add the mark of simulated data to the drawing, because a picture may be shown without its page."""
     text = next(x for x in panel["layer"] if x.get("name") == "title")["encoding"]["text"]
     name = text["value"]
     text["value"] = {"expr": f"width > 460 ? '{name} · simulated data' : '{name}'"}
@@ -166,7 +166,7 @@ def _panel(title: str, height: int, layers: list[Spec], legend: list[Spec], look
 
 
 def _waited_shade(look: Look) -> Spec:
-    """Return waiting that no ceiling explains: grey, where time at a ceiling is orange."""
+    """Return the shade of waiting that no ceiling explains: grey; time at a ceiling is orange."""
     return {
         "data": {"name": "waited"},
         "mark": {"type": "rect", "color": look.quiet, "opacity": 0.2, "clip": True},
@@ -187,7 +187,7 @@ def _name(title: str) -> Spec:
 
 
 def _steered(**parameters: str) -> Spec:
-    """Return one row whose fields follow parameters; their rest, −1 ms, lies outside of every window."""
+    """Return one row whose fields follow parameters; the defaults of −1 ms are outside of every window."""
     taken = [{"calculate": name, "as": field} for field, name in parameters.items()]
     return {"data": {"name": "nothing"}, "transform": taken}
 
@@ -215,7 +215,7 @@ def _legend(entries: list[tuple[str, str]]) -> list[Spec]:
 
 
 def _width(text: str) -> float:
-    """Return pixels of a text of 11 px, about."""
+    """Return the approximate width of a text of 11 px, in pixels."""
     return 6.3 * len(text)
 
 
@@ -260,7 +260,7 @@ def _rate_panel(
 def _ceilings(
     lines: tuple[Line, ...], unit: float, top: float, height: int, look: Look, y: Spec
 ) -> list[Spec]:
-    """Return rules with their labels on them; a solid one was reached, a dashed one was not."""
+    """Return the lines of ceilings with their labels; solid if reached, dashed if not."""
     rules: list[Spec] = []
     labels: list[Spec] = []
     side, before = "right", -1e9
@@ -329,7 +329,7 @@ def _simple_panel(
 
 
 def _balance_panel(samples: TimelineSamples, look: Look) -> list[Spec]:
-    """Return what is left in each bucket; the lines differ in dash as well as in colour."""
+    """Return the remaining credits of each bucket; the lines differ in dash and in colour."""
     style = {
         "byte_balance": (look.byte_balance, None),
         "io_balance": (look.io_balance, [6, 3]),
@@ -347,7 +347,7 @@ def _balance_panel(samples: TimelineSamples, look: Look) -> list[Spec]:
 def _add_annotations(
     panel: Spec, snapshot: Snapshot, window_s: tuple[int, int], look: Look
 ) -> None:
-    """What is known to have happened, as a dotted line with its text, in the first panel."""
+    """Add the annotations to the first panel, as dotted lines with their texts."""
     rule = {"type": "rule", "color": look.ink, "strokeDash": [1, 3], "clip": True}
     halo = {"color": look.surface, "stroke": look.surface, "strokeWidth": 5, "opacity": 0.95}
     text = {"type": "text", "baseline": "top", "fontStyle": "italic", "clip": True}
@@ -403,7 +403,7 @@ def _laid_out(
 
 
 def _time_axis(panel: Spec) -> None:
-    """Labels under the last panel: the hour, or the day at midnight."""
+    """Return the labels below the last panel: the hour, or the day at midnight."""
     for layer in panel["layer"]:
         x = layer["encoding"].get("x", {})
         if "scale" in x:

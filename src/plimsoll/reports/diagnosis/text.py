@@ -62,63 +62,67 @@ def render_text(
         inspection: what inside the database spends it, for a section of its own; None leaves it out.
     """
     width = columns_of(width, least=WIDTH_MIN, most=WIDTH_MAX)
-    said = outline(diagnosis)
+    content = outline(diagnosis)
     blocks = timeline_blocks(diagnosis, snapshot, width=width)
-    sections = _sections(said, blocks, width, inspection)
+    sections = _sections(content, blocks, width, inspection)
     return rendered([*sections], width=width, color=color)
 
 
 def _sections(
-    said: Outline, blocks: list[str], width: int, inspection: Inspection | None
+    content: Outline, blocks: list[str], width: int, inspection: Inspection | None
 ) -> Iterable[RenderableType]:
-    yield styled(said.headline, style=STYLES[said.verdict])
-    if said.is_simulated:
-        note = f" · {said.note}" if said.note else ""
+    yield styled(content.headline, style=STYLES[content.verdict])
+    if content.is_simulated:
+        note = f" · {content.note}" if content.note else ""
         yield Text.assemble(("SIMULATED DATA", "bold reverse"), glued(note))
-    known = [_identified(fact) for fact in said.identity if not _is_told(fact, said.headline)]
+    known = [
+        _identified(fact)
+        for fact in content.identity
+        if not _is_in_headline(fact, content.headline)
+    ]
     yield styled(" · ".join(known), style="dim")
-    if said.is_missing_first:
-        yield from _missing(said)
-    if said.moves:
+    if content.is_missing_first:
+        yield from _missing(content)
+    if content.moves:
         yield heading("What to do first")
-        yield bullets(said.moves, numbered=True)
-    yield from _why(said)
-    if said.causes:
+        yield bullets(content.moves, numbered=True)
+    yield from _why(content)
+    if content.causes:
         yield heading("Possible causes")
-        yield _facts(said.causes)
+        yield _facts(content.causes)
     if blocks:
         yield heading("Timeline")
         yield Text("\n".join(blocks), no_wrap=True, overflow="crop")
-    yield from _events(said)
-    if said.ruled_out:
+    yield from _events(content)
+    if content.ruled_out:
         yield heading("Ruled out")
-        yield _facts(said.ruled_out)
-    if said.resources:
+        yield _facts(content.ruled_out)
+    if content.resources:
         yield heading("Resources")
-        yield _resources(said, width)
-    if said.intervals:
-        yield from _intervals(said, width)
-    if said.waiting:
-        yield from _waiting(said, width)
-    if said.buckets or said.forecasts:
+        yield _resources(content, width)
+    if content.intervals:
+        yield from _intervals(content, width)
+    if content.waiting:
+        yield from _waiting(content, width)
+    if content.buckets or content.forecasts:
         yield heading("Credits and forecasts")
-        yield bullets((*said.forecasts, *said.buckets))
-    yield from _also_found(said)
+        yield bullets((*content.forecasts, *content.buckets))
+    yield from _also_found(content)
     if inspection is not None:
         yield from part_in_text(causes_section(inspection), width)
-    if not said.is_missing_first:
-        yield from _missing(said)
+    if not content.is_missing_first:
+        yield from _missing(content)
     yield heading("How it was measured")
-    yield pairs([(f.name, f.value) for f in said.measured])
+    yield pairs([(f.name, f.value) for f in content.measured])
 
 
-def _is_told(fact: Fact, headline: str) -> bool:
+def _is_in_headline(fact: Fact, headline: str) -> bool:
     """Name and class stand in the headline; another fact may only look like a part of them."""
     return fact.name in ("Instance", "Class") and fact.value in headline
 
 
 def _identified(fact: Fact) -> str:
-    """Return the value alone where it explains itself, otherwise with its name."""
+    """Return the value alone if it needs no name, otherwise with its name."""
     if fact.name == "Pending":
         return f"pending: {fact.value}"
     if fact.value == "unknown" or fact.name in ("Launched", "Capacity"):
@@ -126,33 +130,33 @@ def _identified(fact: Fact) -> str:
     return fact.value
 
 
-def _events(said: Outline) -> Iterable[RenderableType]:
-    """Yield each event beside the letter that marks it on the timeline."""
-    if not (said.events.rows or said.events.more):
+def _events(content: Outline) -> Iterable[RenderableType]:
+    """Yield the events with the letters that mark them on the timeline."""
+    if not (content.events.rows or content.events.more):
         return
     yield heading("What happened")
     grid = Table.grid(padding=(0, 1, 0, 0))
-    for row in said.events.rows:
-        told = Text.assemble(
+    for row in content.events.rows:
+        line = Text.assemble(
             ("" if row.mark else "before the window: ", "dim"),
             (f"{row.kind}: " if row.kind else "", "bold"),
             glued(row.text),
         )
-        grid.add_row(row.mark or "-", Text(row.short_when, no_wrap=True), told)
-    if said.events.rows:
+        grid.add_row(row.mark or "-", Text(row.short_when, no_wrap=True), line)
+    if content.events.rows:
         yield indented(grid)
-    if said.events.more:
-        yield indented(styled(said.events.more))
+    if content.events.more:
+        yield indented(styled(content.events.more))
 
 
-def _missing(said: Outline) -> Iterable[RenderableType]:
-    if said.missing:
+def _missing(content: Outline) -> Iterable[RenderableType]:
+    if content.missing:
         yield heading("Not known")
-        yield _facts(said.missing)
+        yield _facts(content.missing)
 
 
 def _facts(facts: Sequence[Fact]) -> RenderableType:
-    """Name and sentence in one paragraph each."""
+    """Return facts as paragraphs of a name and a sentence."""
     return bullets([_fact(fact) for fact in facts])
 
 
@@ -160,29 +164,29 @@ def _fact(fact: Fact) -> Text:
     return Text.assemble((glued(fact.name), "bold"), ": ", glued(fact.value))
 
 
-def _why(said: Outline) -> Iterable[RenderableType]:
-    first = said.findings[0] if said.findings else None
-    if not (first or said.shown):
+def _why(content: Outline) -> Iterable[RenderableType]:
+    first = content.findings[0] if content.findings else None
+    if not (first or content.shown):
         return
     yield heading("Why")
     if first:
         yield indented(styled(f"{first.title} {first.text}"))
-    items = list(said.strongest)
-    if said.documented:
-        row = said.documented
+    items = list(content.strongest)
+    if content.documented:
+        row = content.documented
         valid = f", valid {row.valid}" if row.valid else ""
         items.append(f"Documented: {row.name}, {row.value} ({row.source}{valid}).")
-    if said.next_ceiling:
-        items.append(f"Next ceiling at the same I/O size: {said.next_ceiling}.")
-    if said.shown:
-        wrong = f". We would be wrong if {said.refuted_by}" if said.refuted_by else ""
-        items.append(sentence(f"{sure(said.shown.confidence)}{wrong}"))
+    if content.next_ceiling:
+        items.append(f"Next ceiling at the same I/O size: {content.next_ceiling}.")
+    if content.shown:
+        wrong = f". We would be wrong if {content.refuted_by}" if content.refuted_by else ""
+        items.append(sentence(f"{sure(content.shown.confidence)}{wrong}"))
     if items:
         yield bullets(items)
 
 
-def _also_found(said: Outline) -> Iterable[RenderableType]:
-    rest = said.findings[1:]
+def _also_found(content: Outline) -> Iterable[RenderableType]:
+    rest = content.findings[1:]
     if not rest:
         return
     yield heading("Also found")
@@ -203,12 +207,12 @@ def _table(columns: Sequence[tuple[str, str]], *, gap: int = 2) -> Table:
     return table
 
 
-def _resources(said: Outline, width: int) -> RenderableType:
+def _resources(content: Outline, width: int) -> RenderableType:
     columns = [("Verdict", "left"), ("Resource", "left"), ("Peak", "right"), ("Ceiling", "right")]
     if width >= _NARROW:
         columns.append(("Above 80 %", "right"))
     table = _table(columns)
-    for row in said.resources:
+    for row in content.resources:
         sign, word = VERDICT_SIGNS[row.verdict], VERDICT_WORDS[row.verdict]
         shown = word.upper() if row.verdict is Verdict.BINDS else word
         cells = [
@@ -218,25 +222,25 @@ def _resources(said: Outline, width: int) -> RenderableType:
         if width >= _NARROW:
             cells.append(styled(row.above))
         table.add_row(*cells)
-    notes = [Fact(row.name, row.note) for row in said.resources if row.note]
+    notes = [Fact(row.name, row.note) for row in content.resources if row.note]
     parts: list[RenderableType] = [indented(table)]
     if notes:
         parts.append(_facts(notes))
     return Group(*parts)
 
 
-def _intervals(said: Outline, width: int) -> Iterable[RenderableType]:
-    count, shown = said.interval_count, len(said.intervals)
+def _intervals(content: Outline, width: int) -> Iterable[RenderableType]:
+    count, shown = content.interval_count, len(content.intervals)
     which = f"the {shown} longest of {count}" if count > shown else f"{count}"
     noun = "interval" if count == 1 else "intervals"
     yield heading(f"Time at a ceiling: {which} {noun}")
-    yield _facts(said.time_at)
+    yield _facts(content.time_at)
     columns = [("When (UTC)", "left"), ("Long", "right"), ("Served", "right"), ("Limit", "left")]
     if width >= _NARROW:
         columns.append(("Sure", "right"))
     table = _table(columns, gap=1)
-    remarks = list(dict.fromkeys(row.remark for row in said.intervals if row.remark))
-    for row in said.intervals:
+    remarks = list(dict.fromkeys(row.remark for row in content.intervals if row.remark))
+    for row in content.intervals:
         sign = _sign(remarks.index(row.remark)) if row.remark else ""
         cells = [row.short_when, row.duration, row.level, row.short_limit + sign]
         if width >= _NARROW:
@@ -245,22 +249,22 @@ def _intervals(said: Outline, width: int) -> Iterable[RenderableType]:
     yield indented(table)
     for index, remark in enumerate(remarks):
         yield indented(styled(f"{_sign(index)} {sentence(remark)}"))
-    if said.intervals_more:
-        yield indented(styled(said.intervals_more))
+    if content.intervals_more:
+        yield indented(styled(content.intervals_more))
 
 
-def _waiting(said: Outline, width: int) -> Iterable[RenderableType]:
+def _waiting(content: Outline, width: int) -> Iterable[RenderableType]:
     yield heading("Waiting without a known ceiling")
     columns = [(title, "left" if title == "When (UTC)" else "right") for title in COLUMNS]
     # The rate is the one that may be left out of a narrow terminal.
     shown = len(columns) if width >= _NARROW else len(columns) - 1
     table = _table(columns[:shown], gap=1)
-    for row in said.waiting:
+    for row in content.waiting:
         cells = (row.short_when, row.waited, row.times, row.latency, row.queue, row.rate)
         table.add_row(*map(styled, cells[:shown]))
     yield indented(table)
-    if said.waiting_more:
-        yield indented(styled(said.waiting_more))
+    if content.waiting_more:
+        yield indented(styled(content.waiting_more))
 
 
 def _sign(index: int) -> str:

@@ -1,5 +1,5 @@
 """
-What a timeline shows, before anybody draws it: bucketed samples, ceiling lines, time at a ceiling.
+The data of a timeline: bucketed samples, ceiling lines, and time at a ceiling.
 
 A window may hold a year of minutes, a picture two thousand points: samples are put into buckets
 of equal length, and each bucket keeps its mean, smallest and largest value, so that neither a
@@ -71,7 +71,7 @@ class TimelineSamples:
 
 
 def bucket_length(window_s: tuple[int, int], step_s: int, points_max: int) -> int:
-    """Return seconds per bucket: a whole number of steps, a round one if possible, few enough buckets."""
+    """Return the seconds per bucket: a whole number of steps, a round one if possible, few enough buckets."""
     shortest = (window_s[1] - window_s[0]) / points_max
     if step_s >= shortest:
         return step_s
@@ -86,7 +86,7 @@ def samples_of(
     snapshot: Snapshot, window_s: tuple[int, int], *, bucket_s: float, count: int
 ) -> TimelineSamples:
     """
-    Put every series of the snapshot into `count` buckets of `bucket_s` seconds.
+    Return every series of the snapshot in `count` buckets of `bucket_s` seconds.
 
     A sample counts in the bucket that holds the middle of its step; a sample longer than a bucket
     counts in each bucket it covers.
@@ -113,7 +113,7 @@ def samples_of(
 
 
 def main_dimension(diagnosis: Diagnosis, samples: TimelineSamples) -> Dimension | None:
-    """Return the dimension to show first: the one that bound, else the one that was measured."""
+    """Return the dimension to show first: the one that bound, or else the measured one."""
     if diagnosis.binding and diagnosis.binding.dimension in samples.total:
         return diagnosis.binding.dimension
     return next((d for d in (Dimension.THROUGHPUT, Dimension.IOPS) if d in samples.total), None)
@@ -123,7 +123,7 @@ def lines_of(
     diagnosis: Diagnosis, dimension: Dimension, peak: float, *, count_max: int
 ) -> tuple[Line, ...]:
     """
-    Return the ceilings worth drawing, lowest first: those that bound, the next one, and those in reach.
+    Return the ceilings to draw, lowest first: those that bound, the next one, and near ones.
 
     Legacy limits are drawn only where the rate was at one. A ceiling far above everything
     measured is left out, except the lowest, when nothing else would be drawn and it still fits.
@@ -146,7 +146,7 @@ def lines_of(
 
 
 def beyond(diagnosis: Diagnosis, dimension: Dimension, lines: tuple[Line, ...]) -> str:
-    """Return the lowest ceiling where none is drawn, for the caption; empty otherwise."""
+    """Return the lowest ceiling if none is drawn, for the caption; empty otherwise."""
     present = [c for c in diagnosis.ceilings if c.dimension is dimension]
     present = [c for c in present if c.phase is not Phase.LEGACY]
     return "" if lines or not present else _label(min(present, key=lambda c: c.value))

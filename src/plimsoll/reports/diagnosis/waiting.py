@@ -1,4 +1,4 @@
-"""Waiting that no ceiling explains, and its possible causes, in words for every form of report."""
+"""The texts about waiting that no ceiling explains, and its possible causes."""
 
 from dataclasses import dataclass
 
@@ -30,7 +30,7 @@ class WaitingRow:
 def waiting_rows(
     waiting: tuple[UnexplainedWaiting, ...], count: int
 ) -> tuple[tuple[WaitingRow, ...], str]:
-    """Return the `count` longest stretches in order of time, and what is said of the others."""
+    """Return the `count` longest stretches in order of time, and a sentence about the others."""
     kept = sorted(waiting, key=lambda w: (-w.waiting_s, w.start_s))[:count]
     left = len(waiting) - len(kept)
     more = ""
@@ -42,7 +42,7 @@ def waiting_rows(
 
 
 def cause_facts(causes: tuple[WaitingCause, ...]) -> tuple[Fact, ...]:
-    """Return each possible cause with what would tell; those with evidence come first and say so."""
+    """Return each possible cause with its check; those with evidence come first."""
     return tuple(
         Fact(
             "Likely" if cause.has_evidence and index == 0 else "Possible",

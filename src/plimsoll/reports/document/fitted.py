@@ -1,5 +1,5 @@
 """
-Tables whose columns do not always fit a terminal: free text is narrowed first, then columns leave.
+Tables that do not fit a terminal: free text is narrowed first, then columns are left out.
 
 Rule 1: no line is longer than the width, unless even the columns that never leave do not fit.
 Rule 2: what has left is named below the table.
@@ -23,13 +23,13 @@ Row = tuple[str | Cell, ...]
 
 
 def is_fitted(part: Table) -> bool:
-    """Return whether the table says how it gives way."""
+    """Return whether the table defines how it becomes narrower."""
     return bool(part.remarks) or any(column.leaves for column in part.columns)
 
 
 def fitted_table(part: Table, width: int, told: Callable[[str | Cell], Text]) -> RenderableType:
     """
-    Return the table in so many columns, with a remark below its row and the legend below all.
+    Return the table in a number of columns, with remarks below their rows and the legend at the end.
 
     Args:
         part: titles, rows and what may give way.
@@ -56,7 +56,7 @@ def fitted_table(part: Table, width: int, told: Callable[[str | Cell], Text]) ->
     left = sorted({*range(len(part.columns))} - {*shown}, key=lambda n: part.columns[n].leaves)
     if left:
         titles_left = ", ".join(part.columns[n].title for n in left)
-        legend.append(f"Left out for want of width: {titles_left}.")
+        legend.append(f"Not shown, the terminal is too narrow: {titles_left}.")
     if legend:
         lines += [Text(), styled(" ".join(legend), "dim")]
     return Group(*lines)
@@ -69,7 +69,7 @@ def _widest(text: Text) -> int:
 def _fitted(
     columns: Sequence[Column], natural: Sequence[int], width: int
 ) -> tuple[list[int], list[int]]:
-    """Return which columns fit, and how wide each is."""
+    """Return the columns that fit, with their widths."""
     leaving = sorted(
         (n for n, c in enumerate(columns) if c.leaves), key=lambda n: columns[n].leaves
     )
@@ -100,12 +100,12 @@ def _line(
 
 
 def _gap(column: Column) -> int:
-    """Return spaces after a column; a rank belongs to what stands behind it."""
+    """Return the spaces after a column; a rank is close to the next column."""
     return 1 if column.title == "#" else _GAP
 
 
 def _broken(text: Text, width: int) -> Text:
-    """Return a single word that is too long is broken after a hyphen; a terminal breaks at spaces only."""
+    """Return the text with long words broken after hyphens; a terminal breaks at spaces only."""
     if " " in text.plain or cell_len(text.plain) <= width:
         return text
     return Text("\n".join(wrap(text.plain, width)), style=text.style)

@@ -19,7 +19,7 @@ def document_markdown(document: d.Document) -> str:
 
 
 def part_in_markdown(part: d.Part) -> str:
-    """Return a part that stands in a report which is no document yet, titles from the second level on."""
+    """Return a part of a report that is not a document yet, with titles from the second level on."""
     return _part(part, 2)
 
 
@@ -77,7 +77,7 @@ def _fenced(part: d.Code | d.Command | d.Diff | d.Picture) -> str:
 
 
 def _fence(lines: Sequence[str], language: str) -> str:
-    """Return lines between fences that are longer than any run of backticks inside."""
+    """Return lines between fences that are longer than any run of backticks in them."""
     if not lines:
         return ""
     lines, mark = [words.plain_code(line) for line in lines], "```"
@@ -87,7 +87,7 @@ def _fence(lines: Sequence[str], language: str) -> str:
 
 
 def _cell(cell: str | d.Cell) -> str:
-    """Lines of a cell are joined: a table has none."""
+    """Return the text of a cell with its lines joined, because a Markdown cell has one line."""
     text = cell if isinstance(cell, str) else "; ".join(filter(None, (cell.text, cell.note)))
     return words.plain(text.replace("\n", ", "))
 

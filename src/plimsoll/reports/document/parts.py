@@ -18,7 +18,7 @@ from plimsoll.reports.render.facts import Fact
 
 
 class Tone(StrEnum):
-    """How something stands: a colour in a terminal and on a page, nothing in Markdown."""
+    """The state of a text: a colour in a terminal and on a page, nothing in Markdown."""
 
     PLAIN = "plain"
     GOOD = "good"
@@ -29,7 +29,7 @@ class Tone(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What stands in a table where a plain text does not suffice."""
+    """A cell of a table with more than plain text."""
 
     text: str
     tone: Tone = Tone.PLAIN
@@ -85,7 +85,7 @@ class Facts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remark:
-    """A paragraph behind its name: `Wrong if: …`."""
+    """A paragraph after a name: `Wrong if: …`."""
 
     form: ClassVar[str] = "remark"
     name: str
@@ -94,7 +94,7 @@ class Remark:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bullets:
-    """A list, with dashes, numbers, or arrows for what is to be done."""
+    """A list with dashes, with numbers, or with arrows for actions."""
 
     form: ClassVar[str] = "bullets"
     items: tuple[str, ...]
@@ -116,13 +116,13 @@ class Table:
 
     @property
     def head(self) -> int:
-        """Which column names the row: the first, or the one behind a rank."""
+        """Return the column that names the row: the first, or the one after a rank."""
         return 1 if self.columns[0].title == "#" else 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Code:
-    """Lines to be copied as they are: SQL, settings, a program."""
+    """Lines to copy unchanged: SQL, settings, a program."""
 
     form: ClassVar[str] = "code"
     lines: tuple[str, ...]
@@ -131,7 +131,7 @@ class Code:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
-    """One line for a shell; a terminal breaks it where a shell allows."""
+    """One shell line; a terminal breaks it where a shell allows."""
 
     form: ClassVar[str] = "command"
     line: str
@@ -169,7 +169,7 @@ class Picture:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
-    """Parts below a title; one without parts is not shown."""
+    """Parts below a title; a section without parts is not shown."""
 
     form: ClassVar[str] = "section"
     title: str
@@ -198,7 +198,7 @@ Part = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
-    """A report, whatever its form."""
+    """A report, independent of its form."""
 
     kind: str
     """What stands beside the name of the program at the head of a page: `comparison`."""
@@ -213,7 +213,7 @@ class Document:
 
 
 def facts_of(named: Sequence[tuple[str, str]], *, are_sentences: bool = False) -> Facts:
-    """Return names with their values as a part."""
+    """Return names and values as a part."""
     return Facts(facts=tuple(Fact(*pair) for pair in named), are_sentences=are_sentences)
 
 

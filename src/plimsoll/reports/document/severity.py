@@ -1,4 +1,4 @@
-"""How a severity is shown: a sign beside the word, and a tone that repeats it."""
+"""The display of a severity: a sign next to the word, and a tone that repeats it."""
 
 from plimsoll.model.severity import Severity
 from plimsoll.reports.document.parts import Tone

@@ -57,13 +57,13 @@ def document_text(
 
 
 def section_text(section: d.Section, *, width: int | None, color: bool) -> str:
-    """Return a section that follows the text of a report which is no document yet."""
+    """Return a section that follows the text of a report that is not a document yet."""
     columns = terminal.columns_of(width, least=WIDTH_MIN, most=WIDTH_MAX)
     return terminal.rendered([*_section(section, columns)], width=columns, color=color)
 
 
 def part_in_text(part: d.Part, width: int) -> Iterable[RenderableType]:
-    """Return a part that stands in a report which is no document yet, in so many columns."""
+    """Return a part of a report that is not a document yet, in a number of columns."""
     return _part(part, width, 0)
 
 
@@ -99,7 +99,7 @@ def _part(part: d.Part, width: int, indent: int) -> Iterable[RenderableType]:
 def _flowing(
     part: d.Paragraph | d.Remark | d.Facts | d.Bullets | d.Table | d.Diff, width: int, indent: int
 ) -> RenderableType:
-    """Return a part that keeps to any width."""
+    """Return a part that adapts to any width."""
     room = width - indent
     if isinstance(part, d.Paragraph):
         style = _TONES[part.tone] or _WEIGHTS[part.weight]
@@ -134,7 +134,7 @@ def _section(part: d.Section, width: int) -> Iterable[RenderableType]:
 
 
 def _needs_all(part: d.Part) -> bool:
-    """Return whether a part stands at the margin, because it is as wide as there is room."""
+    """Return whether a part starts at the margin because it needs the whole width."""
     return isinstance(part, d.Picture) or (isinstance(part, d.Table) and is_fitted(part))
 
 
@@ -170,7 +170,7 @@ def _facts(part: d.Facts, width: int) -> RenderableType:
 
 
 def _marked(rows: Iterable[tuple[str, Text]]) -> RenderableType:
-    """Return one paragraph each, behind a mark."""
+    """Return one paragraph for each text, after a mark."""
     grid = Grid.grid(padding=(0, 1, 0, 0))
     for mark, text in rows:
         grid.add_row(mark, text)
@@ -200,7 +200,7 @@ def _table(part: d.Table, width: int, room: int) -> RenderableType:
 
 
 def _least_width(part: d.Table, shown: Sequence[int], width: int) -> int:
-    """Return how many terminal columns a table needs: its numbers whole, its words broken where they may."""
+    """Return the columns that a table needs: whole numbers, and words broken where possible."""
     least = 2 * (len(shown) - 1)
     for n in shown:
         texts = [glued(part.columns[n].title), *(_cell(row[n], width).plain for row in part.rows)]
@@ -215,7 +215,7 @@ def _least_width(part: d.Table, shown: Sequence[int], width: int) -> int:
 
 
 def _stacked(part: d.Table, shown: Sequence[int], width: int) -> RenderableType:
-    """Return each row as a paragraph, where its numbers do not fit beside each other."""
+    """Return each row as a paragraph if its numbers do not fit in one line."""
     return _marked(("-", _paragraph(part, shown, row, width)) for row in part.rows)
 
 

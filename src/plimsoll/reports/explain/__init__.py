@@ -1,1 +1,1 @@
-"""Why a query plan became slow, said."""
+"""Reports of recorded query plans and their comparison."""

@@ -50,7 +50,7 @@ _DIFF_LINES_MOST = 60
 
 
 def explain_document(comparison: ExplainComparison) -> Document:
-    """Return two files beside each other, statement by statement."""
+    """Return the document of two files, statement by statement."""
     parts: list[Part] = [
         Paragraph(text=f"{comparison.first} and {comparison.second}", weight="quiet"),
         *map(_pair, comparison.pairs),
@@ -71,7 +71,7 @@ def explain_document(comparison: ExplainComparison) -> Document:
 
 
 def recorded_document(file: CaptureFile) -> Document:
-    """Return what was recorded, a row for each statement, and what could not be."""
+    """Return the document of a recording: a row for each statement, and those that failed."""
     count = len(file.captures)
     left = [
         f"{_line(item.statement, 60)}: {item.reason}. {item.remedy}" for item in file.unrecorded
@@ -87,7 +87,7 @@ def recorded_document(file: CaptureFile) -> Document:
 
 
 def time_of(seconds: float | None) -> str:
-    """Return a time as people read it; unknown where it is."""
+    """Return a time for people; `unknown` if it is not known."""
     if seconds is None:
         return "unknown"
     return f"{number(seconds, 3)} s" if seconds >= 1 else format_latency(seconds)

@@ -14,7 +14,7 @@ from plimsoll.reports.render.json_values import json_text, same_fields
 
 
 class BlocksObject(Struct, frozen=True, kw_only=True):
-    """What was touched, in blocks, and how long the system took over it."""
+    """Numbers of blocks by kind of access, and the time that the system took to read and write them."""
 
     hit: int
     """Found in the server's buffers."""
@@ -69,21 +69,21 @@ class CaptureObject(Struct, frozen=True, kw_only=True):
     source: Source
     """Where it comes from."""
     query_id: int | None
-    """PostgreSQL's query identifier; null where it is not told."""
+    """PostgreSQL's query identifier; null where the source does not have it."""
     time_s: float | None
-    """Epoch seconds; null where the log does not tell."""
+    """Epoch seconds; null where the log does not have it."""
     plan: NodeObject | None
     """Root of the plan; null for counters."""
     settings: dict[str, str]
     """Settings that bear on plans and are not the server's defaults."""
     settings_known: bool
-    """Whether the source tells settings at all."""
+    """Whether the source has settings."""
     is_generic: bool
     """Planned without knowing its parameters."""
     was_run: bool
     """False where only the plan is known."""
     planning_s: float | None
-    """Time for planning; null where it is not told."""
+    """Time for planning; null where the source does not have it."""
     execution_s: float | None
     """Of one execution; of `pg_stat_statements` the mean."""
     rows: float | None
@@ -98,7 +98,7 @@ class DiffLineObject(Struct, frozen=True, kw_only=True):
     """A node in both plans (` `), in the first (`-`) or in the second (`+`)."""
 
     sign: Literal[" ", "-", "+"]
-    """Side it stands on: a space for both."""
+    """Its side; a space for both."""
     depth: int
     """Levels below the root."""
     text: str
@@ -106,16 +106,16 @@ class DiffLineObject(Struct, frozen=True, kw_only=True):
 
 
 class PairObject(Struct, frozen=True, kw_only=True):
-    """One statement on both sides, and what differs."""
+    """One statement on both sides, and the differences."""
 
     statement: str
     """The statement."""
     outcome: PairOutcome
-    """What differs."""
+    """The kind of difference."""
     title: str
     """One sentence: number, unit, comparison."""
     reasons: tuple[str, ...]
-    """What supports it, each a sentence."""
+    """The reasons, each a sentence."""
     first: CaptureObject
     """The capture it is compared with."""
     second: CaptureObject
@@ -150,7 +150,7 @@ class UnrecordedObject(Struct, frozen=True, kw_only=True):
 
 
 class RecordingObject(Struct, frozen=True, kw_only=True):
-    """What one recording of executions brought home."""
+    """The result of one recording of executions."""
 
     schema: Literal["plimsoll.explain/1"] = "plimsoll.explain/1"
     """Name and version of this form."""
@@ -171,7 +171,7 @@ class RecordingObject(Struct, frozen=True, kw_only=True):
     is_simulated: bool
     """Whether the figures are made up."""
     note: str
-    """What a reader must know; or empty."""
+    """A remark for the reader; or empty."""
 
 
 class ExplainDocument(Struct, frozen=True, kw_only=True):
@@ -186,9 +186,9 @@ class ExplainDocument(Struct, frozen=True, kw_only=True):
     schema: Literal["plimsoll.explain-comparison/1"] = "plimsoll.explain-comparison/1"
     """Name and version of this form."""
     first: str
-    """What the first file is called."""
+    """The name of the first file."""
     second: str
-    """What the second file is called."""
+    """The name of the second file."""
     pairs: tuple[PairObject, ...]
     """The largest difference in time first."""
     only_first: tuple[str, ...]
@@ -196,11 +196,11 @@ class ExplainDocument(Struct, frozen=True, kw_only=True):
     only_second: tuple[str, ...]
     """Statements that the first side does not have."""
     notes: tuple[str, ...]
-    """What a reader must know."""
+    """Remarks for the reader."""
 
 
 def render_captures(file: CaptureFile) -> str:
-    """Return what was recorded as JSON."""
+    """Return a recording as JSON."""
     return json_text(same_fields(RecordingObject, file))
 
 

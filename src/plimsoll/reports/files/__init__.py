@@ -1,1 +1,1 @@
-"""Files that are written: whole, and nowhere else than asked."""
+"""Writing of files: complete, and only in the requested place."""

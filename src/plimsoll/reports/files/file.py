@@ -1,4 +1,4 @@
-"""Files: written whole, or not at all."""
+"""Files that are written completely or not at all."""
 
 import os
 import stat
@@ -18,7 +18,8 @@ _DESCRIPTORS = ("/dev/fd/", "/proc/self/fd/")
 
 def write_aside(path: Path, content: bytes) -> None:
     """
-    Write beside `path`, force it to disk, then rename; a failure leaves the old file as it was.
+    Write a file next to `path`, force it to disk, then rename it; a failure leaves the old file
+    unchanged.
 
     A link of ours or of root's is followed, and the file it names is replaced; another user's is refused.
 
@@ -54,7 +55,7 @@ def _descriptor_of(path: Path) -> int | None:
 
 
 def _write_through(path: Path, place: FilePlace, content: bytes) -> None:
-    """A pipe or a device cannot be replaced, only written to; another user's pipe would read us."""
+    """Write to a pipe or a device, which cannot be replaced; refuse another user's pipe, which would read us."""
     assert place.found is not None
     if place.found.st_uid not in places.trusted_owners():
         raise UsageError(
@@ -90,7 +91,7 @@ def _replace(place: FilePlace, content: bytes) -> None:
 
 
 def _mode(place: FilePlace) -> int:
-    """Return the rights of the file that is replaced, or those that a new file would get."""
+    """Return the permissions of the file that is replaced, or those of a new file."""
     if place.found is not None:
         return place.found.st_mode & 0o777
     mask = os.umask(0)
@@ -105,7 +106,7 @@ def _write_all(handle: int, content: bytes) -> None:
 
 
 def _sync(folder: int) -> None:
-    """The rename itself is on disk only after the folder is; one that may not be read is left to itself."""
+    """Force the folder to disk, because a rename is durable only then; skip a folder that may not be read."""
     with suppress(PermissionError):
         handle = os.open(".", os.O_RDONLY | os.O_CLOEXEC, dir_fd=folder)
         try:

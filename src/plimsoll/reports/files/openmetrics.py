@@ -70,7 +70,7 @@ def render_openmetrics(snapshot: Snapshot, *, account_id: str = "") -> str:
 
 
 def name_of(metric: Metric) -> str:
-    """Return a metric's name without prefix, its unit spelled out: `read_bytes_per_second`."""
+    """Return a metric's name without prefix, with its unit spelled out: `read_bytes_per_second`."""
     name = metric.value
     for ours, theirs in _ENDINGS:
         if name.endswith(ours):

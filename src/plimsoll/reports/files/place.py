@@ -1,5 +1,5 @@
 """
-Where a file that was named really is, found without following anybody else's links.
+The real place of a named file, found without following links of other users.
 
 Rule 1: a link is followed only where its owner is us or root. Whoever may write in a folder can plant a
         link there; followed by root, it would let them choose a file to overwrite.
@@ -22,7 +22,7 @@ _LOOK = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class FilePlace(NamedTuple):
-    """A name in an open folder, for as long as the block around it lasts."""
+    """A name in an open folder, valid within a `with` block."""
 
     folder: int
     """Descriptor of the folder; it can be searched, not read."""
@@ -32,14 +32,14 @@ class FilePlace(NamedTuple):
 
 
 def trusted_owners() -> tuple[int, ...]:
-    """Return the users whose links we follow and whose pipes we write to: ourselves and root."""
+    """Return the users whose links we follow and whose pipes we write to: the current user and root."""
     return os.geteuid(), 0
 
 
 @contextmanager
 def place_of(path: Path) -> Iterator[FilePlace]:
     """
-    Open the folder of a path, part by part.
+    Return the opened folder of a path, resolved part by part.
 
     Raises:
         UsageError: a link on the way is another user's, links lead back to themselves, a folder is missing

@@ -13,7 +13,7 @@ _GZIP_LEVEL = 6
 
 def write_snapshot(path: Path, snapshot: Snapshot) -> None:
     """
-    Save a snapshot; a name that ends in `.gz` is packed. Equal snapshots give equal bytes.
+    Write a snapshot; a name that ends in `.gz` is compressed. Equal snapshots give equal bytes.
 
     Raises:
         UsageError: the folder does not exist, is not ours to write, or the disk is full.

@@ -1,1 +1,1 @@
-"""What does a running gate do now: its status for programs."""
+"""Reports of a running gate: its status for programs."""

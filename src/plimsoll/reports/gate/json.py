@@ -45,7 +45,7 @@ class GateStatusDocument(Struct, frozen=True, kw_only=True):
     schema: Literal["plimsoll.gate-status/1"] = "plimsoll.gate-status/1"
     """Name and version of this form."""
     emulated: str
-    """What is emulated, for example `db.t3.xlarge, gp2, 1,000 GiB`."""
+    """The emulated setup, for example `db.t3.xlarge, gp2, 1,000 GiB`."""
     mount: str
     """Folder where the files appear."""
     credit_clock: float

@@ -1,1 +1,1 @@
-"""What inside a database spends the limit, said."""
+"""Reports of an inspection of a database."""

@@ -1,4 +1,4 @@
-"""An inspection, said: what a database reads and writes, what causes it, and what would end it."""
+"""The document of an inspection: the reads and writes of a database, their causes, and remedies."""
 
 from collections.abc import Iterator
 
@@ -27,7 +27,7 @@ from plimsoll.reports.inspect.outline import (
 
 
 def inspect_document(inspection: Inspection) -> Document:
-    """Return what inside a database spends its limits, the largest cause first."""
+    """Return the document of an inspection, the largest cause first."""
     said = inspection_outline(inspection)
     return Document(
         kind="inspection",
@@ -49,7 +49,7 @@ def inspect_document(inspection: Inspection) -> Document:
 
 
 def causes_section(inspection: Inspection) -> Section:
-    """Return the same to stand in a diagnosis: who spends it."""
+    """Return the same as a section of a diagnosis."""
     said = inspection_outline(inspection)
     notes = (bullets_of(said.notes),) if said.notes else ()
     missing = (Facts(facts=said.missing, are_sentences=True),) if said.missing else ()
@@ -73,7 +73,7 @@ def causes_section(inspection: Inspection) -> Section:
 
 
 def causes_parts(said: InspectionOutline) -> Iterator[Part]:
-    """Yield each cause with its proof and its ways out."""
+    """Yield each cause with its evidence and its remedies."""
     if said.counted:
         yield Paragraph(text=said.counted)
     for card in said.causes:

@@ -48,11 +48,11 @@ class LoadObject(Struct, frozen=True, kw_only=True):
     is_estimated: bool
     """Whether these follow from blocks, checkpoints and WAL, as before PostgreSQL 16."""
     unexplained_bytes_per_s: float | None
-    """What of these bytes none of the causes explains, at least; null where the load is not known."""
+    """Lower bound of these bytes that no cause explains; null where the load is not known."""
 
 
 class InspectionCeilingObject(Struct, frozen=True, kw_only=True):
-    """What the storage can carry, as `--against` diagnosed it."""
+    """The ceiling of the storage, as `--against` diagnosed it."""
 
     name: str
     """Which limit, for people; may be empty."""
@@ -64,7 +64,7 @@ class CauseObject(Struct, frozen=True, kw_only=True):
     """One finding inside the database or its pooler."""
 
     kind: CauseKind
-    """Which detector says it."""
+    """The detector that found it."""
     code: str
     """The finding, for machines, as `ToastValuesRewritten`; codes keep their meaning."""
     severity: Literal["critical", "warning", "note"]
@@ -77,38 +77,37 @@ class CauseObject(Struct, frozen=True, kw_only=True):
     text: str
     """What it means; may be empty."""
     read_bytes_per_s: float | None
-    """What it reads; null where it reads nothing, or that is not known."""
+    """Its reads; null where it has none, or they are not known."""
     written_bytes_per_s: float | None
-    """What it writes; null where it writes nothing, or that is not known."""
+    """Its writes; null where it has none, or they are not known."""
     is_estimated: bool
-    """Whether these bytes are an estimate; the text says by what."""
+    """Whether these bytes are an estimate; the text gives its basis."""
     share_of_load: float | None
     """Ratio 0–1 of all that the server reads and writes, vacuums that still run among it; null if
     not known."""
     share_of_ceiling: float | None
-    """Ratio of the ceiling; above 1 where the page cache took what the disk did not; null if not
-    known."""
+    """Ratio of the ceiling; above 1 where the page cache absorbed a part; null if not known."""
     evidence: tuple[EvidenceObject, ...]
     """Observations that support the claim."""
     remedies: tuple[RemedyObject, ...]
-    """What to do, the best first."""
+    """Actions to take, the best first."""
     refuted_by: str
     """What would show that it is wrong."""
 
 
 class InspectionMissingObject(Struct, frozen=True, kw_only=True):
-    """Something that could not be seen."""
+    """Data that could not be read."""
 
     name: str
-    """What it is."""
+    """Its name."""
     hides: str
-    """What cannot be said without it; `verdict` if nothing can; empty where only a part is missing."""
+    """What cannot be judged without it; `verdict` if nothing can; empty where only a part is missing."""
     remedy: str
     """Why it is missing and what would supply it, as an exact `GRANT` where a right is."""
 
 
 class InspectionCostObject(Struct, frozen=True, kw_only=True):
-    """What the inspection asked of the server."""
+    """The cost of the inspection for the server."""
 
     query_count: Count
     """Statements sent, all of them read-only."""
@@ -141,17 +140,17 @@ class InspectionDocument(Struct, frozen=True, kw_only=True):
     window: InspectionWindowObject
     """For how long it was watched, and how often."""
     load: LoadObject
-    """What the whole server asked the system to read and write."""
+    """The reads and writes of the whole server."""
     ceiling: InspectionCeilingObject | None
     """The ceiling that shares are of; null if none is known."""
     causes: tuple[CauseObject, ...]
-    """What was found: the worst first, then by size."""
+    """The causes: the worst first, then by size."""
     missing: tuple[InspectionMissingObject, ...]
-    """What could not be seen, and what would show it."""
+    """Data that could not be read, and what would supply it."""
     notes: tuple[str, ...]
-    """Sentences about what a reader must know of these numbers."""
+    """Remarks on these numbers, as sentences."""
     cost: InspectionCostObject
-    """What the inspection asked of the server."""
+    """The cost of the inspection for the server."""
 
 
 def render_inspection_json(inspection: Inspection) -> bytes:

@@ -61,7 +61,7 @@ class CauseCard:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InspectionOutline:
-    """Everything an inspection says."""
+    """All texts of an inspection."""
 
     headline: str
     severity: Severity | None
@@ -78,18 +78,18 @@ class InspectionOutline:
 
     @property
     def cost(self) -> str:
-        """How it was measured in one sentence, for a section of another report."""
+        """Return one sentence about the measurement, for a section of another report."""
         told = [f"{fact.name[0].lower()}{fact.name[1:]}: {fact.value}" for fact in self.measured]
         return words.sentence(f"Watching the database cost this; {'; '.join(told)}")
 
     @property
     def has_commands(self) -> bool:
-        """Whether there is anything to run."""
+        """Return whether there are commands to run."""
         return any(r.commands for card in self.causes for r in card.remedies)
 
 
 def inspection_outline(inspection: Inspection) -> InspectionOutline:
-    """Arrange an inspection for people."""
+    """Return the texts of an inspection for people."""
     return InspectionOutline(
         headline=headline(inspection),
         severity=inspection.causes[0].severity if inspection.causes else None,
@@ -105,7 +105,7 @@ def inspection_outline(inspection: Inspection) -> InspectionOutline:
 
 
 def headline(inspection: Inspection) -> str:
-    """Return the largest cause in one sentence with its shares; else that there is none, or no telling."""
+    """Return the largest cause in one sentence with its shares, or that there is none or it is unknown."""
     place = words.plain(inspection.place)
     first = inspection.causes[0] if inspection.causes else None
     if first is not None and first.severity != "note":
@@ -124,7 +124,7 @@ def headline(inspection: Inspection) -> str:
 
 
 def _unexplained(inspection: Inspection) -> str:
-    """That most of the load has no cause here, where it does."""
+    """Return a clause if no cause explains most of the load; empty otherwise."""
     share, left = inspection.unexplained_share, inspection.unexplained_bytes_per_s
     if share is None or left is None or share < _MUCH_UNEXPLAINED or left < _LOAD_LEAST:
         return ""
@@ -156,7 +156,7 @@ def size_of(cause: Cause) -> str:
 
 
 def rate(bytes_per_s: float) -> str:
-    """Return decimal MB/s; below a tenth of one in kB/s."""
+    """Return decimal MB/s; below a tenth of one, kB/s."""
     if bytes_per_s >= _MB or bytes_per_s == 0:
         return format_bytes_per_s(bytes_per_s, 3)
     if bytes_per_s >= _KB:
@@ -235,7 +235,7 @@ def _load(inspection: Inspection) -> tuple[Fact, ...]:
 
 
 def _left(inspection: Inspection) -> list[Fact]:
-    """Return what of the load no cause explains."""
+    """Return the part of the load that no cause explains."""
     left, share = inspection.unexplained_bytes_per_s, inspection.unexplained_share
     if left is None or share is None:
         return []
@@ -244,7 +244,7 @@ def _left(inspection: Inspection) -> list[Fact]:
 
 
 def _uncounted(inspection: Inspection) -> float:
-    """Return Bytes/s of vacuums that still run, which the whole does not have yet."""
+    """Return the bytes/s of running vacuums that the server has not counted yet."""
     return sum(cause.uncounted_bytes_per_s for cause in inspection.causes)
 
 
@@ -295,7 +295,7 @@ def _once(cards: Sequence[CauseCard]) -> tuple[CauseCard, ...]:
 
 
 def _ways(rows: Sequence[RemedyRow], seen: Mapping[str, str]) -> tuple[RemedyRow, ...]:
-    """Return what to do, without what stands under an earlier number; a few lines of code are kept."""
+    """Return the remedies without those already listed under an earlier number; short code is repeated."""
     again = [row for row in rows if len(row.text) >= _LONG and row.text in seen]
     if not again:
         return tuple(rows)
@@ -311,7 +311,7 @@ def _ways(rows: Sequence[RemedyRow], seen: Mapping[str, str]) -> tuple[RemedyRow
 
 
 def _remedies(remedies: Sequence[Remedy]) -> tuple[RemedyRow, ...]:
-    """Return what is expected of several ways in a row is said once, of the last of them."""
+    """Return the remedies; an effect that several in a row share is given with the last of them."""
     following = [*(remedy.expected for remedy in remedies[1:]), None]
     return tuple(
         RemedyRow(
@@ -325,7 +325,7 @@ def _remedies(remedies: Sequence[Remedy]) -> tuple[RemedyRow, ...]:
 
 def _lines(commands: Sequence[str]) -> Iterator[str]:
     """
-    Yield every line of every command; an empty one beside a command that has several.
+    Yield every line of every command; an empty line after a command of several lines.
 
     A line break is the command's own; what else cannot be printed is shown, not obeyed.
     """

@@ -1,1 +1,1 @@
-"""How a run in the lab stands, and what came out of it."""
+"""Reports of a run in the lab: its progress and its result."""

@@ -1,5 +1,5 @@
 """
-A run of the lab for a terminal or a log: how it stands each second, and the ground truth at its end.
+The text of a lab run for a terminal or a log: its progress, and the ground truth at its end.
 
 Rule 1: the credit clock is said with every number that depends on it.
 Rule 2: what a colour says, a word says too.
@@ -48,7 +48,7 @@ _MINUTE_S = 60.0
 
 def progress_lines(progress: LabProgress) -> list[str]:
     """
-    Return the live display: lines for a terminal, written anew each second.
+    Return the live display: lines for a terminal, rewritten every second.
 
     The first says the time, then one for each limit with its balance, and last what holds requests.
     """
@@ -114,8 +114,8 @@ def _sections(truth: GroundTruth, width: int) -> Iterable[RenderableType]:
     brief = [h for h in truth.held if not h.is_found and not h.is_long_enough]
     if brief:
         items.append(
-            "Held for less than 8 emulated minutes is too short for samples of a minute to show; "
-            "that it was not found is no error."
+            "Less than 8 emulated minutes at a limit are too short for samples of one minute. Not "
+            "finding such a limit is no error."
         )
     if not truth.is_void:
         items.append(truth.kept_up)
@@ -129,14 +129,14 @@ def _summary(truth: GroundTruth) -> str:
     emulated = format_duration(truth.recorded_s * truth.clock)
     over = f"Over {recorded} ({emulated} on {clock})"
     if not truth.held:
-        return f"{over} the gate held no request back at a limit."
+        return f"{over} the gate throttled no request."
     if truth.is_right:
         verdict = "The diagnosis agrees with it."
     elif truth.wrong:
-        verdict = "The diagnosis names what did not bind."
+        verdict = "The diagnosis names a limit that did not bind."
     else:
-        verdict = "The diagnosis missed some of it."
-    return f"{over} the gate held requests back at these limits. {verdict}"
+        verdict = "The diagnosis missed some of them."
+    return f"{over} the gate throttled requests at these limits. {verdict}"
 
 
 def _table(truth: GroundTruth) -> Table:
@@ -153,7 +153,7 @@ def _table(truth: GroundTruth) -> Table:
 
 
 def _row(held: ThrottledCeiling, clock: float) -> str:
-    """Return a row of the table where there is no room for one."""
+    """Return the text of a row where a table does not fit."""
     emulated = f" ({format_duration(held.held_s * clock)} emulated)" if clock != 1 else ""
     delivered = f", delivering {_delivered(held)}" if held.delivered is not None else ""
     found = f"found for {_found(held)}, error {_error(held)}" if held.is_found else _found(held)
@@ -177,7 +177,7 @@ def _error(held: ThrottledCeiling) -> str:
 
 
 def _found(held: ThrottledCeiling) -> str:
-    """For how much emulated time the diagnosis found it, or that it did not."""
+    """Return the emulated time for which the diagnosis found a limit, or that it did not."""
     if held.found_s is None:
         return "not found" if held.is_long_enough else "too short"
     return format_duration(held.found_s)
@@ -187,8 +187,8 @@ def _wrong(claim: WrongClaim) -> str:
     name = _name(claim.name, claim.phase)
     level = _level(claim.level, claim.dimension, digits=4)
     return (
-        f"The diagnosis names {name} at {level} for {format_duration(claim.seconds)}; the gate held "
-        "nothing there."
+        f"The diagnosis names {name} at {level} for {format_duration(claim.seconds)}; the gate "
+        "throttled nothing there."
     )
 
 
@@ -207,8 +207,8 @@ def _transactions(progress: LabProgress) -> str:
 def _holding(progress: LabProgress) -> str:
     stage = next((s for s in progress.stages if s.is_holding), None)
     if stage is None:
-        return "no limit holds requests back"
-    return f"{_family(stage.name)}{_phase(stage)} holds requests back"
+        return "no limit throttles requests"
+    return f"{_family(stage.name)}{_phase(stage)} throttles requests"
 
 
 def _forecast(stage: StageNow, progress: LabProgress) -> str:
@@ -221,7 +221,7 @@ def _forecast(stage: StageNow, progress: LabProgress) -> str:
 
 
 def _bar(share: float) -> str:
-    """Return twenty columns filled to a share 0–1, between two edges."""
+    """Return a bar of twenty columns filled to a share 0–1, between two edges."""
     filled = round(min(max(share, 0.0), 1.0) * _BAR * 8)
     whole, part = divmod(filled, 8)
     text = "█" * whole + (_EIGHTHS[part] if part else "")

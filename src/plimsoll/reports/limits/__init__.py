@@ -1,1 +1,1 @@
-"""What an instance and its volumes can do, said."""
+"""Reports of the limits of an instance and its volumes."""

@@ -57,12 +57,12 @@ def write_chart(path: Path, sheet: LimitSheet) -> None:
     if path.suffix.lower() not in _KINDS:
         raise UsageError(
             f"'{path.name}' does not end in {', '.join(_KINDS[:-1])} or {_KINDS[-1]}",
-            "The ending says which kind of picture to write.",
+            "The file extension selects the kind of picture.",
         )
     if not sheet.curve:
         raise UsageError(
             "there is no curve to draw: no storage limit is known for this instance",
-            "Leave --chart out, or add --storage and --size-gib.",
+            "Omit --chart, or add --storage and --size-gib.",
         )
     spec = limits_spec(sheet)
     if path.suffix.lower() == ".png":
@@ -97,7 +97,7 @@ def limits_spec(sheet: LimitSheet, *, look: Look = LIGHT) -> Spec:
 
 
 class _Frame(Struct, frozen=True, kw_only=True):
-    """What the axes show, and where a value lies in pixels."""
+    """The axes, and the position of a value in pixels."""
 
     kib_min: float
     kib_max: float
@@ -106,7 +106,7 @@ class _Frame(Struct, frozen=True, kw_only=True):
 
     @property
     def octave_px(self) -> tuple[float, float]:
-        """Pixels for each doubling, along x and along y."""
+        """Return the pixels for each doubling, along x and along y."""
         return (
             _WIDTH / log2(self.kib_max / self.kib_min),
             _HEIGHT / log2(self.mb_max / self.mb_min),
@@ -152,7 +152,7 @@ def _frame(sheet: LimitSheet) -> _Frame:
 
 
 def _stage_lines(sheet: LimitSheet, frame: _Frame) -> list[_StageLine]:
-    """Return every stage's own line, at its baseline and, where it is another, at its burst."""
+    """Return every stage's own line, at its baseline and, if different, at its burst."""
     sizes = tuple(row.io_size_bytes / KIB for row in sheet.curve)
     found: dict[tuple[float, ...], _StageLine] = {}
     for line in sheet.stages:
@@ -200,7 +200,7 @@ def _stage_layer(line: _StageLine, look: Look) -> Spec:
 
 
 def _level_labels(lines: list[_StageLine], frame: _Frame, look: Look) -> list[Spec]:
-    """Return numbers of the level lines in the right margin, pushed apart where they would overlap."""
+    """Return the numbers of the level lines in the right margin, moved apart where they would overlap."""
     level = sorted((line for line in lines if line.is_level), key=lambda line: line.mb[0])
     rows, free_px = [], 0.0
     for line in level:
@@ -228,7 +228,7 @@ def _level_labels(lines: list[_StageLine], frame: _Frame, look: Look) -> list[Sp
 
 
 def _slope_labels(lines: list[_StageLine], frame: _Frame, look: Look) -> list[Spec]:
-    """Return numbers of the rising lines, written along them; neighbours take turns from the left."""
+    """Return the numbers of the rising lines, written along them in turns from the left."""
     x_px, y_px = frame.octave_px
     # Two lines that begin together may part where a volume counts large I/O as several operations.
     names: dict[float, tuple[str, list[str]]] = {}
@@ -302,7 +302,7 @@ def _point(rate: ChainRate) -> Spec:
 
 
 def _curve_names(sheet: LimitSheet, look: Look) -> list[Spec]:
-    """Return what the two curves are, above their right ends; without a burst the title says it."""
+    """Return the names of the two curves, above their right ends; without a burst the title has the name."""
     if not has_burst(sheet):
         return []
     last = sheet.curve[-1]
@@ -361,8 +361,8 @@ def _knee_layers(sheet: LimitSheet, look: Look) -> list[Spec]:
 
 def _title(sheet: LimitSheet, look: Look) -> Spec:
     below = (
-        "Most that can be read and written together, by mean I/O size. Thin lines are what each limit"
-        f" alone would allow. Numbers from {words.series_of(_chain_sources(sheet))}."
+        "Maximum of reads and writes together, by mean I/O size. Thin lines: each limit alone."
+        f" Numbers from {words.series_of(_chain_sources(sheet))}."
     )
     return {
         "text": sheet_title(sheet),
@@ -382,7 +382,7 @@ def _title(sheet: LimitSheet, look: Look) -> Spec:
 def _chain_sources(sheet: LimitSheet) -> list[str]:
     drawn = {line.family for line in sheet.stages}
     said = [
-        f"{c.origin.source} ({c.origin.read_on})" if c.origin.read_on else "what was bought"
+        f"{c.origin.source} ({c.origin.read_on})" if c.origin.read_on else "the storage as bought"
         for c in sheet.ceilings
         if c.family in drawn and c.phase is not Phase.LEGACY
     ]

@@ -1,4 +1,4 @@
-"""What an instance can do by I/O size, drawn in characters."""
+"""The ceiling curve of an instance by I/O size, drawn in characters."""
 
 from math import log2, log10
 
@@ -10,7 +10,7 @@ _CURVE_ROWS = 18
 
 
 def has_burst(sheet: LimitSheet) -> bool:
-    """Return whether the chain lets more through while credits last, at any size of the table."""
+    """Return whether the chain serves more while credits last, at any size of the table."""
     return any(row.burst != row.baseline for row in sheet.rows)
 
 

@@ -1,5 +1,5 @@
 """
-What an instance can do, said: by I/O size, ceiling by ceiling, with sources.
+The document of an instance's limits: by I/O size, ceiling by ceiling, with sources.
 
 Rule: every rate has its unit in the column's title or beside it; every ceiling has its source.
 """
@@ -35,7 +35,7 @@ _MOVES = {True: "can move", False: "cannot move", None: "not known"}
 
 
 def limits_document(sheet: LimitSheet) -> Document:
-    """Return what the instance can do: by I/O size, ceiling by ceiling, with sources."""
+    """Return the document of an instance's limits: by I/O size, ceiling by ceiling, with sources."""
     legacy = [c for c in sheet.ceilings if c.phase is Phase.LEGACY]
     present = [c for c in sheet.ceilings if c.phase is not Phase.LEGACY]
     named = (
@@ -61,7 +61,7 @@ def _list(items: Iterable[str]) -> tuple[Part, ...]:
 
 
 def sheet_title(sheet: LimitSheet) -> str:
-    """Return what the sheet is about: class, engine, storage and layout as far as they are known."""
+    """Return the title of a sheet: class, engine, storage and layout as far as they are known."""
     instance = sheet.instance
     storage = words.storage(instance)
     if instance.storage.volume_count is None and sheet.volume_count is not None:
@@ -135,7 +135,7 @@ def _knee(knee: Knee) -> str:
 
 
 def _ceilings(sheet: LimitSheet, ceilings: list[Ceiling]) -> Table:
-    """Name, number and number of the source; what a reader must know stands behind the number."""
+    """Return the table of ceilings: name, number with its remark, and source."""
     rows = []
     for ceiling in ceilings:
         remark = _remark(ceiling)
@@ -199,7 +199,7 @@ def _unreachable(item: UnusableStorage) -> str:
 
 
 def _legacy_notes(legacy: list[Ceiling]) -> list[str]:
-    """Return what is said of the legacy limits, each remark once, as sentences."""
+    """Return the remarks on the legacy limits as sentences, each once."""
     remarks = dict.fromkeys(part for c in legacy for part in c.note.split("; ") if part)
     return [f"{remark[0].upper()}{remark[1:]}." for remark in remarks]
 

@@ -49,7 +49,7 @@ class LimitsStorageObject(Struct, frozen=True, kw_only=True):
 
 
 class LimitsInstanceObject(Struct, frozen=True, kw_only=True):
-    """The instance that was asked about. Most fields stay null: `plimsoll limits` reads no server."""
+    """The described instance. Most fields are null, because `plimsoll limits` reads no server."""
 
     identifier: str
     """Name of the instance; `unnamed` on the command line."""
@@ -97,7 +97,7 @@ class RateObject(Struct, frozen=True, kw_only=True):
 
 
 class SizeObject(Struct, frozen=True, kw_only=True):
-    """What the instance can do at one I/O size."""
+    """The rates of the instance at one I/O size."""
 
     io_size_bytes: Positive
     """Size of each read or write, in bytes."""
@@ -161,7 +161,7 @@ class LimitsCeilingObject(Struct, frozen=True, kw_only=True):
     capacity_high: Positive | None
     """Largest such capacity; equal to `capacity_low` where the capacity is published."""
     note: str
-    """What a reader must know about this number; may be empty."""
+    """A remark about this number; may be empty."""
 
 
 class BalanceObject(Struct, frozen=True, kw_only=True):
@@ -183,11 +183,11 @@ class UnreachableObject(Struct, frozen=True, kw_only=True):
     unit: Literal["bytes/s", "ops/s"]
     """Unit of the three numbers."""
     bought: Positive
-    """What all volumes together can sustain."""
+    """The sustained rate of all volumes together."""
     burst: Positive
-    """What the instance can do while its credits last."""
+    """The burst of the instance while its credits last."""
     baseline: Positive
-    """What the instance can sustain."""
+    """The baseline of the instance."""
 
 
 class LimitsDocument(Struct, frozen=True, kw_only=True):
@@ -201,7 +201,7 @@ class LimitsDocument(Struct, frozen=True, kw_only=True):
     schema: Literal["plimsoll.limits/1"] = "plimsoll.limits/1"
     """Name and version of this form."""
     instance: LimitsInstanceObject
-    """What was asked about."""
+    """The described instance."""
     volume_count: Count | None
     """EBS volumes of all storage together, as given or by the striping rule; null where not known."""
     rows: tuple[SizeObject, ...]
@@ -217,11 +217,11 @@ class LimitsDocument(Struct, frozen=True, kw_only=True):
     balances: tuple[BalanceObject, ...]
     """Credit balances of this instance."""
     unreachable: tuple[UnreachableObject, ...]
-    """What the volumes give beyond the instance's limits."""
+    """Rates of the volumes beyond the instance's limits."""
     origins: tuple[OriginObject, ...]
     """Published sources of `ceilings`, each once."""
     notes: tuple[str, ...]
-    """What is not known or not certain, as sentences."""
+    """Unknown or uncertain facts, as sentences."""
 
 
 def render_limits_json(sheet: LimitSheet) -> str:

@@ -1,1 +1,1 @@
-"""What is wrong with a pooler's settings, said."""
+"""Reports of findings on a pooler's settings."""

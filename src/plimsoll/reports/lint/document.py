@@ -1,5 +1,5 @@
 """
-Findings on a pooler's settings, said.
+The document of findings on a pooler's settings.
 
 Rule: every finding has its number, its reason, its sources, the exact setting and what would refute it.
 """
@@ -27,7 +27,7 @@ _PRODUCTS = {"pgpool": "Pgpool-II", "pgbouncer": "PgBouncer"}
 
 
 def lint_document(found: PoolerFindings) -> Document:
-    """Return what was found, the gravest first."""
+    """Return the document of the findings, the most severe first."""
     config = found.config
     return Document(
         kind="lint",
@@ -40,7 +40,7 @@ def lint_document(found: PoolerFindings) -> Document:
             ),
             *(_card(cause, n) for n, cause in enumerate(found.causes, start=1)),
             Section(
-                title="Not looked at",
+                title="Not checked",
                 parts=(bullets_of([sentence(note) for note in found.notes]),)
                 if found.notes
                 else (),
@@ -51,8 +51,10 @@ def lint_document(found: PoolerFindings) -> Document:
 
 def _headline(found: PoolerFindings) -> str:
     counts = {level: sum(c.severity == level for c in found.causes) for level in SEVERITY_SIGNS}
-    told = ", ".join(f"{count} {_plural(level, count)}" for level, count in counts.items() if count)
-    return f"{told or 'Nothing found'}."
+    listed = ", ".join(
+        f"{count} {_plural(level, count)}" for level, count in counts.items() if count
+    )
+    return f"{listed or 'Nothing found'}."
 
 
 def _plural(level: str, count: int) -> str:
@@ -65,11 +67,11 @@ def _card(cause: Cause, number: int) -> Card:
         number=str(number),
         verdict=f"{SEVERITY_SIGNS[cause.severity]} {cause.severity}",
         tone=SEVERITY_TONES[cause.severity],
-        parts=tuple(_told(cause)),
+        parts=tuple(_parts_of(cause)),
     )
 
 
-def _told(cause: Cause) -> Iterator[Part]:
+def _parts_of(cause: Cause) -> Iterator[Part]:
     yield Paragraph(text=cause.text)
     if cause.evidence:
         yield Bullets(items=tuple(piece.text for piece in cause.evidence))

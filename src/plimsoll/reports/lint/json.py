@@ -22,7 +22,7 @@ class DatabaseObject(Struct, frozen=True, kw_only=True):
     """A database that PgBouncer offers: a line of its section `[databases]`."""
 
     name: str
-    """`*` stands for every other one."""
+    """`*` matches every other database."""
     user: str | None
     """Whom every client of it becomes at the server."""
     server: str | None
@@ -55,14 +55,14 @@ class UserObject(Struct, frozen=True, kw_only=True):
 
 
 class PoolerObject(Struct, frozen=True, kw_only=True):
-    """What was looked at."""
+    """The configuration that was checked."""
 
     kind: Literal["pgpool", "pgbouncer"]
     """Whose configuration it is."""
     place: str
     """Name of the file."""
     version: str | None
-    """As it was given with --version."""
+    """The version given with --version."""
     settings: dict[str, str]
     """Those that were set and are no secret, by the pooler's own names."""
     databases: tuple[DatabaseObject, ...]
@@ -72,7 +72,7 @@ class PoolerObject(Struct, frozen=True, kw_only=True):
 
 
 class LintFindingObject(Struct, frozen=True, kw_only=True):
-    """One thing that is wrong, or to be known."""
+    """One finding."""
 
     code: str
     """For machines: `PoolsExceedMaxConnections` …."""
@@ -83,9 +83,9 @@ class LintFindingObject(Struct, frozen=True, kw_only=True):
     text: str
     """What it means."""
     evidence: tuple[EvidenceObject, ...]
-    """What it follows from."""
+    """The facts from which it follows."""
     remedies: tuple[RemedyObject, ...]
-    """What to do."""
+    """Actions to take."""
     refuted_by: str
     """What would show that it is wrong."""
 
@@ -101,15 +101,15 @@ class LintDocument(Struct, frozen=True, kw_only=True):
     schema: Literal["plimsoll.lint/1"] = "plimsoll.lint/1"
     """Name and version of this form."""
     pooler: PoolerObject
-    """What was looked at."""
+    """The configuration that was checked."""
     findings: tuple[LintFindingObject, ...]
     """The gravest first; the exit status is 1 where one is above a note."""
     notes: tuple[str, ...]
-    """What could not be looked at, and what would let it."""
+    """What could not be checked, and what would allow it."""
 
 
 def render_lint_json(found: PoolerFindings) -> bytes:
-    """Return what was looked at and found as JSON."""
+    """Return a checked configuration and its findings as JSON."""
     document = LintDocument(
         pooler=same_fields(PoolerObject, found.config),
         findings=tuple(same_fields(LintFindingObject, cause) for cause in found.causes),

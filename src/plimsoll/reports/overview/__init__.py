@@ -1,1 +1,1 @@
-"""Which of many instances need attention, said."""
+"""Reports of an overview of many instances."""

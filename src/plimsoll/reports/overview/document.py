@@ -60,7 +60,7 @@ _COLUMNS = (
 
 def overview_document(overview: Overview, *, lists_all: bool = False) -> Document:
     """
-    Return what is said of many instances.
+    Return the document of many instances.
 
     Args:
         overview: many instances, ranked.

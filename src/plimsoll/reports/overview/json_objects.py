@@ -1,7 +1,4 @@
-"""
-What the JSON overview of many instances is made of: the form `plimsoll.overview/1`, described in
-docs/reference/overview-json.md.
-"""
+"""The objects of the JSON overview: the form `plimsoll.overview/1`, described in docs/reference/overview-json.md."""
 
 from typing import Annotated, Literal
 
@@ -13,9 +10,7 @@ from plimsoll.reports.render.json_values import Count, Moment, Positive, Ratio, 
 
 
 class CountsObject(Struct, frozen=True, kw_only=True):
-    """How many instances have which verdict. Those that could not be judged are `unknown` and
-    `unread` together.
-    """
+    """The number of instances by verdict. Those that could not be judged are `unknown` and `unread` together."""
 
     instances: Count
     """All, those that could not be read too."""
@@ -61,7 +56,7 @@ class BoundObject(Struct, frozen=True, kw_only=True):
 
 
 class NearestObject(Struct, frozen=True, kw_only=True):
-    """The resource of an instance with the least room."""
+    """The resource of an instance with the least headroom."""
 
     family: Family
     """The rule that bounds it."""
@@ -78,12 +73,12 @@ class NearestObject(Struct, frozen=True, kw_only=True):
 
 
 class LeftObject(Struct, frozen=True, kw_only=True):
-    """What is left of credits or space at the end of the window."""
+    """The remaining credits or space at the end of the window."""
 
     family: Family
     """The limit it belongs to."""
     ratio: float | None
-    """What is left, 0–1."""
+    """The remaining part, 0–1."""
     empty_in_s: float | None
     """Seconds from the end of the window until nothing is left, at the present rate; null where it
     is not falling."""
@@ -97,7 +92,7 @@ class OverviewWaitingObject(Struct, frozen=True, kw_only=True):
     share_ratio: Ratio
     """That time as a ratio of the time for which storage was measured."""
     times: Positive
-    """Latency in the longest stretch, as a multiple of what it is when the storage is not pressed."""
+    """Latency in the longest stretch, as a multiple of the latency without waiting."""
     first: Moment
     """Start of the first stretch; UTC, ISO 8601 to the second with `Z`."""
     last: Moment
@@ -105,7 +100,7 @@ class OverviewWaitingObject(Struct, frozen=True, kw_only=True):
     is_now: bool
     """Whether it lasted to the end of the window."""
     check: str
-    """What would tell the likeliest cause."""
+    """The check of the likeliest cause."""
 
 
 class OverviewGapObject(Struct, frozen=True, kw_only=True):
@@ -114,7 +109,7 @@ class OverviewGapObject(Struct, frozen=True, kw_only=True):
     name: str
     """What is missing: a metric, a setting, a fact about the instance."""
     hides: str
-    """What cannot be said without it; `verdict` where nothing can."""
+    """What cannot be judged without it; `verdict` where nothing can."""
     remedy: str
     """What would supply it: a permission, a flag, a metric to export."""
 
@@ -170,9 +165,9 @@ class RowObject(Struct, frozen=True, kw_only=True):
     latency_ratio: Positive | None
     """Worst latency at the ceiling, as a ratio of that under light load."""
     gaps: tuple[OverviewGapObject, ...]
-    """What is missing and hides the verdict, or the limits it is judged by."""
+    """Missing data without which the verdict, or the limits behind it, are unknown."""
     contexts: tuple[str, ...]
-    """What happened that changes the reading, such as `lazy loading after a restore`."""
+    """Events that change the meaning, for example `lazy loading after a restore`."""
 
 
 class UnreadObject(Struct, frozen=True, kw_only=True):
@@ -186,14 +181,14 @@ class UnreadObject(Struct, frozen=True, kw_only=True):
     reason: str
     """Why not."""
     remedy: str
-    """What would mend it."""
+    """What would help, a sentence."""
 
 
 class FailedObject(Struct, frozen=True, kw_only=True):
-    """What was not read of some instances."""
+    """A request that failed for some instances."""
 
     reason: str
-    """What was not read, and why: `RDS events: access denied to rds:DescribeEvents`."""
+    """The failed request and its cause: `RDS events: access denied to rds:DescribeEvents`."""
     remedy: str
     """What would help, a sentence."""
     identifiers: tuple[str, ...]
@@ -210,7 +205,7 @@ class CallObject(Struct, frozen=True, kw_only=True):
 
 
 class UsageObject(Struct, frozen=True, kw_only=True):
-    """What was asked of the provider's API."""
+    """The requests to the provider's API."""
 
     calls: tuple[CallObject, ...]
     """Requests by action."""
@@ -231,12 +226,11 @@ class OverviewDocument(Struct, frozen=True, kw_only=True):
     schema: Literal["plimsoll.overview/1"] = "plimsoll.overview/1"
     """Name and version of this form."""
     headline: str
-    """How many instances are up against a limit, how many are not, and of how many nothing can be
-    said; for people."""
+    """The numbers of instances at a limit, of others, and of those that could not be judged; for people."""
     source: str
-    """What was read, for people."""
+    """The source of the data, for people."""
     window: WindowObject
-    """The time that was asked for; what the instances cover where none was."""
+    """The requested time, or the time that the instances cover."""
     is_simulated: bool
     """True where the samples of any instance come from a simulator."""
     stopped: str | None
@@ -248,9 +242,8 @@ class OverviewDocument(Struct, frozen=True, kw_only=True):
     unread: tuple[UnreadObject, ...]
     """Every instance that could not be read."""
     failed: tuple[FailedObject, ...]
-    """What was asked for and refused, or came only in part, of instances that were read; each
-    reason once."""
+    """Requests that were refused or answered in part, for instances that were read; each reason once."""
     usage: UsageObject | None
-    """What was asked of the provider's API; null where none was asked."""
+    """The requests to the provider's API; null without any."""
     cost_usd: Positive | None
-    """What that costs, in US dollars; null where the price is not known."""
+    """Their cost in US dollars; null where the price is not known."""

@@ -54,7 +54,7 @@ class OverviewRowText:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """Instances of which the same is missing."""
+    """Instances with the same missing data."""
 
     reason: str
     remedy: str
@@ -63,7 +63,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OverviewText:
-    """Everything the table says."""
+    """All texts of the table."""
 
     headline: str
     worst: Verdict
@@ -84,7 +84,7 @@ class OverviewText:
 
 
 def overview_outline(overview: Overview) -> OverviewText:
-    """Arrange many instances for people."""
+    """Return the texts of many instances for people."""
     return OverviewText(
         headline=headline(overview),
         worst=overview.rows[0].verdict if overview.rows else Verdict.UNKNOWN,
@@ -108,7 +108,7 @@ def overview_outline(overview: Overview) -> OverviewText:
 
 
 def failed_groups(overview: Overview) -> dict[tuple[str, str], list[str]]:
-    """Return what was refused or came in part, by reason and remedy, with whom it concerns."""
+    """Return the failed requests by reason and remedy, with the instances concerned."""
     found: dict[tuple[str, str], list[str]] = {}
     for row in overview.rows:
         by_reason: dict[tuple[str, str], list[str]] = {}
@@ -121,7 +121,7 @@ def failed_groups(overview: Overview) -> dict[tuple[str, str], list[str]]:
 
 
 def published(metric: str) -> str:
-    """Return CloudWatch's name for one of our metrics; anything else as it is."""
+    """Return CloudWatch's name for one of our metrics; any other name unchanged."""
     facts = _METRICS.get(metric)
     return (facts.cloudwatch if facts else None) or metric
 
@@ -143,7 +143,7 @@ def _failed(overview: Overview) -> tuple[Group, ...]:
 
 
 def headline(overview: Overview) -> str:
-    """Return how many are up against a limit, how many are not, and of how many nothing can be said."""
+    """Return the numbers of instances at a limit, of others, and of those that could not be judged."""
     rows = overview.rows
     total = len(rows) + len(overview.unread)
     count = {verdict: sum(row.verdict is verdict for row in rows) for verdict in Verdict}
@@ -179,7 +179,7 @@ def headline(overview: Overview) -> str:
 
 
 def folded_name(row: OverviewRowText) -> str:
-    """Return an instance within a list of names, with what must be known of it in brackets."""
+    """Return an instance in a list of names, with its remark in brackets."""
     return f"{row.name} ({'; '.join(row.notes)})" if row.notes else row.name
 
 
@@ -275,7 +275,7 @@ def _credits(left: RemainingAmount | None) -> str:
 
 
 def _notes(row: OverviewRow) -> Iterable[str]:
-    """Return what the columns leave out, the most urgent first."""
+    """Return the facts that have no column, the most urgent first."""
     if row.now and row.now != row.binding:
         yield f"now at {bound_name(row.now)}"
     if row.binding:
@@ -321,7 +321,7 @@ def _when(binding: BoundTime, now: BoundTime | None) -> str:
 
 
 def _close(row: OverviewRow) -> str:
-    """Return what came near although the verdict is unknown: `connections 93 %`; empty if nothing did."""
+    """Return the near resource of an unknown verdict: `connections 93 %`; empty without one."""
     nearest = row.nearest
     if row.verdict is not Verdict.UNKNOWN or nearest is None or nearest.verdict is Verdict.SLACK:
         return ""
@@ -383,7 +383,7 @@ def _measured(overview: Overview) -> tuple[tuple[str, str], ...]:
         length = words.series_of([format_duration(s) for s in steps])
         facts.append(("Step", f"one sample per {length}"))
     if overview.usage is not None:
-        facts.append(("Asked of the API", _asked(overview)))
+        facts.append(("API requests", _asked(overview)))
     return tuple(facts)
 
 

@@ -1,1 +1,1 @@
-"""What to buy and whether it is enough, said."""
+"""Reports of a plan: its options, and whether each is enough."""

@@ -1,5 +1,5 @@
 """
-One arrangement of a plan in words: a row beside the others, and a card with all that is known of it.
+One option of a plan in words: a row of the table, and a card with all facts.
 
 Before and after stand beside each other wherever both are known.
 """
@@ -37,7 +37,7 @@ _FULL = 0.995
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OptionRow:
-    """One arrangement beside the others."""
+    """One option as a row of the table."""
 
     number: str
     """`1`, or `now` for what is there."""
@@ -67,7 +67,7 @@ class OptionRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OptionCard:
-    """One arrangement in detail."""
+    """One option in detail."""
 
     row: OptionRow
     reason: str
@@ -80,7 +80,7 @@ class OptionCard:
 
 
 def option_row(plan: Plan, option: Option, number_: str) -> OptionRow:
-    """Return an option beside the others; `now` for its number where it is what is there."""
+    """Return the row of an option; its number is `now` for the current setup."""
     effect = option.effect
     is_observed = said_as.is_observed(plan)
     is_present = number_ == "now"
@@ -120,7 +120,7 @@ def _chance(of: float) -> str:
 
 
 def _role(plan: Plan, option: Option) -> str:
-    """Return `cheapest that lifts`: beside others that cost less and may not lift, the cheapest of which?"""
+    """Return `cheapest that lifts` if cheaper options exist that may not lift, else the plain role."""
     role = words.plain(option.role)
     if option.break_even is not None:
         return f"{role}, cheaper below {said_as.break_even(option.break_even.usd_per_hour)}"
@@ -134,7 +134,7 @@ def _role(plan: Plan, option: Option) -> str:
 
 
 def option_card(plan: Plan, option: Option, number_: str) -> OptionCard:
-    """Return all that is known of an option."""
+    """Return the card of an option."""
     facts = [
         Fact("Change", "; ".join(words.plain(move.text) for move in option.moves)),
         *_cost_facts(plan.present.cost, option),
@@ -163,13 +163,13 @@ def option_card(plan: Plan, option: Option, number_: str) -> OptionCard:
 
 
 def brief_card(card: OptionCard) -> OptionCard:
-    """Return a card for an option that cannot be ranked: what it is, what it lacks, what it would do."""
+    """Return the card of an option that cannot be ranked: its setup, its missing price, its effect."""
     facts = tuple(fact for fact in card.facts if fact.name in _BRIEF)
     return replace(card, facts=facts)
 
 
 def _break_even(option: Option) -> str:
-    """Return how cheap its class would have to be; nothing where its price is known."""
+    """Return the break-even price of its class; nothing where its price is known."""
     if option.break_even is None:
         return ""
     usd = said_as.break_even(option.break_even.usd_per_hour)
@@ -178,7 +178,7 @@ def _break_even(option: Option) -> str:
 
 
 def _cost_facts(before: Cost, option: Option) -> list[Fact]:
-    """Return the whole price before and after; where only what changes is priced, the difference alone."""
+    """Return the total price before and after, or only the difference where the total is unknown."""
     after, more = option.cost, said_as.usd_per_day_more(option.usd_per_day_more)
     if after.usd_per_month is None:
         whole = said_as.PRICE_UNKNOWN
@@ -221,7 +221,7 @@ def _parts_of(cost: Cost) -> str:
 
 
 def is_spread(option: Option) -> bool:
-    """Return whether it only moves work to other hours: what that work will see is not known."""
+    """Return whether it only moves work to other hours, so that the effect on that work is unknown."""
     return any(move.kind is MoveKind.SCHEDULE for move in option.moves)
 
 
@@ -269,7 +269,7 @@ def _when_served(demand: DemandSummary) -> str:
 
 
 def _same_work(before: Effect, after: Effect) -> str:
-    """Return how long the jobs take, back to back; nothing where nothing was held back."""
+    """Return the duration of the jobs, back to back; nothing where nothing was throttled."""
     if before.work is None or after.work is None:
         return ""
     chained = _arrow(*(said_as.work(one.work) for one in (before, after)))
@@ -314,7 +314,7 @@ def _disruption(disruption: Disruption) -> str:
 
 
 def _short_disruption(option: Option) -> str:
-    """Return `restart, copy, optimising`; storage is optimised after every change of it."""
+    """Return `restart, copy, optimising`; every change of storage includes optimising."""
     disruption = option.disruption
     is_changed = any(move.kind in _STORAGE_MOVES for move in option.moves)
     parts = ["restart"] if disruption.is_restart else []
@@ -326,7 +326,7 @@ def _short_disruption(option: Option) -> str:
 
 
 def _cell(amount: Decimal | None, said: Callable[[Decimal], str]) -> str:
-    """For a table, whose title says that it is a price."""
+    """Return the text of a price for a table with a price column."""
     return said_as.UNKNOWN if amount is None else said(amount)
 
 
@@ -335,10 +335,10 @@ def _change(before: Decimal | None, after: Decimal | None) -> str:
 
 
 def _arrow(before: str, after: str) -> str:
-    """Return `18 ms → 3.4 ms`; once where both read the same."""
+    """Return `18 ms → 3.4 ms`, or one value if both texts are equal."""
     return after if before == after else f"{before} → {after}"
 
 
 def allowed_minutes(plan: Plan) -> str:
-    """Return minutes of the window that may be spent at a ceiling."""
+    """Return the minutes of the window that may be spent at a ceiling."""
     return number(plan.allowed_ratio * plan.demand.measured_s / 60, 3)

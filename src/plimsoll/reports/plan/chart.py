@@ -43,8 +43,8 @@ _AIR = 0.14
 _BELOW = 56
 
 CAPTION = (
-    "Line: the most that can be had for a price, at the middle of the plausible demands; band and "
-    "bars: over all of them. Ring: as it is. Diamonds: options. On demand, for a month of 730 hours."
+    "Line: the largest share for each price, at the middle of the plausible demands; band and bars: "
+    "over all of them. Ring: current setup. Diamonds: options. On demand, for a month of 730 hours."
 )
 
 
@@ -59,7 +59,7 @@ def write_plan_picture(path: Path, plan: Plan) -> None:
     if not has_chart(plan):
         raise UsageError(
             "there is no price to draw",
-            "Give --prices FILE, an AWS price list that holds the region and the engine.",
+            "Give --prices FILE, an AWS price list with the region and the engine.",
         )
     spec = plan_spec(plan)
     if path.suffix.lower() == ".png":
@@ -70,7 +70,7 @@ def write_plan_picture(path: Path, plan: Plan) -> None:
 
 def check_ending(path: Path) -> None:
     """
-    Refuse a name that does not say which picture to write.
+    Refuse a file name without a known picture extension.
 
     Raises:
         UsageError: it ends in neither .png nor .svg.
@@ -78,7 +78,7 @@ def check_ending(path: Path) -> None:
     if path.suffix.lower() not in (".png", ".svg"):
         raise UsageError(
             f"'{path.name}' does not end in .png or .svg",
-            "The ending says which kind of picture to write.",
+            "The file extension selects the kind of picture.",
         )
 
 
@@ -149,13 +149,13 @@ def _across(prices: Sequence[float], width: int) -> Spec:
 
 
 def _padded(low: float, high: float) -> list[float]:
-    """Return a linear axis needs air on both sides, and a width even where all cost the same."""
+    """Return the domain of a linear axis with padding on both sides, also where all prices are equal."""
     air = max((high - low) * 0.08, high * 0.02, 1.0)
     return [max(low - air, 0.0), high + air]
 
 
 def _ticks(low: float, high: float) -> list[float]:
-    """Return 1, 2 and 5 times the powers of ten between two prices; more of them where few are."""
+    """Return 1, 2 and 5 times the powers of ten between two prices; more of them where these are few."""
     found: list[float] = []
     for parts in ((1.0, 2.0, 5.0), (1.0, 1.5, 2.0, 3.0, 5.0, 7.0)):
         steps = [part * 10.0**power for power in range(-2, 8) for part in parts]
@@ -223,7 +223,7 @@ _TOOLTIP = [
 
 
 def _mark(point: Spec, look: Look) -> Spec:
-    """Return a ring around what is there, a diamond for an option: shapes, not only colours."""
+    """Return the layer of a mark: a ring for the current setup, a diamond for an option."""
     is_present, is_proposed = point["kind"] == "present", point["kind"] == "proposed"
     return {
         "data": {"values": [point]},
@@ -243,7 +243,7 @@ def _mark(point: Spec, look: Look) -> Spec:
 
 
 def _points(plan: Plan) -> list[Spec]:
-    """Return the curve in order of its price, what is there, and the options, where they have a price."""
+    """Return the priced points: the curve in order of price, the current setup, and the options."""
     points: list[Spec] = []
     for p in sorted(plan.curve, key=lambda p: p.usd_per_month):
         # What is there may serve less than something cheaper; it is drawn apart, not on the line.
@@ -266,7 +266,7 @@ def _points(plan: Plan) -> list[Spec]:
 
 def proposed(plan: Plan) -> Option | None:
     """
-    Return what the headline leads with; None without.
+    Return the option that the headline names first; None without one.
 
     The recommended step; without one the most time for the money, or the first that lifts; what saves
     most where nothing needs a way past.
@@ -282,7 +282,7 @@ def proposed(plan: Plan) -> Option | None:
 
 
 def _of_option(kind: str, number: str, label: str, option: Option) -> list[Spec]:
-    """Return the point of an option; none where its price is not known, or what it serves."""
+    """Return the point of an option; none where its price or its served share is not known."""
     usd = option.cost.usd_per_month
     if usd is None or is_spread(option):
         return []

@@ -1,5 +1,5 @@
 """
-Names and key of the chart of prices: which mark is what, in words.
+The names and the key of the chart of prices.
 
 Names stand beside their marks (chart_labels.py says where), the key below says the whole arrangement.
 """
@@ -57,7 +57,7 @@ class Plane:
 
 def named_marks(points: Sequence[Spec], look: Look, plane: Plane) -> tuple[list[Spec], list[Spec]]:
     """
-    Return layers with the names of marks, and with the lines that lead to those that stand apart.
+    Return layers with the names of marks, and with lines to names that are further away.
 
     Args:
         points: with `kind`, `usd`, `low`, `middle`, `high`, and for marks `number` and `label`.
@@ -79,7 +79,7 @@ def named_marks(points: Sequence[Spec], look: Look, plane: Plane) -> tuple[list[
 
 
 def _named(points: Sequence[Spec], plane: Plane) -> list[NamedLine]:
-    """Return marks and their names, what is there first; marks upon each other share one."""
+    """Return the marks and their names, the current setup first; overlapping marks share one."""
     marked = sorted((p for p in points if p["kind"] != "curve"), key=lambda p: _ORDER[p["kind"]])
     groups: list[tuple[tuple[float, float], list[Spec]]] = []
     for point in marked:
@@ -101,7 +101,7 @@ def _named(points: Sequence[Spec], plane: Plane) -> list[NamedLine]:
 
 
 def _taken(points: Sequence[Spec], plane: Plane) -> list[Box]:
-    """Return what names may not cover: the line with its points, bars and marks."""
+    """Return the boxes that names may not cover: the line with its points, bars and marks."""
     curve = [plane.at(p["usd"], p["middle"]) for p in points if p["kind"] == "curve"]
     steps = curve[:1]
     for x, y in curve[1:]:
@@ -118,7 +118,7 @@ def _taken(points: Sequence[Spec], plane: Plane) -> list[Box]:
 
 
 def _cut(text: str, longest: float) -> str:
-    """Return a name that fits; one that does not ends with an ellipsis."""
+    """Return a name that fits, cut with an ellipsis if necessary."""
     if text_width(text, _FONT) <= longest:
         return text
     while text_width(f"{text}…", _FONT) > longest:
@@ -139,7 +139,7 @@ def _lead(line: tuple[float, float, float, float], look: Look) -> Spec:
 
 
 def _text(named: NamedLine, place: LabelPlace, look: Look) -> list[Spec]:
-    """Return a name with a border of the background's colour, so that grid and band do not run into it."""
+    """Return a name with a border in the background colour, so that it is legible over grid and band."""
     box = place.box
     is_right = box.right <= named.x
     is_left = box.left >= named.x
@@ -168,7 +168,7 @@ def _text(named: NamedLine, place: LabelPlace, look: Look) -> list[Spec]:
 
 
 def key_of(plan: Plan, look: Look, width: int) -> Spec:
-    """Return a view: what the numbers stand for, with verdict, price, difference and the whole arrangement."""
+    """Return the view of the key: numbers with verdict, price, difference and setup."""
     rows = [("now", said_as.PRESENT_WORDS[plan.present.judgement], plan.present)]
     rows += [
         (str(number), option.judgement.value, option)
@@ -197,7 +197,7 @@ def key_of(plan: Plan, look: Look, width: int) -> Spec:
 
 
 def _cell(text: str, column: int, row: int, look: Look, width: int) -> Spec:
-    """Return a cell of the key; prices end where their column does."""
+    """Return a cell of the key; prices are right-aligned."""
     is_price = column == _PRICE
     return {
         "data": {"values": [{}]},

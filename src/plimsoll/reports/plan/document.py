@@ -1,4 +1,4 @@
-"""A plan as a document: the way past, what was asked for, the options beside each other, then each alone."""
+"""A plan as a document: recommendation, demand, the table of options, then each option."""
 
 from collections.abc import Callable, Iterator, Sequence
 
@@ -45,7 +45,7 @@ _TONES = {
 
 
 def plan_document(plan: Plan) -> Document:
-    """Return what a plan says."""
+    """Return the document of a plan."""
     said = plan_outline(plan)
     return Document(
         kind="plan",
@@ -61,7 +61,7 @@ def plan_document(plan: Plan) -> Document:
 
 
 def plan_section(plan: Plan) -> Section:
-    """Return the same to stand below a diagnosis, which has named the instance."""
+    """Return the same as a section below a diagnosis, which names the instance already."""
     said = plan_outline(plan)
     return Section(
         title="Plan",
@@ -130,13 +130,13 @@ def _unpriced(cards: Sequence[OptionCard]) -> Iterator[Part]:
 
 
 def _closing(cards: Sequence[OptionCard]) -> Iterator[Part]:
-    """Yield what is to be known of the commands, behind the last of them."""
+    """Yield the remarks on the commands, after the last of them."""
     if any(card.commands for card in cards):
         yield Paragraph(text=NEVER_RUN, weight="strong")
 
 
 def _named(rows: Sequence[OptionRow]) -> Table:
-    """Return what each is and disturbs: beside bands and prices a terminal has no room for names."""
+    """Return the table of options with names and disruption, without bands and prices."""
     return Table(
         columns=(
             Column(title="Option", may_break=False),
@@ -158,7 +158,7 @@ def _named(rows: Sequence[OptionRow]) -> Table:
 
 
 def _priced(rows: Sequence[OptionRow], enough: str) -> Table:
-    """Return how each is judged and what it costs; in 80 columns the whole price stands with each option alone."""
+    """Return the table of options with judgement and price; the total price is in each option's card."""
     return Table(
         columns=(
             Column(title="Option", may_break=False),

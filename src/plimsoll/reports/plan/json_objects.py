@@ -1,4 +1,4 @@
-"""What the JSON plan is made of: the form `plimsoll.plan/1`, described in docs/reference/plan-json.md."""
+"""The objects of the JSON plan: the form `plimsoll.plan/1`, described in docs/reference/plan-json.md."""
 
 from typing import Literal
 
@@ -23,24 +23,24 @@ class BandObject(Struct, frozen=True, kw_only=True):
 
 
 class DemandObject(Struct, frozen=True, kw_only=True):
-    """What the load asked for. Behind a ceiling it was not seen, and is recovered as a band."""
+    """The demand of the load. At a ceiling it could not be measured, and is recovered as a band."""
 
     measured_s: float
     """Seconds of the window that were measured."""
     held_back_s: float
-    """Seconds of them in which a ceiling bound: more was asked for than was served."""
+    """Seconds of them in which a ceiling bound: demand was higher than the served rate."""
     loop: LoadResponse
     """How the load answers to faster storage: `open` requests come whether or not earlier ones are
     done, `closed` a fixed number of clients asks again when answered."""
     loop_reason: str
-    """What tells it, or what would; may be empty."""
+    """The evidence for it, or what would show it; may be empty."""
     nature: WorkloadKind
-    """Whether the load asks for so much and no more (`open`), or takes whatever it is given
-    (`greedy`), such as a vacuum or a load job; said from a chance of 0.7 on."""
+    """Whether the demand of the load is bounded (`open`), or it uses any throughput it gets
+    (`greedy`), for example a vacuum or a load job; named from a chance of 0.7 on."""
     nature_reason: str
-    """What tells the nature, and what follows; empty where nothing was held back."""
+    """The evidence for the nature, and its consequence; empty where nothing was throttled."""
     greedy_ratio: Ratio
-    """Chance that what was held back takes whatever it is given."""
+    """Chance that the throttled load uses any throughput it gets."""
     is_lower_bound: bool
     """True where only a lower bound is known: too little of the window was free of ceilings."""
     peak_bytes_per_s: BandObject | None
@@ -51,27 +51,27 @@ class DemandObject(Struct, frozen=True, kw_only=True):
     held_back_bytes: BandObject | None
     """Demand minus served over the window, in bytes; null where it is not known."""
     assumptions: tuple[str, ...]
-    """What was assumed to fill in what was not seen."""
+    """The assumptions about what could not be measured."""
 
 
 class MoveObject(Struct, frozen=True, kw_only=True):
     """One change."""
 
     kind: MoveKind
-    """What is changed; `restart` and `schedule` buy nothing."""
+    """The kind of change; `restart` and `schedule` buy nothing."""
     before: str
-    """What it was."""
+    """The present value."""
     after: str
-    """What it becomes."""
+    """The new value."""
     text: str
     """The change for people, such as `class db.t3.xlarge to db.m6g.xlarge`."""
 
 
 class DisruptionObject(Struct, frozen=True, kw_only=True):
-    """What making a change does to the users."""
+    """The effect on users while the change is made."""
 
     text: str
-    """What happens: restart, failover, hours of optimising."""
+    """The disruption: restart, failover, hours of optimising."""
     is_restart: bool
     """Whether the database is away for a while."""
     optimising_s: BandObject | None
@@ -80,13 +80,13 @@ class DisruptionObject(Struct, frozen=True, kw_only=True):
     moved_bytes: float | None
     """Bytes that are copied where volumes are made anew; null where nothing is."""
     reversal: str
-    """What undoes it, and from when on."""
+    """How the change is reverted, and when that is possible."""
     notes: tuple[str, ...]
-    """What to mind: other architecture, fewer cores, when storage can be changed again."""
+    """Remarks: other architecture, fewer cores, when storage can be changed again."""
 
 
 class NextCeilingObject(Struct, frozen=True, kw_only=True):
-    """What would bind next."""
+    """The ceiling that would bind next."""
 
     family: Family
     """The rule."""
@@ -99,7 +99,7 @@ class NextCeilingObject(Struct, frozen=True, kw_only=True):
 
 
 class EffectObject(Struct, frozen=True, kw_only=True):
-    """What the window would have been with the change, over the band of demand."""
+    """The window replayed with the change, over the band of demand."""
 
     minutes_at_ceiling: BandObject
     """Minutes of the measured window in which requests would wait for a ceiling; a zero is a
@@ -129,7 +129,7 @@ class EffectObject(Struct, frozen=True, kw_only=True):
     balance_min_time: str | None
     """When that is reached; UTC, ISO 8601 to the second with `Z`; null without a bucket."""
     next_ceiling: NextCeilingObject | None
-    """What would bind next at the window's I/O size; null where it is not known."""
+    """The ceiling that would bind next at the window's I/O size; null where it is not known."""
 
 
 class CostObject(Struct, frozen=True, kw_only=True):
@@ -159,24 +159,24 @@ class CostObject(Struct, frozen=True, kw_only=True):
     sources: tuple[str, ...]
     """Where the prices are from."""
     unknown: tuple[str, ...]
-    """Which price is not known, and what would supply it."""
+    """The prices that are not known, and what would supply them."""
     notes: tuple[str, ...]
-    """What was taken for granted, and what is not counted."""
+    """Assumptions, and costs that are not counted."""
 
 
 class RejectedObject(Struct, frozen=True, kw_only=True):
-    """An arrangement that costs less than an option and is not proposed."""
+    """A setup that costs less than an option and is not proposed."""
 
     name: str
-    """The arrangement for people."""
+    """The setup, for people."""
     usd_per_month: float | None
-    """What it costs a month of 730 hours; null where it is not known."""
+    """Its cost for a month of 730 hours; null where it is not known."""
     reason: str
-    """What is wrong with it, with numbers."""
+    """Why it is not enough, with numbers."""
 
 
 class BreakEvenObject(Struct, frozen=True, kw_only=True):
-    """How cheap a class without a price would have to be."""
+    """The price below which a class of unknown price would be the cheaper one."""
 
     usd_per_hour: float
     """US dollars an hour on demand, below which it costs less than the other."""
@@ -185,35 +185,36 @@ class BreakEvenObject(Struct, frozen=True, kw_only=True):
 
 
 class OptionObject(Struct, frozen=True, kw_only=True):
-    """One arrangement: what changes, what that does, and what it costs."""
+    """One option: its changes, their effect and their cost."""
 
     title: str
-    """The arrangement for people, such as `db.m6g.xlarge, storage as it is`."""
+    """The setup for people, for example `db.m6g.xlarge, storage as it is`."""
     role: str
     """Why it is shown, such as `free`, `cheapest`, `same class`, `same storage`, `same
     architecture`, `smaller`, `cheaper but unsure`, `likely`, `a size up`, `faster for the
     money`, `faster still`; empty for what is there."""
     judgement: Judgement
-    """`lifts`: held back for less than the allowed share of minutes, whatever demand is plausible;
-    `does not`: for more, whatever is plausible; `unsure`: it depends on demand that nobody saw."""
+    """`lifts`: at a ceiling for no more than the allowed share of minutes, for every plausible
+    demand; `does not`: for more, for every plausible demand; `unsure`: it depends on demand
+    that was not measured."""
     probability: float
     """Share 0–1 of plausible demands under which it lifts."""
     reason: str
     """Why it is judged so, with numbers."""
     settled_by: str
-    """What observation would settle `unsure`; empty otherwise."""
+    """The observation that would decide `unsure`; empty otherwise."""
     moves: tuple[MoveObject, ...]
-    """What is changed; empty for what is there."""
+    """The changes; empty for the current setup."""
     instance: InstanceObject
-    """The instance as it would be."""
+    """The instance after the change."""
     commands: tuple[str, ...]
     """Shell lines that would order it. Plimsoll never runs them."""
     disruption: DisruptionObject
-    """What making the change does to the users."""
+    """The effect on users while the change is made."""
     effect: EffectObject
-    """What the window would have been."""
+    """The window replayed with the change."""
     cost: CostObject
-    """What it costs on demand."""
+    """Its on-demand cost."""
     usd_per_day_more: float | None
     """Cost after minus before, in US dollars per day; null where either is not known."""
     rejected: tuple[RejectedObject, ...]
@@ -234,20 +235,19 @@ class RungObject(Struct, frozen=True, kw_only=True):
     work sooner, for a load that takes whatever it is given."""
     chance: float
     """Chance 0–1 that it is enough: the `probability` of the option. Of kind `sooner` the chance
-    that the load takes whatever it is given."""
+    that the load uses any throughput it gets."""
     chance_after: float
     """The same given that no earlier step was enough."""
 
 
 class LadderObject(Struct, frozen=True, kw_only=True):
-    """Steps to try one after the other, each if the instance is at its ceiling again."""
+    """The steps to try in order: the next one if the load is at a ceiling again."""
 
     rungs: tuple[RungObject, ...]
-    """The steps in the order in which they would be tried: what is free, a size up, a cheaper try,
-    the recommended step, those after it."""
+    """The steps in order: free steps, a size up, a cheaper try, the recommended step, those after it."""
     recommended: int
-    """Place in `rungs`, from 0, of the recommended step: the cheapest that probably suffices, or
-    for a load that takes whatever it is given the one that saves the most hours of work for each
+    """Place in `rungs`, from 0, of the recommended step: the cheapest that is probably enough, or
+    for a load that uses any throughput it gets the one that saves the most hours of work per
     dollar."""
     certain: int | None
     """Place in `options`, from 0, of the cheapest that is almost certain to suffice; null where
@@ -258,32 +258,31 @@ class LadderObject(Struct, frozen=True, kw_only=True):
     step_count: float
     """Expected number of steps until one suffices, without the cheaper try."""
     check: str
-    """Shell line that says after the step whether it was enough; empty where the target is not
-    known."""
+    """Shell line that checks after the step whether it was enough; empty where the target is not known."""
     note: str
-    """What no step changes for a load that takes whatever it is given; empty for other loads."""
+    """What no step changes for a load that uses any throughput it gets; empty for other loads."""
 
 
 class PointObject(Struct, frozen=True, kw_only=True):
-    """The most that can be had for a price."""
+    """The largest share that can be served for a price."""
 
     name: str
-    """The arrangement for people."""
+    """The setup, for people."""
     usd_per_month: float
-    """What it costs a month of 730 hours."""
+    """Its cost for a month of 730 hours."""
     served_ratio: BandObject
     """Share 0–1 of the demanded bytes that it serves without waiting."""
     is_present: bool
-    """Whether it is what is there already."""
+    """Whether it is the current setup."""
 
 
 class WorkPointObject(Struct, frozen=True, kw_only=True):
-    """An arrangement that does the same work sooner than all that cost less."""
+    """A setup that does the same work sooner than every cheaper one."""
 
     name: str
-    """The arrangement for people."""
+    """The setup, for people."""
     usd_per_day_more: float
-    """What it costs more a day than what is there."""
+    """Its additional cost per day."""
     work_minutes: float
     """Minutes that the work takes, as in [effect](#effect)."""
     work_minutes_independent: float
@@ -303,7 +302,7 @@ class PlanDocument(Struct, frozen=True, kw_only=True):
     headline: str
     """The way past in a few sentences for people, or that there is none, or that nothing needs one."""
     instance: InstanceObject
-    """The instance as it is."""
+    """The current instance."""
     window: WindowObject
     """The time that was replayed."""
     is_simulated: bool
@@ -313,27 +312,26 @@ class PlanDocument(Struct, frozen=True, kw_only=True):
     allowed_ratio: float
     """Share 0–1 of the minutes that may be spent at a ceiling."""
     growth: float
-    """What the demand was multiplied with."""
+    """Factor of the demand."""
     is_observed: bool
     """True where the demand was seen: nothing held it back, and it is not multiplied by more than
     1. Where it is false, a zero in `minutes_at_ceiling` means that none was found, not that
     there would be none."""
     demand: DemandObject
-    """What was asked for, as far as it can be told from what was served."""
+    """The demand, as far as it follows from the served rates."""
     present: OptionObject
-    """The same judgement on what is there already, nothing changed."""
+    """The same judgement of the current setup."""
     options: tuple[OptionObject, ...]
     """Ways past, as they are ranked: free ones first, then by cost."""
     unpriced: tuple[OptionObject, ...]
     """Ways past whose cost is not known; ordered by size, never ranked by cost."""
     ladder: LadderObject | None
-    """What to try first and what after it; null where nothing needs a way past, or no step has a
-    price or a chance."""
+    """The steps in order; null where no change is needed, or no step has a price or a chance."""
     curve: tuple[PointObject, ...]
     """The most that can be had for a price, cheapest first."""
     work_by_price: tuple[WorkPointObject, ...]
-    """How long the same work takes, by what is paid more, cheapest first; each arrangement takes at
-    least a fifth less than the one before."""
+    """Duration of the same work by additional cost, cheapest first; each setup takes at least a
+    fifth less than the one before."""
     candidate_count: int
     """Arrangements that can be bought and fit CPU, memory, connections, network and space."""
     vector_count: int
@@ -343,4 +341,4 @@ class PlanDocument(Struct, frozen=True, kw_only=True):
     are_prices_old: bool
     """Whether that is more than a year ago."""
     notes: tuple[str, ...]
-    """What a reader must know: what was not checked, and why."""
+    """Remarks: what was not checked, and why."""

@@ -60,7 +60,7 @@ _NATURES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DemandOutline:
-    """What was asked for behind the ceiling."""
+    """The texts about the demand at the ceiling."""
 
     lead: str
     facts: tuple[Fact, ...]
@@ -71,7 +71,7 @@ class DemandOutline:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CurveRow:
-    """The most that can be had for a price."""
+    """The largest share that can be served for a price."""
 
     name: str
     usd_per_month: str
@@ -82,7 +82,7 @@ class CurveRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkRow:
-    """How soon the same work is done for a price."""
+    """The duration of the same work for a price."""
 
     name: str
     usd_per_day_more: str
@@ -91,7 +91,7 @@ class WorkRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanOutline:
-    """Everything a plan says."""
+    """All texts of a plan."""
 
     headline: str
     judgement: Judgement
@@ -122,7 +122,7 @@ class PlanOutline:
 
 
 def plan_outline(plan: Plan) -> PlanOutline:
-    """Arrange a plan for people."""
+    """Return the texts of a plan for people."""
     present = option_row(plan, plan.present, "now")
     cards = tuple(
         option_card(plan, option, str(n)) for n, option in enumerate(plan.options, start=1)
@@ -155,7 +155,7 @@ def plan_outline(plan: Plan) -> PlanOutline:
 
 
 def _check_lead(plan: Plan) -> str:
-    """Return what the command beneath compares, and what is to be filled in."""
+    """Return the text above the command that checks a step, with the placeholders to replace."""
     lead = "One day after the step, compare it with"
     if plan.ladder is not None and AFTER in plan.ladder.check.split():
         return f"{lead} these samples. AFTER is the export or recording of that day:"
@@ -178,14 +178,14 @@ def _identity(plan: Plan) -> str:
 
 
 def _deployment(instance: Instance) -> str | None:
-    """Say how it is deployed; nothing where nobody told."""
+    """Return the deployment; empty where it is unknown."""
     if instance.deployment is Deployment.MULTI_AZ_CLUSTER:
         return "Multi-AZ DB cluster of 3"
     return {True: "Multi-AZ", False: "single-AZ", None: None}[instance.multi_az]
 
 
 def _license(license_model: str | None) -> str | None:
-    """Return a licence that sets prices apart; one that costs nothing is not worth a word."""
+    """Return a licence that prices depend on; empty for one at no cost."""
     is_free = license_model is None or LICENSES.get(license_model) == "none"
     return None if is_free else license_model
 
@@ -202,7 +202,7 @@ def _conditions(plan: Plan) -> str:
 
 
 def _age_of_prices(plan: Plan) -> str:
-    """Say the date of prices that are older than a year, and how to read newer ones."""
+    """Return a note on prices that are older than a year, and how to read newer ones."""
     if not plan.are_prices_old:
         return ""
     region = (
@@ -282,7 +282,7 @@ def _no_option(plan: Plan) -> str:
 
 
 def _notes(plan: Plan) -> tuple[str, ...]:
-    """Return what the plan says, how it was searched, and where the samples came from."""
+    """Return the notes of the plan, with the extent of the search and the source of the samples."""
     said = [words.sentence(note) for note in (*plan.notes, *plan.present.cost.unknown)]
     if plan.candidate_count:
         said.append(_searched(plan))
@@ -299,7 +299,7 @@ def _searched(plan: Plan) -> str:
 
 
 def _work_rows(plan: Plan) -> tuple[WorkRow, ...]:
-    """Return what is there first, then every arrangement that is sooner than all that cost less."""
+    """Return the current setup first, then every setup that is sooner than all cheaper ones."""
     now = WorkRow(name="now", usd_per_day_more="", work=said_as.work(plan.present.effect.work))
     rows = tuple(
         WorkRow(
@@ -313,7 +313,7 @@ def _work_rows(plan: Plan) -> tuple[WorkRow, ...]:
 
 
 def _thinned(curve: Sequence[CurvePoint]) -> list[CurvePoint]:
-    """Return at most ten points, evenly along the curve: both ends and what is there are among them."""
+    """Return at most ten points, evenly along the curve, with both ends and the current setup."""
     if len(curve) <= _POINTS_SHOWN:
         return list(curve)
     last = len(curve) - 1

@@ -1,4 +1,4 @@
-"""The ladder in sentences: what to try first, what after it, and what that is expected to cost."""
+"""The ladder in sentences: the step to try first, the next ones, and their expected cost."""
 
 from decimal import Decimal
 
@@ -56,7 +56,7 @@ def _sooner(plan: Plan, place: int, named: str) -> str:
 
 
 def _certain(plan: Plan, ladder: Ladder) -> str:
-    """Return what certainty costs, where it is no step of its own."""
+    """Return the price of near certainty, if it is no step of the ladder."""
     if ladder.certain is None or any(rung.option == ladder.certain for rung in ladder.rungs):
         return ""
     lead = "Almost certain today"

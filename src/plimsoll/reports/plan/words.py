@@ -1,11 +1,11 @@
 """
-How a plan's bands, prices and judgements are said to people.
+The texts of a plan's bands, prices and judgements for people.
 
-Rule 1: what nobody saw is never said to be nothing. Where a ceiling bound, demand is a guess, so no
-        minutes at a ceiling are said as `under 1 min`, and all as `at least 99.9 %`.
+Rule 1: an estimate is never shown as zero or as all. At a ceiling demand is an estimate, so zero minutes
+        are shown as `under 1 min`, and the whole demand as `at least 99.9 %`.
 Rule 2: three numbers with dashes between them are the lowest, the middle and the highest over all
-        plausible demands; where they read the same, one stands for all.
-Rule 3: a price that is not known is said so; it is no zero and no blank.
+        plausible demands; if their texts are equal, one is shown.
+Rule 3: an unknown price is shown as unknown, never as zero or blank.
 """
 
 from collections.abc import Callable
@@ -32,7 +32,7 @@ UNKNOWN = "unknown"
 # A sign beside every judgement, so that nothing rests on colour; one column wide in a terminal.
 SIGNS = {Judgement.LIFTS: "✓", Judgement.DOES_NOT: "✕", Judgement.UNSURE: "?"}
 
-# Of what stands there already one does not say that it lifts.
+# The current setup is no change, so it does not "lift" a ceiling.
 PRESENT_WORDS = {
     Judgement.LIFTS: "is enough",
     Judgement.DOES_NOT: "does not",
@@ -44,42 +44,42 @@ _CENT = Decimal("0.01")
 _MILLE = Decimal("0.001")
 _SIZES = ((1024**4, "TiB"), (GIB, "GiB"), (MIB, "MiB"), (KIB, "KiB"))
 
-# From two hours on, minutes are said in hours.
+# From two hours on, minutes are shown in hours.
 _MINUTES_IN_HOURS = 120
 
-# Of more than a hundred hours, tenths are not read.
+# Above a hundred hours, tenths are of no interest.
 _DECIMALS_BELOW = 100 * 60
 
-# Nearer to all than this is not told apart: demand behind a ceiling is not known to a thousandth.
+# A larger share is shown as this one: demand at a ceiling is not known to a thousandth.
 _NEARLY_ALL = 0.999
 
 
 def is_observed(plan: Plan) -> bool:
-    """Return whether the demand of the plan was seen: nothing held it back, and it is not made larger."""
+    """Return whether the demand of the plan was measured: without throttling and without growth."""
     return is_seen(plan.demand) and plan.growth <= 1
 
 
 def is_seen(demand: DemandSummary) -> bool:
-    """Return whether what was served is what was asked for: measured, and no ceiling bound."""
+    """Return whether the served rate is the demand: measured, and no ceiling bound."""
     return demand.measured_s > 0 and demand.held_back_s == 0
 
 
 def is_recommended(ladder: Ladder, place: int) -> bool:
-    """Return whether a step is the one to take, and likely enough to be called so."""
+    """Return whether a step is the recommended one, and likely enough to be called so."""
     rung = ladder.rungs[place]
     is_likely = rung.kind is RungKind.SOONER or rung.chance >= PROBABLY
     return place == ladder.recommended and is_likely
 
 
 def is_by_hours(plan: Plan) -> bool:
-    """Return whether what counts is how soon the work is done: the load takes whatever it is given."""
+    """Return whether options are compared by hours of work, because the load uses any throughput it gets."""
     ladder = plan.ladder
     return ladder is not None and ladder.rungs[ladder.recommended].kind is RungKind.SOONER
 
 
-def band(values: Band, said: Callable[[float], str], unit: str = "") -> str:
-    """Return `3 – 5 – 9 min`; one number where all three read the same."""
-    parts = [said(value) for value in (values.low, values.middle, values.high)]
+def band(values: Band, text_of: Callable[[float], str], unit: str = "") -> str:
+    """Return `3 – 5 – 9 min`, or one number if all three texts are equal."""
+    parts = [text_of(value) for value in (values.low, values.middle, values.high)]
     text = parts[0] if len(set(parts)) == 1 else _DASH.join(parts)
     return f"{text} {unit}".strip()
 
@@ -90,27 +90,27 @@ def minutes(at: Band, *, is_observed: bool) -> str:
 
     Args:
         at: minutes.
-        is_observed: whether the demand was seen, so that a zero may be said.
+        is_observed: whether the demand was measured, so that zero is a fact.
     """
     is_long = at.high >= _MINUTES_IN_HOURS
     per, unit = (60.0, "h") if is_long else (1.0, "min")
     decimals = 1 if is_long and at.high < _DECIMALS_BELOW else 0
     least = 10.0**-decimals
 
-    def said(value: float) -> str:
+    def text_of(value: float) -> str:
         if value <= 0 and is_observed:
             return "0"
         if value / per < least:
             return f"< {number(least)}"
         return f"{value / per:,.{decimals}f}"
 
-    text = band(at, said, unit)
+    text = band(at, text_of, unit)
     # On its own `< 1 min` reads better in words.
     return f"under {text[2:]}" if text.startswith("< ") and _DASH not in text else text
 
 
 def work(done: WorkTime | None) -> str:
-    """Return how long the same work takes with its tasks back to back: `6.9 h`; empty where it is not known."""
+    """Return the duration of the same work with its tasks back to back: `6.9 h`; empty if not known."""
     if done is None:
         return ""
     value = done.chained_minutes
@@ -119,11 +119,11 @@ def work(done: WorkTime | None) -> str:
 
 def share_served(of: Band, *, is_observed: bool) -> str:
     """
-    Return share of the demand that is served without waiting: `97 – 99.2 – > 99.9 %`.
+    Return the share of the demand that is served without waiting: `97 – 99.2 – > 99.9 %`.
 
     Args:
         of: shares 0–1.
-        is_observed: whether the demand was seen, so that all of it may be said.
+        is_observed: whether the demand was measured, so that 100 % is a fact.
     """
     if is_observed and of.low >= 1:
         return "100 %"
@@ -179,23 +179,23 @@ def usd(amount: Decimal | None) -> str:
 
 
 def usd_per_day(amount: Decimal | None) -> str:
-    """Return `$12.17 a day`; what is not known has no day."""
+    """Return `$12.17 a day`; an unknown price is returned without `a day`."""
     return usd(amount) if amount is None else f"{usd(amount)} a day"
 
 
 def usd_per_month(amount: Decimal | None) -> str:
-    """Return `$370.14 a month`; what is not known has no month."""
+    """Return `$370.14 a month`; an unknown price is returned without `a month`."""
     return usd(amount) if amount is None else f"{usd(amount)} a month"
 
 
 def usd_per_hour(amount: Decimal) -> str:
-    """Return `$0.318 an hour`, with all the digits that are published, and cents at least."""
+    """Return `$0.318 an hour`, with all published digits, and at least two."""
     digits = max(-int(amount.normalize().as_tuple().exponent), 2)
     return f"${amount:,.{digits}f} an hour"
 
 
 def break_even(amount: Decimal) -> str:
-    """Return `$1.033/h`: cut and not rounded, so that below it the claim holds."""
+    """Return `$1.033/h`, rounded down, so that the statement holds for every lower price."""
     return f"${amount.quantize(_MILLE, rounding=ROUND_FLOOR):,.3f}/h"
 
 
@@ -210,7 +210,7 @@ def usd_more(amount: Decimal | None) -> str:
 
 
 def usd_per_day_more(amount: Decimal | None) -> str:
-    """Return `+$0.67 a day`; what is the same or not known has no day."""
+    """Return `+$0.67 a day`; an equal or unknown price is returned without `a day`."""
     text = usd_more(amount)
     return f"{text} a day" if "$" in text else text
 
@@ -220,12 +220,12 @@ def next_ceiling(following: NextCeiling | None, *, is_short: bool = False) -> st
     if following is None:
         return UNKNOWN
     name = words.short_limit_name if is_short else words.limit_name
-    said = words.level(following.value, following.dimension)
-    return f"{name(following.family, following.phase)}{' ' if is_short else ', '}{said}"
+    rate = words.level(following.value, following.dimension)
+    return f"{name(following.family, following.phase)}{' ' if is_short else ', '}{rate}"
 
 
 def probability(of: float) -> str:
-    """Return a share of plausible demands; never all and never none of them."""
+    """Return a share of plausible demands in percent; never 0 or 100."""
     return "< 1 %" if of < 0.005 else words.confidence(of)
 
 

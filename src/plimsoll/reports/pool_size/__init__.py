@@ -1,1 +1,1 @@
-"""How many connections a pool should have, said."""
+"""Reports of pool sizes."""

@@ -1,5 +1,5 @@
 """
-Pools against a server and a machine, said.
+The document of pool sizes: the pools, the server and the machine.
 
 Rule 1: every number stands with the arithmetic that gave it.
 """
@@ -24,8 +24,8 @@ _TONES = {
 
 
 def pool_size_document(sizing: PoolSizing) -> Document:
-    """Return the answer: pools, what the server and the machine take, and what to make of them."""
-    told = (
+    """Return the document: pools, the capacity of server and machine, and recommendations."""
+    sections = (
         ("Pools", _pools(sizing)),
         ("Room", _room(sizing)),
         ("Recommended", _recommended(sizing)),
@@ -37,7 +37,7 @@ def pool_size_document(sizing: PoolSizing) -> Document:
         tone=_TONES[sizing.verdict],
         parts=tuple(
             Section(title=title, parts=(bullets_of([_ended(item) for item in items]),))
-            for title, items in told
+            for title, items in sections
             if items
         ),
     )
@@ -49,12 +49,12 @@ def _ended(text: str) -> str:
 
 
 def _pools(sizing: PoolSizing) -> list[str]:
-    told = [
+    lines = [
         f"{_named(s, count)}: {_containers(s)} × {s.pool:,} = {s.connections:,}"
         + (f" each, × {count} = {s.connections * count:,}" if count > 1 else "")
-        for s, count in _alike(sizing.services)
+        for s, count in _grouped(sizing.services)
     ]
-    return [*told, f"Together: {sizing.connections:,} connections"]
+    return [*lines, f"Together: {sizing.connections:,} connections"]
 
 
 def _containers(service: Service) -> str:
@@ -62,69 +62,69 @@ def _containers(service: Service) -> str:
 
 
 def _room(sizing: PoolSizing) -> list[str]:
-    room, told = sizing.room, []
+    room, lines = sizing.room, []
     if room.usable is not None:
         others = f" − {room.others:,} of others" if room.others else ""
-        told.append(
-            f"The server takes: {room.connection_max:,} − {room.reserved:,} reserved{others}"
+        lines.append(
+            f"The server accepts: {room.connection_max:,} − {room.reserved:,} reserved{others}"
             f" = {room.usable:,}; {_may(sizing.connections, room.usable)}"
         )
     if sizing.runs is not None:
-        told.append(f"{_runs(sizing)}; {_may(sizing.connections, sizing.runs)}")
-    return told or ["Not known"]
+        lines.append(f"{_runs(sizing)}; {_may(sizing.connections, sizing.runs)}")
+    return lines or ["Not known"]
 
 
 def _may(connections: int, room: int) -> str:
     if not room:
-        return "that leaves room for none"
+        return "that leaves no connections"
     ratio = connections / room
-    told = format_ratio(ratio) + " of" if ratio < 1 else f"{number(ratio, 3)} times"
-    return f"the pools may open {told} that"
+    share = format_ratio(ratio) + " of" if ratio < 1 else f"{number(ratio, 3)} times"
+    return f"the pools may open {share} that"
 
 
 def _runs(sizing: PoolSizing) -> str:
-    curve, said = sizing.room.curve, f"The machine runs well: {sizing.runs:,} sessions at work"
+    curve, lead = sizing.room.curve, f"The machine runs well: {sizing.runs:,} sessions at work"
     if curve is not None:
         seen = f"seen up to {number(curve.busy_seen_max, 3)} sessions at {curve.level_count} levels"
         how = {
             Basis.EXTRAPOLATED: f"extrapolated; {seen}",
             Basis.CEILING: f"{seen}, with storage at its ceiling",
         }.get(sizing.basis, seen)
-        return f"{said} give 95 % of {number(curve.most_per_s, 3)} transactions per s ({how})"
-    return f"{said} = 2 × {sizing.room.vcpu_count} vCPUs ({sizing.basis.value})"
+        return f"{lead} give 95 % of {number(curve.most_per_s, 3)} transactions per s ({how})"
+    return f"{lead} = 2 × {sizing.room.vcpu_count} vCPUs ({sizing.basis.value})"
 
 
 def _recommended(sizing: PoolSizing) -> list[str]:
     if sizing.target is None:
         return []
-    told = [f"All pools together: {sizing.target:,} connections, {_bound(sizing)}"]
+    lines = [f"All pools together: {sizing.target:,} connections, {_bound(sizing)}"]
     seen: set[tuple[int, int]] = set()
     for item in sizing.recommended:
         key = (item.service.containers, item.service.pool)
         if key in seen:
             continue
         seen.add(key)
-        alike = dict(_alike(sizing.services))
-        count = next(n for s, n in alike.items() if (s.containers, s.pool) == key)
-        told.append(f"{_named(item.service, count)}: pool of {item.pool:,} ({item.arithmetic})")
+        grouped = dict(_grouped(sizing.services))
+        count = next(n for s, n in grouped.items() if (s.containers, s.pool) == key)
+        lines.append(f"{_named(item.service, count)}: pool of {item.pool:,} ({item.arithmetic})")
     total = sum(item.pool * item.service.containers for item in sizing.recommended)
-    told.append(f"These make {total:,} connections")
+    lines.append(f"These make {total:,} connections")
     if sizing.needs_pooler:
-        told.append(
+        lines.append(
             f"One connection per container is already more than {sizing.target:,}: put a pooler in"
             f" front, in transaction mode, with {sizing.target:,} connections to the server"
         )
-    return told
+    return lines
 
 
 def _bound(sizing: PoolSizing) -> str:
     usable = sizing.room.usable
     if sizing.runs is not None and sizing.target == sizing.runs:
         return "what the machine runs well"
-    return f"nine tenths of {usable:,}, so that there is room to deploy and to get in"
+    return f"90 % of {usable:,}, to leave some for deployments and administrators"
 
 
-def _alike(services: tuple[Service, ...]) -> list[tuple[Service, int]]:
+def _grouped(services: tuple[Service, ...]) -> list[tuple[Service, int]]:
     """Return services of the same containers and pool as one, with their number."""
     found: dict[tuple[int, int], list[Service]] = {}
     for service in services:

@@ -14,7 +14,7 @@ from plimsoll.reports.render.json_values import json_bytes, same_fields
 
 
 class ServiceObject(Struct, frozen=True, kw_only=True):
-    """One service: so many containers, each with a pool."""
+    """One service: a number of containers, each with a pool."""
 
     name: str
     """As it was given; alike ones are `service 1`, `service 2` …."""
@@ -27,14 +27,14 @@ class ServiceObject(Struct, frozen=True, kw_only=True):
 
 
 class CurveObject(Struct, frozen=True, kw_only=True):
-    """Throughput by sessions at work, as the universal scalability law has it."""
+    """Throughput by busy sessions, by the universal scalability law."""
 
     rate_per_s: float
     """Transactions per second of a single session."""
     contention: float
     """Share of the work that cannot be done side by side, 0–1."""
     coherence: float
-    """What every pair of sessions costs."""
+    """Cost of every pair of sessions."""
     n95: int
     """The fewest sessions at work with 95 % of the most there is."""
     most_per_s: float
@@ -50,7 +50,7 @@ class CurveObject(Struct, frozen=True, kw_only=True):
 
 
 class RoomObject(Struct, frozen=True, kw_only=True):
-    """What the server takes and what the machine runs; null for what is not known."""
+    """The connections that the server accepts and the machine runs; null for what is not known."""
 
     connection_max: int | None
     """`max_connections` of the server."""
@@ -59,7 +59,7 @@ class RoomObject(Struct, frozen=True, kw_only=True):
     others: int
     """Connections of everybody else."""
     usable: int | None
-    """What is left for the services."""
+    """Connections left for the services."""
     vcpu_count: int | None
     """Processors of the machine."""
     curve: CurveObject | None
@@ -98,7 +98,7 @@ class PoolSizeDocument(Struct, frozen=True, kw_only=True):
     runs: int | None
     """Sessions at work that the machine runs well."""
     basis: Basis
-    """From what `runs` is known; `ceiling` is measured while storage was at its ceiling."""
+    """The basis of `runs`; `ceiling` is measured while storage was at its ceiling."""
     target: int | None
     """Connections that the pools should have together; null where nothing bounds them."""
     needs_pooler: bool
@@ -106,11 +106,11 @@ class PoolSizeDocument(Struct, frozen=True, kw_only=True):
     services: tuple[ServiceObject, ...]
     """As they were given."""
     room: RoomObject
-    """What they are held against."""
+    """The capacity of the server and the machine."""
     recommended: tuple[RecommendedObject, ...]
     """A pool for each service; empty without a target."""
     notes: tuple[str, ...]
-    """What a reader must know."""
+    """Remarks for the reader."""
 
 
 def render_pool_size_json(sizing: PoolSizing) -> bytes:

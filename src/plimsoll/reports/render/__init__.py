@@ -1,1 +1,1 @@
-"""What all reports share: words, facts, and their forms in a terminal, in Markdown and on a page."""
+"""Parts shared by all reports: words, facts, and their forms in a terminal, in Markdown and on a page."""

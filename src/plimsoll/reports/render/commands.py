@@ -1,5 +1,5 @@
 """
-Shell lines that fit a page and are still the same command.
+Shell lines broken to fit a page without changing the command.
 
 Rule: a line is broken between words only, and each line but the last ends with a backslash.
 """
@@ -41,7 +41,7 @@ def command_lines(command: str, width: int) -> list[str]:
 
 def _parts(word: str, width: int) -> list[str]:
     """
-    Return a long word that is the output of a command, `"$(…)"`, at the spaces of that command.
+    Return the parts of a long word that is a command substitution, `"$(…)"`, split at its spaces.
 
     There a backslash at the end of a line joins it with the next, and an indent is only more space
     between words; in other quotes either would become part of the word.
@@ -53,7 +53,7 @@ def _parts(word: str, width: int) -> list[str]:
 
 
 def _together(found: Sequence[str], width: int) -> list[str]:
-    """Return an option with its value, where both fit on a line."""
+    """Return options joined with their values where both fit on a line."""
     groups: list[str] = []
     for word in found:
         follows = bool(groups) and groups[-1].startswith("--") and not word.startswith("--")

@@ -1,4 +1,4 @@
-"""A name with its value, the smallest thing a report says."""
+"""A name with its value, the smallest element of a report."""
 
 from dataclasses import dataclass
 

@@ -74,7 +74,7 @@ def _filled(form: type[Struct] | None, value: Any) -> Any:
 
 @cache
 def _inner_forms(form: type[Struct]) -> dict[str, type[Struct] | None]:
-    """Return the Struct that each field has, or has some of; None for a field without one."""
+    """Return the Struct of each field, or of its elements; None for a field without one."""
     hints = get_type_hints(form)
     return {name: _struct_in(hints[name]) for name in form.__struct_fields__}
 
@@ -86,7 +86,7 @@ def _struct_in(hint: Any) -> type[Struct] | None:
 
 
 def _python_number(value: object) -> object:
-    """Return the number that one of numpy's own kinds stands for."""
+    """Return a numpy number as a Python number."""
     if isinstance(value, np.generic):
         return value.item()
     raise TypeError(type(value).__name__)
@@ -96,7 +96,7 @@ class EvidenceObject(Struct, frozen=True, kw_only=True):
     """One observation that supports a claim."""
 
     kind: str
-    """What was observed."""
+    """The kind of observation."""
     text: str
     """A sentence with number, unit and comparison."""
     value: float | None
@@ -128,14 +128,14 @@ class WindowObject(Struct, frozen=True, kw_only=True):
 
 
 class EbsLimitsObject(Struct, frozen=True, kw_only=True):
-    """What the provider's own API said of the EBS limits of a class."""
+    """The EBS limits of a class as the provider's API reported them."""
 
     baseline_bytes_per_s: Positive
-    """Throughput that can be held forever, in bytes/s."""
+    """Baseline throughput, in bytes/s."""
     burst_bytes_per_s: Positive
     """Throughput while credits last, in bytes/s; equal to the baseline without a burst."""
     baseline_ops_per_s: Positive
-    """IOPS that can be held forever."""
+    """Baseline IOPS."""
     burst_ops_per_s: Positive
     """IOPS while credits last; equal to the baseline without a burst."""
     source: str
@@ -160,10 +160,10 @@ class StorageObject(Struct, frozen=True, kw_only=True):
 
 
 class InstanceObject(Struct, frozen=True, kw_only=True):
-    """The database instance: what was bought; all but the identifier and pending changes may be null."""
+    """The database instance as it was bought; all but the identifier and pending changes may be null."""
 
     identifier: str
-    """Name of the instance, or of the host that stands for one."""
+    """Name of the instance, or of a host that is treated as one."""
     db_class: str | None
     """Instance class, such as `db.r5.2xlarge`."""
     engine: str | None
@@ -205,7 +205,7 @@ def window_object(window_s: tuple[int, int]) -> WindowObject:
 
 
 def instance_object(instance: Instance) -> InstanceObject:
-    """Return what was bought, with every field there is; null is not known."""
+    """Return the instance with all fields; null is not known."""
     launched = None if instance.launched_s is None else format_time(instance.launched_s)
     limits = instance.ebs_limits
     return same_fields(

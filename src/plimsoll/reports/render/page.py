@@ -14,7 +14,7 @@ from plimsoll.reports.render.page_policy import POLICY, closed
 
 
 def rendered_page(template: str, **values: Any) -> str:
-    """Return a template of the package filled with values; its style and the verdicts' words are given."""
+    """Return a template of the package filled with values; the style and the words of verdicts are included."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
@@ -38,13 +38,13 @@ def rendered_page(template: str, **values: Any) -> str:
 
 
 def _finalized(value: Any) -> Any:
-    """Return what is put into the template: text with its numbers kept beside their units."""
+    """Return a value of the template with its numbers joined to their units."""
     return words.kept_together(value) if type(value) is str else value
 
 
 @cache
 def template_text(name: str) -> str:
-    """Return a file beside the templates: a script, a style."""
+    """Return a file next to the templates: a script or a style."""
     return (files("plimsoll.reports") / "templates" / name).read_text(encoding="utf-8")
 
 

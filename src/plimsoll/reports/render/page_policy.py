@@ -23,7 +23,7 @@ _CLASS = re.compile(r"\sclass=\"([^\"]*)\"")
 
 def closed(page: str) -> str:
     """
-    Return the page with the policy that allows just its own scripts and styles.
+    Return the page with a policy that allows only its own scripts and styles.
 
     Args:
         page: markup in which `POLICY` stands for the policy and every `<` and `>` of texts and attributes
@@ -59,7 +59,7 @@ def _hashed(text: str) -> str:
 
 
 def _without_own_styles(page: str) -> str:
-    """Move styles of elements into classes of the first style sheet."""
+    """Return the page with styles of elements moved into classes of the first style sheet."""
     names: dict[str, str] = {}
 
     def moved(tag: re.Match[str]) -> str:

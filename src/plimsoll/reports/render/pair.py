@@ -23,7 +23,7 @@ _DIGITS_RATE, _DIGITS = 4, 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pair:
-    """What is printed of two numbers."""
+    """The printed texts of two numbers and their difference."""
 
     before: str
     after: str
@@ -43,7 +43,7 @@ class _Form:
 
 def pair(before: float | None, after: float | None, unit: str) -> Pair:
     """
-    Return two numbers of the model as people read them.
+    Return the texts of two numbers of the model.
 
     Args:
         before: in `unit`; None where it is not known. Likewise `after`.
@@ -51,25 +51,25 @@ def pair(before: float | None, after: float | None, unit: str) -> Pair:
     """
     known = [v for v in (before, after) if v is not None and isfinite(v)]
     if unit == "ratio":
-        said = [_ratio(v) for v in (before, after)]
+        texts = [_ratio(v) for v in (before, after)]
     else:
         form = _form(unit, known)
-        said = [_said(v, form, known) for v in (before, after)]
+        texts = [_text_of(v, form, known) for v in (before, after)]
     if before is None or after is None or len(known) < 2:
-        return Pair(before=said[0], after=said[1], difference="", percent="")
-    if said[0] == said[1]:
-        return Pair(before=said[0], after=said[1], difference=SAME, percent="")
+        return Pair(before=texts[0], after=texts[1], difference="", percent="")
+    if texts[0] == texts[1]:
+        return Pair(before=texts[0], after=texts[1], difference=SAME, percent="")
     if unit == "ratio":
         points = format_ratio(abs(after - before)).removesuffix(" %")
         difference, percent = f"{_sign(after - before)}{points} points", ""
     else:
         difference = _difference(before, after, _form(unit, known), known)
         percent = percent_of(before, after)
-    return Pair(before=said[0], after=said[1], difference=difference, percent=percent)
+    return Pair(before=texts[0], after=texts[1], difference=difference, percent=percent)
 
 
 def percent_of(before: float | None, after: float | None) -> str:
-    """Return `+46 %`, `−0.7 %`; empty where it is not known or rounds to nothing."""
+    """Return `+46 %`, `−0.7 %`; empty if unknown or rounded to zero."""
     change = change_ratio_of(before, after)
     if change is None or abs(change) < 0.0005:
         return ""
@@ -105,7 +105,7 @@ def _decimals(value: float, form: _Form) -> int:
     return max(form.digits - whole, 0)
 
 
-def _said(value: float | None, form: _Form, known: list[float]) -> str:
+def _text_of(value: float | None, form: _Form, known: list[float]) -> str:
     if value is None or not isfinite(value):
         return UNKNOWN
     # Beside nothing, or as nothing, no more decimals than the other side has.

@@ -1,4 +1,4 @@
-"""What every report for a terminal shares: its console, headings, lists, and colours of verdicts."""
+"""Parts shared by all terminal reports: console, headings, lists, and colours of verdicts."""
 
 from collections.abc import Sequence
 from io import StringIO
@@ -40,7 +40,7 @@ def columns_of(width: int | None, *, least: int, most: int, piped: int = 80) -> 
 
 
 def rendered(parts: Sequence[RenderableType], *, width: int, color: bool) -> str:
-    """Return the parts below one another as text that ends with a newline; no line ends with a space."""
+    """Return the parts as text that ends with a newline; no line ends with a space."""
     out = StringIO()
     console = Console(
         file=out,
@@ -62,12 +62,12 @@ def rendered(parts: Sequence[RenderableType], *, width: int, color: bool) -> str
 
 
 def glued(text: str) -> str:
-    """Return the text with its numbers kept beside their units."""
+    """Return the text with its numbers joined to their units."""
     return kept_together(text, GLUE)
 
 
 def styled(text: str, style: str = "") -> Text:
-    """Return a paragraph in which no number is parted from its unit."""
+    """Return a paragraph in which no number is separated from its unit."""
     return Text(glued(text), style=style)
 
 

@@ -1,8 +1,8 @@
 """
-How the model's words are said to people. Every renderer uses these; none has its own.
+The texts of the model's values for people. Every renderer uses these; none has its own.
 
-Rule 1: a number is never said without its unit, a ceiling never without its phase.
-Rule 2: what is None is `unknown`, never zero and never left out silently.
+Rule 1: a number always has its unit, and a ceiling its phase.
+Rule 2: None is `unknown`, never zero and never left out silently.
 """
 
 import re
@@ -38,7 +38,7 @@ VERDICT_BADGES = {
     Verdict.BINDS: "A limit binds",
     Verdict.NEAR: "Near a limit",
     Verdict.SLACK: "No limit binds",
-    Verdict.UNKNOWN: "Could not tell",
+    Verdict.UNKNOWN: "Verdict unknown",
 }
 
 # A sign beside every verdict, so that nothing rests on colour; one column wide in a terminal.
@@ -49,7 +49,7 @@ VERDICT_SIGNS = {
     Verdict.UNKNOWN: "○",
 }
 
-# What happened, in a word or two; an event of no known kind speaks for itself.
+# The kind of an event in a word or two; an event of another kind has only its own text.
 EVENT_WORDS = {
     EventKind.RESTORE: "restore",
     EventKind.CLASS_CHANGE: "class change",
@@ -88,13 +88,13 @@ def plain(text: str) -> str:
 
 
 def plain_code(line: str) -> str:
-    """Return a line of code with its own indent, which it may need, and without control characters."""
+    """Return a line of code with its indent and without control characters."""
     body = line.expandtabs(4)
     return " " * (len(body) - len(body.lstrip(" "))) + plain(body)
 
 
 def kept_together(text: str, space: str = "\u00a0") -> str:
-    """Return the text with another space within bands and between numbers and units: no line is broken there."""
+    """Return the text with spaces that do not break a line, within bands and between numbers and units."""
     return _BAND.sub(space, _UNIT.sub(space, text))
 
 
@@ -104,20 +104,20 @@ def sentence(text: str) -> str:
 
     A name such as `db.r5.2xlarge` or `pgbench-1` keeps its first letter.
     """
-    said = plain(text)
-    first = said.split(" ")[0].rstrip(".,;:")
+    line = plain(text)
+    first = line.split(" ")[0].rstrip(".,;:")
     if first.isalpha() and first.islower():
-        said = said[0].upper() + said[1:]
-    return said if not said or said[-1] in ".!?:" else f"{said}."
+        line = line[0].upper() + line[1:]
+    return line if not line or line[-1] in ".!?:" else f"{line}."
 
 
 def confidence(probability: float) -> str:
-    """Return a probability as a percentage; nothing measured is ever certain, so at most `> 99 %`."""
+    """Return a probability in percent, at most `> 99 %`, because no measurement is certain."""
     return "> 99 %" if probability >= 0.995 else format_ratio(probability)
 
 
 def sure(confidence_word: str) -> str:
-    """Return `99 % sure`, and `more than 99 % sure` where that is the most that is ever said."""
+    """Return `99 % sure`, or `more than 99 % sure` for the maximum."""
     return f"{confidence_word.replace('> ', 'more than ')} sure"
 
 
@@ -162,7 +162,7 @@ def level_with_error(interval: Interval) -> str:
 
 
 def ceiling_value(ceiling: Ceiling, *, as_sold: bool = True) -> str:
-    """Return a ceiling's number; with `as_sold`, a volume's throughput is said in MiB/s too."""
+    """Return a ceiling's number; with `as_sold`, a volume's throughput is also given in MiB/s."""
     if ceiling.unit != "bytes/s" or not isfinite(ceiling.value):
         return quantity(ceiling.value, ceiling.unit)
     text = published(ceiling.value, ceiling.unit)
@@ -177,13 +177,13 @@ def ceiling_name(ceiling: Ceiling) -> str:
 
 
 def limit_name(family: Family, phase: Phase, former_phase: Phase | None = None) -> str:
-    """Return a family with its phase; a limit of unknown origin has no phase worth saying."""
+    """Return a family with its phase; an unknown limit has no phase."""
     name, kind = FAMILY_NAMES[family], phase_name(phase, former_phase)
     return name if family is Family.UNKNOWN or not kind else f"{name}, {kind}"
 
 
 def short_limit_name(family: Family, phase: Phase, former_phase: Phase | None = None) -> str:
-    """Return where a unit already says the dimension: `instance legacy baseline`, `volume`."""
+    """Return a short name for a column with a unit: `instance legacy baseline`, `volume`."""
     if family is Family.UNKNOWN:
         return FAMILY_NAMES[family]
     owner = FAMILIES[family].owner or "instance"
@@ -191,7 +191,7 @@ def short_limit_name(family: Family, phase: Phase, former_phase: Phase | None = 
 
 
 def subject(instance: Instance) -> str:
-    """Return what the report is about: `search-db (db.r5.2xlarge)`, or whichever of the two is known."""
+    """Return the subject of the report: `search-db (db.r5.2xlarge)`, or the part that is known."""
     name, db_class = plain(instance.identifier), plain(instance.db_class or "")
     if name in ("", "unnamed"):
         return db_class or "the instance"
@@ -214,14 +214,14 @@ def storage(instance: Instance) -> str:
 
 
 def ebs_limits(limits: EbsLimits) -> str:
-    """Return what the provider's API said: `81.25 MB/s, 593.75 MB/s in bursts; … (source, date)`."""
+    """Return the EBS limits of the provider's API: `81.25 MB/s, 593.75 MB/s in bursts; … (source, date)`."""
     rates = []
     for baseline, burst, unit in (
         (limits.baseline_bytes_per_s, limits.burst_bytes_per_s, "bytes/s"),
         (limits.baseline_ops_per_s, limits.burst_ops_per_s, "ops/s"),
     ):
-        said = [published(rate, unit) for rate in dict.fromkeys((baseline, burst))]
-        rates.append(", ".join(said) + (" in bursts" if len(said) > 1 else ""))
+        shown = [published(rate, unit) for rate in dict.fromkeys((baseline, burst))]
+        rates.append(", ".join(shown) + (" in bursts" if len(shown) > 1 else ""))
     return f"{'; '.join(rates)} ({plain(limits.source)}, {plain(limits.read_on)})"
 
 
@@ -231,7 +231,7 @@ def published(value: float, unit: str) -> str:
 
 
 def short_span(start_s: float, end_s: float) -> str:
-    """Return `03-08 09:48 – 19:00`, for a table beside which the year is known."""
+    """Return `03-08 09:48 – 19:00`, for a table where the year is known."""
     text = span(start_s, end_s)
     start, end = text.split(" – ")
     return f"{start[5:]} – {end[5:] if len(end) > 10 else end}"

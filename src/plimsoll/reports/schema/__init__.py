@@ -1,1 +1,1 @@
-"""What is each JSON report made of: its JSON Schema, written from the Structs that are its form."""
+"""The JSON Schemas of the reports, generated from the Structs of their forms."""

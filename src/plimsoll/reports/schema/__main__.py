@@ -13,7 +13,7 @@ SCHEMAS, PAGES = Path(__file__).parent, Path("docs/reference")
 
 
 def main() -> None:
-    """Write all files, whether or not they change."""
+    """Write all files, even if they do not change."""
     for name, schema in schemas().items():
         (SCHEMAS / f"{name}.schema.json").write_text(schema_text(schema), encoding="utf-8")
         page = PAGES / f"{name}-json.md"

@@ -63,7 +63,7 @@ def _object(cls: type[msgspec.Struct], prefix: str, description: str) -> Rule:
 
 
 def _rule(hint: Any, prefix: str) -> Rule:
-    """Return what a value of this type is, in JSON Schema."""
+    """Return the JSON Schema of a type."""
     origin, inside = get_origin(hint), get_args(hint)
     if origin in (Union, UnionType):
         options = [_rule(option, prefix) for option in inside if option is not type(None)]
@@ -82,7 +82,7 @@ def _rule(hint: Any, prefix: str) -> Rule:
 
 
 def _list(inside: tuple[Any, ...], prefix: str) -> Rule:
-    """Return a list of any length, or of so many of one type."""
+    """Return the schema of a list of any length, or of a fixed number of elements."""
     some = {"type": "array", "items": _rule(inside[0], prefix)}
     if inside[-1] is Ellipsis:
         return some
@@ -91,7 +91,7 @@ def _list(inside: tuple[Any, ...], prefix: str) -> Rule:
 
 
 def _or_null(options: list[Rule]) -> Rule:
-    """Return the same, or null: within `enum` or `type` where there is one."""
+    """Return the schema extended by null, within `enum` or `type` if there is one."""
     if len(options) == 1 and "enum" in options[0]:
         return {"enum": [*options[0]["enum"], None]}
     if len(options) == 1 and "type" in options[0]:
@@ -103,7 +103,7 @@ def _or_null(options: list[Rule]) -> Rule:
 
 
 def _parts(cls: type[msgspec.Struct]) -> list[type[msgspec.Struct]]:
-    """Return the Structs in a Struct, at every depth, each once, as they first appear."""
+    """Return the Structs in a Struct, at every depth, each once, in order of first occurrence."""
     found: dict[type[msgspec.Struct], None] = {}
 
     def visit(outer: type[msgspec.Struct]) -> None:
@@ -134,14 +134,14 @@ def _hints(cls: type[msgspec.Struct]) -> dict[str, Any]:
 
 
 def _name(cls: type[msgspec.Struct], prefix: str) -> str:
-    """Return `ceiling_time` of `CeilingTimeObject`; the name of the document in front is left out."""
+    """Return `ceiling_time` for `CeilingTimeObject`, without the name of the document."""
     name = cls.__name__.removesuffix("Object").removesuffix("Document")
     return re.sub(r"(?<!^)(?=[A-Z])", "_", name.removeprefix(prefix) or name).lower()
 
 
 @cache
 def _meanings(cls: type[msgspec.Struct]) -> dict[str, str]:
-    """Return the docstring below each field of a class, on one line."""
+    """Return the docstring of each field of a class, on one line."""
     [definition] = ast.parse(dedent(inspect.getsource(cls))).body
     assert isinstance(definition, ast.ClassDef)
     found = {}

@@ -10,7 +10,7 @@ _COLUMNS = 200
 
 def laid_out(value: Any, indent: str = "", ahead: int = 0) -> str:
     """
-    Return JSON in which what fits stands on one line; lists always do.
+    Return JSON with short objects and all lists on one line.
 
     Args:
         value: built of dict, list and scalars.

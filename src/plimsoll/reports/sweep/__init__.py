@@ -1,1 +1,1 @@
-"""What a sweep over I/O sizes measured, said."""
+"""Reports of sweeps over I/O sizes."""

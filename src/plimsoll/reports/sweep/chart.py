@@ -39,7 +39,7 @@ def write_sweep_picture(path: Path, reports: Sequence[SweepReport]) -> None:
     else:
         raise UsageError(
             f"'{path.name}' does not end in .png or .svg",
-            "The ending says which kind of picture to write.",
+            "The file extension selects the kind of picture.",
         )
 
 
@@ -144,7 +144,7 @@ _TOOLTIP = [
     {"field": "group", "title": "measured"},
     {"field": "pattern", "title": "requests"},
     {"field": "kib", "title": "I/O size, KiB"},
-    {"field": "came_as", "title": "came as, KiB"},
+    {"field": "came_as", "title": "actual size, KiB"},
     {"field": "mb", "title": "MB/s", "format": ",.1f"},
     {"field": "ops", "title": "IOPS", "format": ",.0f"},
 ]
@@ -175,7 +175,7 @@ def _lines(
 
 
 def _bends(fit: PhaseFit, first: float, last: float) -> list[tuple[float, float]]:
-    """Size in KiB and operations per second where the line begins, bends and ends."""
+    """Return the points of the line: size in KiB and operations per second at its start, bend and end."""
     ops = fit.ops_limit.value if fit.ops_limit else None
     most = fit.bytes_limit.value / KIB if fit.bytes_limit else None
     if ops is None:

@@ -1,4 +1,4 @@
-"""Sweeps over I/O sizes, said: rates, the limits behind them, what these sizes cannot tell."""
+"""The document of sweeps over I/O sizes: rates, the limits behind them, and what these sizes do not show."""
 
 from collections.abc import Callable, Iterator, Sequence
 
@@ -29,40 +29,43 @@ from plimsoll.reports.sweep.outline import (
 
 def sweep_document(reports: Sequence[SweepReport]) -> Document:
     """
-    Return the sweeps below one another, and a table of all where there are several.
+    Return the document of sweeps, with a table of all if there are several.
 
     Args:
         reports: what was measured and found, one for each configuration; at least one.
     """
-    said = [sweep_outline(report) for report in reports]
-    if len(said) == 1:
+    texts = [sweep_outline(report) for report in reports]
+    if len(texts) == 1:
         return Document(
-            kind="sweep", headline=said[0].title, parts=tuple(_parts(said[0], reports[0]))
+            kind="sweep", headline=texts[0].title, parts=tuple(_parts(texts[0], reports[0]))
         )
     sections = [
         Section(title=one.title, parts=tuple(_parts(one, report)))
-        for one, report in zip(said, reports, strict=True)
+        for one, report in zip(texts, reports, strict=True)
     ]
     return Document(
         kind="sweep",
-        headline=f"I/O sizes of {len(said)} configurations",
+        headline=f"I/O sizes of {len(texts)} configurations",
         parts=(*sections, _summary(reports)),
     )
 
 
-def _parts(said: SweepText, report: SweepReport) -> Iterator[Part]:
-    yield Paragraph(text=said.method, weight="quiet")
+def _parts(texts: SweepText, report: SweepReport) -> Iterator[Part]:
+    yield Paragraph(text=texts.method, weight="quiet")
     yield Picture(characters=None, spec=_drawn(report))
-    for group in said.groups:
+    for group in texts.groups:
         yield Section(title=group.title, parts=tuple(_group(group)))
-    if said.truths:
-        yield Section(title="Beside what is enforced", parts=(_beside(said.truths, "enforced"),))
-    if said.published:
+    if texts.truths:
         yield Section(
-            title="Beside what was published", parts=(_beside(said.published, "published"),)
+            title="Compared with the enforced limits", parts=(_compared(texts.truths, "enforced"),)
         )
-    if said.notes:
-        yield Section(title="Notes", parts=(bullets_of(said.notes),))
+    if texts.published:
+        yield Section(
+            title="Compared with published numbers",
+            parts=(_compared(texts.published, "published"),),
+        )
+    if texts.notes:
+        yield Section(title="Notes", parts=(bullets_of(texts.notes),))
 
 
 def _drawn(report: SweepReport) -> Callable[[int], Spec]:
@@ -83,7 +86,7 @@ def _group(group: GroupText) -> Iterator[Part]:
     if group.left_out:
         yield Section(title="Left out", parts=(bullets_of(group.left_out),))
     if group.unknown:
-        yield Section(title="What these sizes cannot tell", parts=(bullets_of(group.unknown),))
+        yield Section(title="What these sizes do not show", parts=(bullets_of(group.unknown),))
 
 
 def _rates(group: GroupText) -> Table:
@@ -93,7 +96,7 @@ def _rates(group: GroupText) -> Table:
     if group.has_sequential:
         titles += ["sequential\nMB/s", "IOPS"]
     if group.has_came_as:
-        titles.append("requests\ncame as")
+        titles.append("actual\nsize")
     rows = []
     for row in group.rows:
         cells = [row.size]
@@ -106,7 +109,7 @@ def _rates(group: GroupText) -> Table:
     return Table(columns=columns, rows=tuple(rows))
 
 
-def _beside(rows: Sequence[ComparedText], other: str) -> Table:
+def _compared(rows: Sequence[ComparedText], other: str) -> Table:
     return Table(
         columns=(
             Column(title=""),

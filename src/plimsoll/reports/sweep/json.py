@@ -16,14 +16,14 @@ from plimsoll.reports.render.json_values import json_text, same_fields
 
 
 class SweepPointObject(Struct, frozen=True, kw_only=True):
-    """What was delivered at one I/O size."""
+    """The delivered rate at one I/O size."""
 
     io_size_bytes: float
     """As asked for, > 0."""
     pattern: Pattern
     """Where a request begins: scattered, or sequential where the one before it ended."""
     direction: Direction
-    """What the requests did."""
+    """The direction of the requests."""
     phase: Phase
     """Burst or baseline where it is known which one was measured; fixed for as it was found."""
     ops_per_s: float
@@ -44,15 +44,15 @@ class SweepObject(Struct, frozen=True, kw_only=True):
     """Everything that one experiment measured."""
 
     subject: str
-    """What was measured: a path, a database, an emulated instance."""
+    """The subject: a path, a database, an emulated instance."""
     method: str
     """With what, in a sentence."""
     points: tuple[SweepPointObject, ...]
-    """What was delivered, one entry for each size, pattern, direction and phase."""
+    """The delivered rates, one entry for each size, pattern, direction and phase."""
     alone: tuple[SweepPointObject, ...]
     """The same with one request at a time: what a request takes while nothing else waits."""
     notes: tuple[str, ...]
-    """Sentences about what could not be done or seen, and what that means."""
+    """Sentences about what could not be done or measured, and the consequence."""
 
 
 class EstimateObject(Struct, frozen=True, kw_only=True):
@@ -61,9 +61,9 @@ class EstimateObject(Struct, frozen=True, kw_only=True):
     value: float
     """The number."""
     low: float | None
-    """Lower end of the range; null where too little was measured to tell."""
+    """Lower end of the range; null where too little was measured."""
     high: float | None
-    """Upper end of the range; null where too little was measured to tell."""
+    """Upper end of the range; null where too little was measured."""
 
 
 class UnitObject(Struct, frozen=True, kw_only=True):
@@ -76,7 +76,7 @@ class UnitObject(Struct, frozen=True, kw_only=True):
 
 
 class MergeObject(Struct, frozen=True, kw_only=True):
-    """What became of sequential requests of one size."""
+    """The merging of sequential requests of one size."""
 
     io_size_bytes: float
     """As asked for."""
@@ -101,7 +101,7 @@ class PhaseFitObject(Struct, frozen=True, kw_only=True):
     phase: Phase
     """Burst or baseline where it is known which one was measured; fixed for as it was found."""
     direction: Direction
-    """What the requests did."""
+    """The direction of the requests."""
     pattern: Pattern
     """Which points the two limits were taken from."""
     ops_limit: EstimateObject | None
@@ -115,11 +115,11 @@ class PhaseFitObject(Struct, frozen=True, kw_only=True):
     request_limit: EstimateObject | None
     """Most sequential requests per second, where it is another number: it knows no merging."""
     merges: tuple[MergeObject, ...]
-    """What became of sequential requests, by size; empty where that is not known."""
+    """The merging of sequential requests, by size; empty where it is not known."""
     left_out: tuple[LeftOutObject, ...]
     """Points that no limit of the storage decided."""
     unknown: tuple[str, ...]
-    """Sentences: what these sizes cannot tell."""
+    """Sentences: what these sizes do not show."""
     scatter_ratio: float | None
     """Typical distance of a point from the model, as a share; null with nothing to compare."""
     is_explained: bool
@@ -127,14 +127,14 @@ class PhaseFitObject(Struct, frozen=True, kw_only=True):
 
 
 class SweepFitObject(Struct, frozen=True, kw_only=True):
-    """What a sweep says of the storage."""
+    """The limits of the storage by a sweep."""
 
     phases: tuple[PhaseFitObject, ...]
     """In the order in which they were measured."""
 
 
 class TruthObject(Struct, frozen=True, kw_only=True):
-    """A number that is known of what was measured, beside the one that was found."""
+    """A number that is known of the storage, compared with the one that was found."""
 
     name: str
     """Which number, for people."""
@@ -143,13 +143,13 @@ class TruthObject(Struct, frozen=True, kw_only=True):
     unit: str
     """`ops/s`, `bytes/s`, `bytes`."""
     known: float
-    """What is enforced."""
+    """The enforced number."""
     found: EstimateObject | None
-    """What the fit found; null where it found none."""
+    """The number of the fit; null where it found none."""
 
 
 class PublishedObject(Struct, frozen=True, kw_only=True):
-    """A number that someone measured before, beside the one that was found."""
+    """A published measurement, compared with the number that was found."""
 
     name: str
     """Which number, for people."""
@@ -158,9 +158,9 @@ class PublishedObject(Struct, frozen=True, kw_only=True):
     unit: str
     """`ops/s`, `bytes/s`."""
     said: float
-    """What was published."""
+    """The published number."""
     found: float | None
-    """What the fit found; null where it found none."""
+    """The number of the fit; null where it found none."""
     remark: str
     """A sentence: why they agree or differ."""
 
@@ -173,9 +173,9 @@ class SweepReportObject(Struct, frozen=True, kw_only=True):
     fit: SweepFitObject
     """The limits that explain it."""
     truths: tuple[TruthObject, ...]
-    """What is enforced beside what was found; empty where nothing is known of the storage."""
+    """Enforced numbers compared with those that were found; empty where none are known."""
     published: tuple[PublishedObject, ...]
-    """What was published beside what was found; empty where nothing was."""
+    """Published numbers compared with those that were found; empty without any."""
 
 
 class SweepDocument(Struct, frozen=True, kw_only=True):
@@ -190,7 +190,7 @@ class SweepDocument(Struct, frozen=True, kw_only=True):
     schema: Literal["plimsoll.sweep/1"] = "plimsoll.sweep/1"
     """Name and version of this form."""
     configurations: tuple[SweepReportObject, ...]
-    """What was measured, one entry for each configuration; a sweep of a path or a server has one."""
+    """The measurements, one entry for each configuration; a sweep of a path or a server has one."""
 
 
 def render_sweep_json(reports: Sequence[SweepReport]) -> str:

@@ -1,5 +1,5 @@
 """
-What is said of a sweep, for every form: tables as text, limits with their ranges, sentences.
+The texts of a sweep, for every form: tables, limits with their ranges, sentences.
 
 Rule 1: a number found by the fit is never said without its range, or that there is none.
 """
@@ -65,7 +65,7 @@ class GroupText(Struct, frozen=True, kw_only=True):
 
 
 class ComparedText(Struct, frozen=True, kw_only=True):
-    """One number beside another."""
+    """One number compared with another."""
 
     name: str
     other: str
@@ -76,7 +76,7 @@ class ComparedText(Struct, frozen=True, kw_only=True):
 
 
 class SweepText(Struct, frozen=True, kw_only=True):
-    """All that is said of one sweep."""
+    """All texts of one sweep."""
 
     title: str
     method: str
@@ -87,7 +87,7 @@ class SweepText(Struct, frozen=True, kw_only=True):
 
 
 def sweep_outline(report: SweepReport) -> SweepText:
-    """Return everything that is said of a sweep, as text; equal reports give equal text."""
+    """Return all texts of a sweep; equal reports give equal texts."""
     sweep = report.sweep
     return SweepText(
         title=f"I/O sizes of {words.plain(sweep.subject)}",
@@ -117,7 +117,7 @@ def sweep_outline(report: SweepReport) -> SweepText:
 
 
 def with_phase(name: str, phase: Phase) -> str:
-    """Return `throughput, burst`; a limit that has only one number needs no phase."""
+    """Return `throughput, burst`; a limit with only one number has no phase."""
     return name if phase == Phase.FIXED else f"{name}, {phase.value}"
 
 
@@ -128,14 +128,14 @@ def group_title(phase: Phase, direction: Direction) -> str:
 
 
 def amount(value: float, unit: str) -> str:
-    """Return a number with its unit, throughput with as many digits as limits are published with."""
+    """Return a number with its unit; throughput has the digits of published limits."""
     if unit == "bytes/s":
         return f"{number(value / 1e6, 4)} MB/s"
     return words.quantity(value, unit)
 
 
 def estimate(found: Estimate | None, unit: str) -> str:
-    """Return `300.2 ± 0.4 MB/s`; the range in words where there is none."""
+    """Return `300.2 ± 0.4 MB/s`; without a range, a text that says so."""
     if found is None:
         return "not reached"
     if found.low is None or found.high is None:
@@ -229,7 +229,7 @@ def _limits(fit: PhaseFit) -> list[tuple[str, str]]:
 
 
 def _merged(merges: Sequence[Merge]) -> str:
-    """Return what sequential requests were merged to, sizes with the same fate together."""
+    """Return the merged sizes of sequential requests; sizes with the same result are joined."""
     fates: dict[str, list[float]] = {}
     for merge in merges:
         value = merge.merged_bytes.value

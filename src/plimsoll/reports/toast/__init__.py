@@ -1,1 +1,1 @@
-"""What a server does with large values that are sent again, said."""
+"""Reports of the proof of rewritten TOAST values."""

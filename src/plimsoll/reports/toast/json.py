@@ -14,10 +14,10 @@ from plimsoll.reports.render.json_values import json_text, same_fields
 
 
 class CaseObject(Struct, frozen=True, kw_only=True):
-    """One statement against a scratch table, and what the server counted."""
+    """One statement against a scratch table, with the server's counters."""
 
     name: str
-    """What it does, as `send the same value again`."""
+    """The kind of statement, for example `send the same value again`."""
     storage: str
     """`external`, `extended (pglz)` …; on a copy of a table `column` and its name."""
     value_bytes: int
@@ -25,7 +25,7 @@ class CaseObject(Struct, frozen=True, kw_only=True):
     stored_bytes: int
     """After compression, in the row or out of it."""
     statement: str
-    """As it was run, in a schema called `scratch` or in none."""
+    """The statement as it was run, in a schema called `scratch` or in none."""
     rows_updated: int
     """Rows of the table; each leaves an old version dead."""
     chunks_written: int
@@ -39,7 +39,7 @@ class CaseObject(Struct, frozen=True, kw_only=True):
 
 
 class SampleObject(Struct, frozen=True, kw_only=True):
-    """What logical decoding saw of one column during some seconds."""
+    """The updates of one column that logical decoding saw during some seconds."""
 
     table: str
     """Schema and table, quoted where they need to be."""
@@ -76,7 +76,7 @@ class ToastProofDocument(Struct, frozen=True, kw_only=True):
     version: str
     """Of the server."""
     chunk_bytes: int
-    """Most bytes of a chunk, as the server says."""
+    """Most bytes of a chunk, as the server reports."""
     cases: tuple[CaseObject, ...]
     """On a scratch table: by statement, by size, by storage and compression."""
     copies: tuple[CaseObject, ...]
@@ -84,7 +84,7 @@ class ToastProofDocument(Struct, frozen=True, kw_only=True):
     sample: tuple[SampleObject, ...]
     """Of real updates, where `--decode` was given; one for each column."""
     notes: tuple[str, ...]
-    """What a reader must know."""
+    """Remarks for the reader."""
 
 
 def render_toast_proof_json(proof: ToastProof) -> str:

@@ -135,7 +135,7 @@ def test_no_difference_is_said_so():
     assert said.headline.startswith("No difference: ")
     assert {"same"} == {row.difference for row in rows}
     assert () == said.bought
-    assert "Nothing: the same was bought" in text_of("pressed", "pressed")
+    assert "Nothing: both sides have the same setup" in text_of("pressed", "pressed")
 
 
 def test_nothing_bought_differs_is_no_change():

@@ -90,7 +90,7 @@ def test_the_display_says_rates_ceilings_credits_and_when_they_end():
         "  credits                 53 % ▕██████████▋         ▏ empty in 16 s (16 min emulated)",
         "volume IOPS         2,650 IOPS ▕████▍               ▏ of 12,000 IOPS (burst)",
         "  credits                100 % ▕████████████████████▏ full",
-        "now              instance EBS throughput (burst) holds requests back; queue depth 15.2",
+        "now              instance EBS throughput (burst) throttles requests; queue depth 15.2",
     ]
 
     assert expected == progress_lines(PROGRESS)
@@ -127,7 +127,7 @@ def test_a_log_gets_one_line_with_the_credits_that_are_spent():
     """
     expected = (
         "emulated minute 14 of 120 (clock 60, 14 of 120 s); 347.4 MB/s, 2,650 IOPS; "
-        "instance EBS throughput (burst) holds requests back; "
+        "instance EBS throughput (burst) throttles requests; "
         "instance MB/s credits 53 %, empty in 16 s (16 min emulated)"
     )
 
@@ -138,7 +138,7 @@ def test_without_a_limit_in_the_way_that_is_said():
     """
     Silence could mean anything.
     """
-    assert "no limit holds requests back" in progress_line(progress(stages=(OPS,)))
+    assert "no limit throttles requests" in progress_line(progress(stages=(OPS,)))
 
 
 def test_limits_of_ones_own_keep_their_names():
@@ -167,15 +167,15 @@ def test_the_truth_stands_beside_what_was_found():
     """
     expected = """
 GROUND TRUTH
-  Over 120 s (2 h on credit clock 60) the gate held requests back at these
+  Over 120 s (2 h on credit clock 60) the gate throttled requests at these
   limits. The diagnosis agrees with it.
   Limit                         Held    Emulated   Delivered       Found   Error
   instance EBS throughput,     2 min  1 h 30 min  86.87 MB/s  1 h 29 min  +0.1 %
   baseline, 86.875 MB/s
   instance EBS throughput,     6.2 s       6 min               too short
   burst, 347.5 MB/s
-  - Held for less than 8 emulated minutes is too short for samples of a minute
-    to show; that it was not found is no error.
+  - Less than 8 emulated minutes at a limit are too short for samples of one
+    minute. Not finding such a limit is no error.
   - This machine kept up: no operation was late.
 """
     text = render_truth(TRUTH, width=80, color=False)
@@ -198,7 +198,7 @@ def test_a_narrow_terminal_gets_paragraphs_and_no_broken_words():
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        (truth(held=()), "the gate held no request back at a limit"),
+        (truth(held=()), "the gate throttled no request"),
         (
             truth(
                 wrong=(
@@ -211,7 +211,7 @@ def test_a_narrow_terminal_gets_paragraphs_and_no_broken_words():
                     ),
                 )
             ),
-            "The diagnosis names volume IOPS at 2,990 IOPS for 10 min; the gate held nothing there.",
+            "The diagnosis names volume IOPS at 2,990 IOPS for 10 min; the gate throttled nothing there.",
         ),
         (truth(is_void=True, kept_up="This run is void: too late."), "This run is void: too late."),
     ],
@@ -237,4 +237,4 @@ def test_a_limit_that_was_missed_is_not_called_too_short():
     text = render_truth(truth(held=(missed,)), width=80, color=False)
 
     assert "not found" in text
-    assert "The diagnosis missed some of it." in " ".join(text.split())
+    assert "The diagnosis missed some of them." in " ".join(text.split())

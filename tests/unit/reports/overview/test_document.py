@@ -126,7 +126,9 @@ def test_columns_leave_in_their_order():
     Too narrow a page drops the share first, then class, rank, credits and time, and says so.
     """
     left = {
-        width: re.search(r"want of width: ([^.]*)\.", shown(width=width).replace("\n", " "))
+        width: re.search(
+            r"terminal is too narrow: ([^.]*)\.", shown(width=width).replace("\n", " ")
+        )
         for width in (200, 100, 80, 60)
     }
 
@@ -339,7 +341,7 @@ def test_the_cost_of_the_reading_is_said():
     assert "203 requests (rds:DescribeDBInstances 1, rds:DescribeEvents 50," in text
     assert "12,350 metrics, about $0.1235" in text
     assert "12,350 metrics, at an unknown price" in re.sub(r"\s+", " ", shown(fleet(usd=None)))
-    assert "Asked of the API" not in shown(fleet(usage=None))
+    assert "API requests" not in shown(fleet(usage=None))
 
 
 def test_the_default_width_is_a_hundred(monkeypatch):

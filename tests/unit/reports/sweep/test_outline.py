@@ -57,7 +57,7 @@ def test_text_keeps_to_its_width_and_says_everything(width):
     assert max(cell_len(line) for line in text.splitlines()) <= width
     for said in ("READS, BASELINE", "READS, BURST", "scattered", "256 KiB", "+2.2 %", "-0.3 %"):
         assert said in text
-    assert 2 == text.count("BESIDE WHAT WAS PUBLISHED")
+    assert 2 == text.count("COMPARED WITH PUBLISHED NUMBERS")
     assert "\x1b" not in text
 
 
