@@ -1,1 +1,1 @@
-"""Metrics that a Prometheus-compatible server keeps of an instance or a host."""
+"""Read metrics of an instance or a host from a Prometheus-compatible server."""

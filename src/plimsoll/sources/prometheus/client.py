@@ -1,10 +1,10 @@
 """
-Questions to a Prometheus-compatible server: bounded in time and size, repeated where that helps.
+Send requests to a Prometheus-compatible server, bounded in time and size, with retries.
 
-Rule 1: nothing is changed on the server: only `series`, `label values` and `query` are called.
-Rule 2: an answer has a deadline and a largest size; what is larger is asked for in halves.
-Rule 3: all answers of one reading together, broken ones too, have a largest size as well.
-Rule 4: 429, 502, 503, 504 and broken connections are tried three times; nothing else is.
+Rule 1: nothing changes on the server: only `series`, `label values` and `query` are called.
+Rule 2: an answer has a deadline and a largest size; a larger one is requested in halves.
+Rule 3: all answers of one reading together, broken ones included, have a largest size too.
+Rule 4: 429, 502, 503, 504 and broken connections are tried three times; other failures once.
 """
 
 import os
@@ -18,7 +18,7 @@ from urllib.parse import quote, urlencode, urlsplit
 from msgspec import Struct
 
 from plimsoll.errors import PlimsollError, SourceError, Unreachable, UsageError
-from plimsoll.sources.prometheus.answers import Answer, TooMuch, answer_of, refusal, said
+from plimsoll.sources.prometheus.answers import Answer, TooMuch, answer_of, error_text, refusal
 from plimsoll.sources.prometheus.server import PrometheusServer
 from plimsoll.sources.prometheus.signing import signed
 
@@ -27,74 +27,75 @@ Parameters = Sequence[tuple[str, str]]
 _AGAIN = frozenset({429, 502, 503, 504})
 _FORM = "application/x-www-form-urlencoded"
 
-# Proxies and servers take lines of 4 to 8 KB; longer questions are posted.
+# Proxies and servers accept request lines of 4 to 8 KB, so longer requests use POST. nginx: 8 KB
+# (large_client_header_buffers).
 LONGEST_LINE = 1_800
 
-# A server that says when to come back is believed up to here; nobody waits longer in an incident.
+# A judgement: obey Retry-After up to this wait; during an incident nobody waits longer.
 LONGEST_WAIT_S = 10.0
 
 
 class Bounds(Struct, frozen=True, kw_only=True):
-    """How long and how much."""
+    """Bounds of time and size."""
 
     connect_s: float = 5.0
     read_s: float = 30.0
-    """Longest silence in the middle of an answer."""
+    """Longest wait for the next bytes of an answer."""
     answer_s: float = 120.0
-    """Longest time of one whole answer: a server that drips must not hold us."""
+    """Longest time of one whole answer: a slow server must not block a reading."""
     answer_bytes_max: int = 64 * 1024**2
-    """200,000 samples take 6 MB; ten times that is a question we would not ask."""
+    """200,000 samples take 6 MB; we never request ten times as many."""
     read_bytes_max: int = 4 * 1024**3
-    """Of all answers of one reading, unpacked: `read_samples_max` take 3 GB, labels and lists more."""
+    """Bound of all answers of one reading, unpacked: `read_samples_max` take 3 GB, labels more."""
     read_samples_max: int = 100_000_000
     """
-    Of all answers of one reading: 25 metrics scraped every 15 s of 600 instances over a day are 86
-    million, of 40 instances over a fortnight 81 million. What is more keeps a server busy for minutes
-    during the incident that it is asked about, and nobody asks that with intent.
+    Bound of all answers of one reading. 25 metrics scraped every 15 s are 86 million samples for 600
+    instances over a day, or 81 million for 40 instances over two weeks. More would keep a server busy for
+    minutes during an incident.
     """
     tries: int = 3
     first_wait_s: float = 0.5
-    """Before the second try; doubled before the third."""
+    """Wait before the second attempt; doubled before the third."""
 
 
 class Exhausted(SourceError):
-    """One reading would take more from a server than it may."""
+    """One reading would exceed its bound."""
 
 
 class Quota:
-    """How much of one kind a reading may still take, over all of its connections."""
+    """Counts one kind of use of a reading, over all its connections, up to a bound."""
 
     def __init__(self, most: int, kind: str) -> None:
-        """Begin with everything."""
+        """Start at zero, with the bound `most`."""
         self._most = most
         self._kind = kind
         self._taken = 0
 
     @property
     def taken(self) -> int:
-        """Everything that was taken so far."""
+        """Amount used so far."""
         return self._taken
 
     def take(self, count: int, server: PrometheusServer) -> None:
         """
-        Note a part of an answer.
+        Add a part of an answer.
 
         Raises:
-            Exhausted: it is more than is left.
+            Exhausted: the bound is exceeded.
         """
         self._taken += count
         if self._taken > self._most:
             raise Exhausted(
-                f"one command reads {self._most:,} {self._kind} at most from {server.url}",
+                f"one command reads at most {self._most:,} {self._kind} from {server.url}",
                 "Choose fewer instances with --identifier or --match, or a shorter window with --last.",
             )
 
 
 class Allowance:
-    """What one reading may take, over all of its connections."""
+    """Bounds of one reading, over all its connections."""
 
     def __init__(self, bounds: Bounds) -> None:
-        """Begin with everything."""
+        """Start with nothing used."""
         self.bytes = Quota(bounds.read_bytes_max, "bytes")
         self.samples = Quota(bounds.read_samples_max, "samples")
 
@@ -112,14 +113,14 @@ class Client:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """
-        Prepare; nothing is asked yet.
+        Prepare a connection; send no request yet.
 
         Args:
-            server: whom to ask.
-            bounds: how long and how much.
-            allowance: what the whole reading may still take; default: all of it.
-            sleep: waits between tries.
-            clock: seconds that never step back.
+            server: where to send requests.
+            bounds: bounds of time and size.
+            allowance: bounds of the whole reading (default: from `bounds`).
+            sleep: waits between attempts.
+            clock: monotonic seconds.
         """
         import httpx
 
@@ -132,8 +133,8 @@ class Client:
         self._http = httpx.Client(
             timeout=httpx.Timeout(self.bounds.read_s, connect=self.bounds.connect_s),
             follow_redirects=False,
-            # A proxy for the outside world has no way back to this machine, but the authorities of
-            # the environment hold here too: a forwarded port keeps its server's certificate.
+            # A proxy for external hosts cannot reach this machine's loopback. The environment's certificate
+            # authorities still apply: a forwarded port keeps its server's certificate.
             trust_env=not is_near,
             verify=_authorities(server.url) if is_near else True,
             auth=None
@@ -151,16 +152,16 @@ class Client:
 
     def ask(self, path: str, parameters: Parameters, *, may_post: bool = True) -> Answer:
         """
-        Return the answer to one question.
+        Send one request, and return the answer.
 
         Args:
-            path: below the server's address, such as `/api/v1/query`.
+            path: path below the server's address, for example `/api/v1/query`.
             parameters: names and values, not yet encoded.
-            may_post: whether the interface takes this question by POST as well.
+            may_post: whether the API also accepts this request by POST.
 
         Raises:
-            TooMuch: the answer is larger than we take or the server gives.
-            SourceError: no usable answer; AccessDenied, Unreachable and Throttled say which way.
+            TooMuch: the answer exceeds the bound of the server or ours.
+            SourceError: no usable answer; subclasses are AccessDenied, Unreachable and Throttled.
         """
         url, body = self.server.url + path, b""
         line = urlencode(parameters, quote_via=quote)
@@ -183,12 +184,12 @@ class Client:
 
     def _note(self, answer: Answer) -> None:
         for warning in answer.warnings or ():
-            self.warnings[said(Answer(status="", error=warning), self.server)] = None
+            self.warnings[error_text(Answer(status="", error=warning), self.server)] = None
         if answer.is_partial:
             self.warnings["a storage node did not answer"] = None
 
     def _try(self, url: str, body: bytes) -> tuple[Answer | PlimsollError | TooMuch, float | None]:
-        """Return an answer, or what went wrong and the seconds to wait if trying again can help."""
+        """Return the answer, or the error and the seconds to wait before a retry; None for no retry."""
         import httpx
 
         server = self.server
@@ -235,7 +236,7 @@ class Client:
             if self._clock() > deadline:
                 raise Unreachable(
                     f"{self.server.url} did not finish an answer in {self.bounds.answer_s:g} s",
-                    "Ask for a shorter window with --last, or when the server is less busy.",
+                    "Give a shorter window with --last, or try again when the server is less busy.",
                 )
             parts.append(part)
         return b"".join(parts)
@@ -243,8 +244,8 @@ class Client:
 
 def _broken(server: PrometheusServer) -> Unreachable:
     return Unreachable(
-        f"{server.url} broke off its answer",
-        "Check the server and the proxy before it, and try again.",
+        f"{server.url} closed the connection during its answer",
+        "Check the server and any proxy in front of it, and try again.",
     )
 
 
@@ -254,19 +255,19 @@ def _unreachable(server: PrometheusServer, error: Exception, bounds: Bounds) -> 
     url = server.url
     if isinstance(error, httpx.ConnectTimeout):
         return Unreachable(
-            f"{url} did not take a connection in {bounds.connect_s:g} s",
-            "Check host and port, and whether a firewall or a VPN lies between.",
+            f"{url} did not accept a connection in {bounds.connect_s:g} s",
+            "Check host, port, firewalls and VPN.",
         )
     if isinstance(error, httpx.TimeoutException):
         return Unreachable(
             f"{url} did not answer in {bounds.read_s:g} s",
-            "Ask for a shorter window with --last, or when the server is less busy.",
+            "Give a shorter window with --last, or try again when the server is less busy.",
         )
     text = str(error)
     if _is_tls(error) or "SSL" in text or "certificate" in text.lower():
         return Unreachable(
-            f"no safe connection to {url}: {shorter(text)}",
-            "Check http or https, and name your authority's certificates with SSL_CERT_FILE.",
+            f"no TLS connection to {url}: {shorter(text)}",
+            "Check http or https, and set SSL_CERT_FILE to the certificates of your authority.",
         )
     return Unreachable(
         f"unable to reach {url}: {shorter(server.hidden(text))}",
@@ -275,7 +276,7 @@ def _unreachable(server: PrometheusServer, error: Exception, bounds: Bounds) -> 
 
 
 def shorter(text: str) -> str:
-    """Return the reason in a transport's message, without its numbers: `connection refused`."""
+    """Return the reason in a network error without its numbers: `connection refused`."""
     reason = text.rpartition("]")[2].strip() or text.strip("[] ") or "no reason given"
     return reason[:120].rstrip(".").strip().lower()
 
@@ -290,12 +291,12 @@ def _is_tls(error: BaseException) -> bool:
 
 
 def _seconds(text: str) -> float:
-    """Return seconds of a Retry-After; a date counts as none."""
+    """Return the seconds of a Retry-After header; 0 for a date."""
     return float(text) if text.isascii() and text.isdigit() and len(text) < 6 else 0.0
 
 
 def _authorities(url: str) -> "ssl.SSLContext | bool":
-    """Return the certificates to trust on loopback: those that SSL_CERT_FILE and SSL_CERT_DIR name."""
+    """Return the certificates to trust on loopback: those of SSL_CERT_FILE and SSL_CERT_DIR."""
     file, folder = os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")
     if not url.startswith("https:") or not (file or folder):
         return True

@@ -1,7 +1,7 @@
 """
-Which exporter wrote a series, about whom, and which of our metrics it is.
+Recognise the exporter, the subject and the metric of a series.
 
-Names, labels and units were read in the exporters' own sources and test files on 2026-11-20:
+Source of names, labels and units: the exporters' own code and test files, read on 2026-11-20:
 prometheus-rds-exporter 1aead48, yet-another-cloudwatch-exporter 1a0ddb1, cloudwatch_exporter
 8b110cf, rds_exporter d78e641 and node_exporter a7dcc3a.
 """
@@ -19,7 +19,7 @@ from plimsoll.sources.reading.reading import Statistic
 
 
 class Exporter(StrEnum):
-    """Programs whose names we know; the value is the program's name."""
+    """Known exporters; the value is the program's name."""
 
     QONTO = "prometheus-rds-exporter"
     YACE = "yet-another-cloudwatch-exporter"
@@ -30,7 +30,7 @@ class Exporter(StrEnum):
 
 
 class Subject(Struct, frozen=True, kw_only=True):
-    """Whom a series is about."""
+    """The instance or host of a series."""
 
     identifier: str
     region: str | None = None
@@ -38,7 +38,7 @@ class Subject(Struct, frozen=True, kw_only=True):
 
 
 class KnownSeries(Struct, frozen=True, kw_only=True):
-    """One series that we know, without its samples."""
+    """A recognised series, without its samples."""
 
     exporter: Exporter
     subject: Subject
@@ -47,13 +47,13 @@ class KnownSeries(Struct, frozen=True, kw_only=True):
     name: str
     labels: Mapping[str, str]
     written: str | None = None
-    """The name under which the rest of the program knows this metric; None for a fact."""
+    """Name of the metric in the rest of the program; None for a fact."""
     metric: Metric | None = None
-    """None for a fact, and for counters that only together become a metric."""
+    """None for a fact, and for a counter that is only a part of a metric."""
     statistic: Statistic = Statistic.AVERAGE
 
 
-# Qonto's names of facts, each with the label `dbidentifier`.
+# Names of facts in Qonto's exporter, each with the label `dbidentifier`.
 INFO = "rds_instance_info"
 AGE = "rds_instance_age_seconds"
 STATUS = "rds_instance_status"
@@ -62,13 +62,13 @@ ALLOCATED_OPS = "rds_allocated_disk_iops_average"
 ALLOCATED_THROUGHPUT = "rds_allocated_disk_throughput_bytes"
 QONTO_FACTS = frozenset({INFO, AGE, STATUS, ALLOCATED, ALLOCATED_OPS, ALLOCATED_THROUGHPUT})
 
-# rds_exporter writes these three CloudWatch metrics under names of node_exporter.
+# rds_exporter exports these three CloudWatch metrics under names of node_exporter.
 PERCONA_NAMES = {
     "node_cpu_average": "CPUUtilization",
     "node_filesystem_free_bytes": "FreeStorageSpace",
     "node_memory_Cached_bytes": "FreeableMemory",
 }
-# Of Enhanced Monitoring, only what enhanced_monitoring.py reads of a document.
+# The fields of Enhanced Monitoring that enhanced_monitoring.py reads.
 PERCONA_OS_NAMES = (
     "timestamp",
     "General_numVCPUs",
@@ -89,7 +89,7 @@ FAMILIES = {
     Exporter.PERCONA: f"{OS_PREFIX}({'|'.join(PERCONA_OS_NAMES)})|{'|'.join(PERCONA_NAMES)}",
     Exporter.NODE: "|".join(NODE_NAMES),
 }
-"""Names to look for, as regular expressions; `aws_rds_` is what three exporters share."""
+"""Names to search for, as regular expressions; three exporters share the prefix `aws_rds_`."""
 
 _PLAIN = re.compile(r"[^a-z0-9]+")
 _NODE = re.compile("|".join(NODE_NAMES))
@@ -101,10 +101,10 @@ IDENTITY: Mapping[Exporter, tuple[str, ...]] = {
     Exporter.PERCONA: _TARGETS,
     Exporter.NODE: _TARGETS,
 }
-"""Labels that may name the subject, by family."""
+"""Labels that may name the subject, by exporter."""
 IDENTITY_LABELS = frozenset(label for labels in IDENTITY.values() for label in labels)
 
-# A series with another dimension is a sum over a class, an engine or a cluster, or one volume.
+# A series with another dimension is the total of a class, engine or cluster, or a single volume.
 _OTHER_DIMENSIONS = frozenset(
     {"databaseclass", "enginename", "dbclusteridentifier", "role", "sourceregion", "volumename"}
 )
@@ -112,9 +112,9 @@ _OTHER_DIMENSIONS = frozenset(
 
 def classify(listed: Sequence[Mapping[str, str]]) -> list[KnownSeries]:
     """
-    Return the series that we know among those a server listed.
+    Return the known series among those that a server listed.
 
-    rds_exporter imitates node_exporter: what both could have written about one name is left to it.
+    rds_exporter uses names of node_exporter, so a series that either could have written is taken as its own.
     """
     found = [track for labels in listed if (track := track_of(labels)) is not None]
     imitated = {
@@ -125,13 +125,13 @@ def classify(listed: Sequence[Mapping[str, str]]) -> list[KnownSeries]:
         t
         for t in found
         if not (t.exporter is Exporter.NODE and t.subject.identifier in imitated)
-        # Both of its pages have this name: one means FreeableMemory, the other the page cache.
+        # Both pages of rds_exporter have this name: FreeableMemory on one, the page cache on the other.
         and not (t.name == "node_memory_Cached_bytes" and t.labels.get("job") in os_jobs)
     ]
 
 
 def track_of(labels: Mapping[str, str]) -> KnownSeries | None:
-    """Return what a series is by its name and labels; None for one that we do not read."""
+    """Recognise a series by its name and labels; None for a series that is not read."""
     name = labels.get("__name__", "")
     if name.startswith(OS_PREFIX):
         return _track(Exporter.PERCONA_OS, _TARGETS, name, labels)
@@ -141,7 +141,7 @@ def track_of(labels: Mapping[str, str]) -> KnownSeries | None:
     if name.startswith("aws_rds_"):
         return _of_cloudwatch(name, labels)
     if name in PERCONA_NAMES:
-        # Its Enhanced Monitoring has these with a mode or a mount point, as node_exporter has.
+        # The page of Enhanced Monitoring has the same names, but with a mode or a mount point.
         if labels.get("mode") or labels.get("mountpoint") or not labels.get("region"):
             return None
         return _track(Exporter.PERCONA, _TARGETS, name, labels, written=PERCONA_NAMES[name])
@@ -158,7 +158,7 @@ def _of_cloudwatch(name: str, labels: Mapping[str, str]) -> KnownSeries | None:
     ):
         if key in plain:
             return _track(exporter, (plain[key],), name, labels, written=name)
-    # rds_exporter sets `instance` and `region` itself, and knows one statistic.
+    # rds_exporter sets `instance` and `region` itself, and exports averages only.
     if labels.get("region") and name.endswith("_average"):
         return _track(Exporter.PERCONA, _TARGETS, name, labels, written=name)
     return None
@@ -198,7 +198,7 @@ def _track(
     is_host = exporter is Exporter.NODE
     return KnownSeries(
         exporter=exporter,
-        # A host may have a label `region` on some of its jobs only: it is no part of its name.
+        # Only some jobs of a host may have a label `region`, so it does not identify the host.
         subject=Subject(
             identifier=labels[label],
             region=None if is_host else labels.get("aws_region") or labels.get("region"),

@@ -1,10 +1,9 @@
 """
-What prometheus-rds-exporter says of an instance: what was bought, and when that changed. Pure.
+Read class, storage and their changes from the facts of prometheus-rds-exporter. No network, no clock.
 
-Its instance class limits come from DescribeInstanceTypes in decimal MB/s but are multiplied by
-1,024² on the way (internal/app/ec2/ec2.go, internal/app/unit/converter.go), so they are turned
-back. Its storage limits of gp2, io1 and io2 are its own arithmetic for one volume and are left out:
-only what RDS itself said is taken.
+Its class limits come from DescribeInstanceTypes in decimal MB/s, but it multiplies them by 1,024²
+(internal/app/ec2/ec2.go, internal/app/unit/converter.go), so they are converted back. Its storage limits
+of gp2, io1 and io2 are its own arithmetic for one volume, not facts from RDS, and are not used.
 """
 
 from collections.abc import Callable, Sequence
@@ -31,7 +30,7 @@ _CLASS = "rds_instance_"
 _PROVISIONED_OPS = frozenset({"gp3", "io1", "io2"})
 _PROVISIONED_THROUGHPUT = frozenset({"gp3"})
 
-# Codes of rds_instance_status, README of prometheus-rds-exporter.
+# Codes of rds_instance_status (README of prometheus-rds-exporter).
 _EVENTS = {
     11.0: (EventKind.OPTIMISATION, "storage optimisation began"),
     2.0: (EventKind.BACKUP, "backup began"),
@@ -41,7 +40,7 @@ _OPTIMISED = "storage optimisation finished"
 
 
 def last_info(series: Sequence[Counted]) -> Counted | None:
-    """Return the description of the instance that was seen last; None where none was."""
+    """Return the last description of the instance; None if there is none."""
     found = [s for s in series if s.name == INFO and s.time_ms.size]
     return max(found, key=lambda s: int(s.time_ms[-1])) if found else None
 
@@ -50,47 +49,47 @@ def described(
     identifier: str, series: Sequence[Counted], of_class: Sequence[Counted]
 ) -> Instance | None:
     """
-    Return the instance as described last.
+    Return the instance by its last description.
 
     Args:
         identifier: its name.
         series: its facts.
-        of_class: what is said of instance classes and clusters, which name no instance.
+        of_class: facts about classes and clusters, which name no instance.
 
     Returns:
-        None where the exporter describes no such instance.
+        None if the exporter does not describe the instance.
     """
     info = last_info(series)
     if info is None:
         return None
 
-    def said(label: str) -> str | None:
+    def label_text(label: str) -> str | None:
         return shown(info.labels.get(label, ""), 63) or None
 
-    kind, engine = (said("storage_type") or "").lower() or None, said("engine")
+    kind, engine = (label_text("storage_type") or "").lower() or None, label_text("engine")
     is_aurora = (engine or "").startswith("aurora") or (kind or "").startswith("aurora")
     allocated = _positive(latest(series, ALLOCATED))
     ops = _positive(latest(series, ALLOCATED_OPS)) if kind in _PROVISIONED_OPS else None
     throughput = _positive(latest(series, ALLOCATED_THROUGHPUT))
     return Instance(
         identifier=shown(identifier, 63),
-        db_class=said("instance_class"),
+        db_class=label_text("instance_class"),
         engine=engine,
-        engine_version=said("engine_version"),
-        region=said("aws_region"),
+        engine_version=label_text("engine_version"),
+        region=label_text("aws_region"),
         multi_az={"true": True, "false": False}.get(info.labels.get("multi_az", "")),
         storage=Storage(
             kind=kind,
-            # An Aurora volume grows by itself; RDS reports 1 GiB for it.
+            # RDS reports an allocated size of 1 GiB for every Aurora volume, which grows by itself.
             size_gib=None if is_aurora or allocated is None else allocated / GIB,
             provisioned_ops_per_s=ops,
-            # RDS says MiB/s of a volume, so here 1,024² is right.
+            # RDS states MiB/s for volumes, so the factor 1,024² is correct here.
             provisioned_bytes_per_s=throughput if kind in _PROVISIONED_THROUGHPUT else None,
         ),
         launched_s=_launched(series),
         vcpu_count=_whole(latest(of_class, f"{_CLASS}vcpu_average")),
         memory_bytes=_whole(latest(of_class, f"{_CLASS}memory_bytes")),
-        ebs_limits=_ebs_limits(said("instance_class"), of_class),
+        ebs_limits=_ebs_limits(label_text("instance_class"), of_class),
         capacity_acu_max=_positive(latest(of_class, "rds_cluster_acu_max_average")),
     )
 
@@ -129,18 +128,18 @@ def _ebs_limits(db_class: str | None, of_class: Sequence[Counted]) -> EbsLimits 
 
 def decimal(exported: float) -> float:
     """
-    Return Bytes/s of a class limit that was exported as MB × 1,024².
+    Return bytes/s of a class limit that was exported as MB × 1,024².
 
-    EC2 gives at most three decimals of a MB/s; a number that has them as decimal MB and not as MiB
-    comes from a release that no longer multiplies so.
+    EC2 states MB/s with at most three decimals. A number with so few decimals as MB, but not as MiB, comes
+    from a release that no longer multiplies by 1,024².
     """
     as_mib, as_mb = exported / MIB * 1000, exported / 1e6 * 1000
-    is_mended = abs(as_mb - round(as_mb)) < 1e-6 < abs(as_mib - round(as_mib))
-    return exported if is_mended else float(mb_per_s(round(exported / MIB, 6)))
+    is_decimal = abs(as_mb - round(as_mb)) < 1e-6 < abs(as_mib - round(as_mib))
+    return exported if is_decimal else float(mb_per_s(round(exported / MIB, 6)))
 
 
 def changes(series: Sequence[Counted]) -> tuple[Annotation, ...]:
-    """Return what happened to the instance in the window, as the exporter saw it, in order of time."""
+    """Return the instance's changes in the window that the exporter saw, in order of time."""
     found = _turns(
         [(int(s.time_ms[0]), s.labels.get("instance_class", "")) for s in series if _is_info(s)],
         EventKind.CLASS_CHANGE,
@@ -182,7 +181,7 @@ def _values(series: Sequence[Counted], name: str) -> list[tuple[int, float]]:
 def _turns(
     moments: list[tuple[int, Any]], kind: EventKind, text: Callable[[Any, Any], str]
 ) -> list[Annotation]:
-    """Return an annotation wherever a value is followed by another one."""
+    """Return an annotation for each change of a value."""
     return [
         Annotation(time_s=at // 1000, text=text(old, new), kind=kind)
         for (_, old), (at, new) in pairwise(sorted(moments))

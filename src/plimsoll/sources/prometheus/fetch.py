@@ -1,9 +1,9 @@
 """
-Series and their raw samples, asked for in pieces that stay bounded.
+Fetch series and their raw samples in chunks of bounded size.
 
-Samples are read with range selectors, not with `query_range`: that would put them on a grid of its
-own and fill gaps with what was said five minutes ago. A range selector gives them as they are, and
-leaves out staleness markers, so a gap stays a gap.
+Samples are read with range selectors, not with `query_range`, which uses a grid of its own and fills gaps
+with values up to five minutes old (Prometheus docs, "Staleness"). A range selector returns raw samples
+without staleness markers, so a gap stays a gap.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,24 +20,24 @@ Window = tuple[int, int]
 """Epoch seconds, [start, end)."""
 Labels = Mapping[str, str]
 
-# A day keeps an answer small; below five minutes a server that still refuses is not asked in smaller parts.
+# A judgement: a day keeps an answer small; a server that refuses five minutes gets no smaller requests.
 LONGEST_CHUNK_S = 86_400
 SHORTEST_CHUNK_S = 300
 
-# What one answer may hold. Prometheus loads 50 million samples for a query, Mimir and Amazon less;
-# 200,000 take 6 MB on the way and a fraction of a second, so no server notices.
+# Samples of one answer. Prometheus loads up to 50 million samples for a query (--query.max-samples), Mimir
+# and Amazon fewer. 200,000 take 6 MB and a fraction of a second, a small load for any server.
 SAMPLES_PER_ANSWER = 200_000
 
-# Scrapes are rarely more frequent; where they are, an answer that grows too large is halved.
+# A judgement: scrapes are rarely more frequent. If they are, an answer that is too large is halved.
 ASSUMED_INTERVAL_S = 15
 
 
 def list_series(client: Client, selectors: Sequence[str], window_s: Window) -> list[Labels]:
     """
-    Return labels of every series with a sample in the window, each once.
+    Return the labels of every series with a sample in the window, each once.
 
     Raises:
-        SourceError: no usable answer, or more series than one answer may hold.
+        SourceError: no usable answer, or more series than one answer may have.
     """
     parameters = [("match[]", s) for s in selectors]
     parameters += [("start", str(window_s[0])), ("end", str(window_s[1]))]
@@ -45,36 +45,36 @@ def list_series(client: Client, selectors: Sequence[str], window_s: Window) -> l
         found = labels_of(client.ask("/api/v1/series", parameters), client.server)
     except TooMuch as much:
         raise SourceError(
-            f"{client.server.url} has more series than one answer may hold: {much.reason}",
-            "Choose an instance with --match LABEL=VALUE, such as dbidentifier=orders-primary.",
+            f"{client.server.url} has too many series for one answer: {much.reason}",
+            "Choose an instance with --match LABEL=VALUE, for example dbidentifier=orders-primary.",
         ) from much
     return list({frozenset(labels.items()): labels for labels in found}.values())
 
 
 def label_values(client: Client, label: str, selector: str, window_s: Window) -> list[str]:
-    """Return the values a label has among the series of a selector, in order; empty if none is known."""
+    """Return the values of a label in the series of a selector, in order; empty if none is known."""
     parameters = [("match[]", selector)]
     parameters += [("start", str(window_s[0])), ("end", str(window_s[1]))]
     try:
         answer = client.ask(f"/api/v1/label/{label}/values", parameters, may_post=False)
         return sorted(names_of(answer, client.server))
     except (TooMuch, SourceError):
-        return []  # It would only have adorned a message.
+        return []  # The values are only for an error message.
 
 
 def read_samples(client: Client, selector: str, window_s: Window, count: int) -> list[Counted]:
     """
-    Return every sample of every series of a selector, NaN and all.
+    Return every sample of every series of a selector, NaN included.
 
     Args:
-        selector: which series.
-        window_s: the times wanted.
-        count: how many series to expect, which decides how long a piece may be.
+        selector: selects the series.
+        window_s: epoch seconds, [start, end).
+        count: expected number of series, which decides the length of a chunk.
 
     Raises:
-        SourceError: no usable answer, or one too large even for five minutes; Exhausted if the reading
-            as a whole takes too much.
-        DataError: samples that are no numbers.
+        SourceError: no usable answer, or one too large even for five minutes; Exhausted if the whole
+            reading exceeds its bound.
+        DataError: samples that are not numbers.
     """
     fitting_s = SAMPLES_PER_ANSWER * ASSUMED_INTERVAL_S // max(count, 1)
     chunk_s = int(np.clip(fitting_s, SHORTEST_CHUNK_S, LONGEST_CHUNK_S))
@@ -89,8 +89,8 @@ def read_samples(client: Client, selector: str, window_s: Window, count: int) ->
         except TooMuch as much:
             if end - start <= SHORTEST_CHUNK_S:
                 raise SourceError(
-                    f"{client.server.url} gives too much at once: {much.reason}",
-                    "Ask for fewer series with --match LABEL=VALUE.",
+                    f"{client.server.url} refuses even five minutes of samples: {much.reason}",
+                    "Select fewer series with --match LABEL=VALUE.",
                 ) from much
             middle = (start + end) // 2
             waiting += [(middle, end), (start, middle)]
@@ -103,10 +103,10 @@ def read_samples(client: Client, selector: str, window_s: Window, count: int) ->
 
 def _piece(client: Client, selector: str, window_s: Window) -> list[SeriesRow]:
     """
-    Return the samples of [start, end), asked for at a thousandth before the end.
+    Return the samples of [start, end), with the evaluation time a millisecond before the end.
 
-    Prometheus 2 counts both ends of a range, Prometheus 3 the later one only; times are whole
-    milliseconds, so this means the same in both.
+    A range includes both ends in Prometheus 2, but only the later end in Prometheus 3 (its migration guide).
+    Times are whole milliseconds, so this request has the same samples in both.
     """
     start, end = window_s
     parameters = [
@@ -122,13 +122,13 @@ def _arrays(row: SeriesRow, client: Client) -> tuple[IntArray, FloatArray]:
         value = np.array([v for _, v in row.values], dtype=np.float64)
     except ValueError as error:
         raise DataError(
-            f"{client.server.url} gave a sample that is no number",
+            f"{client.server.url} sent a sample that is not a number",
             "Check that the address is of a Prometheus-compatible server.",
         ) from error
     time_s = np.array([t for t, _ in row.values], dtype=np.float64)
     if time_s.size and not np.all(np.abs(time_s) < 1e12):
         raise DataError(
-            f"{client.server.url} gave a sample whose time is no time",
+            f"{client.server.url} sent a sample whose time cannot be read",
             "Check that the address is of a Prometheus-compatible server.",
         )
     return np.round(time_s * 1000).astype(np.int64), value

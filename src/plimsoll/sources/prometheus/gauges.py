@@ -1,9 +1,9 @@
 """
-CloudWatch's metrics as exporters repeat them: one exporter's samples for each metric. Pure.
+Choose one exporter's samples for each CloudWatch metric. No network, no clock.
 
-Two exporters beside each other see the same minutes at different times, so their samples are never
-mixed within a metric. The better one is taken for all it has: the longer history, then times of
-its own, then the finer step, then more metrics.
+Two exporters of one instance fetch the same minutes at different times, so their samples are never mixed
+within a metric. The better one provides all its metrics: first by longer history, then by timestamps of
+its own, then by finer step, then by more metrics.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ from plimsoll.sources.prometheus.node import Counted
 from plimsoll.sources.prometheus.remarks import PERCONA_LAG_S, Used
 from plimsoll.sources.reading.reading import Block, Statistic
 
-# Exporters that were scraped for nearly as long have the same history; a restart costs minutes.
+# A judgement: exporters with nearly the same history count as equal; a restart costs some minutes.
 SHARE_OF_HISTORY = 0.8
 
 Key = tuple[Metric, Statistic]
@@ -29,20 +29,20 @@ class Gauges:
     exporter: Exporter
     series: Mapping[Key, Gridded]
     names: Mapping[Key, tuple[str, str]]
-    """Name on the server, and the name it is known by."""
+    """Name on the server, and name in the rest of the program."""
     scraped_every_s: int | None
-    """None where it says itself when a sample is from."""
+    """None if the exporter sets the timestamps of its samples."""
     fetched_every_s: int | None
-    """None where it fetches for every scrape."""
+    """None if the exporter fetches for every scrape."""
 
     @property
     def metrics(self) -> set[Metric]:
-        """What it has."""
+        """Metrics of the exporter."""
         return {metric for metric, _ in self.series}
 
     @property
     def covered_s(self) -> int:
-        """Seconds its longest series tells of."""
+        """Seconds that its longest series covers."""
         return max((s.time_s.size * (s.step_s or 60) for s in self.series.values()), default=0)
 
 
@@ -54,7 +54,7 @@ def gauges_of(
 
     Args:
         pairs: its series, each with its samples.
-        window_s: epoch seconds, [start, end); other samples are left out.
+        window_s: epoch seconds, [start, end); other samples are dropped.
     """
     parts: dict[Key, list[Counted]] = {}
     names: dict[Key, tuple[str, str]] = {}
@@ -92,9 +92,9 @@ def _inside(series: Gridded, window_s: tuple[int, int]) -> Gridded | None:
 
 def blocks_of(gauges: Sequence[Gauges], identifier: str) -> tuple[list[Block], list[Used]]:
     """
-    Return blocks of every metric from the exporter that is best for it, and what was taken from whom.
+    Return each metric's blocks from its best exporter, and what each exporter provided.
 
-    An exporter that has a metric's mean goes before one that has its extremes only.
+    An exporter with a metric's mean is preferred to one with only its extremes.
     """
     ranked = _ranked(gauges)
     blocks: list[Block] = []

@@ -1,13 +1,13 @@
 """
-Samples of gauges that repeat CloudWatch's last word are put on its grid. Pure.
+Put samples of gauges that repeat CloudWatch's last value on its grid. No network, no clock.
 
-Rule 1: times that are whole minutes to the millisecond were set by the exporter: they are kept. A
-        scrape falls on one by chance once in 60,000 times.
-Rule 2: other times are those of scrapes. Of several scrapes in a minute the last one counts, at
-        the start of that minute; a longer scrape interval gives that step.
-Rule 3: an exporter that fetches less often than it is scraped repeats itself. Where all its
-        metrics change only every so many steps, each repetition is one sample of that length:
-        a number said five times is not five minutes of a steady load.
+Rule 1: times that are whole minutes to the millisecond were set by the exporter, and are kept. A scrape
+falls on such a time by chance once in 60,000 times.
+Rule 2: other times are those of scrapes. Of several scrapes in a minute the last one counts, at the
+start of that minute; with a longer scrape interval, the interval is the step.
+Rule 3: an exporter that fetches less often than it is scraped repeats its values. If all its metrics
+change only every so many steps, the repetitions count as one sample of that length: five
+equal scrapes do not show five minutes of steady load.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ from plimsoll.sources.values.steps import usual_step_s
 
 MINUTE_MS = 60_000
 
-# Fewer changes may be a rhythm by chance; a fetch that comes a scrape late now and then is still one.
+# Judgements: fewer changes may look regular by chance, and some fetches may be one scrape late.
 FEWEST_CHANGES = 4
 SHARE_IN_RHYTHM = 0.8
 
@@ -34,19 +34,19 @@ class Gridded:
     value: FloatArray
     """As written, shape (n,), none of them NaN."""
     step_s: int | None
-    """Where the scrapes show it; None for times of the exporter's own."""
+    """Step of the scrapes; None if the exporter sets the times."""
 
     @property
     def has_own_times(self) -> bool:
-        """Whether the exporter said when, so that nothing is late."""
+        """Whether the exporter set the times, so that no sample is late."""
         return self.step_s is None
 
 
 def joined(parts: Sequence[tuple[IntArray, FloatArray]]) -> tuple[IntArray, FloatArray]:
     """
-    Return samples of several series that continue each other, in order of time; NaN is left out.
+    Join the samples of series that continue each other, in order of time, without NaN.
 
-    Exporters move between machines and run in pairs; of samples of one moment the last part counts.
+    Exporters move between machines and run in pairs. Of samples with the same time, the last part counts.
 
     Args:
         parts: epoch milliseconds and values, shape (n,) each.
@@ -63,7 +63,7 @@ def joined(parts: Sequence[tuple[IntArray, FloatArray]]) -> tuple[IntArray, Floa
 
 def gridded(time_ms: IntArray, value: FloatArray) -> Gridded:
     """
-    Return a series of scrapes on the minute grid, or of own times as it is.
+    Put a series of scrapes on the minute grid; keep a series whose times the exporter set.
 
     Args:
         time_ms: epoch milliseconds, strictly increasing, shape (n,).
@@ -77,8 +77,8 @@ def gridded(time_ms: IntArray, value: FloatArray) -> Gridded:
         slot = time_ms // MINUTE_MS
         start_s, step_s = slot * 60, 60
     else:
-        # One scrape a step: its place in the rhythm counts, so that a scrape which comes a
-        # millisecond before the full minute does not fall into the minute before.
+        # One scrape for each step: count steps from the first scrape. Otherwise a scrape a millisecond
+        # before the full minute would fall into the previous minute.
         step_s = interval_s
         first_ms = int(time_ms[0])
         slot = np.round((time_ms - first_ms) / (1000 * step_s)).astype(np.int64)
@@ -90,14 +90,14 @@ def gridded(time_ms: IntArray, value: FloatArray) -> Gridded:
 
 def without_repetitions(series: Mapping[str, Gridded]) -> tuple[dict[str, Gridded], int | None]:
     """
-    Return every repetition of an exporter's last fetch as one sample, after rule 3.
+    Merge the repetitions of each fetch of an exporter into one sample, by rule 3.
 
     Args:
         series: all gauges of one exporter about one subject, by any key.
 
     Returns:
-        The series, and the seconds between two fetches; None where it fetches for every scrape, or
-        where too little is there to tell.
+        The series, and the seconds between two fetches; None if it fetches for every scrape, or if there
+        are too few samples.
     """
     scraped = {key: s for key, s in series.items() if not s.has_own_times}
     steps = {s.step_s for s in scraped.values()}
@@ -128,7 +128,7 @@ def without_repetitions(series: Mapping[str, Gridded]) -> tuple[dict[str, Gridde
 
 
 def _changed(time_s: IntArray, series: Mapping[str, Gridded]) -> BoolArray:
-    """Return where any series says something new, shape of `time_s`; the first time counts as new."""
+    """Return where any series changes, shape of `time_s`; the first time counts as a change."""
     changed = np.zeros(time_s.size, dtype=np.bool_)
     changed[:1] = True
     for one in series.values():
@@ -138,11 +138,11 @@ def _changed(time_s: IntArray, series: Mapping[str, Gridded]) -> BoolArray:
 
 
 def _kept(time_s: IntArray, changed: BoolArray, rhythm_s: int, step_s: int) -> IntArray:
-    """Return the first time of every fetch; a fetch that brought the same numbers is one all the same."""
+    """Return the first time of every fetch, including fetches with the same values as before."""
     kept: list[int] = []
     for moment, is_new in zip(time_s.tolist(), changed.tolist(), strict=True):
         if is_new or moment - kept[-1] >= rhythm_s + step_s:
             kept.append(moment)
-    # The window may begin amid a repetition, whose beginning it does not show.
+    # The window may begin in the middle of a repetition, so drop a first one that is too short.
     is_cut = kept[1] - kept[0] < rhythm_s - step_s
     return np.array(kept[1:] if is_cut else kept, dtype=np.int64)

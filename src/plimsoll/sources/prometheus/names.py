@@ -1,8 +1,8 @@
 """
-Series of Prometheus as dashboards and its interface write them: `name{label="value"}`, and JSON.
+Parse Prometheus series as dashboards and the HTTP API write them: `name{label="value"}`, and JSON.
 
 Source: Prometheus documentation, "HTTP API", range queries (read 2026-11); Grafana writes the same
-names as heads of its CSV where a panel has no legend.
+names as column heads of its CSV if a panel has no legend.
 """
 
 import re
@@ -25,25 +25,25 @@ from plimsoll.sources.values.times import of_numbers
 
 _SERIES = re.compile(r"\s*([A-Za-z_:][A-Za-z0-9_:]*)?\s*\{(.*)\}\s*\Z", re.DOTALL)
 _LABEL = re.compile(r'\s*([A-Za-z_][A-Za-z0-9_]*)\s*=\s*"((?:[^"\\]|\\.)*)"\s*(?:,|\Z)')
-# As many instances as a fleet has; a longer answer is not of one metric.
+# A judgement: no fleet has more instances, so a longer answer has more than one metric.
 _MOST_ROWS = 10_000
-# As many names as one reads at a glance.
+# A judgement: a few names are enough to recognise the counters.
 _MOST_NAMED = 3
 
-_RANGE_HINT = "Ask /api/v1/query_range for series by name; rates and sums of them have no name."
+_RANGE_HINT = "Query /api/v1/query_range for series by name; rates and sums have no name."
 
 
 class Called(Struct, frozen=True, kw_only=True):
-    """What the name of a series says."""
+    """Name, instance and statistic of a series."""
 
     name: str
-    """As the rest of the program knows it; empty where the series has no name."""
+    """Name in the rest of the program; empty if the series has none."""
     instance: str | None = None
     statistic: Statistic | None = None
 
 
 def called(text: str) -> Called | None:
-    """Return what a head such as `{__name__="aws_rds_read_iops_average",…}` says; None for another one."""
+    """Parse a head such as `{__name__="aws_rds_read_iops_average",…}`; None if it is no series."""
     match = _SERIES.match(text)
     if match is None:
         return None
@@ -61,7 +61,7 @@ def called(text: str) -> Called | None:
 
 
 def of_labels(labels: Mapping[str, str]) -> Called:
-    """Return what the labels of a series say, `__name__` among them."""
+    """Return the name, instance and statistic in the labels of a series, which include `__name__`."""
     track = track_of(labels)
     if track is not None and track.metric is not None and track.written is not None:
         return Called(
@@ -78,7 +78,7 @@ class _Row(Struct):
 
 def read_answer(document: Mapping[str, Any], reading: Reading, *, where: str, path: Path) -> None:
     """
-    Add the answer to a range query.
+    Add the answer to a range query to a reading.
 
     Raises:
         DataError: an error, an answer of another kind, or one of another shape.
@@ -87,20 +87,20 @@ def read_answer(document: Mapping[str, Any], reading: Reading, *, where: str, pa
     kind = data.get("resultType") if isinstance(data, dict) else None
     if document.get("status") != "success" or not isinstance(data, dict):
         raise DataError(
-            f"{where} holds an error of Prometheus: {shown(document.get('error') or 'unnamed', 120)}",
-            "Send the query again, and keep its answer.",
+            f"{where} has an error of Prometheus: {shown(document.get('error') or 'unnamed', 120)}",
+            "Send the query again, and save its answer.",
         )
     if kind != "matrix":
         raise DataError(
-            f"{where} holds one moment of Prometheus ({shown(kind or 'no type')}), not a time series",
+            f"{where} has values at a single time ({shown(kind or 'no type')}), not a time series",
             _RANGE_HINT,
         )
     try:
         rows = msgspec.convert(data.get("result"), list[_Row])
     except msgspec.ValidationError as error:
-        raise DataError(f"{where} is no answer of a range query", _RANGE_HINT) from error
+        raise DataError(f"{where} is not the answer to a range query", _RANGE_HINT) from error
     if len(rows) > _MOST_ROWS:
-        raise DataError(f"{where} holds {len(rows):,} series", "Ask for one instance.")
+        raise DataError(f"{where} has {len(rows):,} series", "Query a single instance.")
     nameless = 0
     others: dict[str, None] = {}
     for row in rows:
@@ -116,7 +116,7 @@ def read_answer(document: Mapping[str, Any], reading: Reading, *, where: str, pa
         reading.gaps.append(
             Gap(
                 metric=f"{nameless:,} series of {where}",
-                reason="they have no name, so we do not know what they measure",
+                reason="they have no name, so it is unknown what they measure",
                 remedy=_RANGE_HINT,
             )
         )
@@ -126,7 +126,7 @@ def read_answer(document: Mapping[str, Any], reading: Reading, *, where: str, pa
             Gap(
                 metric=f"counters in {where}",
                 reason=f"{shown(names, 120)} are counters, which need all their labels",
-                remedy="Read them from the server itself, with prom:URL.",
+                remedy="Read them directly from the server with prom:URL.",
             )
         )
 

@@ -1,11 +1,10 @@
 """
-node_exporter's counters of a Linux host become rates. Pure: no network, no clock.
+Convert node_exporter's counters of a Linux host to rates. No network, no clock.
 
-Rule 1: a rate is what a counter grew between two scrapes of one target, over the time between.
-Rule 2: a counter that went backwards began anew (a restart, another device) or, if it counts the
-        kernel's 32-bit milliseconds, wrapped; a wrap is corrected, the rest is a gap, never a
-        negative rate.
-Rule 3: nothing to measure is no sample: no read completed, so no read had a latency.
+Rule 1: a rate is the growth of a counter between two scrapes of one target, divided by the time.
+Rule 2: a counter that decreased was reset (restart, another device) or, if it counts the kernel's
+32-bit milliseconds, wrapped. A wrap is corrected; a reset is a gap, never a negative rate.
+Rule 3: without events there is no sample: if no read completed, there is no read latency.
 
 Source: Linux documentation, admin-guide/iostats.rst; node_exporter, collector/diskstats_linux.go.
 """
@@ -29,26 +28,27 @@ NODE_NAMES = (
     "node_network_(receive|transmit)_bytes_total",
     "node_load1",
 )
-"""Names to ask for, as regular expressions."""
+"""Names to query, as regular expressions."""
 
-# Memory and images dressed as disks, and RDS's devices as another exporter writes them: those are
-# amounts of an interval under the name of a counter.
+# Not disks: devices of memory and images. Also RDS devices of rds_exporter, whose values are amounts of an
+# interval under the names of counters.
 DISK_DEVICES_LEFT_OUT = re.compile(r"(loop|z?ram|sr|fd|nbd)\d|rds|filesystem\Z")
 _PARTITION = re.compile(r"(?:(.*\d)p\d+|([hsv]d[a-z]+|xvd[a-z]+)\d+)\Z")
 _STACKED = re.compile(r"(dm-|md)\d")
 _HARDWARE = re.compile(r"(eth|en[opsx]|ib|wl)")
 
-# The kernel prints the times of /proc/diskstats as unsigned 32-bit milliseconds.
+# The kernel prints the times of /proc/diskstats as unsigned 32-bit milliseconds (admin-guide/iostats.rst),
+# so they wrap after 49.7 days.
 _TIME_WRAP_S = 2**32 / 1000
 
-# A mean over a few missed scrapes still tells the rate; over half an hour it tells nothing of when.
+# A judgement: a mean over a few missed scrapes is still a rate, but over half an hour it hides the time.
 LONGEST_PAUSE_STEPS = 4
 LONGEST_PAUSE_S = 300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Counted:
-    """One series as the server keeps it."""
+    """One series as stored on the server."""
 
     labels: Mapping[str, str]
     time_ms: IntArray
@@ -62,27 +62,27 @@ class Counted:
 
     @property
     def device(self) -> str:
-        """Disk or interface; empty for neither."""
+        """Disk or interface; empty if neither."""
         return self.labels.get("device", "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class NodeRates:
-    """What one target says of its host; every column has the shape (n,)."""
+    """Rates of one host from one scrape target; every column has the shape (n,)."""
 
     time_s: IntArray
     """Start of each step, epoch seconds."""
     step_s: int
     columns: Mapping[Metric, FloatArray]
-    """NaN where nothing was measured."""
+    """Values by metric; NaN if not measured."""
 
 
 def disks_of(series: Sequence[Counted]) -> list[str]:
     """
-    Return names of the whole disks, in order.
+    Return the names of the whole disks, in order.
 
-    A partition is left out where its disk is there, and what is made of disks (LVM, RAID) where
-    any disk is there: their work is counted below again.
+    A partition is dropped if its disk is present, and LVM and RAID devices if any disk is present, because
+    the disks below count the same requests again.
     """
     names = sorted({s.device for s in series if s.name.startswith("node_disk_") and s.device})
     whole = [n for n in names if not _is_part(n, names)]
@@ -95,7 +95,7 @@ def _is_part(name: str, names: Sequence[str]) -> bool:
 
 
 def busiest(series: Sequence[Counted], disks: Sequence[str]) -> str:
-    """Return the disk that moved most bytes in the window; of equal ones the first by name."""
+    """Return the disk with the most bytes in the window; of equal ones the first by name."""
     moved = dict.fromkeys(disks, 0.0)
     for one in series:
         if one.device in moved and one.name.endswith(("read_bytes_total", "written_bytes_total")):
@@ -104,26 +104,26 @@ def busiest(series: Sequence[Counted], disks: Sequence[str]) -> str:
 
 
 def cpu_count(series: Sequence[Counted]) -> int | None:
-    """Return processors that were counted; None where none was."""
+    """Return the number of processors; None if none was counted."""
     return len({s.labels.get("cpu") for s in series if s.name == "node_cpu_seconds_total"}) or None
 
 
 def latest(series: Sequence[Counted], name: str) -> float | None:
-    """Return the last value under a name; None where there is none."""
+    """Return the last value of a name; None if there is none."""
     ends = [(int(s.time_ms[-1]), float(s.value[-1])) for s in series if s.name == name]
     return max(ends)[1] if ends else None
 
 
 def rates_of(series: Sequence[Counted], devices: Sequence[str]) -> list[NodeRates]:
     """
-    Return rates of one host, one part per scrape target it had, no two of the same time.
+    Return the rates of one host, one part for each scrape target, without overlap.
 
-    A pair of servers scrapes the same host at different moments: the longer history is used, the
-    other one where that has none.
+    Two servers scrape the same host at different times. The longer history is used, and the other one
+    only where it has none.
 
     Args:
         series: all counters of the host.
-        devices: disks whose work is added up.
+        devices: disks whose rates are added.
     """
     found = [_of_target(part, devices) for part in _targets(series)]
     parts = sorted((p for p in found if p is not None), key=lambda p: -p.time_s.size)
@@ -141,10 +141,10 @@ def rates_of(series: Sequence[Counted], devices: Sequence[str]) -> list[NodeRate
 
 def differing_labels(series: Sequence[Counted]) -> dict[str, list[str]]:
     """
-    Return labels and values by which two hosts of one name differ; empty where all are one host.
+    Return the labels and values by which two hosts of one name differ; empty if there is one host.
 
-    Two targets at the same time are one host, scraped twice, or two of different networks with
-    the same address. Idle time counts from the boot, so it tells them apart.
+    Two targets at the same time are one host that is scraped twice, or two hosts with the same address in
+    different networks. Idle time counts from the boot, so it differs between hosts.
     """
     targets = _targets(series)
     for index, one in enumerate(targets):
@@ -178,7 +178,7 @@ def _are_two_hosts(one: Sequence[Counted], other: Sequence[Counted]) -> bool:
 
 
 def _targets(series: Sequence[Counted]) -> list[list[Counted]]:
-    """Return the series by what scraped them."""
+    """Group the series by scrape target."""
     targets: dict[frozenset[tuple[str, str]], list[Counted]] = {}
     for one in series:
         targets.setdefault(_target_labels(one), []).append(one)
@@ -192,12 +192,12 @@ def _target_labels(series: Counted) -> frozenset[tuple[str, str]]:
 
 _INNER_LABELS = ("device", "mode", "cpu")
 
-# Two scrapes of one counter lie less than two scrape intervals apart; few are beyond a minute.
+# A judgement: two scrapes of one counter are less than two intervals apart, and few intervals exceed a minute.
 IDLE_SLACK_S = 120.0
 
 
 class _Table:
-    """The counters of one target side by side, on its scrapes."""
+    """Counters of one target, aligned at its scrapes."""
 
     def __init__(self, series: Sequence[Counted], time_ms: IntArray) -> None:
         self.time_ms = time_ms
@@ -213,13 +213,13 @@ class _Table:
         return self.column(found[0])[1:] if found else None
 
     def growths(self, name: str, keep: Callable[[Counted], bool]) -> list[FloatArray]:
-        """Return what each counter grew per step; NaN where it began anew."""
+        """Return the growth of each counter in each step; NaN at a reset."""
         found = []
         for one in self.series:
             if one.name == name and keep(one):
                 grown = np.diff(self.column(one))
                 if name.endswith("_time_seconds_total") or "weighted" in name:
-                    # Less than zero by about the whole range is a wrap, by less a new beginning.
+                    # A decrease by about the whole 32-bit range is a wrap; a smaller one is a reset.
                     wrapped = grown + _TIME_WRAP_S
                     grown = np.where((grown < 0) & (wrapped < _TIME_WRAP_S / 2), wrapped, grown)
                 found.append(np.where(grown < 0, np.nan, grown))
@@ -235,9 +235,9 @@ def _of_target(series: Sequence[Counted], devices: Sequence[str]) -> NodeRates |
     longest_ms = 1000 * max(LONGEST_PAUSE_STEPS * step_s, LONGEST_PAUSE_S)
     table = _Table(series, time_ms)
     elapsed_s = np.where(pauses_ms <= longest_ms, pauses_ms / 1000, np.nan)
-    is_told = np.isfinite(elapsed_s)
+    is_known = np.isfinite(elapsed_s)
     columns = {
-        metric: np.where(is_told, values, np.nan)
+        metric: np.where(is_known, values, np.nan)
         for metric, values in (
             _disks(table, devices, elapsed_s)
             | _cpu(table, elapsed_s)
@@ -245,7 +245,7 @@ def _of_target(series: Sequence[Counted], devices: Sequence[str]) -> NodeRates |
             | _levels(table)
         ).items()
     }
-    # Scrapes keep a rhythm to the millisecond; counted from the first, steps stand on a grid.
+    # Prometheus scrapes at a constant interval, so steps counted from the first scrape form a grid.
     steps = np.round((time_ms[:-1] - time_ms[0]) / (1000 * step_s)).astype(np.int64)
     first_s = int(time_ms[0]) // 1000
     is_first = np.append(True, np.diff(steps) > 0)
@@ -257,7 +257,7 @@ def _of_target(series: Sequence[Counted], devices: Sequence[str]) -> NodeRates |
 
 
 def _sum(columns: Sequence[FloatArray], count: int) -> FloatArray | None:
-    """Return the sum where every one is known: a sum without one of its devices would be too low."""
+    """Return the sum if every column is present; a sum without one of its devices would be too low."""
     return np.sum(columns, axis=0) if columns and len(columns) == count else None
 
 
@@ -274,7 +274,7 @@ def _disks(
         (Metric.WRITE_BYTES_PER_S, "written_bytes"),
         (Metric.READ_OPS_PER_S, "reads_completed"),
         (Metric.WRITE_OPS_PER_S, "writes_completed"),
-        # Time spent by all requests per time passed is their mean number (Little's law).
+        # Total time of all requests divided by elapsed time is their mean number (Little's law).
         (Metric.QUEUE_DEPTH, "io_time_weighted_seconds"),
     ):
         grown = total(name)
@@ -293,20 +293,20 @@ def _disks(
 
 
 def _cpu(table: _Table, elapsed_s: FloatArray) -> dict[Metric, FloatArray]:
-    """Waiting for a disk is idle time; stolen time is not."""
+    """Return the CPU use. Waiting for a disk counts as idle time; stolen time does not."""
     idle = table.growths("node_cpu_seconds_total", lambda s: s.labels.get("mode") == "idle")
     wait = table.growths("node_cpu_seconds_total", lambda s: s.labels.get("mode") == "iowait")
     if not idle:
         return {}
     count = np.isfinite(idle).sum(axis=0)
-    # Waiting may go back a little (proc.rst), which is no waiting; idle tells whether there was time.
+    # iowait may decrease (Linux docs, filesystems/proc.rst), which counts as no waiting; idle never does.
     spare_s = np.nansum([*idle, *wait], axis=0)
     wanted_s = np.where(count > 0, count * elapsed_s, np.nan)
     return {Metric.CPU_RATIO: np.clip(1 - spare_s / wanted_s, 0, 1)}
 
 
 def _network(table: _Table, elapsed_s: FloatArray) -> dict[Metric, FloatArray]:
-    """Return interfaces with hardware behind them; bridges and tunnels carry the same bytes again."""
+    """Return the rates of hardware interfaces; bridges and tunnels would count the same bytes again."""
     names = {s.device for s in table.series if s.name.startswith("node_network_")} - {"lo", ""}
     counted = {n for n in names if _HARDWARE.match(n)} or names
     found: dict[Metric, FloatArray] = {}
@@ -322,7 +322,7 @@ def _network(table: _Table, elapsed_s: FloatArray) -> dict[Metric, FloatArray]:
 
 
 def _levels(table: _Table) -> dict[Metric, FloatArray]:
-    """Return what was found at the end of each step."""
+    """Return the gauges at the end of each step."""
     found: dict[Metric, FloatArray] = {}
     available = table.levels("node_memory_MemAvailable_bytes")
     if available is not None:

@@ -1,9 +1,9 @@
 """
-Enhanced Monitoring as Percona's rds_exporter shows it, put back into the documents it came from.
+Rebuild the documents of Enhanced Monitoring from the metrics of Percona's rds_exporter.
 
-Each scrape repeats the last document, with the document's own time as a metric. So the documents
-are restored and read by the same rules as those of the log group. The counters that the exporter
-makes of them under node_exporter's names are amounts of one interval, no counters, and are not read.
+Each scrape repeats the last document, with the document's own time as a metric. So the documents are
+rebuilt and read by the same rules as those of the log group. The exporter also has counters of the same
+data under names of node_exporter; they are amounts of one interval, not counters, and are not read.
 Source: rds_exporter, enhanced/metrics.go and enhanced/testdata.
 """
 
@@ -16,18 +16,18 @@ from plimsoll.sources.prometheus.node import Counted
 from plimsoll.sources.reading.reading import Reading
 
 _LISTS = {"diskIO": "device", "network": "interface", "fileSys": "mount_point"}
-"""Parts of a document that are lists, and the label that tells their members apart."""
+"""Parts of a document that are lists, and the label that identifies their members."""
 
 
 def read_os_metrics(
     identifier: str, series: Sequence[Counted], reading: Reading, window_s: tuple[int, int]
 ) -> None:
     """
-    Add what the scrapes of Enhanced Monitoring say about one instance.
+    Add the scrapes of Enhanced Monitoring of one instance to a reading.
 
     Args:
-        series: of one instance, named `rdsosmetrics_…`.
-        window_s: documents of other times are left out.
+        series: series of one instance, named `rdsosmetrics_…`.
+        window_s: documents of other times are dropped.
     """
     scrapes: dict[int, dict[str, Any]] = {}
     for one in series:
@@ -39,7 +39,7 @@ def read_os_metrics(
     for time_ms in sorted(scrapes):
         scrape = scrapes[time_ms]
         at_s = scrape.get("timestamp")
-        # A document tells of the time before its own.
+        # A document describes the interval that ends at its time.
         if at_s is not None and window_s[0] < at_s <= window_s[1]:
             whole = {k: [*v.values()] if k in _LISTS else v for k, v in scrape.items()}
             documents[int(at_s)] = {**whole, "instanceID": identifier}
@@ -64,7 +64,7 @@ def _put(
 
 def _named(group: str, labels: Mapping[str, str]) -> dict[str, Any]:
     if group == "diskIO":
-        # Aurora's own entry names no device; a label that is empty is a label that is not there.
+        # Aurora's storage entry has no device; in Prometheus an empty label equals a missing one.
         return {"device": labels["device"]} if labels.get("device") else {}
     if group == "network":
         return {"interface": labels.get("interface")}

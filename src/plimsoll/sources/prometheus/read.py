@@ -1,9 +1,9 @@
 """
-What a Prometheus-compatible server knows of one instance or host, as a snapshot.
+Read an instance or host from a Prometheus-compatible server into a snapshot.
 
-`server.py` says whom to ask, `client.py` asks, `fetch.py` asks for series and samples,
-`exporters.py` knows whose series they are, `grid.py`, `node.py` and `percona.py` make samples of
-them as exports have them; the rest of the way is that of every export.
+`server.py` parses the target, `client.py` sends requests, `fetch.py` fetches series and samples,
+`exporters.py` recognises series, and `grid.py`, `node.py` and `percona.py` convert them to the samples
+that exports have. The rest is the same as for every export.
 """
 
 import time
@@ -42,14 +42,14 @@ from plimsoll.sources.values.shown import counted, shown
 
 __all__ = ["PrometheusServer", "read_prometheus", "read_prometheus_fleet", "server_of"]
 
-# A screen has room for so many names; the rest is counted.
+# A judgement: a hint lists this many names, and counts the rest.
 _MOST_LISTED = 12
 Window = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _SubjectSeries:
-    """All series of one subject with their samples."""
+    """All series of one subject, with their samples."""
 
     identifier: str
     region: str | None
@@ -73,20 +73,20 @@ def read_prometheus(
     Return the snapshot of one instance or host.
 
     Args:
-        server: whom to ask, and which labels to meet.
+        server: the server, and the labels that series must have.
         window_s: epoch seconds, [start, end).
-        identifier: which instance, if the matches leave several.
-        bounds: how long and how much to ask for.
-        allowance: what is left of that where others were read before.
-        sleep: waits between tries.
+        identifier: the instance, if the matches leave several.
+        bounds: bounds of time and size.
+        allowance: what earlier readings left of the bounds.
+        sleep: waits between attempts.
 
     Returns:
-        Its series in our units, on the grid of minutes where the samples are those of scrapes.
+        Its series in our units; samples of scrapes are on the grid of minutes.
 
     Raises:
-        UsageError: nothing fits the matches, or several instances do.
-        SourceError: no usable answer; AccessDenied, Unreachable and Throttled say which way.
-        DataError: nothing that could be a sample.
+        UsageError: no series or several instances match.
+        SourceError: no usable answer; subclasses are AccessDenied, Unreachable and Throttled.
+        DataError: no usable sample.
     """
     with Client(server, bounds, allowance=allowance, sleep=sleep) as client:
         found = _search(client, window_s, identifier)
@@ -103,21 +103,20 @@ def read_prometheus_fleet(
     sleep: Callable[[float], None] = time.sleep,
 ) -> Iterator[Snapshot | UnreadInstance]:
     """
-    Yield the snapshots of every instance and host whose name fits, in the order of names.
+    Yield the snapshot of every instance and host whose name matches, in order of names.
 
     Args:
-        server: whom to ask, and which labels to meet.
+        server: the server, and the labels that series must have.
         window_s: epoch seconds, [start, end).
-        pattern: as file names are matched, upper and lower case alike: `*`, `orders-*`.
+        pattern: shell pattern, upper and lower case equal: `*`, `orders-*`.
         bounds, sleep: as for `read_prometheus`.
 
     Returns:
-        One snapshot an instance, or why it could not be read.
+        A snapshot for each instance, or why it could not be read.
 
     Raises:
-        UsageError: no name fits.
-        SourceError: the server cannot be asked, does not answer any more, or gave all that one
-            reading may take.
+        UsageError: no name matches.
+        SourceError: the server refuses, does not answer, or the bound of one reading is reached.
     """
     reach = (window_s[0], window_s[1] + PERCONA_LAG_S)
     allowance = Allowance(bounds or Bounds())
@@ -130,9 +129,9 @@ def read_prometheus_fleet(
     if not fitting:
         listed = ", ".join(shown(every[n], 63) for n in sorted(every)[:_MOST_LISTED])
         raise UsageError(
-            f"none of the {counted(len(every), 'instance')} of {server.url} is named like "
+            f"none of the {counted(len(every), 'instance')} of {server.url} matches "
             f"'{shown(pattern)}'",
-            f"Check the pattern. There are: {listed}.",
+            f"Check the pattern. Instances there: {listed}.",
         )
     for name in fitting:
         try:
@@ -146,7 +145,7 @@ def read_prometheus_fleet(
             )
             yield replace(found, asked_s=window_s)
         except (AccessDenied, Unreachable, Throttled, Exhausted):
-            # The next one would fare alike; what was read is shown.
+            # The next instance would fail too; the report shows what was read.
             raise
         except PlimsollError as error:
             yield UnreadInstance(
@@ -156,7 +155,7 @@ def read_prometheus_fleet(
 
 def _search(client: Client, window_s: Window, identifier: str | None) -> _SubjectSeries:
     server = client.server
-    # One exporter's samples are those of ten minutes before.
+    # Samples of rds_exporter are ten minutes late, so read ten minutes more.
     reach = (window_s[0], window_s[1] + PERCONA_LAG_S)
     tracks = classify(list_series(client, selectors.discovery(server, identifier), reach))
     if not tracks:
@@ -173,7 +172,7 @@ def _search(client: Client, window_s: Window, identifier: str | None) -> _Subjec
     if not pairs:
         raise DataError(
             f"{server.url} has no sample of '{shown(subject.identifier, 63)}' in this window",
-            "Its series are older or newer; choose the window with --from and --to.",
+            "Its series are older or newer; set the window with --from and --to.",
         )
     info = facts.last_info([s for _, s in pairs])
     of_class: list[Counted] = []
@@ -189,7 +188,7 @@ def _search(client: Client, window_s: Window, identifier: str | None) -> _Subjec
 
 
 def _nothing(client: Client, window_s: Window, identifier: str | None) -> UsageError:
-    """Nothing fits: say which values the label that was matched has."""
+    """Return the error for no match, with the values that the matched labels have."""
     server = client.server
     named = [(label, value) for label, value in server.match if label != selectors.DEVICE]
     listed = _listed(client, [label for label, _ in named], window_s)
@@ -197,16 +196,18 @@ def _nothing(client: Client, window_s: Window, identifier: str | None) -> UsageE
     if not texts:
         programs = ", ".join(e.value for e in Exporter if e is not Exporter.PERCONA_OS)
         return UsageError(
-            f"{server.url} has no metrics of an exporter that plimsoll knows in this window",
-            f"It knows {programs}; check the address and the window.",
+            f"{server.url} has no metrics of a known exporter in this window",
+            f"Known exporters are {programs}. Check the address and the window.",
         )
     what = ", ".join(f"{label}={shown(value)}" for label, value in named)
     what = what or f"instance '{shown(identifier)}'"
-    return UsageError(f"{server.url} has no series with {what}", f"There, {'; '.join(texts)}.")
+    return UsageError(
+        f"{server.url} has no series with {what}", f"On this server, {'; '.join(texts)}."
+    )
 
 
 def _listed(client: Client, labels: Sequence[str], window_s: Window) -> list[str]:
-    """Return what the values of some labels are, one text for each label that has any."""
+    """List the values of labels, one text for each label that has any."""
     texts: list[str] = []
     for label in dict.fromkeys(labels):
         values = label_values(client, label, selectors.everything(), window_s)
@@ -228,9 +229,9 @@ def _snapshot(
     else:
         used += _read_rds(found, reading, window_s)
         own = found.of(Exporter.QONTO)
-        told = facts.described(found.identifier, own, found.of_class)
-        if told is not None:
-            reading.described.append(told)
+        instance = facts.described(found.identifier, own, found.of_class)
+        if instance is not None:
+            reading.described.append(instance)
             used = _describing(used)
         annotations = tuple(a for a in facts.changes(own) if window_s[0] <= a.time_s < window_s[1])
     if found.region is not None:
@@ -240,7 +241,7 @@ def _snapshot(
             Gap(
                 metric="answers of the server",
                 reason="; ".join(warnings[:3]),
-                remedy="Read again when all of its parts answer.",
+                remedy="Run the command again when all parts of the server answer.",
             )
         )
     snapshot = assemble(
@@ -256,7 +257,7 @@ def _snapshot(
 
 
 def _describing(used: Sequence[Used]) -> list[Used]:
-    """Marks the exporter whose description is used, with or without metrics of its own."""
+    """Mark the exporter whose description is used, with or without metrics of its own."""
     marked = [replace(u, has_described=True) if u.exporter is Exporter.QONTO else u for u in used]
     if not any(u.has_described for u in marked):
         marked.append(Used(exporter=Exporter.QONTO, names=(), has_described=True))
@@ -277,7 +278,7 @@ def _read_rds(found: _SubjectSeries, reading: Reading, window_s: Window) -> list
         if len(reading.blocks) > before:
             names = tuple(s.name for s in os_series)
             used.append(Used(exporter=Exporter.PERCONA_OS, names=names))
-    # One of which only facts were found, or nothing inside the window.
+    # If no exporter has samples in the window, list those that were found.
     others = dict.fromkeys(t.exporter for t, _ in found.tracks)
     return used or [Used(exporter=e, names=()) for e in others]
 
@@ -292,7 +293,7 @@ def _read_host(
     if differing := node.differing_labels(counters):
         label, texts = next(iter(differing.items()))
         raise UsageError(
-            f"two hosts are called '{shown(identifier, 63)}'",
+            f"two hosts have the name '{shown(identifier, 63)}'",
             f"Add --match {shell_word(f'{label}={shown(next(t for t in texts if t), 63)}')}, or another of "
             f"{', '.join(differing)}.",
         )
@@ -334,8 +335,8 @@ def _devices(
     for name in named:
         if name not in known:
             raise UsageError(
-                f"the host has no disk '{shown(name)}' there",
-                f"Choose with --match device=…: {', '.join(disks) or 'it shows none'}.",
+                f"the host has no disk '{shown(name)}' on this server",
+                f"Choose one with --match device=…: {', '.join(disks) or 'there is none'}.",
             )
     if named or not disks:
         return named

@@ -1,4 +1,4 @@
-"""What is said of the reading: which exporter and names were found, and what is missing. Pure."""
+"""Describe a reading: exporters and names that were found, and metrics that are missing."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -11,7 +11,7 @@ from plimsoll.sources.prometheus.exporters import Exporter
 from plimsoll.sources.values.shown import counted
 
 PERCONA_LAG_S = 600
-"""rds_exporter asks for what is ten minutes old, always (basic/scraper.go, Delay)."""
+"""Age of the CloudWatch samples that rds_exporter requests (basic/scraper.go, Delay)."""
 
 _STORAGE = (
     Metric.READ_BYTES_PER_S,
@@ -31,7 +31,7 @@ _MACHINE = (
 )
 _BALANCES = (Metric.BYTE_BALANCE_RATIO, Metric.IO_BALANCE_RATIO)
 
-# What these two never ask CloudWatch for, whatever their settings.
+# Metrics that these two never request from CloudWatch, whatever their settings.
 _LACKS = {
     Exporter.QONTO: frozenset(
         {*_BALANCES, Metric.VOLUME_BALANCE_RATIO, Metric.QUEUE_DEPTH}
@@ -65,42 +65,42 @@ _LATE = {
 
 
 class Used(Struct, frozen=True, kw_only=True):
-    """What was taken from one exporter."""
+    """Data that was used from one exporter."""
 
     exporter: Exporter
     names: tuple[str, ...]
     """Metric names on the server."""
     has_described: bool = False
-    """Whether it says what was bought."""
+    """Whether it describes class and storage."""
     scraped_every_s: int | None = None
-    """None where it says itself when a sample is from."""
+    """None if it sets the timestamps of its samples."""
     fetched_every_s: int | None = None
-    """Where it repeats itself between two fetches."""
+    """Interval of its fetches, if it repeats values between them."""
     passed_over: tuple[Metric, ...] = ()
-    """What it has as well, but another exporter's samples were used."""
+    """Metrics that it also has, but that were taken from another exporter."""
     preferred: tuple[Exporter, ...] = ()
-    """Whose were used for those."""
+    """Exporters that were used for those."""
     devices: tuple[str, ...] = ()
-    """Disks of a host that were counted."""
+    """Disks of a host whose counters were used."""
     disk_count: int = 0
-    """Disks it has."""
+    """Number of disks of the host."""
 
 
 def source_of(url: str, used: Sequence[Used]) -> str:
-    """Return where the samples came from, for people."""
-    told = [u.exporter.value for u in used if u.names or u.has_described or len(used) == 1]
-    return f"Prometheus server {url}, {' and '.join(told)}"
+    """Name the source of the samples: server and exporters."""
+    names = [u.exporter.value for u in used if u.names or u.has_described or len(used) == 1]
+    return f"Prometheus server {url}, {' and '.join(names)}"
 
 
 def note_of(used: Sequence[Used]) -> str:
-    """Return sentences about exporters, names, lateness and what was not used."""
+    """Describe exporters, names, delays and metrics that were not used."""
     found: list[str] = []
     for one in used:
         name = one.exporter.value
         if one.names:
             found.append(f"From {name}: {_names(one.names)}.")
         if one.names and one.exporter is Exporter.PERCONA:
-            found.append(f"Its samples are taken {PERCONA_LAG_S // 60} min back to their time.")
+            found.append(f"Its times were moved back {PERCONA_LAG_S // 60} min, its delay.")
         elif one.names and one.scraped_every_s is not None and one.exporter in _LATE:
             found.append(
                 f"Their times are those of scrapes every {one.scraped_every_s} s, "
@@ -108,24 +108,24 @@ def note_of(used: Sequence[Used]) -> str:
             )
         if one.names and one.fetched_every_s is not None:
             found.append(
-                f"It fetches every {one.fetched_every_s} s; what it repeats between is counted once."
+                f"It fetches every {one.fetched_every_s} s; repeated values are counted once."
             )
         if one.devices:
             found.append(
-                f"Counted: {', '.join(one.devices)}, of {counted(one.disk_count, 'disk')}."
+                f"Disks used: {', '.join(one.devices)}, of {counted(one.disk_count, 'disk')}."
             )
         if one.passed_over:
             others = " and ".join(p.value for p in one.preferred)
             few, more = one.passed_over[:3], len(one.passed_over) - 3
             listed = _metrics(few) + (f" and {more} more" if more > 0 else "")
-            found.append(f"{name} also has {listed}, for which {others} is used.")
+            found.append(f"{name} also has {listed}, but {others} is used for them.")
         if one.has_described:
-            found.append(f"What was bought is as {name} says.")
+            found.append(f"Class and storage are from {name}.")
     return " ".join(found)
 
 
 def _names(names: Iterable[str]) -> str:
-    """Return `rds_{read_iops, write_iops}_average, rds_swap_usage_bytes`."""
+    """Shorten names with common parts: `rds_{read_iops, write_iops}_average, rds_swap_usage_bytes`."""
     groups: dict[tuple[str, str], list[str]] = {}
     for name in sorted(set(names)):
         start = next(p for p in _PREFIXES if name.startswith(p))
@@ -151,12 +151,12 @@ def missing_on_server(
     found: Iterable[Metric], instance: Instance, exporters: Sequence[Exporter]
 ) -> list[Gap]:
     """
-    Return what a diagnosis reads and the server does not have, with the setting that would add it.
+    Return gaps for metrics that a diagnosis needs and the server lacks, with the setting that adds them.
 
     Args:
         found: metrics with samples, usable or not.
-        instance: what is known of it; some metrics exist for some storage only.
-        exporters: those that were found, the one that was used most first.
+        instance: its facts; some metrics exist only for some storage.
+        exporters: those that were found, the most used one first.
     """
     have = set(found)
     if exporters[0] is Exporter.NODE:
@@ -188,19 +188,19 @@ def _of_rds(metric: Metric, exporters: Sequence[Exporter]) -> tuple[str, str]:
         return f"not exported by {able[0]}", _SETTINGS[able[0]]
     return (
         f"not exported by {known[0]}, which has no setting for it",
-        f"Let {Exporter.YACE} read it as well, or diagnose rds:NAME.",
+        f"Also export it with {Exporter.YACE}, or diagnose rds:NAME.",
     )
 
 
 def _grouped(wanted: Mapping[Metric, tuple[str, str]]) -> list[Gap]:
-    """Return one gap for all metrics that the same setting adds."""
+    """Return one gap for all metrics that need the same setting."""
     groups: dict[tuple[str, str], list[Metric]] = {}
     for metric, words in wanted.items():
         groups.setdefault(words, []).append(metric)
     gaps = []
     for (reason, setting), metrics in groups.items():
         has_balance = not {*metrics}.isdisjoint({*_BALANCES, Metric.VOLUME_BALANCE_RATIO})
-        exempt = " What cannot burst has no balance to read." if has_balance else ""
+        exempt = " Classes and volumes that cannot burst have no balance." if has_balance else ""
         name = metrics[0].value if len(metrics) == 1 else _metrics(metrics)
         gaps.append(Gap(metric=name, reason=reason, remedy=setting + exempt))
     return gaps

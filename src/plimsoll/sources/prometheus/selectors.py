@@ -1,8 +1,8 @@
 """
-Selectors: which series to ask a server for, in its own language. Pure.
+Build selectors in PromQL for the series to read.
 
-A user names an instance by the label of one exporter; another exporter beside it has its own label
-for the same instance. So a match on such a label is asked for under every exporter's label.
+A user names an instance by the label of one exporter, but another exporter has its own label for the same
+instance. So a match on such a label is queried under every exporter's label.
 """
 
 import re
@@ -19,7 +19,7 @@ from plimsoll.sources.prometheus.exporters import (
 from plimsoll.sources.prometheus.server import PrometheusServer
 
 DEVICE = "device"
-"""A match on this label chooses disks of a host; other series do not have it."""
+"""A match on this label selects disks of a host; other series do not have it."""
 
 _ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n"})
 
@@ -28,7 +28,7 @@ NAMING = ("dbidentifier", "dimension_DBInstanceIdentifier", "dbinstance_identifi
 
 
 def selector(names: str, matchers: Iterable[str]) -> str:
-    """Return a selector of all series whose name fits a regular expression and that meet all matchers."""
+    """Return a selector of all series whose name matches a regular expression, with all matchers."""
     return "{" + ",".join([f'__name__=~"{names.translate(_ESCAPES)}"', *matchers]) + "}"
 
 
@@ -38,12 +38,12 @@ def equals(label: str, value: str) -> str:
 
 
 def devices_of(server: PrometheusServer) -> tuple[str, ...]:
-    """Return disks that the user named with `--match device=…`."""
+    """Return the disks that the user named with `--match device=…`."""
     return tuple(v.removeprefix("/dev/") for label, v in server.match if label == DEVICE)
 
 
 def plain_matchers(server: PrometheusServer) -> list[str]:
-    """Return what every series must meet: all matches that name neither the subject nor a disk."""
+    """Return matchers for every series: all matches that name neither the subject nor a disk."""
     return [
         equals(label, value)
         for label, value in server.match
@@ -53,11 +53,11 @@ def plain_matchers(server: PrometheusServer) -> list[str]:
 
 def discovery(server: PrometheusServer, identifier: str | None) -> list[str]:
     """
-    Return selectors that together find every series of a known exporter which meets the matches.
+    Return selectors that together find every series of a known exporter with the given matches.
 
     Args:
         server: with the matches.
-        identifier: which instance, compared without case, if the user said so.
+        identifier: name of the instance, compared without case, if given.
     """
     named = [(label, value) for label, value in server.match if label in IDENTITY_LABELS]
     plain = plain_matchers(server)
@@ -78,7 +78,7 @@ def discovery(server: PrometheusServer, identifier: str | None) -> list[str]:
 
 
 def samples(server: PrometheusServer, tracks: Sequence[KnownSeries]) -> list[tuple[str, int]]:
-    """Return selectors of the samples of a subject's series, and how many series each will bring."""
+    """Return selectors for the samples of a subject, each with its number of series."""
     groups: dict[tuple[str, str, str], list[KnownSeries]] = {}
     for track in tracks:
         key = (_part(track), track.label, track.labels[track.label])
@@ -101,7 +101,7 @@ _CPU, _DISK = "node_cpu", "node_disk"
 
 
 def _part(track: KnownSeries) -> str:
-    """Return what is asked for together: disks and processors need a matcher of their own."""
+    """Return the group of series that share a selector; disks and processors need their own matcher."""
     if track.exporter is Exporter.NODE:
         for part in (_CPU, _DISK):
             if track.name.startswith(part):
@@ -110,7 +110,7 @@ def _part(track: KnownSeries) -> str:
 
 
 def of_class(server: PrometheusServer, subject: Subject, db_class: str) -> str:
-    """Return what Qonto's exporter says of an instance class, which names no instance."""
+    """Return the selector of Qonto's facts about an instance class, which name no instance."""
     region = [] if subject.region is None else [equals("aws_region", subject.region)]
     names = (
         "rds_instance_(vcpu_average|memory_bytes|(baseline|max)_(iops_average|throughput_bytes))"
@@ -119,7 +119,7 @@ def of_class(server: PrometheusServer, subject: Subject, db_class: str) -> str:
 
 
 def of_cluster(server: PrometheusServer, subject: Subject, cluster: str) -> str:
-    """Return the largest capacity of an Aurora Serverless cluster, which names no instance."""
+    """Return the selector of the largest capacity of an Aurora Serverless cluster."""
     region = [] if subject.region is None else [equals("aws_region", subject.region)]
     return selector(
         "rds_cluster_acu_max_average",
@@ -128,5 +128,5 @@ def of_cluster(server: PrometheusServer, subject: Subject, cluster: str) -> str:
 
 
 def everything() -> str:
-    """Return all series of known exporters, whatever their labels."""
+    """Return the selector of all series of known exporters."""
     return selector("|".join(FAMILIES.values()), [])

@@ -1,8 +1,8 @@
 """
-Which server is asked, for what, and with which credentials.
+Parse the address, matches and credentials of a server.
 
-Rule 1: what is secret is kept in fields of its own and shown by no `repr`, message or label.
-Rule 2: only this file takes words of the command line and variables apart; nothing here connects.
+Rule 1: secrets have fields of their own, and no `repr`, message or label shows them.
+Rule 2: only this file parses the command line and variables; nothing here connects.
 """
 
 import re
@@ -26,12 +26,12 @@ _EXAMPLE = "Write it as prom:http://host:9090."
 
 
 class PrometheusServer(Struct, frozen=True, kw_only=True):
-    """A Prometheus-compatible HTTP interface and what is asked of it."""
+    """A Prometheus-compatible HTTP API, and what to read from it."""
 
     url: str
     """Scheme, host, port and path prefix, without user, query and trailing slash."""
     match: tuple[tuple[str, str], ...] = ()
-    """Label and value, both as wanted; all must be met."""
+    """Labels and values that every series must have."""
     headers: tuple[tuple[str, str], ...] = ()
     """Sent with every request; values may be secret."""
     token: str | None = None
@@ -43,12 +43,12 @@ class PrometheusServer(Struct, frozen=True, kw_only=True):
     """AWS region whose service `aps` the requests are signed for; None for no signature."""
 
     def __repr__(self) -> str:
-        """Return where, never with what."""
+        """Show the address and matches, never credentials."""
         return f"Server(url={self.url!r}, match={self.match!r})"
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """What must be shown nowhere, longest first; very short values would blot out words."""
+        """Secret texts, longest first; values below three characters would hide ordinary words."""
         found = {self.token, self.user, self.password, *(value for _, value in self.headers)}
         return tuple(sorted((s for s in found if s and len(s) >= 3), key=len, reverse=True))
 
@@ -63,19 +63,19 @@ def server_of(
     url: str, *, match: Sequence[str], headers: Sequence[str], environment: Mapping[str, str]
 ) -> PrometheusServer:
     """
-    Return the server that a target and its options mean.
+    Return the server of a target and its options.
 
     Args:
-        url: `http://host:9090/prefix`; a user and password in it are used and forgotten. An
-            address of the interface itself (`…/api/v1/query`) is cut down to what stands before.
-        match: `LABEL=VALUE`, each to be met.
-        headers: `NAME:VALUE`, such as `X-Scope-OrgID:team`.
+        url: `http://host:9090/prefix`; a user and password in it are used, but not kept in the URL. The
+            path of the API itself (`…/api/v1/query`) is removed.
+        match: `LABEL=VALUE`, all required.
+        headers: `NAME:VALUE`, for example `X-Scope-OrgID:team`.
         environment: variables; PLIMSOLL_PROM_TOKEN, or PLIMSOLL_PROM_USER with
-            PLIMSOLL_PROM_PASSWORD. A header `Authorization` goes before both, a user in the
-            URL before the variables.
+            PLIMSOLL_PROM_PASSWORD. A header `Authorization` takes precedence over both, a user in the
+            URL over the variables.
 
     Raises:
-        UsageError: not an address, a match or a header, or two ways to say who asks.
+        UsageError: not an address, a match or a header, or two kinds of credentials.
     """
     base, user, password = _address(url)
     sent = tuple(_header(text) for text in headers)
@@ -83,15 +83,13 @@ def server_of(
     if user is None:
         user, password = environment.get(USER) or None, environment.get(PASSWORD) or None
         if token is not None and user is not None:
-            raise UsageError(
-                f"{TOKEN} and {USER} both say who asks", "Unset the one that is not meant."
-            )
+            raise UsageError(f"{TOKEN} and {USER} are both set", "Unset one of them.")
     else:
         token = None
     if any(name.lower() == "authorization" for name, _ in sent):
         token = user = password = None
-    has_said = token is not None or user is not None
-    has_said |= any(name.lower() == "authorization" for name, _ in sent)
+    has_credentials = token is not None or user is not None
+    has_credentials |= any(name.lower() == "authorization" for name, _ in sent)
     amazon = _AMAZON.match(urlsplit(base).hostname or "")
     return PrometheusServer(
         url=base,
@@ -100,17 +98,17 @@ def server_of(
         token=token,
         user=user,
         password=password,
-        region=amazon.group(1) if amazon is not None and not has_said else None,
+        region=amazon.group(1) if amazon is not None and not has_credentials else None,
     )
 
 
 def _address(url: str) -> tuple[str, str | None, str | None]:
-    """Return address without user and interface, user, password."""
+    """Return the address without user and API path, the user, and the password."""
     try:
         parts = urlsplit(url.strip())
         host, port = parts.hostname, parts.port
     except ValueError as error:
-        raise UsageError("the target is no address of a server", _EXAMPLE) from error
+        raise UsageError("the target is not the address of a server", _EXAMPLE) from error
     if parts.scheme not in ("http", "https"):
         raise UsageError("the target does not begin with http:// or https://", _EXAMPLE)
     if not host or not re.fullmatch(r"[0-9A-Za-z._:%-]+", host):
@@ -118,7 +116,7 @@ def _address(url: str) -> tuple[str, str | None, str | None]:
     if parts.query or parts.fragment:
         raise UsageError(
             "the target has a query after its path",
-            "Give the address only; choose series with --match LABEL=VALUE.",
+            "Give only the address; select series with --match LABEL=VALUE.",
         )
     place = f"[{host}]" if ":" in host else host
     place += f":{port}" if port is not None else ""
@@ -142,9 +140,9 @@ def _match(text: str) -> tuple[str, str]:
 def _header(text: str) -> tuple[str, str]:
     name, colon, value = text.partition(":")
     name, value = name.strip(), value.strip()
-    # The value may be secret, so the message shows no part of what was given.
+    # The value may be secret, so the message shows no part of it.
     if not colon or not _HEADER.match(name) or not value or not value.isprintable():
         raise UsageError("--header is not NAME:VALUE", "Write it as --header X-Scope-OrgID:team.")
     if not value.isascii():
-        raise UsageError("--header has a value that is not ASCII", "Encode it first.")
+        raise UsageError("--header has a value that is not ASCII", "Encode the value first.")
     return name, value

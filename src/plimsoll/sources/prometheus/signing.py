@@ -1,7 +1,7 @@
 """
-Requests to Amazon Managed Prometheus, signed with AWS Signature Version 4 for the service `aps`.
+Sign requests to Amazon Managed Prometheus with AWS Signature Version 4 for the service `aps`.
 
-Credentials come from where the AWS tools find them: variables, profile, container or machine.
+Credentials come from the same sources as for the AWS tools: variables, profile, container or machine.
 """
 
 from functools import lru_cache
@@ -16,17 +16,17 @@ def signed(
     method: str, url: str, body: bytes, headers: dict[str, str], region: str
 ) -> dict[str, str]:
     """
-    Return the headers with the signature among them.
+    Return the headers with the signature added.
 
     Args:
         method: `GET` or `POST`.
-        url: whole address, its query encoded as it will be sent.
-        body: as it will be sent; empty for GET.
-        headers: what is to be signed along; `Host` follows from the address.
-        region: such as `eu-west-1`.
+        url: complete address, with the query encoded as it will be sent.
+        body: body as it will be sent; empty for GET.
+        headers: headers to sign; `Host` follows from the address.
+        region: AWS region, for example `eu-west-1`.
 
     Raises:
-        AccessDenied: no credentials on this machine.
+        AccessDenied: this machine has no credentials.
     """
     from botocore.auth import SigV4Auth
     from botocore.awsrequest import AWSRequest

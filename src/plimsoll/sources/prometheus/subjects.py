@@ -1,4 +1,4 @@
-"""Which instance or host is meant, among those a server has metrics of. Pure."""
+"""Choose the instance or host among those of a server."""
 
 from collections.abc import Mapping, Sequence
 
@@ -6,21 +6,21 @@ from plimsoll.errors import UsageError
 from plimsoll.sources.prometheus.exporters import Exporter, KnownSeries, Subject
 from plimsoll.sources.values.shown import shown
 
-# A screen has room for so many names; the rest is counted.
+# A judgement: a hint lists this many names, and counts the rest.
 _MOST_LISTED = 12
 _PLACES = ("aws_region", "region", "aws_account_id", "account_id")
 
 
 def chosen(tracks: Sequence[KnownSeries], identifier: str | None) -> list[KnownSeries]:
     """
-    Return the series of the one subject that is meant.
+    Return the series of the single subject that is selected.
 
     Args:
-        tracks: at least one.
-        identifier: as the user said, compared without case; for a host with or without its port.
+        tracks: known series, at least one.
+        identifier: name of the subject, compared without case; for a host with or without its port.
 
     Raises:
-        UsageError: several and none chosen, or the chosen one is not among them.
+        UsageError: several subjects and none selected, or the selected one is missing.
     """
     by_name: dict[tuple[str, bool], list[KnownSeries]] = {}
     for track in tracks:
@@ -45,7 +45,7 @@ def chosen(tracks: Sequence[KnownSeries], identifier: str | None) -> list[KnownS
 
 
 def subject_of(tracks: Sequence[KnownSeries]) -> Subject:
-    """Return what all series of one subject together say of its name and place."""
+    """Return the name, region and account that the series of one subject state."""
     return Subject(
         identifier=tracks[0].subject.identifier,
         region=next((t.subject.region for t in tracks if t.subject.region), None),
@@ -54,7 +54,11 @@ def subject_of(tracks: Sequence[KnownSeries]) -> Subject:
 
 
 def _of_one_place(tracks: list[KnownSeries]) -> list[KnownSeries]:
-    """RDS names are unique in a region of an account only; exporters without either fit any."""
+    """
+    Refuse series of one name from several regions or accounts.
+
+    RDS names are unique only within a region of an account; series without either match any.
+    """
     for what in ("region", "account"):
         places = {p for t in tracks if (p := getattr(t.subject, what)) is not None}
         if len(places) > 1:

@@ -26,9 +26,9 @@ def server() -> PrometheusServer:
 )
 def test_an_answer_that_nests_without_end_is_one_sentence(body):
     """
-    Half a million brackets are no JSON that a Prometheus would send, wherever they stand.
+    Half a million brackets are not JSON that a Prometheus would send, wherever they stand.
     """
-    with pytest.raises(SourceError, match=r"no JSON|another form"):
+    with pytest.raises(SourceError, match=r"not JSON|another form"):
         names_of(answer_of(body, server(), "application/json"), server())
 
 

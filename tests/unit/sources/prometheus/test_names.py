@@ -39,9 +39,9 @@ def test_series_without_a_name_are_a_gap(tmp_path):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (RESULT % ("vector", ""), "holds one moment of Prometheus (vector)"),
-        ('{"status":"error","errorType":"bad_data","error":"no"}', "holds an error of Prometheus"),
-        (RESULT % ("matrix", "7"), "is no answer of a range query"),
+        (RESULT % ("vector", ""), "has values at a single time (vector)"),
+        ('{"status":"error","errorType":"bad_data","error":"no"}', "has an error of Prometheus"),
+        (RESULT % ("matrix", "7"), "is not the answer to a range query"),
     ],
 )
 def test_another_answer_of_prometheus_is_said(text, said, tmp_path):

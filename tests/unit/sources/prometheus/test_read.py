@@ -191,7 +191,7 @@ def test_a_host_has_rates_of_its_busiest_disk():
     assert 16_384_000 / 60 == pytest.approx(snapshot.series[Metric.READ_BYTES_PER_S].value[0])
     assert 0.0008 == pytest.approx(snapshot.series[Metric.READ_LATENCY_S].value[0])
     assert 1.4 / 60 == pytest.approx(snapshot.series[Metric.QUEUE_DEPTH].value[0])
-    assert "Counted: nvme1n1, of 3 disks." in snapshot.note
+    assert "Disks used: nvme1n1, of 3 disks." in snapshot.note
     assert ("db1:9100", 2, 16 * 1024**3) == (
         snapshot.instance.identifier,
         snapshot.instance.vcpu_count,
@@ -310,8 +310,8 @@ def test_two_exporters_are_not_mixed_and_one_fills_the_others_holes():
     )
     assert "db.r5.2xlarge" == snapshot.instance.db_class
     assert "prometheus-rds-exporter also has ReadThroughput" in snapshot.note
-    assert "for which cloudwatch_exporter is used" in snapshot.note
-    assert "What was bought is as prometheus-rds-exporter says." in snapshot.note
+    assert "but cloudwatch_exporter is used for them" in snapshot.note
+    assert "Class and storage are from prometheus-rds-exporter." in snapshot.note
     assert "prometheus-rds-exporter" in snapshot.source
     assert () == snapshot.gaps
 
@@ -355,7 +355,7 @@ def test_a_prefix_is_part_of_the_address_and_its_lack_is_told():
     assert read(series, "dbinstance_identifier=orders-primary", prefix="/prometheus").series
     with Double(series, prefix="/prometheus") as double:
         server = server_of(double.url, match=[], headers=[], environment={})
-        with pytest.raises(SourceError, match="no query interface") as raised:
+        with pytest.raises(SourceError, match="no Prometheus API at this path") as raised:
             read_prometheus(server, WINDOW)
     assert "/prometheus" in raised.value.hint
 

@@ -36,9 +36,9 @@ def test_an_address_is_what_stands_before_the_interface(given, meant):
         ("http://", "names no host"),
         ("http:///path", "names no host"),
         ("http://ho st", "names no host"),
-        ("http://host:port", "no address"),
-        ("http://host:99999", "no address"),
-        ("http://[::1", "no address"),
+        ("http://host:port", "not the address"),
+        ("http://host:99999", "not the address"),
+        ("http://[::1", "not the address"),
         ("http://host/?token=s3cret", "has a query"),
         ("", "does not begin with http"),
     ],
@@ -102,7 +102,7 @@ def test_credentials_come_from_variables_or_from_the_address():
 
 
 def test_two_ways_to_say_who_asks_are_refused():
-    with pytest.raises(UsageError, match="both say who asks"):
+    with pytest.raises(UsageError, match="are both set"):
         parsed("http://h", PLIMSOLL_PROM_TOKEN="t", PLIMSOLL_PROM_USER="u")
 
 

@@ -35,7 +35,7 @@ def test_two_hosts_of_one_name_are_not_added_up():
     with pytest.raises(UsageError) as raised:
         read([*here, *there], "instance=10.0.0.1:9100")
 
-    assert "two hosts are called '10.0.0.1:9100'" == raised.value.message
+    assert "two hosts have the name '10.0.0.1:9100'" == raised.value.message
     assert "--match site=a" in raised.value.hint
     assert read([*here, *there], "instance=10.0.0.1:9100", "site=b").series
 
@@ -105,7 +105,7 @@ def test_an_empty_server_names_the_exporters_that_are_known():
     with pytest.raises(UsageError) as raised:
         read([])
 
-    assert "no metrics of an exporter that plimsoll knows" in raised.value.message
+    assert "no metrics of a known exporter" in raised.value.message
     assert "node_exporter" in raised.value.hint
 
 

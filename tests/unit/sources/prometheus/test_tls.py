@@ -77,7 +77,7 @@ def test_without_it_the_connection_is_not_made(url, monkeypatch):
     The hint names the variable.
     """
     monkeypatch.delenv("SSL_CERT_FILE", raising=False)
-    with pytest.raises(Unreachable, match="no safe connection") as caught:
+    with pytest.raises(Unreachable, match="no TLS connection") as caught:
         asked(url)
 
     assert "SSL_CERT_FILE" in caught.value.hint
@@ -106,5 +106,5 @@ def test_http_to_a_port_of_https_is_told_so(body):
     with Double(wrong=[Wrong(status=400, body=body)]) as double, pytest.raises(SourceError) as told:
         asked(double.url)
 
-    assert f"{double.url} speaks https and was asked by http" == told.value.message
+    assert f"{double.url} uses https, but the request was sent by http" == told.value.message
     assert f"prom:https{double.url.removeprefix('http')}" in told.value.hint
