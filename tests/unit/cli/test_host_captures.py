@@ -162,7 +162,7 @@ def test_an_export_is_no_capture(plimsoll):
     """
     status, _, told = plimsoll("record", "host", "--from", "-", given=b"timestamp,ReadIOPS\n")
 
-    assert (2, True) == (status, "no capture of iostat, sar or sadf" in told)
+    assert (2, True) == (status, "not a capture of iostat, sar or sadf" in told)
     assert "plimsoll record TARGET" in told
 
 

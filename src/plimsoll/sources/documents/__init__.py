@@ -1,1 +1,1 @@
-"""What do documents of AWS say: answers of its API, metric streams, Enhanced Monitoring."""
+"""Read documents of AWS: answers of its API, metric streams, Enhanced Monitoring."""

@@ -1,8 +1,8 @@
 """
-Answers of the AWS command line: `get-metric-data`, `get-metric-statistics`, and their requests.
+Read answers of the AWS CLI: `get-metric-data`, `get-metric-statistics`, and their requests.
 
-`get-metric-data` names a series by Label or Id only. What an Id stands for is in the request, a
-list of `MetricDataQueries`, which may lie beside the answer.
+`get-metric-data` names a series only by Label or Id. The metric of an Id is in the request, a list of
+`MetricDataQueries`, which may be in the same folder as the answer.
 Source: Amazon CloudWatch API Reference, GetMetricData and GetMetricStatistics.
 """
 
@@ -72,7 +72,7 @@ class _Statistics(Struct, rename="pascal"):
 
 def read_metric_data(document: Any, reading: Reading, *, where: str, folder: Path) -> None:
     """
-    Add a `get-metric-data` answer.
+    Add a `get-metric-data` answer to a reading.
 
     Raises:
         DataError: fields of the wrong type.
@@ -87,14 +87,14 @@ def read_metric_data(document: Any, reading: Reading, *, where: str, folder: Pat
             Gap(
                 metric=f"pages after {where}",
                 reason="the answer has a NextToken, so it is not the last page",
-                remedy="Put all pages into one folder, or let the AWS command line paginate.",
+                remedy="Put all pages into one folder, or let the AWS CLI paginate.",
             )
         )
 
 
 def read_request(queries: Any, reading: Reading, *, where: str, folder: Path) -> None:
     """
-    Add a list of `MetricDataQueries`: what each Id asked for.
+    Add a list of `MetricDataQueries`, which has the metric of each Id.
 
     Raises:
         DataError: fields of the wrong type.
@@ -102,7 +102,7 @@ def read_request(queries: Any, reading: Reading, *, where: str, folder: Path) ->
     known = reading.queries.setdefault(folder, {})
     for query in as_type(queries, list[_Query], where):
         if query.metric_stat is None:
-            continue  # an expression has no metric of its own
+            continue  # an expression is no metric
         asked = _query_of(query.metric_stat)
         if known.get(query.id, asked) != asked:
             known[query.id] = None
@@ -112,7 +112,7 @@ def read_request(queries: Any, reading: Reading, *, where: str, folder: Path) ->
 
 def read_metric_statistics(document: Any, reading: Reading, *, where: str, folder: Path) -> None:
     """
-    Add a `get-metric-statistics` answer; each statistic in it becomes a block.
+    Add a `get-metric-statistics` answer, with a block for each statistic.
 
     Raises:
         DataError: fields of the wrong type.
@@ -156,7 +156,7 @@ def _read_result(result: _Result, reading: Reading, folder: Path) -> None:
     name = result.label or result.id or "unnamed"
     key = (folder, result.id, result.label)
     gap = _status_gap(result, name)
-    # Pages of one query come in order; PartialData on a page is mended by the next one.
+    # Pages of one query come in order; the next page completes one with the status PartialData.
     if gap is None:
         reading.pending.pop(key, None)
     else:
@@ -177,8 +177,8 @@ def _status_gap(result: _Result, name: str) -> Gap | None:
     status = result.status_code
     if status in (None, "Complete"):
         return None
-    said = "; ".join(shown(m.value or m.code or "", 120) for m in result.messages or [])
-    tail = f": {said}" if said else ""
+    messages = "; ".join(shown(m.value or m.code or "", 120) for m in result.messages or [])
+    tail = f": {messages}" if messages else ""
     if status == "Forbidden":
         reason, remedy = f"access denied{tail}", f"Allow {PERMISSION} for the role that exports."
     elif status == "PartialData":
@@ -198,15 +198,15 @@ def _read_message(message: _Message, reading: Reading) -> None:
     reading.gaps.append(
         Gap(
             metric="export",
-            reason=f"CloudWatch remarked: {shown(message.value or message.code or '', 160)}",
-            remedy="Ask for fewer metrics or a shorter window in one call.",
+            reason=f"CloudWatch added the message: {shown(message.value or message.code or '', 160)}",
+            remedy="Request fewer metrics or a shorter window in one call.",
         )
     )
 
 
 def _query_of(asked: _MetricStat) -> SeriesQuery:
     named = {d.name.lower(): d.value for d in asked.metric.dimensions}
-    # A second dimension picks one volume, a role or a cluster, not the whole instance.
+    # A second dimension selects one volume, a role or a cluster, not the whole instance.
     instance = named.get("dbinstanceidentifier")
     volume = named.get("volumename")
     return SeriesQuery(

@@ -1,5 +1,5 @@
 """
-`aws rds describe-db-instances`: what was bought, and what was ordered but is not in force.
+Read `aws rds describe-db-instances`: class and storage of instances, and pending changes.
 
 Source: Amazon RDS API Reference, DBInstance. StorageThroughput is MiB/s, AllocatedStorage GiB.
 """
@@ -23,7 +23,7 @@ _REGION_OF_ZONE = re.compile(r"([a-z]{2}(?:-[a-z]+)+-\d+)")
 # gp2 and magnetic volumes have no provisioned rates; RDS still shows an IOPS number for some.
 _WITHOUT_PROVISIONED = frozenset({"gp2", "standard"})
 
-# Additional storage that is not there yet, or not any more.
+# States of additional storage that does not exist yet, or no longer.
 _NOT_THERE = frozenset({"CREATING", "DELETING"})
 
 _MOST = 1e9
@@ -31,7 +31,7 @@ _MOST = 1e9
 
 
 class _Volume(Struct, rename="pascal"):
-    """Storage beside the first one. Its IOPS are spelt otherwise than those of the instance."""
+    """An additional volume. The API spells its IOPS otherwise than those of the instance."""
 
     volume_name: str | None = None
     storage_type: str | None = None
@@ -47,7 +47,7 @@ class _ProcessorFeature(Struct, rename="pascal"):
 
 
 class _Pending(Struct, rename="pascal"):
-    """The fields that change a limit; a password that waits to be changed is not even read."""
+    """Pending changes that affect a limit; a pending password is not read."""
 
     db_class: str | None = field(name="DBInstanceClass", default=None)
     engine_version: str | None = None
@@ -74,7 +74,7 @@ class _DBInstance(Struct, rename="pascal"):
     iops: float | None = None
     storage_throughput: float | None = None
     instance_create_time: Any = None
-    """Text or a number from the command line, a datetime from an SDK."""
+    """Text or a number from the AWS CLI, a datetime from an SDK."""
     arn: str | None = field(name="DBInstanceArn", default=None)
     cluster: str | None = field(name="DBClusterIdentifier", default=None)
     processor_features: list[_ProcessorFeature] | None = None
@@ -84,12 +84,12 @@ class _DBInstance(Struct, rename="pascal"):
 
 def read_answer(document: Any, reading: Reading, *, where: str) -> None:
     """
-    Add every instance of an answer.
+    Add every instance of an answer to a reading.
 
     Args:
         document: the whole answer, a list of its DBInstances, or one of them.
 
-    A field that is not what it should be is left out, with a gap; the rest counts.
+    A field of the wrong type is dropped with a gap; the rest is used.
 
     Raises:
         DataError: not an answer, or an instance without a name.
@@ -106,8 +106,8 @@ def read_answer(document: Any, reading: Reading, *, where: str) -> None:
 def _odd_field(name: str, value: object) -> Gap:
     return Gap(
         metric=name,
-        reason=f"'{shown(str(value), 40)}' is not what describe-db-instances says here, left out",
-        remedy="Export the description again with the AWS command line, without a --query filter.",
+        reason=f"'{shown(str(value), 40)}' is not a valid value of this field, so it was left out",
+        remedy="Export the description again with the AWS CLI, without a --query filter.",
     )
 
 
@@ -116,7 +116,7 @@ def instance_of(document: dict[str, Any]) -> Instance:
     Return one element of DBInstances.
 
     Args:
-        document: as the command line prints it, or as an SDK returns it, with datetimes.
+        document: as the AWS CLI prints it, or as an SDK returns it, with datetimes.
 
     Raises:
         DataError: fields of the wrong type, or no identifier.
@@ -135,10 +135,10 @@ def _instance(described: _DBInstance) -> Instance:
         engine_version=_text(described.engine_version),
         license_model=_text((described.license_model or "").lower() or None),
         region=_region(described),
-        # Members of a Multi-AZ DB cluster say false of themselves; the cluster is what spans zones.
+        # A member of a Multi-AZ DB cluster states false, but its cluster spans zones (RDS user guide).
         multi_az=True if cluster else described.multi_az,
         cluster=shown(cluster, 63) if cluster else UNSET,
-        # An Aurora volume grows by itself; RDS reports 1 GiB for it.
+        # RDS reports an allocated size of 1 GiB for every Aurora volume, which grows by itself.
         storage=Storage(kind=_text(kind)) if is_aurora else _storage(described),
         launched_s=_launched(described.instance_create_time),
         vcpu_count=_vcpus(described.processor_features),
@@ -172,7 +172,7 @@ def _launched(value: object) -> int | None:
 
 def _vcpus(features: list[_ProcessorFeature] | None) -> int | None:
     """
-    Return cores times threads, where both were chosen; RDS leaves the field out for a class's own number.
+    Return cores times threads if both were chosen; RDS omits the field for the default of the class.
 
     Source:
         Amazon RDS API Reference, ProcessorFeature.
@@ -213,7 +213,7 @@ def _text(value: str | None) -> str | None:
 
 
 def _positive(value: float | None) -> float | None:
-    """RDS writes 0 where nothing was bought."""
+    """Return a positive number; None for 0, which RDS writes if nothing was bought."""
     return float(value) if value is not None and 0 < value <= _MOST else None
 
 

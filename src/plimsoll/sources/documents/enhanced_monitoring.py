@@ -1,12 +1,12 @@
 """
-Enhanced Monitoring: one document of the log group RDSOSMetrics per interval of 1 to 60 s.
+Read Enhanced Monitoring: one document of the log group RDSOSMetrics per interval of 1 to 60 s.
 
-`physicalDeviceIO` lists the EBS volumes, after the system has merged requests, so it counts what
-EBS counts; `diskIO` counts before merging. Kilobytes are 1,024 bytes. `avgReqSz` is documented in
-kilobytes but is in 512-byte sectors (kB/s ÷ operations/s shows it), so we divide bytes by
-operations ourselves and do not read it. A document describes the interval that ends at `timestamp`.
-Memory is not read as FreeableMemory: the document has no MemAvailable, and free or cached memory
-alone would be wrong by gigabytes in either direction.
+`physicalDeviceIO` lists the EBS volumes after the system has merged requests, so it counts the same
+requests as EBS; `diskIO` counts before merging. Kilobytes are 1,024 bytes. `avgReqSz` is documented in
+kilobytes but is in 512-byte sectors (kB/s ÷ operations/s shows it), so it is not read: the size is bytes
+divided by operations. A document describes the interval that ends at `timestamp`. Memory is not read as
+FreeableMemory: the document has no MemAvailable, and free or cached memory alone would be wrong by
+gigabytes.
 Source: Amazon RDS User Guide, "OS metrics in Enhanced Monitoring".
 """
 
@@ -28,7 +28,7 @@ from plimsoll.sources.values.times import epoch_seconds
 from plimsoll.units import kib, ratio_of_percent
 
 DEFAULT_STEP_S = 60
-"""The interval RDS uses unless told otherwise; taken where a single document cannot show it."""
+"""Default interval of RDS, used if a single document cannot show its interval."""
 
 LATENCY_GAP = Gap(
     metric="read_latency_s, write_latency_s",
@@ -67,7 +67,7 @@ class _Device(Struct, rename=_DEVICE_NAMES):
     write_kb: float | None = None
     wait_ms: float | None = None
     queue: float | None = None
-    # Aurora's entry of diskIO names no device and has these instead.
+    # Aurora's entry of diskIO has no device, but these fields.
     read_bytes: float | None = None
     write_bytes: float | None = None
     read_ms: float | None = None
@@ -118,7 +118,7 @@ _DOCUMENT_NAMES = {
 
 
 class MonitoringDocument(Struct, rename=_DOCUMENT_NAMES):
-    """One interval; what we do not use is skipped while decoding."""
+    """The document of one interval; unused fields are skipped while decoding."""
 
     timestamp: str | int | float
     instance_id: str | None = None
@@ -162,7 +162,7 @@ Row = tuple[float | None, ...]
 
 
 class _Host:
-    """What the documents of one instance say."""
+    """Values from the documents of one instance."""
 
     def __init__(self) -> None:
         self.times: list[object] = []
@@ -196,10 +196,10 @@ class _Host:
 
 def read_lines(data: bytes, reading: Reading, *, where: str) -> int:
     """
-    Add a file with one document per line.
+    Add a file with one document per line to a reading.
 
     Returns:
-        The number of lines that are no document: cut off, or of another shape.
+        The number of lines that are not documents: cut off, or of another shape.
     """
     hosts: dict[str | None, _Host] = {}
     bad_lines = 0
@@ -212,7 +212,7 @@ def read_lines(data: bytes, reading: Reading, *, where: str) -> int:
 
 def read_documents(documents: list[Any], reading: Reading, *, where: str) -> None:
     """
-    Add documents that are already decoded.
+    Add documents that are already decoded to a reading.
 
     Raises:
         DataError: a document of another shape.
@@ -227,7 +227,7 @@ def read_log_events(document: Any, reading: Reading, *, where: str) -> int:
     Add the answer of `aws logs get-log-events`, `filter-log-events` or a subscription record.
 
     Returns:
-        The number of messages that are no document.
+        The number of messages that are not documents.
 
     Raises:
         DataError: no event at all, or none that is a document.
@@ -244,7 +244,7 @@ def read_log_events(document: Any, reading: Reading, *, where: str) -> int:
             bad += 1
     if not documents:
         raise DataError(
-            f"{where} holds log events, but no Enhanced Monitoring document",
+            f"{where} has log events, but no document of Enhanced Monitoring",
             "Export the log group RDSOSMetrics with 'aws logs get-log-events'.",
         )
     hosts: dict[str | None, _Host] = {}
@@ -285,7 +285,7 @@ def _hand_over(hosts: dict[str | None, _Host], reading: Reading) -> None:
 
 
 def _remark(instance: str | None, host: _Host, reading: Reading) -> None:
-    """What the documents say about the instance, and what they cannot tell."""
+    """Add facts about the instance, and gaps for what the documents do not contain."""
     assert host.last is not None
     memory = host.last.memory.total if host.last.memory else None
     counts = host.volume_counts
@@ -309,10 +309,10 @@ def _remark(instance: str | None, host: _Host, reading: Reading) -> None:
 
 def _sum_of(devices: list[_Device]) -> Row:
     """
-    Return the seven storage columns of an instance: volumes add up, waits are weighted by operations.
+    Return the seven storage columns of an instance: rates summed, waits weighted by operations.
 
-    One wait covers reads and writes. It is exact where only one of them happened, and is given for
-    both where both did; LATENCY_GAP says so.
+    `await` is one wait for reads and writes. It is exact if only one of them happened; if both did, it
+    stands for both, which LATENCY_GAP states.
     """
     reads, writes = _add(d.read_ops for d in devices), _add(d.write_ops for d in devices)
     weighted = [

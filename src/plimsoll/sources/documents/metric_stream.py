@@ -1,8 +1,8 @@
 """
-CloudWatch metric streams in JSON 1.0: one record per line, metric, instance and minute.
+Read CloudWatch metric streams in JSON 1.0: one record per line, metric, instance and minute.
 
-A record holds the minimum, maximum, sum and count of its minute; the mean is sum ÷ count.
-Records of many instances, and of groups of instances, are mixed in one file.
+A record has the minimum, maximum, sum and count of its minute; the mean is sum ÷ count. One file mixes
+records of several instances, and of groups of instances.
 Source: Amazon CloudWatch User Guide, "Metric stream output in JSON format".
 """
 
@@ -17,7 +17,7 @@ from plimsoll.sources.values.numbers import floats, mean_of
 from plimsoll.sources.values.times import epoch_seconds
 
 PERIOD_S = 60
-"""A stream carries one record per metric and minute."""
+"""Seconds of a record; a stream has one record for each metric and minute."""
 
 
 class _Value(Struct):
@@ -42,7 +42,7 @@ Key = tuple[str, str, str | None, str | None]
 
 
 class Columns:
-    """Samples of many series, gathered record by record."""
+    """Samples of several series, collected record by record."""
 
     def __init__(self) -> None:
         """Start empty."""
@@ -59,14 +59,14 @@ class Columns:
         lists[2].append(count)
 
     def hand_over(self, reading: Reading) -> None:
-        """Make a block of every series; a mean over no samples says nothing."""
+        """Add a block for every series, without minutes that had no samples."""
         for key, (times, totals, counts) in self.columns.items():
             name, instance, unit, namespace = key
             time_s, readable = epoch_seconds(times)
             count = floats(counts)
             mean = mean_of(floats(totals), count)
             reading.bad_times += int((~readable).sum())
-            readable &= count != 0  # a minute without samples has no mean: no sample is lost
+            readable &= count != 0  # a minute without samples has no mean
             if readable.any():
                 reading.blocks.append(
                     Block(
@@ -88,7 +88,7 @@ def read_lines(data: bytes, reading: Reading, *, where: str) -> int:
     Add a file with one record per line.
 
     Returns:
-        The number of lines that are no record: cut off, or of another shape.
+        The number of lines that are not records: cut off, or of another shape.
     """
     columns = Columns()
     bad_lines = 0
@@ -101,7 +101,7 @@ def read_lines(data: bytes, reading: Reading, *, where: str) -> int:
 
 def read_records(documents: list[Any], reading: Reading, *, where: str) -> None:
     """
-    Add records that are already decoded, such as an array of them.
+    Add records that are already decoded, for example an array.
 
     Raises:
         DataError: a record of another shape.
@@ -115,7 +115,7 @@ def _gather(records: list[StreamRecord], columns: Columns) -> None:
     for record in records:
         dimensions = record.dimensions
         name = record.metric_name
-        # Nearly all records have this one dimension; the general rule is five times slower.
+        # Nearly all records have only this dimension; the general rule is five times slower.
         instance = dimensions.get("DBInstanceIdentifier") if len(dimensions) == 1 else None
         if instance is None:
             instance = instance_of(dimensions)
@@ -129,7 +129,7 @@ def _gather(records: list[StreamRecord], columns: Columns) -> None:
 
 
 def instance_of(dimensions: dict[str, str]) -> str | None:
-    """Return the instance a record is about; None for sums over classes, engines or clusters."""
+    """Return the instance of a record; None for totals of classes, engines or clusters."""
     named = {name.lower(): value for name, value in dimensions.items()}
     if set(named) - {"dbinstanceidentifier", "volumename"}:
         return None
@@ -137,6 +137,6 @@ def instance_of(dimensions: dict[str, str]) -> str | None:
 
 
 def volume_name(metric_name: str, dimensions: dict[str, str]) -> str:
-    """Return a metric of one additional volume is not the instance's; its name says so."""
+    """Return the name of a metric; that of an additional volume gets a name of its own."""
     is_volume = any(name.lower() == "volumename" for name in dimensions)
     return f"{metric_name} LogVolume" if is_volume else metric_name

@@ -1,5 +1,5 @@
 """
-CloudWatch metric streams in OpenTelemetry 0.7 and 1.0, as JSON and as Firehose's protobuf.
+Read CloudWatch metric streams in OpenTelemetry 0.7 and 1.0, as JSON and as Firehose's protobuf.
 
 Both name a metric `amazonaws.com/AWS/RDS/ReadIOPS` and send a Summary point per minute with count
 and sum. 0.7 puts the dimensions flat into labels; 1.0 nests them under the attribute `Dimensions`.
@@ -25,7 +25,7 @@ def read_lines(data: bytes, reading: Reading, *, where: str) -> int:
     Add a file with one request per line.
 
     Returns:
-        The number of lines that are no JSON: cut off or damaged.
+        The number of lines that are not JSON: cut off or damaged.
 
     Raises:
         DataError: as `read_json`.
@@ -44,7 +44,7 @@ def read_json(documents: list[Any], reading: Reading, *, where: str) -> None:
     Add `ExportMetricsServiceRequest` documents in their JSON mapping.
 
     Raises:
-        DataError: a part that is not what it should be.
+        DataError: a part of the wrong type.
     """
     columns = Columns()
     _gather_json(documents, columns, where)
@@ -63,7 +63,7 @@ def read_protobuf(data: bytes, reading: Reading, *, where: str) -> None:
     """
     Add length-delimited `ExportMetricsServiceRequest` messages, as Firehose writes them.
 
-    What is whole before a cut is kept, with a gap.
+    Messages before a cut are kept, with a gap.
 
     Raises:
         DataError: not protobuf from the first message on.
@@ -85,7 +85,7 @@ def read_protobuf(data: bytes, reading: Reading, *, where: str) -> None:
 
 
 def looks_like_protobuf(head: bytes, size: int) -> bool:
-    """Return whether a file begins with a length and a message that opens with a resource."""
+    """Return whether a file begins with a length and a message whose first field is a resource."""
     try:
         length, at = varint(head, 0)
     except (ValueError, IndexError):
@@ -141,7 +141,7 @@ def _gather_metric(metric: Any, region: str | None, columns: Columns, where: str
             start = point.get("startTimeUnixNano", point.get("start_time_unix_nano"))
             sample = (
                 int(start) if isinstance(start, str) and start.isdecimal() else start,
-                point.get("sum", 0),  # the JSON mapping leaves out what is zero
+                point.get("sum", 0),  # the JSON mapping of protobuf omits zeros
                 point.get("count", 0),
             )
             text_unit = unit if isinstance(unit, str) else None
@@ -189,7 +189,7 @@ def _list(holder: Any, *keys: str, where: str) -> list[Any]:
 
 def _not_otlp(where: str) -> DataError:
     return DataError(
-        f"{where} looks like OpenTelemetry metrics but is built otherwise",
+        f"{where} looks like OpenTelemetry metrics but has another structure",
         "Use the output of a CloudWatch metric stream in OpenTelemetry 0.7 or 1.0 format.",
     )
 
@@ -242,7 +242,7 @@ def _wire_attributes(message: bytes, field_number: int) -> dict[str, str]:
 
 @lru_cache(maxsize=65536)
 def _wire_pair(pair: bytes) -> tuple[tuple[str, str], ...]:
-    """Return the same few pairs stand in every minute of a stream, so they are read once."""
+    """Decode a pair; cached, because every minute of a stream repeats the same few pairs."""
     parts = dict(fields(pair))
     value = parts.get(2, b"")
     try:

@@ -1,5 +1,5 @@
 """
-The protobuf wire format, as far as reading the fields of a message needs it.
+Decode the fields of a message in the protobuf wire format.
 
 Source: protobuf.dev, "Encoding": a message is a row of (key, value); the key is field × 8 + type.
 """
@@ -10,7 +10,7 @@ from typing import Any, Literal, overload
 
 _VARINT, _EIGHT_BYTES, _BYTES, _FOUR_BYTES = 0, 1, 2, 5
 _LONGEST_VARINT = 10
-"""Bytes of a 64-bit number at seven bits each."""
+"""Bytes of a 64-bit number at seven bits each (protobuf.dev, "Base 128 Varints")."""
 
 
 def varint(data: bytes, at: int) -> tuple[int, int]:
@@ -55,8 +55,8 @@ def fields(
     """
     Yield field number and value of a message, in the order written.
 
-    Without `numbers`, only the length-delimited fields are given, as bytes. With it, only its
-    eight-byte fields, as integers (`Q`) or floats (`d`).
+    Without `numbers`, yield only the length-delimited fields, as bytes. With it, yield only its eight-byte
+    fields, as integers (`Q`) or floats (`d`).
 
     Raises:
         ValueError: not the wire format, or cut off.
@@ -65,7 +65,7 @@ def fields(
     at, end = 0, len(message)
     while at < end:
         key = message[at]
-        if key < 0x80:  # nearly every key; saves a call
+        if key < 0x80:  # a key of one byte, as nearly all are: saves a call
             at += 1
         else:
             key, at = varint(message, at)
@@ -90,5 +90,5 @@ def fields(
 
 
 def text_of(value: bytes) -> str:
-    """Return a string field; what is not UTF-8 is replaced."""
+    """Return a string field; replace bytes that are not UTF-8."""
     return value.decode("utf-8", errors="replace")

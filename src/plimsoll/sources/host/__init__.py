@@ -1,1 +1,1 @@
-"""What did this host do: its disks, processors and memory, sampled from /proc."""
+"""Sample this host's disks, processors, memory and network from /proc."""

@@ -1,9 +1,9 @@
 """
-Linux's counters, as text becomes numbers. Nothing here opens a file or knows the time.
+Parse Linux's counters. Nothing here opens a file or reads a clock.
 
-Rule 1: a parse function takes the text of one file under /proc and gives frozen counters.
-Rule 2: counters stay in the kernel's units (sectors, milliseconds, ticks); `host_rates.py` turns
-        two readings into rates in ours.
+Rule 1: a parse function takes the text of one file under /proc, and returns frozen counters.
+Rule 2: counters stay in the kernel's units (sectors, milliseconds, ticks); `rates.py` converts two
+        readings to rates in our units.
 
 Source: Linux documentation, admin-guide/iostats.rst and filesystems/proc.rst.
 """
@@ -14,40 +14,40 @@ from dataclasses import dataclass
 from plimsoll.errors import DataError
 
 SECTOR_BYTES = 512
-"""A sector of /proc/diskstats, whatever the device's own sector is (iostats.rst)."""
+"""Unit of /proc/diskstats, independent of the device's own sector size (iostats.rst)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiskCounters:
-    """One line of /proc/diskstats: what a block device has done since it appeared."""
+    """One line of /proc/diskstats: counters of a block device since it appeared."""
 
     read_ops: int
     """Reads completed, after neighbouring requests were merged."""
     read_sectors: int
     """Sectors of 512 bytes read."""
     read_ms: int
-    """Milliseconds spent by all reads together; 32 bits wide, so it wraps."""
+    """Total milliseconds of all reads; 32 bits wide, so it wraps."""
     write_ops: int
     """Writes completed, after merging."""
     write_sectors: int
     """Sectors of 512 bytes written."""
     write_ms: int
-    """Milliseconds spent by all writes together; 32 bits wide, so it wraps."""
+    """Total milliseconds of all writes; 32 bits wide, so it wraps."""
     weighted_ms: int
-    """Milliseconds spent by all requests together; 32 bits wide, so it wraps."""
+    """Total milliseconds of all requests; 32 bits wide, so it wraps."""
 
     @property
     def sectors(self) -> int:
-        """Read and written together."""
+        """Sectors read and written."""
         return self.read_sectors + self.write_sectors
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CpuCounters:
-    """The first line of /proc/stat, in clock ticks, and how many processors it sums."""
+    """The first line of /proc/stat in clock ticks, and the number of processors that it sums."""
 
     busy_ticks: int
-    """User, nice, system, interrupts and steal; guests are counted in user already."""
+    """User, nice, system, interrupts and steal; user already includes guests (proc.rst)."""
     idle_ticks: int
     """Idle, and idle while a request to a disk was outstanding (iowait)."""
     cpu_count: int
@@ -55,11 +55,11 @@ class CpuCounters:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryBytes:
-    """What /proc/meminfo says, in bytes."""
+    """The fields of /proc/meminfo in bytes."""
 
     total_bytes: int
     available_bytes: int
-    """What can be given to programs without swapping: free and reclaimable."""
+    """Memory that programs can get without swapping: free and reclaimable."""
     swap_bytes: int
     """Swap in use."""
 
@@ -74,19 +74,19 @@ class NetworkCounters:
 
 def parse_diskstats(text: str) -> dict[str, DiskCounters]:
     """
-    Return counters of every block device by name, in the order of the file.
+    Return the counters of every block device by name, in the order of the file.
 
     Raises:
-        DataError: a line is neither of the known forms.
+        DataError: a line has none of the known forms.
     """
     disks: dict[str, DiskCounters] = {}
     for place, line in enumerate(text.splitlines(), 1):
         fields = line.split()
-        # Partitions had seven fields before Linux 2.6.25; they hold no times, so they say too little.
+        # Before Linux 2.6.25 partitions had seven fields and no times (iostats.rst), so skip them.
         if not fields or len(fields) == 7:
             continue
         if len(fields) < 14:
-            raise _broken("/proc/diskstats", place, f"{len(fields)} fields where 14 are needed")
+            raise _broken("/proc/diskstats", place, f"{len(fields)} fields instead of 14")
         n = _integers(fields[3:14], "/proc/diskstats", place)
         disks[fields[2]] = DiskCounters(
             read_ops=n[0],
@@ -102,9 +102,9 @@ def parse_diskstats(text: str) -> dict[str, DiskCounters]:
 
 def parse_stat(text: str) -> CpuCounters:
     """
-    Return processor time of the whole machine.
+    Return the processor time of the whole machine.
 
-    Stolen time counts as busy: it is processor time that the machine wanted and did not get.
+    Stolen time counts as busy: the machine needed this processor time but did not get it.
 
     Raises:
         DataError: no line `cpu` with at least user, nice, system and idle.
@@ -143,9 +143,11 @@ def parse_meminfo(text: str) -> MemoryBytes:
             kibibytes[name] = _integers(rest.split()[:1] or [""], "/proc/meminfo", place)[0]
     for name in ("MemTotal", "MemAvailable"):
         if name not in kibibytes:
-            raise DataError(f"/proc/meminfo has no line '{name}'", "Linux has had it since 3.14.")
+            raise DataError(
+                f"/proc/meminfo has no line '{name}'", "Record on a host with Linux 3.14 or later."
+            )
     swap = kibibytes.get("SwapTotal", 0) - kibibytes.get("SwapFree", 0)
-    # The file says kB and means KiB (proc.rst).
+    # The unit kB in this file means KiB (proc.rst).
     return MemoryBytes(
         total_bytes=kibibytes["MemTotal"] * 1024,
         available_bytes=kibibytes["MemAvailable"] * 1024,
@@ -155,7 +157,7 @@ def parse_meminfo(text: str) -> MemoryBytes:
 
 def parse_loadavg(text: str) -> float:
     """
-    Load average of the last minute.
+    Return the load average of the last minute.
 
     Raises:
         DataError: the text does not begin with a number ≥ 0.
@@ -169,7 +171,7 @@ def parse_loadavg(text: str) -> float:
 
 def parse_net_dev(text: str) -> dict[str, NetworkCounters]:
     """
-    Return bytes received and sent by every interface.
+    Return the bytes that every interface received and sent.
 
     Raises:
         DataError: a line is not in the known form.
@@ -181,7 +183,7 @@ def parse_net_dev(text: str) -> dict[str, NetworkCounters]:
             continue
         fields = rest.split()
         if len(fields) < 9:
-            raise _broken("/proc/net/dev", place, f"{len(fields)} fields where 9 are needed")
+            raise _broken("/proc/net/dev", place, f"{len(fields)} fields instead of 9")
         received, sent = _integers([fields[0], fields[8]], "/proc/net/dev", place)
         found[name.strip()] = NetworkCounters(received_bytes=received, sent_bytes=sent)
     return found
@@ -191,20 +193,20 @@ def parse_mountinfo(text: str) -> dict[str, str]:
     """
     Return the source of every mount point (`/` → `/dev/vda1`); the last mount on a point wins.
 
-    Lines that are not in the known form are passed over: the answer only helps to choose a device.
+    Lines of an unknown form are skipped: the result only helps to choose a device.
     """
     sources: dict[str, str] = {}
     for line in text.splitlines():
         before, dash, after = line.partition(" - ")
         left, right = before.split(), after.split()
         if dash and len(left) >= 5 and len(right) >= 2:
-            # Spaces in a mount point are written as \040.
+            # The kernel writes a space in a mount point as \040 (proc.rst, mountinfo).
             sources[left[4].replace("\\040", " ")] = right[1]
     return sources
 
 
 def summed(counters: Mapping[str, NetworkCounters]) -> NetworkCounters:
-    """Return all interfaces together."""
+    """Return the sum of all interfaces."""
     return NetworkCounters(
         received_bytes=sum(c.received_bytes for c in counters.values()),
         sent_bytes=sum(c.sent_bytes for c in counters.values()),
@@ -223,5 +225,5 @@ def _integers(fields: list[str], file: str, place: int) -> list[int]:
 def _broken(file: str, place: int, reason: str) -> DataError:
     return DataError(
         f"line {place} of {file} cannot be read: {reason}",
-        "Record on a Linux host; the file's form is part of the kernel's interface.",
+        "Record on a Linux host; the kernel documents the form of this file.",
     )

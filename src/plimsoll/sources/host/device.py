@@ -1,7 +1,7 @@
 """
-Which block device to record, and which file system tells its free space.
+Choose the block device to record, and the file system for its free space.
 
-The choice is pure (`choose`); `look` gathers what it chooses from.
+`choose` makes the choice without reading files; `look` reads what it chooses from.
 """
 
 import os
@@ -17,36 +17,36 @@ from plimsoll.sources.host.counters import (
     parse_mountinfo,
 )
 
-# Memory and images dressed as disks: what they do costs nothing on the device a database sits on.
+# Devices of memory and images: their requests do not load the disk of a database.
 _NOT_DISKS = ("loop", "ram", "zram", "sr", "fd", "nbd")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlockDevices:
-    """What the host has, as far as the choice of a device needs it."""
+    """The block devices of the host, for the choice of a device."""
 
     counters: Mapping[str, DiskCounters]
     """Every block device of /proc/diskstats and its counters since it appeared."""
     partitions: frozenset[str] = frozenset()
     """Names that are parts of another device."""
     stacked: frozenset[str] = frozenset()
-    """Names made of other devices (LVM, RAID, encryption): their work is counted below again."""
+    """Names of devices on top of others (LVM, RAID, encryption), whose requests the lower ones count again."""
     holding: str | None = None
-    """The device under the asked directory; None where it is none of them (tmpfs, network)."""
+    """The device under the requested directory; None if it is none of them (tmpfs, network)."""
     directory: str | None = None
-    """The directory that was asked about."""
+    """The requested directory."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeviceChoice:
-    """The devices to record and why."""
+    """The devices to record, and the reason."""
 
     devices: tuple[str, ...]
     """One name or more, as in /proc/diskstats."""
     reason: str
-    """For people: `holds /var/lib/postgresql`, `busiest disk since boot`, `named`."""
+    """Reason, for reports: `holds /var/lib/postgresql`, `busiest disk since boot`, `named`."""
     mount: str | None = None
-    """A directory on them whose file system tells the free space; None where none is known."""
+    """A directory on them whose file system shows the free space; None if none is known."""
 
 
 def choose(asked: str, found: BlockDevices) -> DeviceChoice:
@@ -58,8 +58,8 @@ def choose(asked: str, found: BlockDevices) -> DeviceChoice:
         found: the host's devices.
 
     Raises:
-        UsageError: a name the host does not have.
-        SourceError: `auto` on a host that shows no disk.
+        UsageError: the host has no device of this name.
+        SourceError: `auto` on a host without a visible disk.
     """
     if asked.strip() != "auto":
         return _named(asked, found)
@@ -89,31 +89,33 @@ def _named(asked: str, found: BlockDevices) -> DeviceChoice:
             known = [n for n in found.counters if not n.startswith(_NOT_DISKS)]
             raise UsageError(
                 f"device '{device}' is not in /proc/diskstats",
-                f"This host has {', '.join(known) or 'no disk that it shows'}.",
+                f"This host has {', '.join(known) or 'no visible disk'}.",
             )
     if not devices:
-        raise UsageError("no device was named", "Use --device auto, or a name such as nvme1n1.")
+        raise UsageError(
+            "no device was named", "Use --device auto, or a name, for example nvme1n1."
+        )
     mount = found.directory if found.holding in devices else None
     return DeviceChoice(devices=devices, reason="named", mount=mount)
 
 
 def look(directory: str | None, root: Path = Path("/")) -> BlockDevices:
     """
-    Read what the host has.
+    Read the block devices of the host.
 
     Args:
-        directory: where the database keeps its data; None if that is not known.
-        root: where /proc and /sys are; another one in tests.
+        directory: data directory of the database; None if not known.
+        root: parent of /proc and /sys; another one in tests.
 
     Raises:
-        SourceError: no /proc/diskstats, so this is no Linux host, or it hides its counters.
+        SourceError: no /proc/diskstats: not a Linux host, or its counters are hidden.
     """
     try:
         counters = parse_diskstats((root / "proc/diskstats").read_text())
     except OSError as error:
         raise SourceError(
             f"unable to read /proc/diskstats: {error.strerror}",
-            "'record host' reads Linux counters; run it on the database's own Linux host.",
+            "'record host' reads Linux counters; run it on the database's Linux host.",
         ) from error
     block = root / "sys/class/block"
     partitions = frozenset(n for n in counters if (block / n / "partition").exists())
@@ -129,7 +131,7 @@ def look(directory: str | None, root: Path = Path("/")) -> BlockDevices:
 
 
 def size_bytes(devices: tuple[str, ...], root: Path = Path("/")) -> int | None:
-    """Size of the devices together, from sysfs; None where one does not say."""
+    """Return the total size of the devices from sysfs; None if one has no size."""
     total = 0
     for device in devices:
         try:
@@ -147,7 +149,7 @@ def _has_parts(slaves: Path) -> bool:
 
 
 def _holding(directory: str, counters: Mapping[str, DiskCounters], root: Path) -> str | None:
-    """Return the whole device under a directory, through its device number or else its mount."""
+    """Return the whole device under a directory, by its device number or else by its mount."""
     name = _numbered(directory, root) or _mounted_from(directory, root)
     if name is None or not _may_exist(directory):
         return None
@@ -165,7 +167,7 @@ def _numbered(directory: str, root: Path) -> str | None:
 
 
 def _may_exist(directory: str) -> bool:
-    # A data directory that only the server's user may enter exists all the same; one of another
+    # A data directory that only the server's user may enter exists, although stat fails. One of another
     # machine or of a container does not exist here.
     try:
         Path(directory).stat()
@@ -178,16 +180,16 @@ def _may_exist(directory: str) -> bool:
 
 def _whole(name: str, root: Path) -> str:
     """
-    Return the disk a partition is part of; any other device is itself.
+    Return the disk of a partition, and any other device unchanged.
 
-    A limit bounds the disk, so the disk is what has to be counted.
+    Limits apply to the whole disk, so the whole disk is recorded.
     """
     node = root / "sys/class/block" / name
     return node.resolve().parent.name if (node / "partition").exists() else name
 
 
 def _mounted_from(directory: str, root: Path) -> str | None:
-    # btrfs and overlays have device numbers of their own; the mount table names the disk below.
+    # btrfs and overlays have device numbers of their own, but the mount table names the disk.
     try:
         sources = parse_mountinfo((root / "proc/self/mountinfo").read_text())
     except OSError:

@@ -1,11 +1,11 @@
 """
-The sampling loop: one reading per step, from the first whole second until it is over.
+Sample the host: one reading for each step, from the first whole second to the end.
 
-Rule 1: clock and readers are arguments; a test runs an hour in no time.
-Rule 2: a step that was missed, because the machine was busy or asleep, is a gap. Its work is not
-        spread over the steps beside it: that would draw a plateau nobody measured.
-Rule 3: the database is asked aside, so one that does not answer never makes the host's samples
-        late; they are most interesting just then.
+Rule 1: clock and readers are arguments, so that a test runs an hour at once.
+Rule 2: a step that was missed, because the machine was busy or asleep, is a gap. Its work is not spread
+        over other steps, which would show a plateau that nobody measured.
+Rule 3: the database is read in another thread. If it does not answer, the host's samples are not late;
+        just then they matter most.
 """
 
 from array import array
@@ -26,28 +26,28 @@ from plimsoll.sources.host.reader import Clock
 from plimsoll.sources.postgres import pg_stat
 from plimsoll.sources.postgres.pg_stat import DatabaseCounters, DatabaseSilence
 
-# How often the end of the recording is looked for while a step lasts.
+# How often the loop checks for the end of the recording during a step; a judgement.
 _GLANCE_S = 0.05
 
-# How long the last answer of the database is waited for: its statement timeout and a little.
+# How long to wait for the last answer of the database: its statement timeout and a margin.
 _LAST_ANSWER_S = 3.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordingPlan:
-    """How to record."""
+    """Step and length of a recording."""
 
     step_s: int
     """Length of a step, ≥ 1."""
     duration_s: int | None
-    """Length of the recording, a multiple of steps is used; None until `is_over` says so."""
+    """Length of the recording, rounded up to whole steps; None for until `is_over` is true."""
 
 
 class StepSamples:
     """Samples of many metrics by step, in 16 bytes each."""
 
     def __init__(self) -> None:
-        """Nothing measured yet."""
+        """Start without samples."""
         self._steps: dict[Metric, array[int]] = {}
         self._values: dict[Metric, array[float]] = {}
 
@@ -58,7 +58,7 @@ class StepSamples:
             self._values.setdefault(metric, array("d")).append(value)
 
     def series(self, start_s: int, step_s: int) -> dict[Metric, Series]:
-        """Return every metric that was measured at least once; missing steps are simply not there."""
+        """Return every metric that was measured at least once, without its missing steps."""
         return {
             metric: Series(
                 metric=metric,
@@ -70,13 +70,13 @@ class StepSamples:
         }
 
     def count(self, metric: Metric) -> int:
-        """Return steps in which a metric was measured."""
+        """Return the number of steps in which a metric was measured."""
         return len(self._steps.get(metric, ()))
 
 
 @dataclass(kw_only=True)
 class Recording:
-    """What the loop brings home."""
+    """Result of the loop."""
 
     start_s: int
     """Epoch seconds of the first step's start."""
@@ -86,23 +86,23 @@ class Recording:
     steps_missed: int = 0
     """Steps without a reading at their end."""
     was_interrupted: bool = False
-    """Whether it was ended from outside (Ctrl-C) before it was over."""
+    """Whether Ctrl-C ended it early."""
     track: StepSamples = field(default_factory=StepSamples)
     silences: Counter[str] = field(default_factory=Counter)
-    """Readings of the database that did not come, by reason."""
+    """Number of database readings without an answer, by reason."""
 
 
 class ReadingTask(Protocol):
-    """Runs a reading aside; a thread in life, at once in tests."""
+    """Runs a reading in another thread, or at once in tests."""
 
     def __call__(
         self, read: Callable[[], DatabaseCounters | DatabaseSilence], /
     ) -> "Future[DatabaseCounters | DatabaseSilence]":
-        """Begin the reading."""
+        """Start the reading."""
 
 
-class Aside:
-    """The database's readings, asked for at the steps and taken when they come."""
+class DatabaseReadings:
+    """Readings of the database, started at each step and collected when they are done."""
 
     def __init__(
         self,
@@ -110,7 +110,7 @@ class Aside:
         submit: ReadingTask,
         recording: Recording,
     ) -> None:
-        """Ask with `read`, run by `submit`, kept in `recording`."""
+        """Run `read` by `submit`, and keep the answers in `recording`."""
         self._read = read
         self._submit = submit
         self._recording = recording
@@ -118,7 +118,7 @@ class Aside:
         self._last: tuple[int, DatabaseCounters] | None = None
 
     def ask(self, tick: int) -> None:
-        """Begin the reading that ends step `tick` - 1, unless the one before still runs."""
+        """Start the reading that ends step `tick` - 1, unless the previous one still runs."""
         self._take(wait_s=0)
         if self._pending is None:
             self._pending = (tick, self._submit(self._read))
@@ -126,7 +126,7 @@ class Aside:
             self._recording.silences["it had not answered when the next reading was due"] += 1
 
     def finish(self) -> None:
-        """Wait a little for the last answer."""
+        """Wait a few seconds for the last answer."""
         self._take(wait_s=_LAST_ANSWER_S)
 
     def _take(self, wait_s: float) -> None:
@@ -167,21 +167,21 @@ def record(
     on_step: Callable[[int, Mapping[Metric, float]], None] = lambda _step, _values: None,
 ) -> Recording:
     """
-    Sample until the plan's duration has passed, `is_over` says so, or Ctrl-C.
+    Sample until the plan's duration has passed, `is_over` is true, or Ctrl-C.
 
     The step in which `is_over` becomes true is finished, so that every sample covers a whole step;
     Ctrl-C drops the step it falls into.
 
     Args:
         plan: step and duration.
-        clock: the time.
-        read_host: one reading of the host's counters.
+        clock: returns the time.
+        read_host: reads the host's counters once.
         devices: names of the recorded devices.
-        read_database: one reading of the database; None without one.
-        submit: runs `read_database` aside; needed with it.
-        on_start: called once, right after the first reading (starts what is to be recorded).
-        is_over: whether what is recorded has ended; None where only the duration ends it.
-        on_step: told the number of each step that passed and what was measured in it.
+        read_database: reads the database once; None without a database.
+        submit: runs `read_database` in another thread; required with it.
+        on_start: called once, right after the first reading, to start the command to record.
+        is_over: returns whether the command has ended; None if only the duration ends the recording.
+        on_step: called after each step with its number and its values.
 
     Raises:
         DataError: a counter file is not in its documented form.
@@ -192,7 +192,7 @@ def record(
     aside = None
     if read_database is not None:
         assert submit is not None
-        aside = Aside(read_database, submit, recording)
+        aside = DatabaseReadings(read_database, submit, recording)
     try:
         before = read_host()
         began_s, tick = before.moment_s, 0
@@ -203,7 +203,7 @@ def record(
         while last is None or tick < last:
             over = _wait_until(began_s + (tick + 1) * plan.step_s, clock, is_over)
             after = read_host()
-            # The wall clock may be set meanwhile; only the clock that never steps counts the steps.
+            # The wall clock may be set during the recording, so count steps by the monotonic clock.
             now = max(round((after.moment_s - began_s) / plan.step_s), tick + 1)
             values: dict[Metric, float] = {}
             if now == tick + 1:
@@ -225,7 +225,7 @@ def record(
 
 
 def _wait_until(due_s: float, clock: Clock, is_over: Callable[[], bool] | None) -> bool:
-    """Wait for a moment; true if it was over before."""
+    """Wait until a time, and return whether the recording was over before."""
     over = is_over is not None and is_over()
     while (left_s := due_s - clock.moment_s()) > 0:
         clock.sleep(left_s if over or is_over is None else min(left_s, _GLANCE_S))

@@ -1,9 +1,9 @@
 """
-Two readings of a host become rates. Pure: no file, no clock.
+Compute rates from two readings of a host. No file, no clock.
 
-Rule 1: a counter that went backwards is a wrap (of 32 bits, where the kernel keeps 32) or a new
-        device; a wrap is corrected, a new device is a gap. Neither is ever a negative rate.
-Rule 2: nothing to measure is NaN, not zero: no read completed, so no read had a latency.
+Rule 1: a counter that decreased wrapped (if it has 32 bits) or belongs to a new device. A wrap is
+        corrected, a new device is a gap; neither is a negative rate.
+Rule 2: without events the value is NaN, not zero: if no read completed, there is no read latency.
 """
 
 from collections.abc import Mapping
@@ -19,19 +19,19 @@ from plimsoll.sources.host.counters import (
     NetworkCounters,
 )
 
-# The kernel prints the times of /proc/diskstats as unsigned 32-bit milliseconds (block/genhd.c,
-# diskstats_show), the other counters as long. At a queue depth of 100 they wrap every 12 hours.
+# The kernel prints the times of /proc/diskstats as unsigned 32-bit milliseconds and the other counters
+# as long (block/genhd.c, diskstats_show). At a queue depth of 100 the times wrap every 12 hours.
 _TIME_WRAP_MS = 2**32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostReading:
-    """All counters of one moment; None for what could not be read."""
+    """All counters at one time; None for those that could not be read."""
 
     moment_s: float
-    """Seconds of a clock that never steps; only differences mean anything."""
+    """Seconds of a monotonic clock; only differences have a meaning."""
     disks: Mapping[str, DiskCounters]
-    """The recorded devices that were there."""
+    """The recorded devices that were present."""
     cpu: CpuCounters | None = None
     memory: MemoryBytes | None = None
     network: NetworkCounters | None = None
@@ -43,16 +43,16 @@ def rates_between(
     before: HostReading, after: HostReading, devices: tuple[str, ...]
 ) -> dict[Metric, float]:
     """
-    Return what the host did between two readings.
+    Return the rates of a host between two readings.
 
     Args:
         before: the earlier reading.
         after: the later reading, `after.moment_s > before.moment_s`.
-        devices: names of the recorded devices; their work is added up.
+        devices: names of the recorded devices, whose rates are added.
 
     Returns:
-        A value for every metric both readings know. Rates and latencies are means over the time
-        between; memory, load and free storage are as found at its end.
+        A value for every metric that both readings have. Rates and latencies are means over the time
+        between; memory, load and free storage are those at its end.
     """
     elapsed_s = after.moment_s - before.moment_s
     assert elapsed_s > 0
@@ -66,9 +66,9 @@ def rates_between(
 
 def disk_difference(before: DiskCounters, after: DiskCounters) -> DiskCounters | None:
     """
-    Return what a device did between two readings of its counters; None where it is not the same device.
+    Return the difference of a device's counters; None if it is not the same device.
 
-    A device that was taken away and came back under the same name starts again at zero.
+    A device that was detached and attached again under the same name starts at zero.
     """
     pairs = (
         (before.read_ops, after.read_ops),
@@ -112,7 +112,7 @@ def _disk_rates(
         Metric.WRITE_OPS_PER_S: write_ops / elapsed_s,
         Metric.READ_LATENCY_S: read_ms / 1000 / read_ops if read_ops else nan,
         Metric.WRITE_LATENCY_S: write_ms / 1000 / write_ops if write_ops else nan,
-        # Time spent by all requests per time passed is their mean number (Little's law).
+        # Total time of all requests divided by elapsed time is their mean number (Little's law).
         Metric.QUEUE_DEPTH: sum(d.weighted_ms for d in done) / 1000 / elapsed_s,
     }
 
@@ -120,7 +120,7 @@ def _disk_rates(
 def _cpu_ratio(before: CpuCounters | None, after: CpuCounters | None) -> dict[Metric, float]:
     if before is None or after is None:
         return {}
-    # Idle and iowait may go back a little (proc.rst); that is no idle time, not negative time.
+    # iowait may decrease (Linux docs, filesystems/proc.rst), which counts as zero, not as negative time.
     busy = max(after.busy_ticks - before.busy_ticks, 0)
     idle = max(after.idle_ticks - before.idle_ticks, 0)
     return {Metric.CPU_RATIO: busy / (busy + idle)} if busy + idle else {}

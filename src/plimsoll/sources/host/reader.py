@@ -1,4 +1,4 @@
-"""The rim of the recorder: the machine's clock and the files under /proc."""
+"""Read the machine's clock and the files under /proc."""
 
 import os
 import time
@@ -19,20 +19,20 @@ from plimsoll.sources.host.rates import HostReading
 
 
 class Clock(Protocol):
-    """What a recording may know of time."""
+    """Clock of a recording."""
 
     def wall_s(self) -> float:
         """Return epoch seconds."""
 
     def moment_s(self) -> float:
-        """Return seconds of a clock that never steps."""
+        """Return seconds of a monotonic clock."""
 
     def sleep(self, seconds: float) -> None:
         """Wait."""
 
 
 class SystemClock:
-    """The machine's own clock; its moments go on while the machine sleeps."""
+    """The machine's clock; its monotonic seconds include time asleep."""
 
     def wall_s(self) -> float:
         """Return epoch seconds."""
@@ -49,21 +49,21 @@ class SystemClock:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostReader:
-    """Reads all counters of one moment; what cannot be read is None."""
+    """Reads all counters at one time; None for those that cannot be read."""
 
     devices: tuple[str, ...]
     mount: str | None
-    """A directory whose file system tells the free space; None where none is known."""
+    """A directory whose file system shows the free space; None if none is known."""
     clock: Clock
     root: Path = Path("/")
-    """Where /proc and /sys are; another one in tests."""
+    """Parent of /proc and /sys; another one in tests."""
 
     def read(self) -> HostReading:
         """
-        Return all counters, now.
+        Read all counters now.
 
         Raises:
-            DataError: a file under /proc is not in the form the kernel documents.
+            DataError: a file under /proc does not have its documented form.
         """
         text = self._text("diskstats")
         moment_s = self.clock.moment_s()
@@ -87,10 +87,10 @@ class HostReader:
 
     def _network(self) -> NetworkCounters | None:
         """
-        Return the interfaces with hardware behind them, together.
+        Return the sum of the hardware interfaces.
 
-        Bridges, tunnels and bonds carry the same bytes again; loopback is no network. Where no
-        interface has hardware (a container), all but loopback are counted.
+        Bridges, tunnels and bonds would count the same bytes again, and loopback is not a network. If no
+        interface has hardware, as in a container, all except loopback count.
         """
         text = self._text("net/dev")
         if text is None:
@@ -110,5 +110,5 @@ class HostReader:
             space = os.statvfs(self.mount)
         except OSError:
             return None
-        # What an unprivileged writer can still have; the reserve of root is not free to a database.
+        # f_bavail, not f_bfree: the blocks reserved for root are not available to a database (statvfs(3)).
         return space.f_bavail * space.f_frsize

@@ -1,8 +1,8 @@
 """
-A recorded host as a snapshot.
+Make a snapshot of a recorded host.
 
-`host_device.py` chooses what to count, `host_reader.py` reads it, `host_loop.py` samples it,
-`host_rates.py` makes rates of it; this file says in a snapshot's words what came of it.
+`device.py` chooses the device, `reader.py` reads counters, `loop.py` samples them, and `rates.py`
+converts them to rates.
 """
 
 from dataclasses import dataclass
@@ -37,20 +37,20 @@ _FILES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Host:
-    """What is known of the host before the first step."""
+    """Facts about the host before the first step."""
 
     name: str
     choice: DeviceChoice
     reading: HostReading
     """One reading of its counters."""
     device_bytes: int | None
-    """Size of the recorded devices together."""
+    """Total size of the recorded devices."""
     server: ServerFacts | None = None
-    """The database on it; None where none was named."""
+    """The database on the host; None if none was given."""
 
 
 def instance_of(host: Host) -> Instance:
-    """Return the host as an instance: no class, no kind of storage, only what was read."""
+    """Return the host as an instance, without class and storage type, which are not known."""
     server, cpu, memory = host.server, host.reading.cpu, host.reading.memory
     return Instance(
         identifier=host.name,
@@ -78,18 +78,18 @@ def snapshot_of(
 
     Args:
         host: what was recorded.
-        recording: what the loop brought home.
-        instance: what the host stands for; None for itself.
-        program: name of the command that was recorded; its arguments may hold secrets.
+        recording: result of the loop.
+        instance: the instance that the host represents; None for itself.
+        program: name of the recorded command, without its arguments, which may contain secrets.
 
     Raises:
-        SourceError: it ended before one step was measured.
+        SourceError: the recording ended before one step was measured.
     """
     if not recording.track.count(Metric.READ_BYTES_PER_S):
         raise SourceError(
-            f"nothing was recorded of {_devices(host)} in {recording.steps} whole steps of "
+            f"nothing was recorded from {_devices(host)} in {recording.steps} whole steps of "
             f"{recording.step_s} s",
-            "Record longer, or with a shorter --every; check that the device stays attached.",
+            "Record for longer, or with a shorter --every. Check that the device stays attached.",
         )
     instance = instance if instance is not None else instance_of(host)
     ran = f" while {program} ran" if program else ""
@@ -124,7 +124,7 @@ def _host_gaps(host: Host, recording: Recording) -> list[Gap]:
             Gap(
                 metric="host counters",
                 reason=f"{recording.steps_missed} of {recording.steps} steps were missed: "
-                "the machine was too busy, or asleep",
+                "the machine was too busy or asleep",
                 remedy="Record with a longer --every.",
             )
         )
@@ -133,7 +133,7 @@ def _host_gaps(host: Host, recording: Recording) -> list[Gap]:
         gaps.append(
             Gap(
                 metric=Metric.READ_BYTES_PER_S.value,
-                reason=f"in {away} of {measured} steps {_devices(host)} was not there, or new",
+                reason=f"in {away} of {measured} steps {_devices(host)} was missing or new",
                 remedy="Keep the device attached while recording.",
             )
         )
@@ -150,7 +150,7 @@ def _host_gaps(host: Host, recording: Recording) -> list[Gap]:
         gaps.append(
             Gap(
                 metric=Metric.FREE_STORAGE_BYTES.value,
-                reason="the file system that holds the database is not known",
+                reason="the file system of the database is not known",
                 remedy="Give --dsn, or record in the data directory with --device auto.",
             )
         )
@@ -160,15 +160,15 @@ def _host_gaps(host: Host, recording: Recording) -> list[Gap]:
 def _database_gaps(host: Host, recording: Recording) -> list[Gap]:
     if host.server is None:
         return [
-            Gap(metric=m.value, reason="no database was named", remedy="Give --dsn.")
+            Gap(metric=m.value, reason="no database was given", remedy="Give --dsn.")
             for m in _DATABASE_METRICS
         ]
     gaps = list(gaps_of(host.server))
     gaps += [
         Gap(
             metric="pg_stat views",
-            reason=f"{count} of {recording.steps + 1} readings did not come: {reason}",
-            remedy="Check that the server runs and has a connection to spare.",
+            reason=f"{count} of {recording.steps + 1} readings failed: {reason}",
+            remedy="Check that the server runs and has a free connection.",
         )
         for reason, count in recording.silences.items()
     ]

@@ -1,1 +1,1 @@
-"""What did iostat, sar or sadf measure on a host: their captures as snapshots."""
+"""Read captures of iostat, sar and sadf into snapshots."""

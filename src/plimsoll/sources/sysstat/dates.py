@@ -1,8 +1,8 @@
 """
-Dates as sysstat writes them: in the order of the capture's locale, decided once for a capture.
+Parse dates as sysstat writes them, in the order of the locale, decided once for a capture.
 
-Locales: 2026-11-20 is ISO; 20.11.2026 and 20-11-2026 begin with the day; with slashes, AM and PM go
-with the month first, a number above twelve is a day, and else it is the C locale's order.
+Locales: 2026-11-20 is ISO; 20.11.2026 and 20-11-2026 begin with the day. With slashes, AM and PM imply that
+the month is first, a number above twelve is a day, and otherwise it is the order of the C locale.
 """
 
 from datetime import UTC, datetime
@@ -19,8 +19,8 @@ def order_of(dates: list[Date], *, has_halves: bool) -> tuple[str, bool]:
     Return the order of year, month and day (`ymd`, `dmy`, `mdy`), and whether it is a guess.
 
     Args:
-        dates: all of a capture, at least one.
-        has_halves: whether its times of day are AM and PM.
+        dates: all dates of a capture, at least one.
+        has_halves: whether its times have AM or PM.
     """
     first, mark = dates[0][0], dates[0][1]
     if len(first) == 4:
@@ -36,10 +36,10 @@ def order_of(dates: list[Date], *, has_halves: bool) -> tuple[str, bool]:
 
 def midnight_s(date: Date, order: str) -> int:
     """
-    Return epoch seconds of a date's beginning, taken as UTC.
+    Return epoch seconds of the start of a date, taken as UTC.
 
     Raises:
-        ValueError: no calendar has it, or it lies outside 1970–2099.
+        ValueError: the date does not exist, or is outside 1970–2099.
     """
     parts = dict(zip(order, (date[0], date[2], date[3]), strict=True))
     year = int(parts["y"]) + (2000 if len(parts["y"]) <= 2 else 0)
@@ -50,10 +50,10 @@ def midnight_s(date: Date, order: str) -> int:
 
 def second_of_day(hour: str, minute: str, second: str, half: str | None) -> int:
     """
-    Return seconds since midnight of a time of 24 hours, or of 12 with its half of the day.
+    Return seconds since midnight of a time with 24 hours, or with 12 hours and AM or PM.
 
     Raises:
-        ValueError: no clock shows it; a leap second is the one before.
+        ValueError: the time does not exist; a leap second counts as the second before.
     """
     hours, minutes, seconds = int(hour), int(minute), min(int(second), 59)
     if half:

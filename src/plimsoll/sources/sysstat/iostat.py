@@ -1,10 +1,10 @@
 """
-A capture of `iostat -x -t` as a snapshot: any Linux host can make one, with nothing of ours on it.
+Read a capture of `iostat -x -t`, which any Linux host with sysstat can make.
 
-Rule 1: the first report of a run is about the time since boot, so it is not a sample. Nothing in a
-        capture says whether `-y` left it out; dropping one more step is the safe side.
-Rule 2: a report is about the step that ends at its time.
-Rule 3: several devices are added up; a report without one of them has no sum.
+Rule 1: the first report of a run covers the time since boot (iostat(1)), so it is not a sample. A capture
+        does not show whether `-y` omitted it, so the first report is always dropped.
+Rule 2: a report covers the step that ends at its time.
+Rule 3: the rates of several devices are added; a report without one of them has no sum.
 """
 
 from collections.abc import Sequence
@@ -43,13 +43,13 @@ from plimsoll.sources.values.shown import counted
 
 Row = dict[str, float]
 
-# -k, -m and neither, and the names before sysstat 12; iostat's kB is 1024 bytes, its MB 1024².
+# Units with -k, with -m, and in sectors; iostat's kB is 1,024 bytes, its MB 1,024², a sector 512 (iostat(1)).
 _BYTES = {"kB/s": 1024.0, "MB/s": 1024.0**2, "sec/s": 512.0}
 _QUEUES = ("aqu-sz", "avgqu-sz")
 ASSUMED_STEP_S = 1
 """
-Step of a capture that has no times: `iostat -x 1` is what people type. Rates are averages of a step
-whatever its length, so that a wrong one changes only how long something is said to have lasted.
+Step of a capture without times; a judgement, because people type `iostat -x 1`. Rates are means of a step of
+any length, so a wrong step changes only durations in the report.
 """
 _DISK_METRICS = (
     Metric.READ_BYTES_PER_S,
@@ -63,14 +63,14 @@ _DISK_METRICS = (
 
 
 def is_iostat(text_head: bytes) -> bool:
-    """Return whether a file that begins so is an iostat capture, as text or JSON."""
+    """Return whether the first bytes of a file are an iostat capture, as text or JSON."""
     head = text_head.lstrip()
     if head.startswith(b"{"):
-        # `sadf -j` has "sysstat" too, and says when its file was made or its own version.
+        # `sadf -j` also has "sysstat", but with the date of its file or its version.
         is_sadf = b'"file-date"' in head or b'"sysdata-version"' in head
         return b'"sysstat"' in head and b'"number-of-cpus"' in head and not is_sadf
     lines = head.decode(errors="replace").splitlines()
-    # Copied off a screen, its first line has scrolled away; the heads of its tables have not.
+    # A copy from a terminal may lack the first line, but not the heads of the tables.
     if any(_has_extended_columns(line.split()) for line in lines):
         return True
     return any(header_of(line) for line in lines[:FIRST_LINES]) and any(
@@ -79,7 +79,7 @@ def is_iostat(text_head: bytes) -> bool:
 
 
 def _has_extended_columns(words: list[str]) -> bool:
-    """Return whether these are the heads of a table of `iostat -x`."""
+    """Return whether these words are the head of a table of `iostat -x`."""
     is_head = bool(words) and (words[0] in {"Device", "Device:"} or words[-1] == "Device")
     return is_head and {"r/s", "w/s"} <= set(words)
 
@@ -93,14 +93,14 @@ def parse_iostat(
     Args:
         data: text of `iostat -x -t -k 1` (also -m), or of `iostat -x -t -o JSON 1`.
         where: names the capture in messages.
-        device: names of devices in it, separated by commas, whose work is added up; None or `auto`
+        device: names of devices in it, separated by commas, whose rates are added; None or `auto`
             takes the busiest.
-        step_s: length of a step of a capture without times; None takes a second. Its reports are
-            put in a row from midnight of its date on.
+        step_s: length of a step of a capture without times; None takes a second. Its steps are counted
+            from midnight of its date.
 
     Raises:
         DataError: not a capture, without -x, or with times for some reports only.
-        UsageError: a device is not in it, or a step for a capture that has times.
+        UsageError: a device is not in it, or a step was given for a capture with times.
     """
     if data.lstrip().startswith(b"{"):
         capture = reports_of_json(data, where)
@@ -110,7 +110,7 @@ def parse_iostat(
     _refuse(reports, where)
     is_timed = any(report.stamp is not None for report in reports)
     if is_timed and step_s is not None:
-        raise UsageError(f"{where} says when its reports were made", "Leave out --every.")
+        raise UsageError(f"the reports of {where} have times", "Leave out --every.")
     if is_timed:
         moments = _moments(reports, where)
     else:
@@ -118,7 +118,7 @@ def parse_iostat(
     usual_s = usual_length_s(np.diff(np.array(moments.time_s, dtype=np.int64)).tolist())
     samples = _samples(reports, moments, usual_s) if usual_s is not None else []
     if usual_s is None or not samples:
-        raise DataError(f"{where} holds no report after the one since boot", HOW)
+        raise DataError(f"{where} has no report after the one since boot", HOW)
     devices = _devices([report for _, report in samples], device, where)
     series = _series(samples, devices.names, usual_s)
     if Metric.READ_BYTES_PER_S not in series:
@@ -142,21 +142,21 @@ def parse_iostat(
 
 def _refuse(reports: list[IostatReport], where: str) -> None:
     if not reports:
-        raise DataError(f"{where} holds no report of devices by iostat", HOW)
+        raise DataError(f"{where} has no device report of iostat", HOW)
     if not any("r/s" in row for report in reports for row in report.disks.values()):
         raise DataError(
-            f"{where} was captured without -x: reads and writes are not told apart", HOW
+            f"{where} was captured without -x, so it does not separate reads and writes", HOW
         )
 
 
 def _moments(reports: list[IostatReport], where: str) -> Moments:
     if any(report.stamp is None for report in reports):
-        raise DataError(f"{where} is of several captures: some of its reports have no times", HOW)
+        raise DataError(f"{where} mixes captures: only some of its reports have times", HOW)
     return moments_of([report.stamp or "" for report in reports], where)
 
 
 def _in_a_row(count: int, capture: IostatCapture, step_s: int) -> Moments:
-    """Return moments for reports without any: one step after the other, from midnight on."""
+    """Return times for reports without any: one step after the other, from midnight on."""
     start_s, is_ambiguous = 0, False
     if capture.date is not None:
         order, is_ambiguous = order_of([capture.date], has_halves=False)
@@ -171,7 +171,7 @@ def _in_a_row(count: int, capture: IostatCapture, step_s: int) -> Moments:
 def _samples(
     reports: list[IostatReport], moments: Moments, step_s: int
 ) -> list[tuple[int, IostatReport]]:
-    """Start of the step and report, for those that are about one step."""
+    """Return the reports that cover one step, each with the start of its step."""
     samples: list[tuple[int, IostatReport]] = []
     last_s: int | None = None
     for time_s, report in zip(moments.time_s, reports, strict=True):
@@ -204,7 +204,7 @@ def _bytes(row: Row, side: str) -> float:
 
 
 def _wait_s(row: Row, side: str) -> float:
-    """Return mean wait; before sysstat 9.1.2 there was one for reads and writes together."""
+    """Return the mean wait; before sysstat 9.1.2 reads and writes share one."""
     return row.get(f"{side}_await", row.get("await", nan)) / 1000
 
 
@@ -217,14 +217,14 @@ def _cpu(cpu: Row) -> float:
 
 
 def _disk_values(rows: Sequence[Row | None]) -> tuple[float, ...]:
-    """Return the seven values of `_DISK_METRICS` for the devices together; None is a device not there."""
+    """Return the seven values of `_DISK_METRICS` for all devices; a missing device is None."""
     if any(row is None for row in rows):
         return (nan,) * len(_DISK_METRICS)
     there = [row for row in rows if row is not None]
     ops = {side: [row.get(f"{side}/s", nan) for row in there] for side in "rw"}
 
     def latency(side: str) -> float:
-        # Without an operation there is no latency; iostat prints 0.00 then.
+        # Without an operation there is no latency, although iostat prints 0.00.
         done = [(n, _wait_s(row, side)) for n, row in zip(ops[side], there, strict=True) if n > 0]
         return sum(n * wait for n, wait in done) / sum(n for n, _ in done) if done else nan
 
@@ -263,8 +263,8 @@ def _time_gaps(moments: Moments, *, is_timed: bool, is_assumed: bool) -> list[Ga
         gaps.append(
             Gap(
                 metric="times",
-                reason="the capture has none (no -t): its steps are counted from midnight of the "
-                "day it began, so no time of day means anything",
+                reason="the capture has none (no -t); steps are counted from midnight of its first "
+                "day, so times of day have no meaning",
                 remedy="Capture with -t.",
             )
         )
@@ -272,7 +272,7 @@ def _time_gaps(moments: Moments, *, is_timed: bool, is_assumed: bool) -> list[Ga
         gaps.append(
             Gap(
                 metric="length of a step",
-                reason=f"nothing in the capture says it; {ASSUMED_STEP_S} s is assumed",
+                reason=f"the capture does not state it; {ASSUMED_STEP_S} s is assumed",
                 remedy="Give it with 'plimsoll record host --from FILE --every 5s', or capture with -t.",
             )
         )
@@ -287,7 +287,7 @@ def _gaps(capture: IostatCapture, samples: int, series: dict[Metric, Series]) ->
         gaps.append(
             Gap(
                 metric="iostat reports",
-                reason=f"{counted(lost, 'report')} not about one step after the report before",
+                reason=f"{counted(lost, 'report')} left out: not one step after the previous one",
                 remedy="Capture in one run of iostat.",
             )
         )
@@ -309,7 +309,7 @@ def _wait_gaps(samples: list[tuple[int, IostatReport]], names: tuple[str, ...]) 
     return [
         Gap(
             metric="read_latency_s, write_latency_s",
-            reason="iostat of that version has one wait for reads and writes together",
-            remedy="Capture with sysstat 9.1.2 or later to tell them apart.",
+            reason="this version of iostat has one wait for reads and writes together",
+            remedy="Capture with sysstat 9.1.2 or later, which separates them.",
         )
     ]

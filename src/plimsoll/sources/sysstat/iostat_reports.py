@@ -1,10 +1,10 @@
 """
-The reports of an `iostat -x -t` capture, from its text or its JSON.
+Parse the reports of an `iostat -x -t` capture, from text or JSON.
 
-Rule 1: columns are found by name; sysstat has renamed and added some over the years, and --pretty
-        puts the device last and makes several tables of one report.
-Rule 2: a row with fewer or more words than its table has columns is broken, and not read.
-Rule 3: dates are read as the capture's locale wrote them, decided once for the whole capture.
+Rule 1: columns are found by name: sysstat has renamed and added some over the years, and --pretty puts
+        the device last and splits a report into several tables.
+Rule 2: a row whose number of words differs from the columns of its table is broken, and skipped.
+Rule 3: the order of dates is that of the capture's locale, decided once for the whole capture.
 Source: iostat(1) of sysstat 10 to 12, and its iostat.c for the JSON form.
 """
 
@@ -26,7 +26,7 @@ _TIME = re.compile(
     rf"^{DATE}[\sT](\d{{1,2}}):(\d{{2}}):(\d{{2}})"
     r"(?:\s*([AP]M))?(?:\s?(Z|UTC|GMT|[+-]\d{2}:?\d{2}|[A-Z]{2,5}))?$"
 )
-# The others (merges, sizes of requests, utilisation) are not used; a year of them is gigabytes.
+# Other columns (merges, request sizes, utilisation) are not used; for a year they would take gigabytes.
 _COLUMNS = frozenset(
     {"r/s", "w/s", "rkB/s", "wkB/s", "rMB/s", "wMB/s", "rsec/s", "wsec/s"}
     | {"r_await", "w_await", "await", "aqu-sz", "avgqu-sz"}
@@ -35,16 +35,16 @@ _COLUMNS = frozenset(
 
 @dataclass(slots=True, kw_only=True)
 class IostatReport:
-    """What iostat printed at one moment, about the time since the report before."""
+    """One report of iostat, about the time since the previous report."""
 
     stamp: str | None
-    """The moment as written; None where there is none."""
+    """The time as written; None if there is none."""
     is_since_boot: bool
-    """The first report of a run is about the time since boot."""
+    """Whether it is the first report of a run, which covers the time since boot."""
     cpu: dict[str, float] = field(default_factory=dict)
-    """Per column (`user`, `idle` …), percent."""
+    """Percent by column (`user`, `idle` …)."""
     disks: dict[str, dict[str, float]] = field(default_factory=dict)
-    """Per device and column (`r/s`, `rkB/s` …), as written."""
+    """Values as written, by device and column (`r/s`, `rkB/s` …)."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -54,12 +54,12 @@ class IostatCapture:
     host: str | None = None
     cpu_count: int | None = None
     date: Date | None = None
-    """The day it began, out of its first line."""
+    """The start date in its first line."""
     reports: list[IostatReport] = field(default_factory=list)
     is_cut: bool = False
     """Whether it ends in the middle of a report."""
     is_rounded: bool = False
-    """Whether its numbers were shortened for people."""
+    """Whether its numbers were rounded by -h."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,13 +69,13 @@ class Moments:
     time_s: list[int]
     """Epoch seconds, one for each report."""
     has_zone: bool
-    """Whether the capture says its time zone; without one it is taken as UTC."""
+    """Whether the capture states its time zone; otherwise UTC is assumed."""
     is_ambiguous: bool
-    """Whether day and month could be the other way round."""
+    """Whether the order of day and month is unknown."""
 
 
 def reports_of_text(data: bytes) -> IostatCapture:
-    """Return the reports of iostat's own text; lines that are none of its forms are passed over."""
+    """Return the reports of iostat's text; skip lines of an unknown form."""
     lines, is_cut = lines_of(data)
     reader = _TextReader(IostatCapture(is_cut=is_cut))
     for line in lines:
@@ -84,7 +84,7 @@ def reports_of_text(data: bytes) -> IostatCapture:
 
 
 class _TextReader:
-    """Takes line by line; knows in which table it is."""
+    """Parses line by line, and keeps the current table."""
 
     def __init__(self, capture: IostatCapture) -> None:
         self.capture = capture
@@ -131,7 +131,7 @@ class _TextReader:
 
     def _begin_disks(self, *, is_last: bool, words: list[str]) -> None:
         columns = words[:-1] if is_last else words[1:]
-        # A table whose columns were there already is the next report's (iostat -d, without -t).
+        # A table with columns that the report already has belongs to the next one (iostat -d, without -t).
         had = {name for row in self._report.disks.values() for name in row} if self._report else ()
         if self._report is None or not set(columns).isdisjoint(had):
             self._begin_report()
@@ -175,10 +175,10 @@ def reports_of_json(data: bytes, where: str) -> IostatCapture:
 
 def moments_of(stamps: list[str], where: str) -> Moments:
     """
-    Return epoch seconds of the moments of a capture.
+    Return epoch seconds of the times of a capture.
 
     Raises:
-        DataError: a moment that is none, or lies outside 1970–2099.
+        DataError: a time that does not exist, or is outside 1970–2099.
     """
     matches = [_TIME.match(stamp) for stamp in stamps]
     for stamp, match in zip(stamps, matches, strict=True):
@@ -192,7 +192,7 @@ def moments_of(stamps: list[str], where: str) -> Moments:
     try:
         time_s = [_epoch(groups, order) for groups in found]
     except (ValueError, OverflowError):
-        raise DataError(f"{where} has a date that no calendar has", HOW) from None
+        raise DataError(f"{where} has a date that does not exist", HOW) from None
     known = all(zone is not None and _offset(zone) is not None for zone in zones)
     return Moments(time_s=time_s, has_zone=known, is_ambiguous=is_ambiguous)
 
@@ -206,7 +206,7 @@ def _epoch(groups: tuple[Any, ...], order: str) -> int:
 
 
 def _offset(zone: str | None) -> timedelta | None:
-    """Return the offset east of UTC; None for a name such as CET, which is more than one zone."""
+    """Return the offset east of UTC; None for a name like CET, which several zones share."""
     if zone in {"Z", "UTC", "GMT"}:
         return timedelta()
     if zone is None or zone[0] not in "+-":

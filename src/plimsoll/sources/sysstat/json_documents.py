@@ -1,8 +1,8 @@
 """
-The JSON of iostat and sadf: one document or several, whole or broken off.
+Parse the JSON of iostat and sadf: one document or several, complete or cut off.
 
-Both write `{"sysstat": {"hosts": [{…, "statistics": [entry, entry …]}]}}`. A stream that ends in the
-middle (Ctrl-C, a lost connection) still has whole entries before its end.
+Both write `{"sysstat": {"hosts": [{…, "statistics": [entry, entry …]}]}}`. A stream that was cut (Ctrl-C, a
+lost connection) still has complete entries before its end.
 """
 
 import json
@@ -24,7 +24,7 @@ class JsonHost:
     """One host of a document."""
 
     facts: dict[str, Any]
-    """What is said of the host: `nodename`, `number-of-cpus`, `restarts` …"""
+    """Facts about the host: `nodename`, `number-of-cpus`, `restarts` …"""
     entries: list[dict[str, Any]] = field(default_factory=list)
     """Its statistics, in the order written."""
 
@@ -43,10 +43,10 @@ class JsonHost:
 
 def hosts_of(data: bytes, where: str) -> tuple[list[JsonHost], bool]:
     """
-    Return the hosts of all documents, and whether the last one is broken off.
+    Return the hosts of all documents, and whether the last document is cut off.
 
     Raises:
-        DataError: no document of sysstat, not even the beginning of one.
+        DataError: no document of sysstat, nor the beginning of one.
     """
     whole: list[JsonHost] = []
     try:
@@ -78,13 +78,13 @@ def _hosts(document: Any) -> list[JsonHost]:
 
 
 def _salvaged(data: bytes, skip: int) -> list[JsonHost]:
-    """Return the whole entries of a document that is broken off; `skip` hosts before it are known."""
+    """Return the complete entries of a document that is cut off, after `skip` known hosts."""
     text = data.decode(errors="replace")
     starts = list(_STATISTICS.finditer(text))[skip:]
     found = []
     for index, start in enumerate(starts):
         before = text[starts[index - 1].end() if index else 0 : start.start()]
-        # The nearest before the statistics are the host's own.
+        # The nearest facts before the statistics are those of this host.
         facts = {
             name: json.loads(value, strict=False) for name, value in _NAMED.findall(before[-4096:])
         }

@@ -1,9 +1,9 @@
 """
-What sar and sadf say, moment by moment, whichever of them said it and in whatever form.
+Convert rows of sar and sadf to samples, in the same way for every form.
 
-Rule 1: columns are called as sadf's JSON calls them; `names_of` turns those of sar's text into
-        these. Units: sar's kB is 1024 bytes, a sector 512 (sar(1)).
-Rule 2: what sar does not say is absent or NaN, never zero.
+Rule 1: columns have the names of sadf's JSON; `names_of` converts those of sar's text. Units: sar's kB is
+        1,024 bytes, a sector 512 (sar(1)).
+Rule 2: a value that sar does not have is absent or NaN, never zero.
 """
 
 from collections.abc import Iterable, Mapping
@@ -22,7 +22,7 @@ HOW = (
 _KB = 1024.0
 _SECTOR_BYTES = 512.0
 
-# Interfaces without hardware behind them: what passes them passes a real one too, or none.
+# Interfaces without hardware: their bytes also pass a real interface, or none.
 _NOT_HARDWARE = (
     *("lo", "veth", "docker", "br-", "virbr", "cni", "flannel", "cali", "tun", "tap", "ifb"),
     *("dummy", "bond", "team", "wg", "vlan", "vxlan", "gre", "sit", "ip6tnl"),
@@ -30,25 +30,25 @@ _NOT_HARDWARE = (
 
 
 class DiskLine(NamedTuple):
-    """A device over one step."""
+    """One device in one step."""
 
     ops_per_s: float
     """Reads, writes and, since sysstat 12.2, discards together (`tps`)."""
     read_bytes_per_s: float
     write_bytes_per_s: float
     discard_bytes_per_s: float
-    """Zero where that sysstat does not count them: they are not in `ops_per_s` then."""
+    """Zero if this sysstat does not count discards; then `ops_per_s` does not contain them."""
     wait_s: float
-    """Mean time of a request of any kind."""
+    """Mean time of a request of any kind, in seconds."""
     queue_depth: float
 
 
 ABSENT = DiskLine(nan, nan, nan, nan, nan, nan)
-"""A device that a moment does not name."""
+"""Values of a device that is missing in a moment."""
 
 
 class IoLine(NamedTuple):
-    """All disks of the host over one step (`sar -b`), reads told from writes."""
+    """All disks of the host in one step (`sar -b`), reads and writes separately."""
 
     ops_per_s: float
     read_ops_per_s: float
@@ -59,12 +59,12 @@ class IoLine(NamedTuple):
 
 @dataclass(slots=True)
 class Moment:
-    """What was said at one moment about the step that ends with it."""
+    """Values of the step that ends at one time."""
 
     end_s: int
     """Epoch seconds."""
     length_s: int = 0
-    """Seconds since the moment before; 0 where unknown."""
+    """Seconds since the previous moment; 0 if unknown."""
     disks: dict[str, DiskLine] = field(default_factory=dict)
     io: IoLine | None = None
     levels: dict[Metric, float] = field(default_factory=dict)
@@ -73,7 +73,7 @@ class Moment:
 
 @dataclass(slots=True, kw_only=True)
 class SarCapture:
-    """All that was read."""
+    """Content of a capture of sar or sadf."""
 
     program: str
     """`sar` or `sadf`."""
@@ -82,23 +82,23 @@ class SarCapture:
     moments: list[Moment] = field(default_factory=list)
     """In the order of their ends."""
     restarts_s: list[int] = field(default_factory=list)
-    """Epoch seconds at which Linux came up."""
+    """Epoch seconds at which Linux booted."""
     has_zone: bool = True
     is_ambiguous: bool = False
-    """Whether day and month could be the other way round."""
+    """Whether the order of day and month is unknown."""
     is_rounded: bool = False
     is_cut: bool = False
     repeated: int = 0
-    """Readings of a moment that was read already: a clock set back, or a file twice."""
+    """Number of samples with a time that was already read: a clock set back, or a file given twice."""
 
 
 def names_of(columns: Iterable[str]) -> list[str]:
-    """Column names of sar as sadf has them: `%idle` is `idle`, `rkB/s` is `rkB`, `kbavail` is `avail`."""
+    """Convert column names of sar to those of sadf: `%idle` to `idle`, `rkB/s` to `rkB`, `kbavail` to `avail`."""
     return [column.removesuffix("/s").lstrip("%").removeprefix("kb") for column in columns]
 
 
 def disk_line(row: Mapping[str, float]) -> DiskLine:
-    """Return a row of `sar -d`."""
+    """Convert a row of `sar -d`."""
     discarded = _bytes(row, "dc_sec", "dkB")
     return DiskLine(
         ops_per_s=row.get("tps", nan),
@@ -111,7 +111,7 @@ def disk_line(row: Mapping[str, float]) -> DiskLine:
 
 
 def io_line(row: Mapping[str, float]) -> IoLine:
-    """Return a row of `sar -b`, whose blocks are sectors."""
+    """Convert a row of `sar -b`, whose blocks are sectors of 512 bytes (sar(1))."""
     return IoLine(
         ops_per_s=row.get("tps", nan),
         read_ops_per_s=row.get("rtps", nan),
@@ -122,13 +122,13 @@ def io_line(row: Mapping[str, float]) -> IoLine:
 
 
 def cpu_level(row: Mapping[str, float]) -> dict[Metric, float]:
-    """Return the row of `sar -u` about all processors; waiting for disks is not work."""
+    """Convert the row of `sar -u` for all processors; iowait counts as idle."""
     idle = row.get("idle", nan) + row.get("iowait", nan)
     return {} if isnan(idle) else {Metric.CPU_RATIO: min(max(1 - idle / 100, 0.0), 1.0)}
 
 
 def memory_level(row: Mapping[str, float]) -> dict[Metric, float]:
-    """Return a row of `sar -r` or `sar -S`; `avail` came with sysstat 11.7, `swpused` needs -S."""
+    """Convert a row of `sar -r` or `sar -S`; `avail` needs sysstat 11.7, `swpused` needs -S."""
     return _known(
         {
             Metric.FREEABLE_MEMORY_BYTES: row.get("avail", nan) * _KB,
@@ -138,12 +138,12 @@ def memory_level(row: Mapping[str, float]) -> dict[Metric, float]:
 
 
 def load_level(row: Mapping[str, float]) -> dict[Metric, float]:
-    """Return a row of `sar -q`."""
+    """Convert a row of `sar -q`."""
     return _known({Metric.LOAD_AVERAGE: row.get("ldavg-1", nan)})
 
 
 def network_level(interface: str, row: Mapping[str, float]) -> dict[Metric, float]:
-    """Return a row of `sar -n DEV`; nothing for an interface without hardware."""
+    """Convert a row of `sar -n DEV`; return nothing for an interface without hardware."""
     if interface.startswith(_NOT_HARDWARE) or "." in interface or "@" in interface:
         return {}
     return _known(

@@ -1,4 +1,4 @@
-"""Captures that other programs made of a host, told apart by content: iostat, sar, sadf."""
+"""Recognise captures of iostat, sar and sadf by their content."""
 
 from collections.abc import Callable
 
@@ -17,7 +17,7 @@ _PACKED = {b"\xfd7zXZ\x00": "xz -dc", b"BZh": "bzip2 -dc", b"\x28\xb5\x2f\xfd": 
 
 
 def is_host_capture(data: bytes) -> bool:
-    """Return whether a file's content is a capture of a host, or packed as sysstat packs its old files."""
+    """Return whether a file is a capture of a host, or compressed as sysstat compresses old files."""
     head = data[:HEAD_BYTES]
     return head.startswith(tuple(_PACKED)) or _reader_of(head) is not None
 
@@ -30,15 +30,15 @@ def parse_capture(
 
     Args:
         data: the file's content, unpacked.
-        where: names it in messages.
-        device: names of devices separated by commas, whose work is added up; None or `auto` takes
+        where: name of the capture in messages.
+        device: names of devices separated by commas, whose rates are added; None or `auto` takes
             the busiest.
         step_s: length of a step, for a capture of iostat without times.
 
     Raises:
-        DataError: no capture, or nothing in it can be used.
-        SourceError: a binary file, and no sadf to read it.
-        UsageError: a device is not in it, or a step for a capture that has times.
+        DataError: not a capture, or a capture without usable data.
+        SourceError: a binary file, but sadf is not installed.
+        UsageError: a device is not in it, or a step was given for a capture with times.
     """
     head = data[:HEAD_BYTES]
     read = _reader_of(head)
@@ -46,12 +46,12 @@ def parse_capture(
         for magic, program in _PACKED.items():
             if head.startswith(magic):
                 raise DataError(
-                    f"{where} is packed", f"Unpack it: '{program} FILE | plimsoll diagnose -'."
+                    f"{where} is compressed",
+                    f"Decompress it: '{program} FILE | plimsoll diagnose -'.",
                 )
         raise DataError(
-            f"{where} is no capture of iostat, sar or sadf",
-            "Exports and snapshots are targets of 'plimsoll record TARGET' and 'plimsoll "
-            "diagnose TARGET'.",
+            f"{where} is not a capture of iostat, sar or sadf",
+            "For exports and snapshots use 'plimsoll record TARGET' or 'plimsoll diagnose TARGET'.",
         )
     return read(data, where=where, device=device, step_s=step_s)
 

@@ -1,8 +1,8 @@
 """
-sysstat's binary files (/var/log/sysstat/saDD, /var/log/sa/saDD) through the installed sadf.
+Read sysstat's binary files (/var/log/sysstat/saDD, /var/log/sa/saDD) with the installed sadf.
 
-Their form changes from version to version and only sysstat itself reads it all, so its own program
-does, as a child with a time limit. Files of older versions are first converted by `sadf -c`.
+Their form changes with every version, and only sysstat itself reads all of it. So sadf runs as a child
+process with a time limit. Files of older versions are first converted by `sadf -c`.
 Source: sa.h of sysstat 12.7.9 (SYSSTAT_MAGIC, FORMAT_MAGIC); sadf(1).
 """
 
@@ -20,21 +20,21 @@ from plimsoll.sources.files.bounds import MAX_BYTES
 from plimsoll.sources.values.shown import shown
 
 ACTIVITIES = ("-d", "-b", "-u", "-r", "-S", "-q", "-n", "DEV")
-"""What is taken of a file: disks, their totals, processors, memory, swap, load, network."""
+"""Activities to read: disks, their totals, processors, memory, swap, load, network."""
 
 _HOW = (
     f"Run 'sadf -j FILE -- {' '.join(ACTIVITIES)}' on the host that wrote it, and give its output."
 )
-# The first four bytes of a binary file, and the forms that sadf of today reads or converts.
+# The first four bytes of a binary file, and the formats that current sadf reads or converts (sa.h).
 _MAGIC = 0xD596
 _FORMATS = range(0x2100, 0x2200)
-# A day of samples every second takes sadf a few seconds; a year of them a few minutes.
+# A judgement: sadf takes a few seconds for a day of samples every second, and minutes for a year.
 _PATIENCE_S = 300.0
 _CHUNK_BYTES = 1 << 20
 
 
 def is_sysstat_file(head: bytes) -> bool:
-    """Return whether a file that begins so is one of sysstat's, from a machine of either byte order."""
+    """Return whether the first bytes of a file are sysstat's binary form, in either byte order."""
     little = [int.from_bytes(head[at : at + 2], "little") for at in (0, 2)]
     big = [int.from_bytes(head[at : at + 2], "big") for at in (0, 2)]
     return any(magic == _MAGIC and form in _FORMATS for magic, form in (little, big))
@@ -42,11 +42,11 @@ def is_sysstat_file(head: bytes) -> bool:
 
 def json_of_file(data: bytes, where: str) -> tuple[bytes, Gap | None]:
     """
-    Return what sadf says of a binary file, and what it complained of although it read some.
+    Return sadf's JSON of a binary file, and a gap for an error after which it still read a part.
 
     Args:
         data: the file's content.
-        where: names the file in messages.
+        where: name of the file in messages.
 
     Raises:
         SourceError: sadf is not installed, or does not end.
@@ -54,13 +54,13 @@ def json_of_file(data: bytes, where: str) -> tuple[bytes, Gap | None]:
     """
     program = shutil.which("sadf")
     if program is None:
-        raise SourceError(f"{where} is a binary file of sysstat, and there is no sadf here", _HOW)
+        raise SourceError(f"{where} is a binary file of sysstat, but sadf is not installed", _HOW)
     with tempfile.TemporaryDirectory(prefix="plimsoll-sadf-") as folder:
         file = Path(folder) / "sa"
         file.write_bytes(data)
         status, answer, complaint = _run(program, "-j", str(file), "--", *ACTIVITIES, where=where)
         if status != 0 and "sadf -c" in complaint:
-            # sadf tells its progress where it tells its complaints; the first one stays.
+            # `sadf -c` prints progress to standard error, so keep the first message.
             converted, newer, _ = _run(program, "-c", str(file), where=where)
             if converted == 0 and newer:
                 file.write_bytes(newer)
@@ -68,31 +68,34 @@ def json_of_file(data: bytes, where: str) -> tuple[bytes, Gap | None]:
                 status, answer, complaint = _run(program, *options, where=where)
         if status != 0 or not answer.lstrip().startswith(b"{"):
             raise DataError(
-                f"sadf cannot read {where}: {_said(complaint) or f'it ended with {status}'}", _HOW
+                f"sadf cannot read {where}: {_complaint_of(complaint) or f'it ended with {status}'}",
+                _HOW,
             )
-    if not _said(complaint):
+    if not _complaint_of(complaint):
         return answer, None
-    return answer, Gap(metric="sysstat file", reason=f"sadf said: {_said(complaint)}", remedy=_HOW)
+    return answer, Gap(
+        metric="sysstat file", reason=f"sadf reported: {_complaint_of(complaint)}", remedy=_HOW
+    )
 
 
 def name_gap(host: str | None) -> Gap | None:
     """
-    Return what to think of device names that sadf found on this machine for a file of another.
+    Return a gap for device names that sadf took from this machine for a file of another one.
 
-    Binary files have the numbers of devices; sadf gives them the names they have where it runs.
+    Binary files have only device numbers; sadf uses the names of the machine on which it runs.
     """
     if host is None or host == platform.node():
         return None
     return Gap(
         metric="device names",
-        reason=f"the file is of {shown(host)}; sadf gave its devices the names they would have here",
+        reason=f"the file is from {shown(host)}, but sadf used this machine's device names",
         remedy=_HOW,
     )
 
 
 def _run(program: str, *options: str, where: str) -> tuple[int, bytes, str]:
     """Return status, standard output and standard error of sadf."""
-    # Its own words in English, with points in numbers, and no variable that changes its form.
+    # Run sadf with English messages and decimal points, and without variables that change its output.
     kept = {name: os.environ[name] for name in ("PATH",) if name in os.environ}
     with (
         tempfile.TemporaryFile() as errors,
@@ -115,7 +118,7 @@ def _run(program: str, *options: str, where: str) -> tuple[int, bytes, str]:
                 size += len(chunk)
                 if size > MAX_BYTES:
                     raise DataError(
-                        f"{where} is more than 2 GiB as JSON",
+                        f"{where} is larger than 2 GiB as JSON",
                         "Give a part of it: sadf -j -s 08:00:00 -e 10:00:00 FILE.",
                     )
             status = process.wait()
@@ -129,8 +132,8 @@ def _run(program: str, *options: str, where: str) -> tuple[int, bytes, str]:
         return status, b"".join(parts), errors.read(1 << 16).decode(errors="replace")
 
 
-def _said(complaint: str) -> str:
-    """Return the last thing sadf says that is about the file, without the name of our copy."""
+def _complaint_of(complaint: str) -> str:
+    """Return sadf's message about the file, without the name of our copy."""
     lines = [line.strip() for line in complaint.splitlines() if line.strip()]
     kept = [
         line

@@ -1,7 +1,7 @@
 """
-What `sadf -j` writes of sysstat's binary files.
+Parse the output of `sadf -j` for sysstat's binary files.
 
-Rule 1: each entry has its own time and length, in UTC unless -t or -T was given.
+Rule 1: each entry has its own time and length, in UTC unless -t or -T was given (sadf(1)).
 Source: sadf(1), json_stats.c and sadf_misc.c of sysstat 10 to 12.7.
 """
 
@@ -29,7 +29,7 @@ _UTC = frozenset({"UTC", "GMT", "Z"})
 
 
 def is_sadf_json(text_head: bytes) -> bool:
-    """Return whether a file that begins so is what `sadf -j` writes."""
+    """Return whether the first bytes of a file are output of `sadf -j`."""
     head = text_head.lstrip()
     says_its_file = b'"file-date"' in head or b'"sysdata-version"' in head
     return head.startswith(b"{") and b'"sysstat"' in head and says_its_file
@@ -37,10 +37,10 @@ def is_sadf_json(text_head: bytes) -> bool:
 
 def capture_of_json(data: bytes, where: str) -> SarCapture:
     """
-    Return what the documents of sadf say, one day after the other.
+    Parse the documents of sadf, one day after the other.
 
     Raises:
-        DataError: not JSON, not sadf's, or of several hosts.
+        DataError: not JSON, not from sadf, or from several hosts.
     """
     hosts, is_cut = hosts_of(data, where)
     if not hosts:
@@ -48,7 +48,7 @@ def capture_of_json(data: bytes, where: str) -> SarCapture:
     names = sorted({host.name for host in hosts if host.name is not None})
     if len(names) > 1:
         listed = ", ".join(shown(name) for name in names[:5])
-        raise DataError(f"{where} is of several hosts: {listed}", "Give one host's files at once.")
+        raise DataError(f"{where} has several hosts: {listed}", "Give files of a single host.")
     capture = SarCapture(program="sadf", host=hosts[0].name, is_cut=is_cut)
     capture.cpu_count = hosts[0].cpu_count
     moments: dict[int, Moment] = {}
@@ -82,7 +82,7 @@ def _moment(entry: Mapping[str, Any], end_s: int, length_s: float) -> Moment:
                 moment.levels |= cpu_level(_numbers(cpu))
     io = entry.get("io")
     if isinstance(io, dict):
-        # Reads and writes lie one level deeper, each under a name of its own.
+        # Reads and writes are one level deeper, each in an object of its own.
         flat = {
             k: v for part in (io, *io.values()) if isinstance(part, dict) for k, v in part.items()
         }
@@ -115,7 +115,7 @@ def _restarts(restarts: object) -> Iterator[int]:
 
 
 def _epoch(stamp: object) -> int | None:
-    """Return epoch seconds of `{"date": …, "time": …}`, taken as UTC; None where it is none."""
+    """Return epoch seconds of `{"date": …, "time": …}`, taken as UTC; None if it is not a time."""
     if not isinstance(stamp, dict):
         return None
     try:
@@ -126,5 +126,5 @@ def _epoch(stamp: object) -> int | None:
 
 
 def _is_utc(stamp: Mapping[str, Any]) -> bool:
-    """Return whether a stamp says so: `"utc": 1`, since sysstat 12.7 `"tz": "UTC"`."""
+    """Return whether a time is marked as UTC: `"utc": 1`, since sysstat 12.7 `"tz": "UTC"`."""
     return stamp.get("utc") == 1 or stamp.get("tz") in _UTC

@@ -1,15 +1,14 @@
 """
-What sar measured as a snapshot: its text, sadf's JSON, or the binary file through sadf.
+Make a snapshot of samples of sar: its text, sadf's JSON, or a binary file read by sadf.
 
-Rule 1: sar counts reads and writes of a device together. Their sum is measured and is kept whole.
-        Where the host's own totals (`sar -b`) are those of the devices taken, reads and writes are
-        told apart by them. Elsewhere operations are divided as the bytes are: a request of either
-        kind then has the same size, so the division adds nothing to what storage counts (a large
-        request counts once per 256 KiB, in whichever direction), and sums stay the measured ones.
-Rule 2: the one wait of a device is given for reads and for writes; weighted by operations it is the
-        measured mean again, whatever the division.
-Rule 3: since sysstat 12.2 the sum has discards in it, which are neither reads nor writes. Where they
-        could be more than a fiftieth of it, operations and waits are unknown.
+Rule 1: sar counts reads and writes of a device together, so their sum is measured. If the host's totals
+        (`sar -b`) equal those of the used devices, they separate reads and writes. Otherwise operations are
+        divided in proportion to bytes: then reads and writes have the same size, so the division does not
+        change what EBS counts (one I/O for each 256 KiB in either direction), and the sum stays the measured one.
+Rule 2: the single wait of a device is used for reads and for writes; its mean weighted by operations is
+        the measured one for any division.
+Rule 3: since sysstat 12.2 the sum includes discards, which are neither reads nor writes. If they could be
+        more than 2 % of it, operations and waits are unknown.
 """
 
 from collections.abc import Mapping
@@ -37,13 +36,13 @@ from plimsoll.sources.sysstat.sadf_json import capture_of_json
 from plimsoll.sources.sysstat.sar_text import capture_of_text
 from plimsoll.sources.values.shown import counted
 
-# sar prints two decimals and reads its totals a moment after or before the devices.
+# Judgements: sar prints two decimals, and reads its totals slightly before or after the devices.
 _SAME_RATIO = 0.02
 _SAME_OPS_PER_S = 0.05
 _SAME_BYTES_PER_S = 2048.0
 
-# A file system gives back whole blocks, of 4 KiB nearly everywhere, so there are at most so many
-# discards as blocks in what was discarded.
+# A file system discards whole blocks, nearly always of 4 KiB, so the discarded bytes divided by 4 KiB are
+# the largest possible number of discards.
 _DISCARD_BYTES_MIN = 4096.0
 _DISCARDS_RATIO = 0.02
 
@@ -59,7 +58,7 @@ _LEVELS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Disks:
-    """The devices taken, added up; shape (n,) each, NaN where one was not there."""
+    """Sums over the used devices; shape (n,) each, NaN if one was missing."""
 
     ops_per_s: FloatArray
     read_bytes_per_s: FloatArray
@@ -71,33 +70,33 @@ class _Disks:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Split:
-    """Operations told apart, shape (n,) each."""
+    """Operations split into reads and writes, shape (n,) each."""
 
     read_ops_per_s: FloatArray
     write_ops_per_s: FloatArray
     is_measured: BoolArray
-    """By the host's totals; elsewhere in proportion to bytes."""
+    """Whether the host's totals split them; otherwise they are split in proportion to bytes."""
     is_unknown: BoolArray
-    """Discards hide them."""
+    """Whether discards hide the operations."""
     is_wait_unknown: BoolArray
-    """The wait is also that of discards."""
+    """Whether the wait includes that of discards."""
 
 
 def parse_sar(
     data: bytes, *, where: str, device: str | None = None, step_s: int | None = None
 ) -> Snapshot:
     """
-    Return the snapshot of what sar or sadf wrote.
+    Return the snapshot of output of sar or sadf.
 
     Args:
         data: sar's text, or `sadf -j`'s JSON, possibly several runs one after another.
-        where: names it in messages.
-        device: names of devices in it, separated by commas, whose work is added up; None or `auto`
+        where: name of the capture in messages.
+        device: names of devices in it, separated by commas, whose rates are added; None or `auto`
             takes the busiest.
-        step_s: must be None: sar's moments have times.
+        step_s: must be None, because sar's samples have times.
 
     Raises:
-        DataError: not sar's, without disks, or without a whole step.
+        DataError: not from sar, without disks, or without a whole step.
         UsageError: a device is not in it, or a step was given.
     """
     refuse_step(step_s, where)
@@ -108,30 +107,30 @@ def parse_sar(
 
 def refuse_step(step_s: int | None, where: str) -> None:
     """
-    Refuse a length of steps for samples that have times.
+    Refuse a step length for samples that have times.
 
     Raises:
         UsageError: one was given.
     """
     if step_s is not None:
-        raise UsageError(f"{where} says when its samples were taken", "Leave out --every.")
+        raise UsageError(f"the samples of {where} have times", "Leave out --every.")
 
 
 def snapshot_of(capture: SarCapture, where: str, device: str | None = None) -> Snapshot:
     """
-    Return the snapshot of what was read.
+    Return the snapshot of a capture.
 
     Raises:
         DataError: without disks, or without a whole step.
         UsageError: a device is not in it.
     """
-    told = [moment for moment in capture.moments if moment.disks]
-    if not told:
-        raise DataError(f"{where} holds no sample of disks", HOW)
-    step_s = usual_length_s([moment.length_s for moment in told])
+    with_disks = [moment for moment in capture.moments if moment.disks]
+    if not with_disks:
+        raise DataError(f"{where} has no sample of disks", HOW)
+    step_s = usual_length_s([moment.length_s for moment in with_disks])
     if step_s is None:
-        raise DataError(f"{where} does not say how long any step was", HOW)
-    moments = [moment for moment in told if is_one_step(moment.length_s, step_s)]
+        raise DataError(f"{where} does not state the length of any step", HOW)
+    moments = [moment for moment in with_disks if is_one_step(moment.length_s, step_s)]
     devices = choose_devices(_moved(moments), device, where)
     disks = _added_up(moments, devices.names)
     if np.isnan(disks.read_bytes_per_s).all():
@@ -154,12 +153,12 @@ def snapshot_of(capture: SarCapture, where: str, device: str | None = None) -> S
                 is_ambiguous=capture.is_ambiguous,
                 remedy="Give the output of 'sadf -j', whose times are UTC.",
             ),
-            *_gaps(capture, lost=len(told) - len(moments)),
+            *_gaps(capture, lost=len(with_disks) - len(moments)),
             *_split_gaps(split, disks),
             *_level_gaps(columns),
         ),
         annotations=tuple(
-            Annotation(time_s=moment_s, text="Linux came up", kind=EventKind.RESTART)
+            Annotation(time_s=moment_s, text="Linux booted", kind=EventKind.RESTART)
             for moment_s in capture.restarts_s
         ),
     )
@@ -182,7 +181,7 @@ def _added_up(moments: list[Moment], names: tuple[str, ...]) -> _Disks:
     ops, wait_s = table[:, :, 0], table[:, :, 4]
     total = table.sum(axis=1)
     with np.errstate(all="ignore"):
-        # sar prints 0.00 where nothing was done; that is no wait of zero.
+        # sar prints 0.00 if there was no operation, which is not a wait of zero.
         wait = np.where(ops > 0, ops * wait_s, 0.0).sum(axis=1) / total[:, 0]
     return _Disks(
         ops_per_s=total[:, 0],
@@ -195,7 +194,7 @@ def _added_up(moments: list[Moment], names: tuple[str, ...]) -> _Disks:
 
 
 def _split(disks: _Disks, lines: list[IoLine | None]) -> _Split:
-    """Return operations as reads and writes; see the rules above."""
+    """Split operations into reads and writes, by the rules above."""
     unknown = IoLine(nan, nan, nan, nan, nan)
     host = np.array([line or unknown for line in lines], dtype=np.float64)
     ops, read_ops, write_ops, read_bytes, write_bytes = host.T
@@ -207,7 +206,7 @@ def _split(disks: _Disks, lines: list[IoLine | None]) -> _Split:
     )
     moved = disks.read_bytes_per_s + disks.write_bytes_per_s
     with np.errstate(all="ignore"):
-        # What moves no bytes is a flush, which belongs to writing.
+        # A request without bytes is a flush, which counts as a write.
         reads = np.where(moved > 0, disks.read_bytes_per_s / moved, moved * 0.0)
         scale = np.where(ops > 0, disks.ops_per_s / ops, 1.0)
         discards_max = disks.discard_bytes_per_s / _DISCARD_BYTES_MIN
@@ -253,17 +252,17 @@ def _gaps(capture: SarCapture, lost: int) -> list[Gap]:
         gaps.append(
             Gap(
                 metric=f"{capture.program} samples",
-                reason=f"{counted(lost, 'sample')} not about one step like the others",
-                remedy="Give samples of one length: one run, or files of one collector.",
+                reason=f"{counted(lost, 'sample')} left out: not of the usual step length",
+                remedy="Give samples of one step length: one run, or files of one collector.",
             )
         )
     if capture.repeated:
         gaps.append(
             Gap(
                 metric=f"{capture.program} samples",
-                reason=f"{counted(capture.repeated, 'sample')} left out, of a time that was there "
-                "before: the same file twice, or a clock set back",
-                remedy="Give each file once; 'sadf -j' has times that no clock change repeats.",
+                reason=f"{counted(capture.repeated, 'sample')} left out: their times were already "
+                "read (a file given twice, or a clock set back)",
+                remedy="Give each file once; 'sadf -j' has UTC times, which no daylight saving repeats.",
             )
         )
     return gaps
@@ -280,7 +279,7 @@ def _split_gaps(split: _Split, disks: _Disks) -> list[Gap]:
             Gap(
                 metric="read_ops_per_s, write_ops_per_s",
                 reason=f"sar counts reads and writes of a device together; in {divided} of "
-                f"{counted(steps, 'step')} their sum is measured, and divided as the bytes are",
+                f"{counted(steps, 'step')} their sum was divided in proportion to bytes",
                 remedy="Capture with 'iostat -x -t', or add 'sar -b' where one disk does all the "
                 "work.",
             )
@@ -289,7 +288,7 @@ def _split_gaps(split: _Split, disks: _Disks) -> list[Gap]:
         gaps.append(
             Gap(
                 metric="read_ops_per_s, write_ops_per_s",
-                reason=f"in {hidden} of {counted(steps, 'step')} discards are counted with them",
+                reason=f"in {hidden} of {counted(steps, 'step')} they include discards",
                 remedy="Capture with 'iostat -x -t', or add 'sar -b' where one disk does all the "
                 "work.",
             )
@@ -297,8 +296,8 @@ def _split_gaps(split: _Split, disks: _Disks) -> list[Gap]:
     gaps.append(
         Gap(
             metric="read_latency_s, write_latency_s",
-            reason="sar has one wait for reads and writes together; it is shown for both",
-            remedy="Capture with 'iostat -x -t' to tell them apart.",
+            reason="sar has one wait for reads and writes together, which is used for both",
+            remedy="Capture with 'iostat -x -t', which separates them.",
         )
     )
     return gaps
@@ -312,8 +311,8 @@ def _level_gaps(columns: Mapping[Metric, FloatArray]) -> list[Gap]:
         gaps.append(
             Gap(
                 metric=", ".join(metric.value for metric in absent),
-                reason="not in this output",
-                remedy=f"Add {options} to sar's or sadf's options, or give -A.",
+                reason="this output does not have it",
+                remedy=f"Add {options} to the options of sar or sadf, or use -A.",
             )
         )
     return gaps

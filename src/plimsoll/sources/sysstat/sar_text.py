@@ -1,10 +1,10 @@
 """
-sar's own text: `sar -d`, `sar -A`, or any mix of activities, live or out of a file.
+Parse sar's text: `sar -d`, `sar -A`, or any mix of activities, live or from a file.
 
-Rule 1: times of day have no date. A run's first line has; a time half a day or more before the last
-        one of the same activity is the next day's. Each activity begins at the first day again.
-Rule 2: a table's header has the time before its first row, so it tells how long that step was.
-Rule 3: what does not begin with a time (`Average:`, whatever the language) is no sample.
+Rule 1: only the first line of a run has a date; rows have a time of day. A time half a day or more before
+        the previous one of the same activity is on the next day. Each activity starts at the first day.
+Rule 2: a table's header has the time before its first row, which gives the length of that step.
+Rule 3: a row that does not begin with a time (`Average:`, in any language) is not a sample.
 Source: sar(1) and pr_stats.c of sysstat 9 to 12.
 """
 
@@ -32,7 +32,7 @@ _TIMED = re.compile(r"^(\d{1,2})[:.](\d{2})[:.](\d{2})(?:\s?([AP]M))?\s+(\S.*)$"
 _HALF_A_DAY_S = 43_200
 _DAY_S = 86_400
 
-# Activity: the columns by which its header is known, the column with the item's name, if any.
+# Activity, the columns that identify its header, and the column with the item's name, if any.
 _TABLES: tuple[tuple[str, frozenset[str], str | None], ...] = (
     ("disk", frozenset({"DEV", "tps"}), "DEV"),
     ("cpu", frozenset({"CPU", "idle"}), "CPU"),
@@ -51,14 +51,14 @@ _LEVELS: dict[str, Callable[[dict[str, float]], dict[Metric, float]]] = {
 
 
 def is_sar_text(text_head: bytes) -> bool:
-    """Return whether a file that begins so is sar's text; iostat's begins with the same line."""
+    """Return whether the first bytes of a file are sar's text; iostat's text has the same first line."""
     lines = text_head.decode(errors="replace").splitlines()[:FIRST_LINES]
     return any(header_of(line) is not None for line in lines)
 
 
 def capture_of_text(data: bytes, where: str) -> SarCapture:
     """
-    Return what sar's text says.
+    Parse sar's text.
 
     Raises:
         DataError: a run without a date that can be read.
@@ -70,14 +70,14 @@ def capture_of_text(data: bytes, where: str) -> SarCapture:
         if header.date is None:
             raise DataError(f"{where} has a date that cannot be read: '{header.written}'", HOW)
     if not dates:
-        raise DataError(f"{where} lacks the first line of sar, which has the date", HOW)
+        raise DataError(f"{where} lacks sar's first line, which has the date", HOW)
     halves = (_TIMED.match(line) for line in lines)
     has_halves = any(match[4] for match in halves if match is not None)
     order, is_ambiguous = order_of(dates, has_halves=has_halves)
     try:
         days_s = [midnight_s(date, order) for date in dates]
     except ValueError:
-        raise DataError(f"{where} has a date that no calendar has", HOW) from None
+        raise DataError(f"{where} has a date that does not exist", HOW) from None
     capture = SarCapture(
         program="sar",
         host=headers[0].host,
@@ -94,7 +94,7 @@ def capture_of_text(data: bytes, where: str) -> SarCapture:
 
 
 class _Clock:
-    """The time of one activity, which goes on over midnight."""
+    """Times of one activity, across midnight."""
 
     def __init__(self, day_s: int) -> None:
         self._day_s = day_s
@@ -108,7 +108,7 @@ class _Clock:
 
 
 class _Reader:
-    """Takes line by line; knows in which table it is."""
+    """Parses line by line, and keeps the current table."""
 
     def __init__(self, capture: SarCapture, days_s: list[int]) -> None:
         self._capture = capture
@@ -119,9 +119,9 @@ class _Reader:
         self._restarts: set[int] = set()
         self._clocks: dict[str, _Clock] = {}
         self._before: dict[str, int] = {}
-        """End of the activity's last moment, or the time of its header."""
+        """Time of the activity's last row, or of its header."""
         self._length_s = 0
-        """Of the step that the row before this one was about."""
+        """Length of the previous row's step."""
         self._table: str | None = None
         self._columns: list[str] = []
         self._name_at: int | None = None
@@ -140,7 +140,7 @@ class _Reader:
             return
         words = timed[5].split()
         if words[0] == "LINUX":
-            # In a table that is not read, time is not followed over midnight.
+            # Tables that are not read have no clock, so their times are on the first day.
             known = self._table is not None
             self._restarts.add(self._now(second) if known else self._day_s + second)
         elif words[0] != "COM":
@@ -150,7 +150,7 @@ class _Reader:
                 self._header(words, second)
 
     def finish(self) -> None:
-        """Put the moments in order."""
+        """Sort the moments."""
         self._capture.moments = [self._moments[end_s] for end_s in sorted(self._moments)]
         self._capture.restarts_s = sorted(self._restarts)
 

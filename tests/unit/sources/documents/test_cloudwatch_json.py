@@ -179,7 +179,7 @@ def test_internal_errors_and_remarks_are_gaps(tmp_path):
     )
 
     assert [g.reason for g in snapshot.gaps] == [
-        "CloudWatch remarked: 100 metrics",
+        "CloudWatch added the message: 100 metrics",
         "CloudWatch answered InternalError",
     ]
 

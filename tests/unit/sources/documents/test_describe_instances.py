@@ -115,7 +115,7 @@ def test_an_odd_field_costs_itself_alone(name, value):
 
     assert "db.r5.large" == reading.described[0].db_class
     assert name == gap.metric
-    assert "is not what describe-db-instances says here, left out" in gap.reason
+    assert "is not a valid value of this field" in gap.reason
 
 
 def test_a_number_written_as_text_is_a_number():

@@ -156,5 +156,5 @@ def test_every_wrapping_gives_the_same_series(tmp_path, name, make):
 
 def test_events_of_something_else_are_one_sentence(tmp_path):
     (tmp_path / "e.json").write_text('{"events": [{"message": "LOG: checkpoint starting"}]}')
-    with pytest.raises(DataError, match="no Enhanced Monitoring document"):
+    with pytest.raises(DataError, match="no document of Enhanced Monitoring"):
         read_export(tmp_path / "e.json")

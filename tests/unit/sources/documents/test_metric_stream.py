@@ -147,7 +147,7 @@ def test_an_array_of_records_and_a_single_record(tmp_path):
 
 def test_opentelemetry_of_another_shape_is_one_sentence(tmp_path):
     for document in ({"resourceMetrics": 3}, {"resourceMetrics": [{"scopeMetrics": [7]}]}):
-        with pytest.raises(DataError, match="built otherwise"):
+        with pytest.raises(DataError, match="another structure"):
             read(tmp_path, json.dumps(document).encode())
 
 

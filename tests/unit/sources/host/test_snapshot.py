@@ -101,9 +101,9 @@ def test_what_is_missing_is_a_gap_with_what_would_supply_it():
 
     assert "GRANT pg_monitor TO app;" == gaps["connection_count"].remedy
     assert "2 of 14 steps were missed" in gaps["host counters"].reason
-    assert "in 2 of 12 steps device nvme1n1 was not there" in gaps["read_bytes_per_s"].reason
+    assert "in 2 of 12 steps device nvme1n1 was missing" in gaps["read_bytes_per_s"].reason
     assert "unable to read /proc/meminfo" == gaps["freeable_memory_bytes"].reason
-    assert "3 of 15 readings did not come: server closed" in gaps["pg_stat views"].reason
+    assert "3 of 15 readings failed: server closed" in gaps["pg_stat views"].reason
     assert "counts no WAL" in gaps["database_write_bytes_per_s"].reason
     assert "--dsn" in gaps["free_storage_bytes"].remedy
     assert "cpu_ratio" not in gaps
@@ -136,7 +136,7 @@ def test_nothing_recorded_is_an_error():
     with pytest.raises(SourceError) as raised:
         snapshot_of(host(), Recording(start_s=0, step_s=5))
 
-    assert "nothing was recorded of device nvme1n1" in raised.value.message
+    assert "nothing was recorded from device nvme1n1" in raised.value.message
 
 
 def test_the_reader_takes_what_it_can_read(tmp_path: Path):

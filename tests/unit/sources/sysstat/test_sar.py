@@ -100,8 +100,8 @@ def test_operations_are_divided_as_the_bytes_are_and_the_report_says_so():
     assert [75, 150] == at(snapshot, Metric.WRITE_OPS_PER_S)
     assert at(snapshot, Metric.READ_LATENCY_S) == at(snapshot, Metric.WRITE_LATENCY_S)
     reason = gaps(snapshot)["read_ops_per_s, write_ops_per_s"].reason
-    assert "in 2 of 2 steps their sum is measured" in reason
-    assert "shown for both" in gaps(snapshot)["read_latency_s, write_latency_s"].reason
+    assert "in 2 of 2 steps their sum was divided" in reason
+    assert "used for both" in gaps(snapshot)["read_latency_s, write_latency_s"].reason
 
 
 def test_the_totals_of_the_host_tell_reads_from_writes():
@@ -188,7 +188,7 @@ def test_discards_are_neither_reads_nor_writes():
     assert np.isnan(at(snapshot, Metric.READ_OPS_PER_S)[0])
     assert 25 == at(snapshot, Metric.READ_OPS_PER_S)[1]
     assert [1024 * 1000, 1024 * 1000] == at(snapshot, Metric.READ_BYTES_PER_S)
-    assert any("in 1 of 2 steps discards" in gap.reason for gap in snapshot.gaps)
+    assert any("in 1 of 2 steps they include discards" in gap.reason for gap in snapshot.gaps)
 
     total = (
         "\n12:00:00 tps rtps wtps dtps bread/s bwrtn/s bdscd/s\n"
@@ -212,7 +212,7 @@ def test_samples_of_another_length_are_left_out_and_counted():
     ops = np.array(at(snapshot, Metric.READ_OPS_PER_S)) + at(snapshot, Metric.WRITE_OPS_PER_S)
 
     assert [1, 2, 4, 6] == ops.tolist()
-    assert "2 samples not about one step" in gaps(snapshot)["sar samples"].reason
+    assert "2 samples left out: not of the usual step" in gaps(snapshot)["sar samples"].reason
 
 
 def test_a_file_given_twice_counts_once():
@@ -268,5 +268,5 @@ def test_a_length_of_steps_is_refused():
     """
     sar's samples have times, so `--every` would contradict them.
     """
-    with pytest.raises(UsageError, match="says when"):
+    with pytest.raises(UsageError, match="have times"):
         parse_sar(TEXT.encode(), where="capture", step_s=1)

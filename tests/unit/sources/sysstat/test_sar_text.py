@@ -185,7 +185,7 @@ def test_a_line_that_was_cut_is_not_read():
     for cut in (text[:-2], text[:-20]):
         snapshot = read(cut)
         assert [25, 25] == at(snapshot, Metric.READ_OPS_PER_S)
-        assert "stops in the middle" in gaps(snapshot)["end of the capture"].reason
+        assert "ends in the middle" in gaps(snapshot)["end of the capture"].reason
     assert "end of the capture" not in gaps(read(text))
 
 
@@ -222,8 +222,11 @@ def test_colours_and_greetings_do_no_harm():
         (HEADER, "no sample of disks"),
         (table("12:00:00"), "no sample of disks"),
         (f"{HEADER}12:00:00 CPU %user %iowait %idle\n12:00:01 all 1.00 1.00 98.00\n", "no sample"),
-        (table("12:00:01", line("12:00:01")), "how long any step was"),
-        (table("12:00:00", line("12:00:01"), header=HEADER.replace("-11-", "-13-")), "no calendar"),
+        (table("12:00:01", line("12:00:01")), "state the length of any step"),
+        (
+            table("12:00:00", line("12:00:01"), header=HEADER.replace("-11-", "-13-")),
+            "does not exist",
+        ),
         (table("12:00:00", line("12:00:01"), header=HEADER.replace("-20", "")), "date that cannot"),
         (f"{HEADER}12:00:00 DEV tps\n12:00:01 vda 1.00\n", "no rates of reads and writes"),
     ],
