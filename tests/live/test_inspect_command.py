@@ -167,5 +167,7 @@ def test_ctrl_c_reports_what_there_is(postgres: Postgres):
         inspecting.kill()
 
     assert inspecting.returncode in {0, 1}, out + err
-    assert "It was interrupted: the counters are of the time until then." in " ".join(out.split())
+    assert "The observation was interrupted: the counters cover the time until then." in " ".join(
+        out.split()
+    )
     assert 0 == left

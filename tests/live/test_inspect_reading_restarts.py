@@ -42,10 +42,8 @@ SETUP = (
 )
 BEFORE = "the counters from before the restart"
 UPDATE = "update document set body = body || 'y' where i <= {}"
-WENT_ON = "The server was restarted; its counters went on."
-FORGOTTEN = (
-    "The server was restarted and has forgotten its counters: they are of the time since then."
-)
+WENT_ON = "The server was restarted; its counters continued."
+FORGOTTEN = "The server was restarted and lost its counters: they cover the time since then."
 
 
 @pytest.fixture(scope="module", params=VERSIONS)

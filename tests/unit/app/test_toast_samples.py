@@ -68,16 +68,14 @@ def test_a_refusal_is_told_and_ends_nothing():
     """
 
     def refuse(dsn: str, name: str, seconds: float) -> tuple[ToastSample, ...]:
-        raise UsageError(
-            "the server logs too little to decode: wal_level is replica", "Restart it."
-        )
+        raise UsageError("logical decoding is not possible: wal_level is replica", "Restart it.")
 
     found = with_samples(DSN, suspected(1), 1.0, refuse)
 
     assert not found.toast_samples
     assert (
         "sample of public.t0",
-        "The server logs too little to decode: wal_level is replica. Restart it.",
+        "Logical decoding is not possible: wal_level is replica. Restart it.",
     ) in found.missing
 
 

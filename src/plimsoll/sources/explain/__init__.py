@@ -1,1 +1,1 @@
-"""How did a server execute a statement: plans recorded, out of files and out of logs."""
+"""Read query plans: recorded on a server, from files, and from logs."""

@@ -1,5 +1,5 @@
 """
-Which statements may be run to be explained: those that only read.
+Decide which statements may be run for EXPLAIN: those that only read.
 
 Rule 1: this refuses early and by name; what holds is the server's read-only transaction.
 Rule 2: what a rollback does not undo is refused by name too, for no read-only transaction does.
@@ -37,7 +37,7 @@ LASTING = (
 
 def refusal(statement: str, *, allows_writes: bool) -> str:
     """
-    Return why a statement is not run, for people; empty where it may be.
+    Return the reason why a statement is not run; empty if it may run.
 
     Args:
         statement: as it was given, one statement.
@@ -66,7 +66,7 @@ def refusal(statement: str, *, allows_writes: bool) -> str:
 
 
 def kind_of(statement: str) -> str:
-    """Return the word that says what a statement does, in small letters; of WITH that of its main part."""
+    """Return the command word of a statement in lower case; for WITH that of its main part."""
     words = _WORD.findall(without_literals(statement))
     first = next((word.lower() for word in words if word != "("), "")
     if first != "with":
@@ -76,7 +76,7 @@ def kind_of(statement: str) -> str:
 
 
 def parameter_count(statement: str) -> int:
-    """Return the highest number of `$1`, `$2` …; 0 where there is none."""
+    """Return the highest number of `$1`, `$2` …; 0 if there is none."""
     return max((int(m[1]) for m in _PARAMETER.finditer(statement) if m[1]), default=0)
 
 

@@ -1,7 +1,7 @@
 """
-Files that hold executions: our own recordings, EXPLAIN's output, and logs with `auto_explain` plans.
+Read files with query plans: our recordings, output of EXPLAIN, and logs of `auto_explain`.
 
-Which of them a file is, is told by its content.
+The content decides which of them a file is.
 """
 
 import re
@@ -42,7 +42,7 @@ def read_captures(path: Path) -> CaptureFile:
 
 
 def _recorded(data: bytes, name: str) -> CaptureFile | None:
-    """Return our own form; None where it is another."""
+    """Parse our own form; None for another form."""
     try:
         head = msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

@@ -1,5 +1,5 @@
 """
-EXPLAIN's JSON as a capture; versions 9.6 to 18.
+Parse EXPLAIN's JSON into a capture; versions 9.6 to 18.
 
 Nodes get the names that EXPLAIN's text has, so that a plan from either can be laid beside the other.
 Keys by version: PostgreSQL source, `src/backend/commands/explain.c`, editions 14 to 18.
@@ -29,7 +29,7 @@ _AGGREGATES = {
     "Mixed": "MixedAggregate",
 }
 _ROLES = {"InitPlan", "SubPlan"}
-# Deeper plans than this are no plans; it keeps a made-up file from using up the stack.
+# A judgement: no real plan is deeper; the bound keeps a forged file from exhausting the stack.
 _DEEPEST = 200
 _HINT = "Write it with EXPLAIN (ANALYZE, BUFFERS, SETTINGS, FORMAT JSON), or with auto_explain."
 
@@ -67,7 +67,7 @@ def _capture(
         time_s=time_s,
         plan=plan,
         settings={str(name): str(value) for name, value in settings.items()},
-        # Without any the key is left out, and nobody can tell whether they were asked for.
+        # EXPLAIN omits the key if there are none, so it is unknown whether SETTINGS was requested.
         settings_known=bool(settings),
         was_run=plan.loops is not None,
         planning_s=_seconds(entry.get("Planning Time")),

@@ -1,5 +1,5 @@
 """
-Executions that `auto_explain` left in a server's log: text or JSON plans, behind any line prefix.
+Parse plans of `auto_explain` in a server's log: text or JSON, after any line prefix.
 
 Rule 1: an entry begins where a line ends with `duration: N ms  plan:`, whatever stands before; it
         goes on while lines do not begin as that one did. CSV and JSON logs say themselves where.
@@ -67,7 +67,7 @@ def captures_in_log(text: str) -> tuple[list[Capture], int]:
         else:
             captures.append(capture)
     if any(capture.settings_known for capture in captures):
-        # Where one entry has settings all were asked for them; the others have the server's.
+        # If one entry has settings, auto_explain.log_settings was on, so an entry without any has the defaults.
         captures = [replace(capture, settings_known=True) for capture in captures]
     return captures, unread
 
@@ -136,7 +136,7 @@ def _of_lines(lines: Sequence[str]) -> Iterator[_Entry]:
 
 
 def _continued(line: str, opening: str) -> str | None:
-    """Return what a line adds to the entry above it; None where another entry begins."""
+    """Return the text that a line adds to the entry above it; None if the line begins another entry."""
     if line.startswith(("\t", " ", "{", "}", "]")) or not line.strip():
         return line
     syslog = _SYSLOG.match(line)
@@ -155,7 +155,7 @@ def _begins_alike(line: str, opening: str) -> bool:
 
 
 def _bare(lines: Sequence[str]) -> list[str]:
-    """Without the one tab that a log puts before what goes on."""
+    """Return a line without the tab that a log puts before continued lines."""
     return [line.replace("#011", "\t").removeprefix("\t") for line in lines]
 
 

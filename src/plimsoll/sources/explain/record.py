@@ -1,5 +1,5 @@
 """
-Executions recorded on a server: EXPLAIN of chosen statements, and what `pg_stat_statements` counts.
+Record plans on a server by EXPLAIN of chosen statements, and read counters of `pg_stat_statements`.
 
 Rule 1: a statement runs in a transaction of its own that is read only and always rolled back, under a
         statement timeout and a lock timeout; with leave to write, it is rolled back all the same.
@@ -47,16 +47,16 @@ _SYSTEM = (
     "select",
     "values",
 )
-# A list of that many is read to find the statements that may be run among them.
+# Number of statements to read, to find enough that may be run; a judgement.
 _LOOKED_AT = 1000
 
 
 class Recorder:
-    """One connection over which statements are explained, one after the other."""
+    """Explains statements one after the other over one connection."""
 
     def __init__(self, dsn: str) -> None:
         """
-        Connect and ask what the server is.
+        Connect, and read the version of the server.
 
         Raises:
             UsageError: the DSN is not a connection string.
@@ -139,7 +139,7 @@ class Recorder:
             found = self._rows(sql.EXTENSION)
             if not found:
                 raise SourceError(
-                    "this database has no pg_stat_statements",
+                    "this database does not have the extension pg_stat_statements",
                     "Add it to shared_preload_libraries, restart, and CREATE EXTENSION "
                     "pg_stat_statements; or name statements with --statement.",
                 )
@@ -203,7 +203,7 @@ class Recorder:
         self._time_io()
 
     def _time_io(self) -> None:
-        """Time I/O where the role may; the comparison says so where it was not timed."""
+        """Turn on I/O timing if the role may; otherwise the comparison states that it is missing."""
         import psycopg
 
         self._send(sql.BEFORE_TIMING)
@@ -213,7 +213,7 @@ class Recorder:
             self._send(sql.BACK_BEFORE_TIMING)
 
     def _end(self) -> None:
-        """Undo everything; what was prepared is no part of a transaction and is taken back first."""
+        """Deallocate the prepared statement, which no rollback removes, and roll back."""
         import psycopg
 
         if self._connection.closed:
@@ -294,19 +294,19 @@ class Recorder:
                 reason=f"the server ended it after {timeout_s} s",
                 remedy="--timeout gives it more.",
             )
-        return UnrecordedStatement(statement=wanted.statement, reason=self._told(error))
+        return UnrecordedStatement(statement=wanted.statement, reason=self._first_line(error))
 
-    def _told(self, error: "psycopg.Error") -> str:
+    def _first_line(self, error: "psycopg.Error") -> str:
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
         return without_password(lines[0] if lines else type(error).__name__, self._dsn)
 
     def _refusal(self, error: "psycopg.Error") -> SourceError:
-        told = self._told(error)
-        if "permission denied" in told or "pg_read_all_stats" in told:
+        reason = self._first_line(error)
+        if "permission denied" in reason or "pg_read_all_stats" in reason:
             return AccessDenied(
-                f"PostgreSQL refused: {told}", f"GRANT pg_monitor TO {_quoted(self.role)};"
+                f"PostgreSQL refused: {reason}", f"GRANT pg_monitor TO {_quoted(self.role)};"
             )
-        return Unreachable(f"PostgreSQL did not answer: {told}", "Check that the server runs.")
+        return Unreachable(f"PostgreSQL did not answer: {reason}", "Check that the server runs.")
 
 
 def parameters_for(
@@ -324,7 +324,7 @@ def parameters_for(
 
 def check(wanted: Sequence[StatementToRun]) -> None:
     """
-    Refuse to record nothing.
+    Refuse an empty list of statements.
 
     Raises:
         UsageError: there is no statement.
@@ -352,7 +352,7 @@ def _of_others(count: int) -> UnrecordedStatement:
         statement="statements of other roles",
         reason=f"{count} statements were left out: other roles wrote them, and their functions would run "
         "with your rights, which reach beyond this database",
-        remedy="Record as a role that is no superuser, or name a statement with --statement.",
+        remedy="Record as a role that is not a superuser, or name a statement with --statement.",
     )
 
 

@@ -1,4 +1,4 @@
-"""Statements to be explained, out of files."""
+"""Read statements to explain from files."""
 
 import re
 from pathlib import Path
@@ -47,7 +47,7 @@ def statements_in(path: Path) -> tuple[str, ...]:
 
 
 def split(text: str) -> tuple[str, ...]:
-    """Return the statements of a text; one that is only comment is none."""
+    """Split a text into statements, without those that are only comments."""
     parts: list[str] = [""]
     for match in _PIECES.finditer(text):
         if match["end"]:
@@ -58,7 +58,7 @@ def split(text: str) -> tuple[str, ...]:
 
 
 def without_comments(statement: str) -> str:
-    """Without what applications put beside a statement; a hint to the planner (`/*+`) stays."""
+    """Return a statement without comments; a planner hint (`/*+`) stays."""
     kept = [
         " " if match[0].startswith("--") or re.match(r"/\*(?!\+)", match[0]) else match[0]
         for match in _PIECES.finditer(statement)
@@ -68,7 +68,7 @@ def without_comments(statement: str) -> str:
 
 def parameters_in(path: Path) -> dict[str, tuple[str | None, ...]]:
     """
-    Return parameters by query identifier or statement, out of a JSON file.
+    Read parameters by query identifier or statement from a JSON file.
 
     Raises:
         SourceError: it cannot be opened.

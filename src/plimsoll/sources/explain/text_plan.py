@@ -1,5 +1,5 @@
 """
-EXPLAIN's text as a capture, as `psql` shows it and `auto_explain` logs it; versions 9.6 to 18.
+Parse EXPLAIN's text, as `psql` shows it and `auto_explain` logs it, into a capture; versions 9.6 to 18.
 
 Rule 1: the tree is the indentation: a node is below the nearest one above that is less indented.
 Rule 2: what is not understood is passed over; a text without any node is no plan.
@@ -34,7 +34,7 @@ _WRITE = re.compile(r"^(?P<label>(?:Foreign )?(?:Insert|Update|Delete|Merge)) on
 
 @dataclass(slots=True)
 class _Growing:
-    """A node whose properties and children still come."""
+    """A node that is still being parsed."""
 
     indent: int
     match: re.Match[str]
@@ -54,7 +54,7 @@ def is_plan_line(line: str) -> bool:
 def capture_of_text(
     lines: Sequence[str], *, statement: str, source: Source, time_s: float | None = None
 ) -> Capture | None:
-    """Return one execution out of the lines of a plan; None where there is no node."""
+    """Parse the lines of a plan into one execution; None if there is no node."""
     root: _Growing | None = None
     stack: list[_Growing] = []
     role = ""
@@ -117,7 +117,7 @@ def _grow(line: str, stack: list[_Growing], role: str) -> _Growing:
 
 
 def _owner(stack: Sequence[_Growing], line: str) -> _Growing:
-    """Return properties stand two columns or more to the right of their node."""
+    """Return the node of a property, which is indented two columns or more to the right of it."""
     indent = len(line) - len(line.lstrip())
     return next((node for node in reversed(stack) if node.indent < indent), stack[0])
 
@@ -132,7 +132,7 @@ def _note(node: _Growing, name: str, value: str) -> None:
 
 
 def _by_kind(value: str) -> list[tuple[str, str]]:
-    """Return `shared hit=3 read=2, temp read=1` as (`shared hit`, 3) …"""
+    """Split `shared hit=3 read=2, temp read=1` into (`shared hit`, 3) …"""
     kind, found = "shared", []
     for match in _KIND.finditer(value):
         if match[1]:
@@ -175,7 +175,7 @@ def _node(grown: _Growing, *, are_counted: bool, are_timed: bool) -> Node:
 
 
 def _named(name: str) -> tuple[str, str, str]:
-    """Return label, relation and index of a node's first line."""
+    """Return the label, relation and index in a node's first line."""
     scan = _SCAN.match(name)
     if scan:
         label = scan["label"] + (scan["backward"] or "")

@@ -363,8 +363,8 @@ def few(names: list[str], where: str) -> list[str]:
 
 def unreadable(where: str, detail: str) -> DataError:
     """Return the error for a table that is not written as its format asks."""
-    said = shown(" ".join(detail.split()), 120) or "it is damaged"
-    return DataError(f"{where} is not a readable table: {said}", HINT)
+    reason = shown(" ".join(detail.split()), 120) or "it is damaged"
+    return DataError(f"{where} is not a readable table: {reason}", HINT)
 
 
 def not_a_table(where: str, cause: str) -> DataError:

@@ -1,1 +1,1 @@
-"""What do poolers say: PgBouncer's console, SHOW of Pgpool-II, and their configuration files?"""
+"""Read poolers: PgBouncer's console, SHOW of Pgpool-II, and their configuration files."""

@@ -1,5 +1,5 @@
 """
-A pooler's configuration file: `pgpool.conf` or `pgbouncer.ini`.
+Read a pooler's configuration file: `pgpool.conf` or `pgbouncer.ini`.
 
 Rule 1: only what was set is kept; what a setting is otherwise, the catalog knows.
 Rule 2: nothing that is or leads to a secret is kept: passwords, keys, files and queries of users.
@@ -16,7 +16,7 @@ from pathlib import Path
 from plimsoll.errors import DataError, SourceError, UsageError
 from plimsoll.model.pooler import PooledDatabase, PooledUser, PoolerConfig
 
-# Thousands of databases with a line each; more is no configuration.
+# A judgement: thousands of databases have a line each; a larger file is not a configuration.
 FILE_BYTES_MAX = 4_000_000
 _INCLUDES_MAX = 10  # as both poolers allow
 # Commands and queries of checks may hold a password in their text.
@@ -90,7 +90,7 @@ def _kind(text: str, path: Path) -> str:
         return "pgpool"
     raise UsageError(
         f"cannot tell whose configuration '{path}' is",
-        "Say it with --kind pgpool or --kind pgbouncer.",
+        "Give --kind pgpool or --kind pgbouncer.",
     )
 
 
@@ -105,7 +105,7 @@ def _included(path: Path, depth: int) -> str:
     if depth >= _INCLUDES_MAX:
         raise DataError(
             f"'{path}' is included more than {_INCLUDES_MAX} files deep",
-            "No pooler reads that; do two files include each other?",
+            "No pooler reads that. Check whether two files include each other.",
         )
     return _text(path)
 

@@ -1,5 +1,5 @@
 """
-One visit to a pooler, which answers SHOW commands as if it were a database.
+Send SHOW commands to a pooler, which answers like a database.
 
 Rule 1: SHOW commands only, in the simple protocol, outside of transactions: consoles know no other.
 Rule 2: a password never leaves this file: errors and places are written without it.
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from plimsoll.errors import AccessDenied, SourceError, Unreachable, UsageError
-from plimsoll.sources.postgres.pg_stat import is_connection_string, is_refusal, told
+from plimsoll.sources.postgres.pg_stat import first_line, is_connection_string, is_refusal
 from plimsoll.sources.postgres.session import open_session
 from plimsoll.sources.postgres.statements.terms import CONSOLE
 
@@ -31,7 +31,7 @@ _DATABASES = {"pgbouncer": "pgbouncer", "pgpool": "postgres"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Address:
-    """Where a pooler is, and how to get in."""
+    """Address of a pooler, and its connection string."""
 
     kind: str
     """`pgbouncer` or `pgpool`"""
@@ -40,7 +40,7 @@ class Address:
 
 
 class Console:
-    """An open visit."""
+    """An open connection to a pooler."""
 
     def __init__(
         self, connection: "psycopg.Connection[tuple[Any, ...]]", kind: str, dsn: str
@@ -120,7 +120,7 @@ def address_of(url: str) -> Address:
 @contextmanager
 def visited(address: Address) -> Iterator[Console]:
     """
-    A console, until the block ends.
+    Yield a console until the block ends.
 
     Raises:
         AccessDenied: the pooler refused the user.
@@ -132,7 +132,7 @@ def visited(address: Address) -> Iterator[Console]:
     try:
         connection = open_session(address.dsn, CONSOLE, tuple_row)
     except psycopg.Error as error:
-        reason = told(error, address.dsn)
+        reason = first_line(error, address.dsn)
         product = PRODUCTS[address.kind]
         if is_refusal(reason):
             raise AccessDenied(
@@ -142,7 +142,7 @@ def visited(address: Address) -> Iterator[Console]:
             ) from None
         raise Unreachable(
             f"{product} did not answer: {reason}",
-            "Check host and port, that it runs, and that it takes another client.",
+            "Check host and port, that it runs, and that it accepts another client.",
         ) from None
     try:
         yield Console(connection, address.kind, address.dsn)
@@ -160,8 +160,8 @@ WALL_CLOCK: Now = time.time
 
 
 def _failure(kind: str, command: str, error: Exception, dsn: str) -> SourceError:
-    reason = told(error, dsn)
+    reason = first_line(error, dsn)
     message = f"{PRODUCTS[kind]} did not answer {command}: {reason}"
     if is_refusal(reason):
-        return AccessDenied(message, "Ask as one of its admin_users or stats_users.")
+        return AccessDenied(message, "Connect as one of its admin_users or stats_users.")
     return SourceError(message, f"Is it {PRODUCTS[kind]}, and does it still run?")

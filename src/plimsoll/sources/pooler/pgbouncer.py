@@ -1,5 +1,5 @@
 """
-PgBouncer, by its admin console.
+Read PgBouncer through its admin console.
 
 Source: PgBouncer manual, "Admin console"; columns are taken by name, since releases add some.
 """
@@ -19,7 +19,7 @@ _KEPT = ("max_user_connections", "max_user_client_connections")
 
 def read_pgbouncer(console: Console, time_s: float) -> PoolerReading:
     """
-    Return what it says now.
+    Read the current state of PgBouncer.
 
     Raises:
         SourceError: it is not PgBouncer, or refused.

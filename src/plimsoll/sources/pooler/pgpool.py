@@ -1,5 +1,5 @@
 """
-Pgpool-II, by its SHOW commands over an ordinary connection.
+Read Pgpool-II by SHOW commands over an ordinary connection.
 
 Rule 1: our own visit is in none of the numbers.
 Rule 2: its times are local times of its own machine; what they are against ours is learned from
@@ -52,7 +52,7 @@ def read_pgpool(console: Console, time_s: float) -> PoolerReading:
 
 
 def _settings(status: Answer) -> dict[str, str]:
-    """Without `backend status0` and the like, which are no settings."""
+    """Return the settings, without `backend status0` and the like."""
     return {
         row["item"]: "" if row["value"] == _UNSET else row["value"]
         for row in status
@@ -81,7 +81,7 @@ def _is_connected(row: dict[str, str]) -> bool:
 
 def _shift_s(ours: Answer, time_s: float) -> float:
     """
-    Return its local time, read as if it were UTC, less epoch seconds.
+    Return the difference of its local time, read as UTC, from epoch seconds.
 
     Releases before 4.3 do not say when a client came; then its clock and zone are taken to be ours.
     """
@@ -94,7 +94,7 @@ def _shift_s(ours: Answer, time_s: float) -> float:
 
 
 def _time_s(text: str | None) -> float | None:
-    """Return seconds of a local time as if it were UTC; None where there is none."""
+    """Return epoch seconds of a local time read as UTC; None if there is none."""
     try:
         moment = datetime.fromisoformat(f"{(text or '')[:_TIME_CHARACTERS]}+00:00")
     except ValueError:

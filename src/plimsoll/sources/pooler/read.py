@@ -1,4 +1,4 @@
-"""A pooler's reading, from its address or from its configuration file."""
+"""Read a pooler by its address or its configuration file."""
 
 from functools import partial
 from pathlib import Path
@@ -58,7 +58,7 @@ def pooler_reader(target: str, *, now: Now = WALL_CLOCK) -> partial[PoolerReadin
 
 
 def config_of(reading: PoolerReading) -> PoolerConfig:
-    """Return the set-up in a reading, as rules for settings want it."""
+    """Return the settings of a reading, in the form for the rules of `lint`."""
     return PoolerConfig(
         kind=reading.kind,
         place=reading.place,

@@ -1,1 +1,1 @@
-"""What do a PostgreSQL server's own views say between two moments, read without hurting it?"""
+"""Read the statistics of a PostgreSQL server between two moments, with bounded load."""

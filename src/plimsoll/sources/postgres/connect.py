@@ -1,9 +1,9 @@
 """
-One connection to a PostgreSQL server that is asked in guarded, read-only transactions.
+Send statements to a PostgreSQL server over one connection, in guarded read-only transactions.
 
-Rule 1: a password never leaves this file: errors and places are written without it.
-Rule 2: a question is one message and one transaction, over before the answer is looked at.
-Rule 3: what it cost is counted: statements, bytes of rows, seconds until the answer was here.
+Rule 1: no error and no place contains a password.
+Rule 2: a request is one message and one transaction, which ends before its answer is used.
+Rule 3: its cost is counted: statements, bytes of rows, seconds until the answer.
 """
 
 import time
@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from plimsoll.sources.postgres.machine import processors_of
 from plimsoll.sources.postgres.pg_stat import (
+    first_line,
     is_connection_string,
     not_a_connection_string,
     refusal,
-    told,
 )
 from plimsoll.sources.postgres.session import open_session
 from plimsoll.sources.postgres.statements.terms import END, INSPECTION
@@ -25,13 +25,14 @@ if TYPE_CHECKING:
 
 Rows = list[tuple[Any, ...]]
 
-# A row of the protocol has seven bytes, and four for each value, besides the values.
+# A DataRow message has seven bytes and four for each value, besides the values (PostgreSQL docs,
+# "Message Formats").
 _ROW_BYTES = 7
 _VALUE_BYTES = 4
 
 
 class Silent(Exception):
-    """A question without an answer, and why, without any secret."""
+    """A request without an answer; the message has the reason, without secrets."""
 
     def __init__(self, reason: str, state: str = "", *, is_connection_lost: bool = False) -> None:
         """Keep the sentence, PostgreSQL's five letters for it, and whether we must connect anew."""
@@ -42,7 +43,7 @@ class Silent(Exception):
 
 
 class ServerConnection:
-    """Asks one server; connects when it is first asked, and anew after it was lost."""
+    """A connection to one server, opened on first use and again after it was lost."""
 
     def __init__(self, dsn: str, clock: Callable[[], float] = time.monotonic) -> None:
         """
@@ -108,7 +109,7 @@ class ServerConnection:
         except psycopg.Error as error:
             state = getattr(error, "sqlstate", None) or ""
             is_lost = not self._roll_back()
-            raise Silent(told(error, self._dsn), state, is_connection_lost=is_lost) from None
+            raise Silent(first_line(error, self._dsn), state, is_connection_lost=is_lost) from None
         except BaseException:
             # Ctrl-C: the answer, if it still comes, belongs to nobody.
             self.close()
@@ -120,7 +121,7 @@ class ServerConnection:
         return answers
 
     def close(self) -> None:
-        """End the connection, if there is one."""
+        """Close the connection, if there is one."""
         connection, self._connection = self._connection, None
         if connection is not None:
             connection.close()
@@ -154,7 +155,7 @@ class ServerConnection:
         return answers
 
     def _roll_back(self) -> bool:
-        """End what the failed transaction left; whether the connection is still good."""
+        """Roll back the failed transaction, and return whether the connection is still usable."""
         import psycopg
 
         try:

@@ -1,5 +1,5 @@
 """
-Lines of PostgreSQL's output plugin `test_decoding`, read into values by column.
+Parse lines of PostgreSQL's output plugin `test_decoding` into values by column.
 
 A line is `table public.t: UPDATE: id[integer]:1 body[text]:'it''s' note[text]:unchanged-toast-datum`,
 with `old-key: … new-tuple: …` before the columns where the key changed or the whole old row is
@@ -36,7 +36,7 @@ class DecodedChange(Struct, frozen=True, kw_only=True):
 
 
 def change_of(line: str) -> DecodedChange | None:
-    """Return the change that a line tells; None for begin, commit, truncate and what has no columns."""
+    """Parse the change in a line; None for begin, commit, truncate and lines without columns."""
     begun = _LINE.match(line)
     if begun is None or line.endswith(": (no-tuple-data)"):
         return None
@@ -51,7 +51,7 @@ def change_of(line: str) -> DecodedChange | None:
 
 
 def _columns(line: str, place: int) -> tuple[dict[str, str | None], int, frozenset[str]]:
-    """Return values from a place on, the place behind them, and the columns that were left alone."""
+    """Return the values from a position on, the position after them, and the unchanged TOAST columns."""
     values: dict[str, str | None] = {}
     untouched = set()
     while (

@@ -1,4 +1,4 @@
-"""Who waits for whose lock, asked where a glance has seen somebody who waits for one."""
+"""Read who waits for whose lock, if a sample of sessions shows a wait for a lock."""
 
 from msgspec.structs import replace
 

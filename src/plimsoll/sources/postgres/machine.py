@@ -1,5 +1,5 @@
 """
-How many processors a server has that runs on this machine.
+Count the processors of a server that runs on this machine.
 
 Rule: only where the very process that serves us is seen here, under our name and on our database; a
 server behind a tunnel, a container's port or a pooler is not, and stays unknown.
@@ -16,10 +16,10 @@ def processors_of(
     pid: int, role: str, database: str, *, proc: Path = _PROC, cgroups: Path = _CGROUPS
 ) -> int | None:
     """
-    Return processors that the server's process may use; None where it is not seen on this machine.
+    Return the processors that the server's process may use; None if it does not run on this machine.
 
     Args:
-        pid: of the process that serves a connection, as the server told it.
+        pid: of the process that serves a connection, as the server reported it.
         role: who connected.
         database: to which one.
         proc: where the kernel shows processes.
@@ -41,7 +41,7 @@ def processors_of(
 
 
 def _quota(groups: Path, cgroups: Path) -> float | None:
-    """Return processors that its group and those above it may use together; None where nothing bounds them."""
+    """Return the CPU quota of the process's cgroup and its parents, in processors; None if there is none."""
     try:
         lines = groups.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:

@@ -1,4 +1,4 @@
-"""A reading beside what is needed to compare it with another: counters of each database alone."""
+"""Keep a reading with what is needed to compare it with another: the counters of each database."""
 
 import dataclasses
 from collections.abc import Iterable, Mapping
@@ -18,7 +18,7 @@ _COUNTER_NAMES = (
 )
 _RESET = len(_COUNTER_NAMES)
 
-# Who is not meant by "backends themselves" in `Counters.backend_written_bytes`.
+# Processes whose writes `Counters.backend_written_bytes` does not include.
 _OWN_COUNTERS = ("checkpointer", "background writer")
 
 
@@ -52,7 +52,7 @@ def compared(
     first: ServerReading, last: ServerReading
 ) -> tuple[DatabaseReading, DatabaseReading, bool]:
     """
-    Return both readings with counters that may be subtracted, and whether any had to be left out.
+    Return both readings with comparable counters, and whether any database was left out.
 
     A database that was dropped or whose statistics were reset in between is in neither sum; one that
     was made in between began at zero.
@@ -61,7 +61,7 @@ def compared(
     has_left_out = bool(first.databases.keys() - last.databases.keys())
     for oid, after in last.databases.items():
         before = first.databases.get(oid, (0,) * _RESET + (None,))
-        # 14 gives a database its first time of reset when it is first counted: that is no reset.
+        # PostgreSQL 14 sets the reset time of a database when it is first counted, which is not a reset.
         is_reset = oid in first.databases and (
             before[_RESET] not in (None, after[_RESET])
             or any(then > now for then, now in _both(before, after))
@@ -80,7 +80,7 @@ def compared(
 
 
 def has_gone_back(before: Mapping[int, Row], after: Mapping[int, Row]) -> bool:
-    """Return whether a server has forgotten counters, as after a crash, or is another one; by database."""
+    """Return whether a server lost its counters, for example in a crash, or is another one; by database."""
     return any(
         then > now
         for oid in before.keys() & after.keys()
@@ -89,7 +89,7 @@ def has_gone_back(before: Mapping[int, Row], after: Mapping[int, Row]) -> bool:
 
 
 def sums_of(rows: Iterable[Row]) -> dict[str, Any]:
-    """Return fields of `Counters` that are sums over databases."""
+    """Return the fields of `Counters` that are sums over databases."""
     rows = list(rows)
     sums: dict[str, Any] = {
         name: sum(row[place] or 0 for row in rows) for place, name in enumerate(_COUNTER_NAMES)
@@ -111,7 +111,7 @@ def counters_of(
     timed, requested, checkpointed, cleaned, backend = checkpoints or (0, 0, 0, 0, None)
     wal_bytes, full_pages, records, writes, buffers_full = wal or (None,) * 5
     if io is not None:
-        # 16 has both, but counts a file's growth by many blocks as one block in the older view.
+        # PostgreSQL 16 has both views, but the older one counts an extension by several blocks as one block.
         by_backends: float | None = sum(
             row.written_bytes + row.extended_bytes
             for row in io
@@ -159,5 +159,5 @@ def time_since_s(statement: Statement, before: Statement | None) -> float:
 
 
 def replaced(moment: ServerReading, **fields: object) -> ServerReading:
-    """Return the moment with other parts of its reading."""
+    """Return the moment with parts of its reading replaced."""
     return dataclasses.replace(moment, reading=msgspec.structs.replace(moment.reading, **fields))

@@ -1,5 +1,5 @@
 """
-A table that somebody named, found so that none of its owner's code runs.
+Find a table by a given name, so that none of its owner's code runs.
 
 Rule 1: names are compared with those in the catalogs; no text becomes a part of a statement.
 Rule 2: what is found is a table of this server: no view, and nothing that another server is asked for.
@@ -36,7 +36,7 @@ def path_of(connection: "psycopg.Connection[Any]") -> tuple[str, ...]:
 
 
 def keep_views_out(connection: "psycopg.Connection[Any]", *, is_local: bool = False) -> None:
-    """Let the server refuse to read through views and foreign tables, where it can refuse that."""
+    """Make the server refuse views and foreign tables, if its version can (restrict_nonsystem_relation_kind)."""
     connection.execute(tables.KEEP_VIEWS_OUT, (is_local,))
 
 
@@ -44,7 +44,7 @@ def table_named(
     connection: "psycopg.Connection[tuple[Any, ...]]", text: str, path: Sequence[str]
 ) -> NamedTable | None:
     """
-    Find a table by what somebody wrote; None where there is none.
+    Find a table by its given name; None if there is none.
 
     Raises:
         UsageError: a part of it lies on another server.

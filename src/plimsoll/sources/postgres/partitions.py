@@ -1,4 +1,4 @@
-"""Which partitioned table each partition belongs to, and which partitioned index each of its indexes."""
+"""Find the partitioned table of each partition, and the partitioned index of each of its indexes."""
 
 from collections.abc import Callable
 
@@ -22,15 +22,15 @@ def with_parents(part: Callable[[str, str], Rows | None], moment: ServerReading)
     if not tables:
         return moment
     indexes = {one.oid for one in reading.indexes if one.table_oid in tables}
-    told: dict[int, str] = dict(part("partitions", parents(sorted(tables | indexes))) or [])
+    parent_of: dict[int, str] = dict(part("partitions", parents(sorted(tables | indexes))) or [])
     return replaced(
         moment,
         relations=tuple(
-            msgspec.structs.replace(one, parent=told[one.oid]) if one.oid in told else one
+            msgspec.structs.replace(one, parent=parent_of[one.oid]) if one.oid in parent_of else one
             for one in reading.relations
         ),
         indexes=tuple(
-            msgspec.structs.replace(one, parent=told[one.oid]) if one.oid in told else one
+            msgspec.structs.replace(one, parent=parent_of[one.oid]) if one.oid in parent_of else one
             for one in reading.indexes
         ),
     )

@@ -1,4 +1,4 @@
-"""Parts of a reading of a server, which a caller may leave out."""
+"""Parts of a reading of a server that a caller may omit."""
 
 from enum import StrEnum
 

@@ -1,10 +1,10 @@
 """
-PostgreSQL's own statistics, read so that it never hurts the server.
+Read PostgreSQL's statistics with bounded load.
 
 Rule 1: read-only transactions, a statement timeout, a lock timeout, our application_name, one
         connection; the statements are those of `statements/recording.py`.
-Rule 2: a password never leaves this file: errors and places are written without it.
-Rule 3: a server that goes away makes a gap, not an end; the next reading tries again.
+Rule 2: no error and no place contains a password.
+Rule 3: a lost server leaves a gap, and does not end the recording; the next reading tries again.
 """
 
 import os
@@ -43,7 +43,7 @@ _REFUSALS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerFacts:
-    """What a server says of itself once."""
+    """Facts about a server, read once."""
 
     place: str
     """`127.0.0.1:5432/orders`: where it is, without user and password."""
@@ -63,7 +63,7 @@ class ServerFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DatabaseCounters:
-    """The server's counters of one moment."""
+    """The server's counters at one time."""
 
     moment_s: float
     """Seconds of the recording's clock."""
@@ -85,7 +85,7 @@ class DatabaseCounters:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DatabaseSilence:
-    """A reading that did not come, and why, without any secret."""
+    """A reading without an answer, with the reason and without secrets."""
 
     reason: str
 
@@ -116,7 +116,7 @@ def rates_between(before: DatabaseCounters, after: DatabaseCounters) -> dict[Met
 
 
 def levels_of(reading: DatabaseCounters) -> dict[Metric, float]:
-    """Return connections and sessions as they were found; nothing where they could not be seen."""
+    """Return the numbers of connections and sessions; nothing if the role may not see them."""
     seen = {
         Metric.CONNECTION_COUNT: reading.connection_count,
         Metric.ACTIVE_SESSION_COUNT: reading.active_count,
@@ -126,7 +126,7 @@ def levels_of(reading: DatabaseCounters) -> dict[Metric, float]:
 
 
 def gaps_of(facts: ServerFacts) -> tuple[Gap, ...]:
-    """Return what this server cannot tell this role, and what would make it."""
+    """Return gaps for what this server does not show this role, with the remedy."""
     gaps = []
     if not facts.sees_all_sessions:
         reason = f"role '{facts.role}' may not see other users' sessions"
@@ -221,10 +221,10 @@ class DatabaseProbe:
             connection.rollback()
         except (psycopg.errors.QueryCanceled, psycopg.errors.LockNotAvailable) as error:
             self._roll_back()
-            return DatabaseSilence(reason=told(error, self._dsn))
+            return DatabaseSilence(reason=first_line(error, self._dsn))
         except (psycopg.Error, SourceError) as error:
             self.close()
-            return DatabaseSilence(reason=told(error, self._dsn))
+            return DatabaseSilence(reason=first_line(error, self._dsn))
         sees = not row["hidden_count"]
         return DatabaseCounters(
             moment_s=moment_s,
@@ -262,8 +262,8 @@ class DatabaseProbe:
             self.close()
 
 
-def told(error: Exception, dsn: str) -> str:
-    """Return the first line says what happened; what follows are libpq's surmises."""
+def first_line(error: Exception, dsn: str) -> str:
+    """Return the first line of an error of libpq; the following lines are guesses of libpq."""
     lines = [line.strip(" -\t") for line in str(error).splitlines() if line.strip()]
     # localhost is two addresses; then the first line only says that several were tried.
     lines = [line for line in lines if not line.startswith("Multiple connection attempts")]
@@ -271,8 +271,8 @@ def told(error: Exception, dsn: str) -> str:
 
 
 def refusal(error: "psycopg.Error", dsn: str) -> SourceError:
-    """Return what a failed attempt to connect means, without the password."""
-    reason = told(error, dsn)
+    """Return the error for a failed connection attempt, without the password."""
+    reason = first_line(error, dsn)
     # A name may have several addresses, the first of which does not answer.
     full = next((line for line in str(error).splitlines() if is_full(line)), "")
     is_denied = is_refusal(reason)
@@ -298,7 +298,7 @@ def refusal(error: "psycopg.Error", dsn: str) -> SourceError:
 
 
 def _code_again(dsn: str) -> str:
-    """Return the SQLSTATE of a refusal, by trying once more; empty where there is none."""
+    """Return the SQLSTATE of a refusal, from a second attempt; empty if there is none."""
     return code_of_refusal(conninfo_of(dsn, RECORDING), patience_s=RECORDING.connect_s)
 
 
@@ -312,12 +312,12 @@ def is_full(reason: str) -> bool:
 
 
 def is_refusal(reason: str) -> bool:
-    """Return whether it was a right that was missing, and not an answer."""
+    """Return whether the server answered but refused the role."""
     return any(word in reason for word in _REFUSALS)
 
 
 def not_a_connection_string() -> UsageError:
-    """Say less than libpq, which would quote what it stumbled over: it may be a password."""
+    """Return an error that quotes nothing; libpq's own message could contain a password."""
     return UsageError(
         "the DSN is not a PostgreSQL connection string",
         "Write it as 'host=… dbname=… user=…' or 'postgresql://user@host/dbname'; in the "
@@ -326,7 +326,7 @@ def not_a_connection_string() -> UsageError:
 
 
 def without_password(text: str, dsn: str) -> str:
-    """Return the text with every password of the DSN or the environment struck out."""
+    """Return the text with every password of the DSN or the environment replaced."""
     from urllib.parse import quote, quote_plus
 
     from psycopg.conninfo import conninfo_to_dict
@@ -354,7 +354,7 @@ def place_of(dsn: str) -> str:
 
 
 def is_connection_string(dsn: str) -> bool:
-    """Return whether libpq understands it."""
+    """Return whether libpq can parse a connection string."""
     from psycopg import ProgrammingError
     from psycopg.conninfo import conninfo_to_dict
 
@@ -378,7 +378,7 @@ def _place(host: str, port: int, database: str) -> str:
 
 
 def quoted(role: str) -> str:
-    """Return the name as SQL wants it."""
+    """Return a name quoted for SQL."""
     return role if role.isidentifier() and role.islower() else '"' + role.replace('"', '""') + '"'
 
 

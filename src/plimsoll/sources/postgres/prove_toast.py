@@ -1,7 +1,7 @@
 """
-Shows on any server what an UPDATE writes that sends a value out of line again.
+Measure on any server what an UPDATE writes that sends an out-of-line value again.
 
-Every figure is counted by the server: rows by its statistics of the running transaction, WAL and
+The server counts every figure: rows by its statistics of the running transaction, WAL and
 buffers by EXPLAIN (ANALYZE, BUFFERS, WAL). The chunk size is read, not assumed.
 """
 
@@ -18,9 +18,9 @@ from plimsoll.sources.postgres.scratch import Scratch, scratch_schema
 from plimsoll.sources.postgres.statements import toast
 from plimsoll.sources.postgres.statements.inspection import TOAST_CHUNK
 
-# The value that the story is told with: five full chunks, 10 kB where a chunk is 2 kB.
+# Size of the main value: five full chunks, 10 kB if a chunk has 2 kB.
 _CHUNKS = 5
-# Sizes at which chunks are counted beside it: just two chunks, 10 kB by the letter, and 100 kB.
+# Other sizes at which chunks are counted: just two chunks, exactly 10 kB, and 100 kB.
 _SIZES_BYTES = (10_000, 100_000)
 
 # Storage, compression method or none, whether the value can be compressed.
@@ -34,8 +34,8 @@ _STORAGES = (
     ("plain", "", True),
 )
 
-# A copy of somebody's table: few rows, looked for among few, and no value above a mebibyte. Judgements
-# that keep the copy below a second and below 20 MiB.
+# Judgements for the copy of a user's table: few rows, found among few, and no value above a mebibyte, keep
+# the copy below a second and below 20 MiB.
 _COPY_ROWS = 20
 _LOOKED_AT_ROWS = 1000
 _VALUE_MAX_BYTES = 1024**2
@@ -73,7 +73,7 @@ def prove_toast(dsn: str, *, table: str | None = None) -> ToastProof:
 
 
 def _chunk_bytes(scratch: Scratch, notes: list[str]) -> int:
-    """As the control file says; where the role may not see it, as many as fill a quarter of a page."""
+    """Return the chunk size of the control file, or a quarter of a page if the role may not read that."""
     asked = TOAST_CHUNK
     if not scratch.is_refused(asked):
         return int(scratch.value(asked))
@@ -85,13 +85,13 @@ def _chunk_bytes(scratch: Scratch, notes: list[str]) -> int:
 
 
 def incompressible(size_bytes: int) -> str:
-    """Return a text that no compression makes smaller, the same every time."""
+    """Return a text that no compression makes smaller; the same for each call."""
     blocks = (hashlib.sha256(b"%d" % n).digest() for n in range(size_bytes // 24 + 1))
     return b64encode(b"".join(blocks)).decode()[:size_bytes]
 
 
 def compressible(size_bytes: int) -> str:
-    """Return a text as documents are: the same words again and again."""
+    """Return a text with repeated words, like a document."""
     return ('{"status": "shipped", "carrier": "none"}, ' * (size_bytes // 40 + 1))[:size_bytes]
 
 

@@ -1,9 +1,9 @@
 """
-Observe a server for a while: a reading, glances, a reading.
+Observe a server for a time: a reading, samples of sessions, a reading.
 
-Rule 1: a server that goes away makes a hole, not an end: it is asked again until the time is over.
-Rule 2: Ctrl-C ends the observation early, with a last reading; the second one ends it at once.
-Rule 3: glances come as often as asked, or as seldom as keeps them below a hundredth of the time.
+Rule 1: a lost server leaves a gap, and does not end the observation: it is tried until the time is over.
+Rule 2: Ctrl-C ends the observation early with a last reading; a second Ctrl-C ends it at once.
+Rule 3: sessions are sampled at the requested interval, or less often to use at most 1 % of the time.
 """
 
 import time
@@ -22,8 +22,8 @@ from plimsoll.sources.postgres.resets import without_reset
 
 __all__ = ["EVERYTHING", "ReadingPart", "observe"]
 
-# Judgements: a glance must not cost a server of thousands of sessions more than a hundredth of a
-# core, and one in ten seconds still tells a pile-up from none.
+# Judgements: sampling must not cost a server with thousands of sessions more than 1 % of a core, and one
+# sample in ten seconds still shows whether sessions pile up.
 _SHARE_MAX = 0.01
 _EVERY_S_MAX = 10.0
 
@@ -31,7 +31,7 @@ _EVERY_S_MAX = 10.0
 _PATIENCE_S = 10.0
 _RETRY_S = 0.5
 
-# Poolers change no faster than this that we would need to know.
+# A judgement: faster changes of a pooler do not matter.
 _POOLER_EVERY_S = 5.0
 
 
@@ -77,7 +77,7 @@ def observe(
         try:
             watch.glance_until(clock() + duration_s, every_s)
         except KeyboardInterrupt:
-            watch.remark("It was interrupted: the counters are of the time until then.")
+            watch.remark("The observation was interrupted: the counters cover the time until then.")
         return watch.end(connection)
     finally:
         connection.close()
@@ -123,11 +123,11 @@ class _SessionWatch:
         cheapest_s: float | None = None
         pooler_due_s = self._clock() + _POOLER_EVERY_S
         while (began_s := self._clock()) < end_s:
-            # The first one fills the server's caches for us, and tells nothing of the others.
+            # The first sample fills the server's caches, so its cost does not predict that of the others.
             is_first = not self._glances
             if self._glance() and not is_first:
                 took_s = self._clock() - began_s
-                # The least was disturbed least by what else the machine did.
+                # The smallest cost is the one least affected by other load on the machine.
                 cheapest_s = took_s if cheapest_s is None else min(cheapest_s, took_s)
             if self._poolers and self._clock() >= pooler_due_s:
                 self._read_poolers()
@@ -136,7 +136,7 @@ class _SessionWatch:
             self._sleep(max(min(began_s + wait_s, end_s) - self._clock(), 0.0))
 
     def end(self, connection: ServerConnection) -> Observation:
-        """Return the last reading, and all that was seen."""
+        """Take the last reading, and return the whole observation."""
         assert self._first is not None
         last = self._last()
         self._read_poolers()
@@ -150,7 +150,10 @@ class _SessionWatch:
             first, last, (before, after), self._reader.server.version_number
         )
         if has_left_out:
-            self.note("counters", "A database was dropped or reset while watched, and is left out.")
+            self.note(
+                "counters",
+                "A database was dropped or reset during the observation, and is left out.",
+            )
         if self._hole_count:
             self.note(
                 "samples of sessions",
@@ -183,9 +186,9 @@ class _SessionWatch:
 
     def remark(self, what: str) -> None:
         """Say of the window what a reader must know, each thing once."""
-        told = self._notes.get("window", "")
-        if what not in told:
-            self.note("window", f"{told} {what}".strip())
+        known = self._notes.get("window", "")
+        if what not in known:
+            self.note("window", f"{known} {what}".strip())
 
     def _glance(self) -> bool:
         try:
@@ -197,7 +200,7 @@ class _SessionWatch:
         return True
 
     def _last(self) -> ServerReading | None:
-        """Return the last reading; None if it does not come within the patience."""
+        """Take the last reading; None if the server does not answer in time."""
         deadline_s = self._clock() + _PATIENCE_S
         while True:
             try:
@@ -234,7 +237,7 @@ class _SessionWatch:
         is_other = run.is_standby != self._run.is_standby
         dates = (self._run.counted_from_s, run.counted_from_s)
         has_forgotten = None not in dates and dates[0] != dates[1]
-        # A server that recovers from a crash has still the old time of its start.
+        # pg_postmaster_start_time does not change in crash recovery, so compare counters too.
         if is_other or has_forgotten or has_gone_back(self._first.databases, run.databases):
             again = self._reader.again()
             self._forgotten_s += max(again.reading.time_s - self._first.reading.time_s, 0.0)
@@ -245,11 +248,10 @@ class _SessionWatch:
                 for glance in self._glances
             ]
             self.remark(
-                "The server was restarted and has forgotten its counters: they are of the time "
-                "since then."
+                "The server was restarted and lost its counters: they cover the time since then."
             )
         elif run.started_s != self._run.started_s:
-            self.remark("The server was restarted; its counters went on.")
+            self.remark("The server was restarted; its counters continued.")
         self._run = run
         self._is_lost = False
 

@@ -1,5 +1,5 @@
 """
-One server's readings and glances: which statements, in which order, and what is done without one.
+Take readings and session samples of one server, and skip statements that the server refuses.
 
 A part that the server refuses is left out and named in `missing`, with what would supply it; a lost
 connection ends the reading (`Silent`), and who called decides what then.
@@ -50,10 +50,10 @@ from plimsoll.sources.postgres.standing import read_standing
 from plimsoll.sources.postgres.statements import inspection as queries
 from plimsoll.sources.postgres.statements import recording, wal
 
-# One statement asks for so many relations, so that none comes near the statement timeout.
+# Relations of one statement; a judgement that keeps each statement far below the statement timeout.
 _BATCH = 1_000
 
-# What we make do with where the server is too slow to look at all its tables.
+# Number of tables to read if the server is too slow for all of them; a judgement.
 _TABLES_OF_A_SLOW_SERVER = 100
 
 _CANCELED = "57014"
@@ -64,7 +64,7 @@ _NOT_GENUINE = "22012"
 
 
 class Reader:
-    """Reads one server; `meet` comes first."""
+    """Reads one server; call `meet` first."""
 
     def __init__(
         self, connection: ServerConnection, wants: frozenset[ReadingPart] = EVERYTHING
@@ -80,7 +80,7 @@ class Reader:
         self._known_statements: frozenset[int] = frozenset()
         self._read_statements: tuple[int, ...] = ()
         self.missing: dict[str, str] = {}
-        """What could not be read, and what would supply it."""
+        """Parts that could not be read, each with the remedy."""
 
     @property
     def server(self) -> ServerInfo:
@@ -90,7 +90,7 @@ class Reader:
 
     def meet(self) -> ServerInfo:
         """
-        Ask the server what it is.
+        Read the version and settings of the server.
 
         Raises:
             AccessDenied: the server refused the role.
@@ -190,7 +190,7 @@ class Reader:
 
     def glance(self) -> Glance:
         """
-        Return sessions and running vacuums now.
+        Read the current sessions and running vacuums.
 
         Raises:
             Silent: they did not come.
@@ -276,7 +276,7 @@ class Reader:
         )
 
     def _resets(self) -> dict[str, float | None]:
-        """Return when counters of the whole server were last reset; what is not told is not known."""
+        """Return when counters of the whole server were last reset, as far as the server shows it."""
         times = self._part("resets", queries.reset_times(self.server.version_number)) or []
         if self._statements_at is not None and ReadingPart.STATEMENTS in self._wants:
             schema, version = self._statements_at
@@ -436,11 +436,11 @@ class Reader:
         if not idle:
             return last
         rows = self._part("index definitions", queries.definitions([oid for _, oid in idle])) or []
-        told: dict[int, str] = dict(rows)
+        definitions_of: dict[int, str] = dict(rows)
         return replaced(
             last,
             indexes=tuple(
-                msgspec.structs.replace(index, definition=told.get(index.oid) or "")
+                msgspec.structs.replace(index, definition=definitions_of.get(index.oid) or "")
                 for index in last.reading.indexes
             ),
         )
@@ -469,7 +469,7 @@ class Reader:
         return self._part(name, genuine, statement, lock=recording.lock_statements(schema))
 
     def _part(self, name: str, *statements: str, lock: str = "") -> Rows | None:
-        """Return rows of the last statement; None where the server refused one, which `missing` then has."""
+        """Return the rows of the last statement; None, with an entry in `missing`, if the server refused one."""
         try:
             return self._connection.ask(*statements, lock=lock)[-1]
         except Silent as why:
@@ -489,7 +489,7 @@ class Reader:
             return (
                 "ALTER SYSTEM SET shared_preload_libraries = 'pg_stat_statements'; -- and restart"
             )
-        return f"the server said: {why.reason}"
+        return f"the server reported: {why.reason}"
 
     def _grant(self, right: str) -> str:
         role = self._server.role if self._server is not None else "plimsoll"

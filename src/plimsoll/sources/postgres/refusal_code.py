@@ -1,9 +1,9 @@
 """
-The SQLSTATE with which a PostgreSQL server refuses to begin a session.
+Get the SQLSTATE with which a PostgreSQL server refuses a session.
 
 psycopg hands on the words of such a refusal and not its code, and servers say them in the language of their
-`lc_messages`. libpq can be told to give the code instead (PQsetErrorVerbosity, PQERRORS_SQLSTATE; PostgreSQL 18
-documentation, 32.11), which has to be said after an attempt has begun and before it ends. psycopg has no name
+`lc_messages`. libpq can report the code instead (PQsetErrorVerbosity, PQERRORS_SQLSTATE; PostgreSQL 18
+documentation, 32.11), which must be set after an attempt has begun and before it ends. psycopg has no name
 for that, so the attempt is made once more and the library that psycopg loaded is asked by its own.
 """
 
@@ -28,7 +28,7 @@ _CODE = re.compile(r":  ([0-9A-Z]{5})\s*$", re.MULTILINE)
 
 def code_of_refusal(conninfo: str, *, patience_s: float) -> str:
     """
-    Return the code of the refusal that an attempt to connect meets; empty where it meets none, or nobody answers.
+    Return the SQLSTATE of a refused connection attempt; empty if it is accepted or nobody answers.
 
     Args:
         conninfo: libpq connection string.
@@ -52,7 +52,7 @@ def code_of_refusal(conninfo: str, *, patience_s: float) -> str:
 
 
 def _give_codes(connection: "PGconn") -> bool:
-    """Tell libpq to say codes for words; false where it cannot be reached beside psycopg."""
+    """Make libpq report SQLSTATEs instead of messages; return whether its library was found."""
     import ctypes
     import sys
 
@@ -79,7 +79,7 @@ def _give_codes(connection: "PGconn") -> bool:
 
 
 def _attempt(connection: "PGconn", until_s: float) -> None:
-    """Go on until the server has let us in or refused us, or the time is over."""
+    """Continue until the server accepts or refuses the connection, or the time is over."""
     from psycopg.pq import PollingStatus
 
     while (left_s := until_s - time.monotonic()) > 0:

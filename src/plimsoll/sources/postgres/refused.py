@@ -1,7 +1,7 @@
 """
-A server that is full, watched from outside: its poolers alone.
+Observe the poolers of a server that is full.
 
-Rule: the refusal is kept as the server said it; nothing is made up about the server itself.
+Rule: the server's own refusal is kept, and nothing is assumed about the server.
 """
 
 import time
@@ -17,7 +17,7 @@ from plimsoll.model.database import (
 )
 from plimsoll.sources.postgres.pg_stat import place_of
 
-# Poolers change no faster than this that we would need to know.
+# A judgement: faster changes of a pooler do not matter.
 _EVERY_S = 5.0
 _NOTHING = Counters(
     committed=0, rolled_back=0, temp_files=0, temp_bytes=0, blocks_read=0, blocks_hit=0
@@ -38,7 +38,7 @@ def observe_poolers(
 
     Args:
         dsn: of the server; only its place is used.
-        reason: what the server said.
+        reason: the refusal of the server.
         duration_s: how long poolers are watched, ≥ 0; without any it is over at once.
         poolers: each reads one pooler.
         clock: epoch seconds.

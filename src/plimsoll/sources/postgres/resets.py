@@ -1,5 +1,5 @@
 """
-Counters that were reset between two readings: they are unknown, never zero.
+Remove counters that were reset between two readings: they are unknown, never zero.
 
 Somebody calls `pg_stat_reset_shared('io')`, and the difference of two readings is nothing or a part of what
 was done. Rule 1: a reset is known by the time that the server keeps of it, or by a counter that fell.
@@ -43,7 +43,7 @@ def without_reset(
     emptied = [_emptied(reading, names, version) for reading in readings]
     before = emptied[0]
     if "statements" in names:
-        # What is counted now was done since, so in the window: it is subtracted from nothing.
+        # Counters after a reset are all from within the window, so nothing is subtracted.
         before = replace(before, statements=() if before.statements is not None else None)
     if "relations" in names:
         before = replace(before, relations=(), indexes=())
@@ -76,7 +76,7 @@ def _reset_between(first: ServerReading, last: ServerReading) -> list[str]:
 
 def _tables_were_reset(first: ServerReading, last: ServerReading) -> bool:
     before, after = (m.databases.get(m.database_oid or 0) for m in (first, last))
-    # 14 says the first time of a reset when a database is first counted.
+    # PostgreSQL 14 sets the reset time of a database when it is first counted.
     if before and after and before[-1] not in (None, after[-1]):
         return True
     if before and after and before[-1] is None and after[-1] is not None and before[0]:
@@ -124,7 +124,7 @@ def _rows(relations: Iterable[Relation]) -> dict[Any, tuple[float, ...]]:
 
 
 def _has_fallen(before: dict[Any, tuple[float, ...]], after: dict[Any, tuple[float, ...]]) -> bool:
-    """Return whether any counter is lower than it was; rows that are in one alone tell nothing."""
+    """Return whether any counter decreased; rows in only one reading are ignored."""
     return any(
         now < then
         for key, values in before.items()

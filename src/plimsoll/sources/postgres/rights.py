@@ -1,4 +1,4 @@
-"""Rights as small as they can be, written as the end of a GRANT."""
+"""Write the smallest sufficient rights as the end of a GRANT."""
 
 from collections.abc import Iterable
 

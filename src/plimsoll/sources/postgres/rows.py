@@ -1,4 +1,4 @@
-"""Rows of the statements of an inspection, in their order of columns, become the model's nouns."""
+"""Convert rows of the statements of an inspection to the model's objects."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -70,15 +70,15 @@ def session_of(row: Row) -> Session:
 
 def vacuum_of(row: Row) -> VacuumRun:
     """Return a row of `vacuums`."""
-    told = dict(zip(_VACUUM, row, strict=True))
-    told["phase"] = told["phase"] or ""
+    fields = dict(zip(_VACUUM, row, strict=True))
+    fields["phase"] = fields["phase"] or ""
     for name in ("total_blocks", "scanned_blocks", "vacuumed_blocks", "index_rounds"):
-        told[name] = told[name] or 0
+        fields[name] = fields[name] or 0
     for name in ("is_automatic", "is_wraparound"):
-        told[name] = bool(told[name])
-    told["running_s"] = max(told["running_s"] or 0.0, 0.0)
-    told["delay_s"] = _seconds(told["delay_s"])
-    return VacuumRun(**told)
+        fields[name] = bool(fields[name])
+    fields["running_s"] = max(fields["running_s"] or 0.0, 0.0)
+    fields["delay_s"] = _seconds(fields["delay_s"])
+    return VacuumRun(**fields)
 
 
 def relation_of(
@@ -94,33 +94,33 @@ def relation_of(
         sizes: bytes of the main fork where they were read; elsewhere the last vacuum's or
             analyze's number of pages counts.
     """
-    told = dict(zip(_RELATION, row, strict=True))
-    oid, rows = told["oid"], told["row_estimate"]
-    told["kind"] = _kind(told["kind"], is_partition=told.pop("is_partition"))
-    told["toast_oid"] = told["toast_oid"] or None
-    told["owner_oid"] = owners.get(oid)
-    told["size_bytes"] = sizes.get(oid, told.pop("pages") * block_bytes)
-    told["row_estimate"] = rows if rows is not None and rows >= 0 else None
-    told["options"] = dict(option.split("=", maxsplit=1) for option in told["options"] or ())
-    told["index_blocks_read"] = told["index_blocks_read"] or 0
-    return Relation(**told)
+    fields = dict(zip(_RELATION, row, strict=True))
+    oid, rows = fields["oid"], fields["row_estimate"]
+    fields["kind"] = _kind(fields["kind"], is_partition=fields.pop("is_partition"))
+    fields["toast_oid"] = fields["toast_oid"] or None
+    fields["owner_oid"] = owners.get(oid)
+    fields["size_bytes"] = sizes.get(oid, fields.pop("pages") * block_bytes)
+    fields["row_estimate"] = rows if rows is not None and rows >= 0 else None
+    fields["options"] = dict(option.split("=", maxsplit=1) for option in fields["options"] or ())
+    fields["index_blocks_read"] = fields["index_blocks_read"] or 0
+    return Relation(**fields)
 
 
 def index_of(row: Row, *, block_bytes: int, sizes: Mapping[int, int]) -> Index:
     """Return a row of `indexes`; `sizes` as of `relation_of`."""
-    told = dict(zip(_INDEX, row, strict=True))
-    told["size_bytes"] = sizes.get(told["oid"], told.pop("pages") * block_bytes)
-    return Index(**told)
+    fields = dict(zip(_INDEX, row, strict=True))
+    fields["size_bytes"] = sizes.get(fields["oid"], fields.pop("pages") * block_bytes)
+    return Index(**fields)
 
 
 def io_of(row: Row) -> IoRow:
     """Return a row of `io`."""
-    told = dict(zip(_IO, row, strict=True))
+    fields = dict(zip(_IO, row, strict=True))
     for name in ("read_bytes", "written_bytes", "extended_bytes"):
-        told[name] = told[name] or 0.0
+        fields[name] = fields[name] or 0.0
     for name in ("read_s", "write_s"):
-        told[name] = _seconds(told[name])
-    return IoRow(**told)
+        fields[name] = _seconds(fields[name])
+    return IoRow(**fields)
 
 
 def slot_of(row: Row) -> DecodingSlot:
@@ -130,10 +130,10 @@ def slot_of(row: Row) -> DecodingSlot:
 
 def statement_of(row: Row) -> Statement:
     """Return a row of `statements`; without its text."""
-    told = dict(zip(_STATEMENT, row, strict=True))
+    fields = dict(zip(_STATEMENT, row, strict=True))
     for name in ("exec_s", "read_s", "write_s"):
-        told[name] = _seconds(told[name])
-    return Statement(text="", **told)
+        fields[name] = _seconds(fields[name])
+    return Statement(text="", **fields)
 
 
 def without_literals(text: str) -> str:
@@ -148,7 +148,7 @@ def without_literals(text: str) -> str:
 
 
 def masked(text: str | None) -> str | None:
-    """Return the beginning of a statement as somebody sent it, without strings and without numbers."""
+    """Return the beginning of a statement of another user, without strings and numbers."""
     if not text:
         return None
     return _NUMBER.sub("?", " ".join(without_literals(text).split()))

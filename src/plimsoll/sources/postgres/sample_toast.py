@@ -1,5 +1,5 @@
 """
-A bounded look at real updates by logical decoding: which values were sent, and were they the same?
+Sample real updates by logical decoding, to see whether unchanged values are sent again.
 
 Rule 1: only where somebody asked for it. A slot keeps WAL and old catalog rows, a snapshot keeps old
         rows; both last as long as the sample, which ends by time or by WAL, whichever is first.
@@ -23,7 +23,7 @@ from plimsoll.errors import AccessDenied, SourceError, UsageError
 from plimsoll.model.toast import ToastSample
 from plimsoll.sources.postgres.decoded import DecodedChange, change_of
 from plimsoll.sources.postgres.named_table import keep_views_out, path_of, table_named
-from plimsoll.sources.postgres.pg_stat import told
+from plimsoll.sources.postgres.pg_stat import first_line
 from plimsoll.sources.postgres.scratch import connected
 from plimsoll.sources.postgres.statements import decoding
 from plimsoll.sources.postgres.statements.terms import DECODING, END
@@ -31,7 +31,7 @@ from plimsoll.sources.postgres.statements.terms import DECODING, END
 if TYPE_CHECKING:
     import psycopg
 
-# A slot keeps WAL and dead rows for as long: a minute does no harm to a server that is well.
+# A judgement: a slot keeps WAL and dead rows, but a minute does not harm a healthy server.
 SECONDS_MAX = 60
 # WAL that is decoded at most; its text is about as long. A judgement: some seconds of work.
 WAL_BYTES_MAX = 64 * 1024**2
@@ -73,7 +73,7 @@ def sample_toast(
     sleep: Callable[[float], None] = time.sleep,
 ) -> tuple[ToastSample, ...]:
     """
-    Decode what happens to a table for some seconds; one sample for each column out of line.
+    Decode changes of a table for some seconds; return a sample for each out-of-line column.
 
     Args:
         dsn: libpq connection string or URI; the role needs REPLICATION (on RDS, rds_replication) and
@@ -114,17 +114,18 @@ def sample_toast(
             past.execute(END.encode())
     except psycopg.errors.InsufficientPrivilege as error:
         raise AccessDenied(
-            f"the role may not decode: {told(error, dsn)}",
+            f"the role lacks a right to decode: {first_line(error, dsn)}",
             "It needs the attribute REPLICATION (on RDS: GRANT rds_replication), and SELECT on the table.",
         ) from None
     except psycopg.errors.ConfigurationLimitExceeded as error:
         raise SourceError(
-            f"there is no free replication slot: {told(error, dsn)}", "Raise max_replication_slots."
+            f"there is no free replication slot: {first_line(error, dsn)}",
+            "Raise max_replication_slots.",
         ) from None
     except psycopg.Error as error:
         raise SourceError(
-            f"the sample could not be taken: {told(error, dsn)}",
-            "A slot waits for transactions that are writing; try when none is long.",
+            f"the sample could not be taken: {first_line(error, dsn)}",
+            "A slot waits for writing transactions to end; try again when none is long.",
         ) from None
     return tuple(
         ToastSample(
@@ -147,9 +148,9 @@ def _refuse_what_cannot_be(connection: "psycopg.Connection[tuple[Any, ...]]") ->
     assert row is not None
     if row[0] != "logical":
         raise UsageError(
-            f"the server logs too little to decode: wal_level is {row[0]}",
-            "It needs wal_level = logical (on RDS: rds.logical_replication = 1) and a restart; a copy "
-            "of the database that replays the same load will do.",
+            f"logical decoding is not possible: wal_level is {row[0]}",
+            "Set wal_level = logical (on RDS: rds.logical_replication = 1) and restart, or use a copy "
+            "of the database that replays the same load.",
         )
     if row[1]:
         raise UsageError("the server is a standby", "Take the sample on the primary.")
@@ -158,7 +159,7 @@ def _refuse_what_cannot_be(connection: "psycopg.Connection[tuple[Any, ...]]") ->
 def _described(
     connection: "psycopg.Connection[tuple[Any, ...]]", table: str, path: Sequence[str]
 ) -> tuple[str, tuple[_SampledColumn, ...], bool]:
-    """Return the table's name as the server quotes it, its columns, whether old rows are logged whole."""
+    """Return the table's quoted name, its columns, and whether old rows are logged completely."""
     found = table_named(connection, table, path)
     if found is None or found.is_partitioned:
         raise UsageError(
@@ -179,7 +180,7 @@ def _decoded(
     bounds: tuple[float, int],
     edges: tuple[Callable[[], float], Callable[[float], None]],
 ) -> tuple[Sequence[str], bool]:
-    """Return lines about the table, and whether the sample lasted as long as it should."""
+    """Return the decoded lines about the table, and whether the sample ran for its full time."""
     (seconds, wal_bytes_max), (clock, sleep) = bounds, edges
     made = connection.execute(decoding.MAKE_SLOT, (slot,)).fetchone()
     assert made is not None
@@ -198,7 +199,7 @@ def _decoded(
 
 
 class _Past:
-    """Rows as they were before the sample."""
+    """Reads rows as they were before the sample."""
 
     def __init__(
         self,
@@ -219,7 +220,7 @@ class _Past:
         )
 
     def key_of(self, row: DecodedChange) -> tuple[str | None, ...] | None:
-        """Return what names the row; None where the table has no primary key."""
+        """Return the primary key of a row; None if the table has none."""
         values = tuple(row.new.get(c.name) for c in self._keys)
         return values if values and None not in values else None
 
@@ -240,7 +241,7 @@ class _Past:
 def _tallied(
     lines: Sequence[str], columns: Sequence[_SampledColumn], past: _Past, *, has_old_rows: bool
 ) -> dict[str, _Tally]:
-    """Return what became of each column's values; columns never out of line are left out."""
+    """Count what happened to each column's values, without columns that were never out of line."""
     names = [column.name for column in columns if column.may_be_out_of_line]
     tallies = {name: _Tally() for name in names}
     rows: dict[tuple[str | None, ...], dict[str, tuple[str | None, bool]]] = {}

@@ -1,5 +1,5 @@
 """
-A scratch schema on a server that is somebody's: made, used and gone in one transaction.
+Create, use and roll back a scratch schema on a user's server in one transaction.
 
 Rule 1: the transaction is always rolled back. Nobody else ever sees the schema, and nothing of it
         outlives us, whether we end well, are interrupted or killed, or the server goes down.
@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 from plimsoll.errors import AccessDenied, SourceError, UsageError
 from plimsoll.sources.postgres.named_table import keep_views_out, path_of
 from plimsoll.sources.postgres.pg_stat import (
+    first_line,
     is_connection_string,
     not_a_connection_string,
     refusal,
-    told,
 )
 from plimsoll.sources.postgres.session import open_session
 from plimsoll.sources.postgres.statements import toast
@@ -56,7 +56,7 @@ def connected(dsn: str, terms: Terms) -> "psycopg.Connection[tuple[Any, ...]]":
 @contextmanager
 def scratch_schema(dsn: str) -> Iterator["Scratch"]:
     """
-    A schema that is gone when the block ends.
+    Yield a schema that is rolled back when the block ends.
 
     Raises:
         UsageError: the DSN is not a connection string, or the server is a standby.
@@ -74,20 +74,20 @@ def scratch_schema(dsn: str) -> Iterator["Scratch"]:
             keep_views_out(connection, is_local=True)
             if scratch.value(toast.IS_STANDBY):
                 raise UsageError(
-                    "the server is a standby, on which nothing can be made",
-                    "Ask the primary, or any other server of the same version.",
+                    "the server is a standby, on which no table can be created",
+                    "Use the primary, or any other server of the same version.",
                 )
             _keep_event_triggers_out(scratch)
             scratch.run(toast.MAKE_SCHEMA)
             yield scratch
         except psycopg.errors.InsufficientPrivilege as error:
             raise AccessDenied(
-                f"the role may not do that: {told(error, dsn)}",
+                f"the role lacks a right: {first_line(error, dsn)}",
                 "It needs CREATE on the database, and SELECT on a table that is named.",
             ) from None
         except psycopg.Error as error:
             raise SourceError(
-                f"the proof could not be made: {told(error, dsn)}",
+                f"the proof could not be made: {first_line(error, dsn)}",
                 "Nothing is left behind: its transaction was rolled back.",
             ) from None
         finally:
@@ -97,7 +97,7 @@ def scratch_schema(dsn: str) -> Iterator["Scratch"]:
 
 def _keep_event_triggers_out(scratch: "Scratch") -> None:
     """
-    Switch event triggers off where the role may.
+    Disable event triggers if the role may.
 
     Raises:
         UsageError: it may not, and one of them would run another role's code with its rights.
@@ -115,10 +115,10 @@ def _keep_event_triggers_out(scratch: "Scratch") -> None:
 
 
 class Scratch:
-    """A schema of our own inside an open transaction."""
+    """A scratch schema inside an open transaction."""
 
     def __init__(self, connection: "psycopg.Connection[tuple[Any, ...]]") -> None:
-        """Take a connection; the schema is named so that no one else's has the name."""
+        """Keep the connection, and choose a schema name that nobody else has."""
         self.connection = connection
         self.path: tuple[str, ...] = ()
         """Schemas in which names without one are looked up."""
@@ -146,12 +146,12 @@ class Scratch:
         return cursor.fetchall() if cursor.description is not None else []
 
     def value(self, statement: str, *values: object, **names: str) -> Any:
-        """Return the first column of the first row; None without a row."""
+        """Return the first column of the first row; None if there is no row."""
         rows = self.run(statement, *values, **names)
         return rows[0][0] if rows else None
 
     def is_refused(self, statement: str, *values: object) -> bool:
-        """Run a statement that the server may refuse; whether it did, without ending anything."""
+        """Run a statement in a savepoint, and return whether the server refused it."""
         import psycopg
 
         self.run(toast.ATTEMPT)

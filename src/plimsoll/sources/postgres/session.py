@@ -1,5 +1,5 @@
 """
-The one place where a connection to a PostgreSQL server or to a pooler's console is opened.
+Open connections to PostgreSQL servers and to consoles of poolers; no other file opens any.
 
 Rule: whoever connects says on which terms. Those of a session are set before anything else is asked.
 """
@@ -34,7 +34,8 @@ def open_session(
     """
     import psycopg
 
-    # No prepared statements: a pooler may hand the next transaction to another server process.
+    # No prepared statements: in transaction mode a pooler may send the next transaction to another server
+    # process, which does not have them.
     connection = psycopg.connect(
         conninfo_of(dsn, terms),
         row_factory=row_factory,

@@ -1,4 +1,4 @@
-"""Reads what stands on a server, each part for itself: one that is refused or too slow is left out and named."""
+"""Read lasting state of a server, each part separately; a refused or slow part is named and left out."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
@@ -17,7 +17,7 @@ _Noun = TypeVar("_Noun", bound=msgspec.Struct)
 
 def read_standing(part: Part, version_number: int, block_bytes: int) -> model.ServerHealth:
     """
-    Ask for everything that stands, once.
+    Read all lasting state once.
 
     Args:
         part: asks one question; it notes what is refused.
@@ -28,7 +28,7 @@ def read_standing(part: Part, version_number: int, block_bytes: int) -> model.Se
         Silent: the connection is lost.
     """
 
-    def told(
+    def objects(
         name: str, statement: str, noun: type[_Noun], fields: Sequence[str]
     ) -> tuple[_Noun, ...] | None:
         rows = part(name, statement)
@@ -41,30 +41,30 @@ def read_standing(part: Part, version_number: int, block_bytes: int) -> model.Se
     tables = part("bloat", queries.TABLE_BLOAT)
     spaces = part("bloat", queries.INDEX_BLOAT) if tables is not None else None
     return model.ServerHealth(
-        databases=told(
+        databases=objects(
             "ages of databases",
             queries.DATABASES,
             model.DatabaseAge,
             model.DatabaseAge.__struct_fields__,
         ),
-        oldest_tables=told("ages of tables", queries.oldest_tables("xid"), model.TableAge, age),
-        oldest_multixact_tables=told(
+        oldest_tables=objects("ages of tables", queries.oldest_tables("xid"), model.TableAge, age),
+        oldest_multixact_tables=objects(
             "ages of tables", queries.oldest_tables("mxid"), model.TableAge, age
         ),
-        slots=told(
+        slots=objects(
             "replication slots",
             queries.slots(version_number),
             model.ReplicationSlot,
             model.ReplicationSlot.__struct_fields__,
         ),
-        prepared=told(
+        prepared=objects(
             "prepared transactions",
             queries.PREPARED,
             model.PreparedTransaction,
             model.PreparedTransaction.__struct_fields__,
         ),
         holders=_holders(part),
-        sequences=told(
+        sequences=objects(
             "sequences", queries.SEQUENCES, model.Sequence, model.Sequence.__struct_fields__
         ),
         invalid_indexes=None

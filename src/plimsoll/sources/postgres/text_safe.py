@@ -1,5 +1,5 @@
 """
-Text of a PostgreSQL server, whatever its bytes are.
+Decode text of a PostgreSQL server in any encoding.
 
 A database in SQL_ASCII holds names and statements in no encoding or in several, and psycopg then hands out
 bytes. What is no UTF-8 is replaced by U+FFFD: one odd name must not cost the whole answer.
@@ -17,14 +17,14 @@ _TYPES = (25, 1043, 19, 1042, 18, 705)
 
 
 def decode_safely(connection: "psycopg.Connection[Any]") -> None:
-    """Give out text as `str` on this connection, in every encoding of a database."""
+    """Return text of this connection as `str`, in every encoding of a database."""
     from psycopg.adapt import Loader
 
     # The server's name of an encoding may be one that Python does not have.
     encoding = connection.info.encoding if not _is_ascii(connection) else "utf-8"
 
     class SafeText(Loader):
-        """Decodes what it can, and marks what it cannot."""
+        """Decodes bytes, and replaces those that cannot be decoded."""
 
         def load(self, data: "bytes | bytearray | memoryview") -> str:
             return bytes(data).decode(encoding, errors="replace")
@@ -34,5 +34,5 @@ def decode_safely(connection: "psycopg.Connection[Any]") -> None:
 
 
 def _is_ascii(connection: "psycopg.Connection[Any]") -> bool:
-    """Return whether the server hands on the bytes as they are stored."""
+    """Return whether the server sends bytes as stored (SQL_ASCII)."""
     return connection.pgconn.parameter_status(b"client_encoding") in (b"SQL_ASCII", None)

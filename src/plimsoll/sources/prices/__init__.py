@@ -1,1 +1,1 @@
-"""What does a class of instance or a byte of storage cost: offer files of the AWS Price List."""
+"""Read prices of instance classes and storage from offer files of the AWS Price List."""

@@ -1,4 +1,4 @@
-"""Offer files as CSV: some lines about the file, one with the columns, then a row for each rate."""
+"""Read offer files in CSV: lines about the file, a line with the columns, then a row for each rate."""
 
 import csv
 import gzip
@@ -15,7 +15,7 @@ from plimsoll.errors import AccessDenied, DataError, SourceError
 from plimsoll.sources.prices.products import OFFER, Attributes, Gathered, Product, Rate
 
 _GZIP = b"\x1f\x8b"
-# Enough for the first field of an offer file, which tells it from any other CSV.
+# Bytes that contain the first field of an offer file, which no other CSV has.
 _HEAD_BYTES = 64
 _MARK = b"\xef\xbb\xbf"
 # The rows above the columns are five in the files of 2026-04; ten more would be another format.
@@ -51,7 +51,7 @@ class About(Struct):
 
 def looks_like_csv(path: Path) -> bool:
     """
-    Return whether a file is an offer as CSV and not as JSON; false where it cannot be opened.
+    Return whether a file is an offer in CSV, not in JSON; false if it cannot be opened.
 
     What is wrong with such a file is said by whoever reads it.
     """
@@ -111,7 +111,7 @@ def _columns(rows: Iterator[list[str]], about: About, path: Path) -> list[str]:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[TextIO]:
-    """The text of a file, unpacked as it is read."""
+    """Open a file as text, decompressed while reading."""
     try:
         with path.open("rb") as raw:
             is_packed = raw.read(2) == _GZIP

@@ -1,5 +1,5 @@
 """
-Offer files of the AWS Price List: AmazonRDS as JSON or CSV, plain or gzipped.
+Read offer files of the AWS Price List: AmazonRDS in JSON or CSV, plain or gzipped.
 
 Rule 1: of JSON the bytes are kept, and only what is asked for is decoded; CSV is read row by row.
 Rule 2: a file that is cut off, of another service or of another region is refused in one sentence.
@@ -95,7 +95,7 @@ def read_price_list(path: Path, region: str) -> PriceTable:
 
 def price_list_of(data: bytes, path: Path, region: str) -> PriceTable:
     """
-    Return the same of a JSON text that is at hand; `path` names it in messages.
+    Return the prices of a region in a JSON text; `path` names it in messages.
 
     Raises:
         DataError: as `read_price_list`.
@@ -168,7 +168,7 @@ def _read_products(
 
 
 def _read_listed(texts: list[str], gathered: Gathered) -> About:
-    """Return strings of GetProducts; the oldest publication dates them all."""
+    """Decode the strings of GetProducts, dated by the oldest publication among them."""
     found = [_listed.decode(text) for text in texts]
     for one in found:
         rates = tuple(rate for raw in one.terms.on_demand.values() for rate in _one_term(raw))
@@ -204,7 +204,7 @@ def cut_off(path: Path) -> DataError:
 
 
 def not_an_offer(path: Path) -> DataError:
-    """Return the error for a file that is something else."""
+    """Return the error for a file that is not an offer file."""
     return DataError(
         f"'{path}' is not an offer file of the AWS Price List",
         _WANTED,

@@ -1,5 +1,5 @@
 """
-Which product of the AWS Price List is which price: of the several SKUs of a class, the right one.
+Match products of the AWS Price List to prices: choose the right SKU of a class.
 
 Rule 1: a product is taken only if every attribute says that it is what is asked for; what is
         left over, as RDS Custom, Outposts, Local Zones, media of one's own or Extended Support, is
@@ -30,7 +30,7 @@ _NOTHING = frozenset({"", "NA", "N/A"})
 
 
 class Attributes(Struct, frozen=True, rename="camel"):
-    """What is looked at of a product; an attribute that it lacks is empty."""
+    """The attributes of a product that are used; a missing attribute is empty."""
 
     location_type: str = ""
     region_code: str = ""
@@ -163,7 +163,7 @@ _UNITS = {
 
 
 class Gathered:
-    """Prices of one region, product by product."""
+    """Collects the prices of one region, product by product."""
 
     def __init__(self, region: str) -> None:
         """Gather what is sold in `region`; nothing so far."""
@@ -173,7 +173,7 @@ class Gathered:
         """Every region that a product was sold in."""
 
     def add(self, product: Product) -> None:
-        """Take the product's price, if it is one that is asked for."""
+        """Add the product's price, if it is needed."""
         attributes = product.attributes
         if attributes.region_code:
             self.regions.add(attributes.region_code)
@@ -186,7 +186,7 @@ class Gathered:
             self._found.setdefault(key, set()).update(found)
 
     def wants(self, family: str, attributes: Attributes) -> bool:
-        """Return whether the rates of a product need be looked at."""
+        """Return whether the rates of a product are needed."""
         return self._key(Product(family, attributes, ())) is not None
 
     def _key(self, product: Product) -> _Key | None:
@@ -201,7 +201,7 @@ class Gathered:
 
     def table(self, *, name: str, source: str, as_of: str | None) -> PriceTable:
         """
-        Return all that was gathered.
+        Return the collected prices.
 
         Args:
             name: of the file, for sentences.
@@ -293,7 +293,7 @@ def _usd(rate: Rate, unit: str) -> Decimal | None:
         usd = Decimal(rate.usd)
     except InvalidOperation:
         return None
-    # A rate of nothing is a free tier or a promotion, and no price to plan with.
+    # A rate of zero is a free tier or a promotion, not a price for a plan.
     if factor is None or not usd.is_finite() or usd <= 0:
         return None
     return (usd * factor).normalize()

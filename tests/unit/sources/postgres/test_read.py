@@ -181,10 +181,10 @@ def test_an_orderly_restart_goes_on_and_is_told_beside_a_crash(monkeypatch: pyte
     both = restarted_at(Server(), monkeypatch, (5.0, True), (10.0, False))
 
     assert 0.0 == orderly.first.time_s
-    assert "The server was restarted; its counters went on." == dict(orderly.missing)["window"]
+    assert "The server was restarted; its counters continued." == dict(orderly.missing)["window"]
     assert None not in {glance.active_s for glance in orderly.glances}
     assert 7.0 <= both.first.time_s <= 8.0
     assert (
-        "The server was restarted and has forgotten its counters: they are of the time since then. "
-        "The server was restarted; its counters went on."
+        "The server was restarted and lost its counters: they cover the time since then. "
+        "The server was restarted; its counters continued."
     ) == dict(both.missing)["window"]

@@ -38,10 +38,10 @@ def read_csv(data: Content, reading: Reading, *, where: str, path: Path) -> None
         DataError: no header, no column of times, no column that could hold a metric, or more rows
             than we take.
     """
-    said = _SEPARATOR.match(data[:64])
-    start = 0 if said is None else said.end()
+    declared = _SEPARATOR.match(data[:64])
+    start = 0 if declared is None else declared.end()
     head = data[start : start + (1 << 16)].decode("utf-8", errors="replace")
-    delimiter = said[1].decode() if said is not None else _delimiter(head)
+    delimiter = declared[1].decode() if declared is not None else _delimiter(head)
     if delimiter is None:
         raise not_a_table(where, "its first line has no delimiter")
     names, rows_above = _header(head, delimiter, where)

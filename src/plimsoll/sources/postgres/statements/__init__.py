@@ -1,1 +1,1 @@
-"""What does Plimsoll send to a server? Every statement, by topic, and the terms on which it is sent."""
+"""All statements that Plimsoll sends to a server, by topic, and the terms of each conversation."""

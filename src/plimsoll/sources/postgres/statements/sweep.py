@@ -105,7 +105,7 @@ def scan(table: str, *, first: int, end: int) -> str:
 
 
 def evicted(function: str) -> str:
-    """Take a table out of the buffers."""
+    """Evict a table from shared buffers."""
     return f"select {function}(%s::pg_catalog.regclass)"
 
 
@@ -118,7 +118,7 @@ def made(table: str) -> str:
 
 
 def filled(table: str, *, width: int, count: int) -> str:
-    """So many rows of so many characters."""
+    """Insert a number of rows of a number of characters."""
     return f"insert into {table} select pg_catalog.repeat('x', {width}) from pg_catalog.generate_series(1, {count})"  # noqa: S608 - our own table
 
 
@@ -128,5 +128,5 @@ def frozen(table: str) -> str:
 
 
 def dropped(table: str) -> str:
-    """Take our own table away."""
+    """Drop our table."""
     return f"drop table if exists {table}"

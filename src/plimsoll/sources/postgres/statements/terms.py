@@ -77,7 +77,7 @@ class Terms(Struct, frozen=True, kw_only=True):
 
     @property
     def parameters(self) -> dict[str, str]:
-        """What is added to the connection string."""
+        """Return the parameters to add to the connection string."""
         return {
             "application_name": APPLICATION_NAME,
             "connect_timeout": str(self.connect_s),
@@ -86,7 +86,7 @@ class Terms(Struct, frozen=True, kw_only=True):
 
     @property
     def guards(self) -> str:
-        """The settings as one message; empty where a console knows none."""
+        """Return the settings as one message; empty for a console, which has none."""
         if self.statement_s is None and self.lock_ms is None:
             return ""
         bounds = {
