@@ -310,7 +310,7 @@ def test_ids_that_run_out_are_the_headline(old: Postgres):
     near = told.causes[0]
 
     assert ("WraparoundNear", "critical") == (near.code, near.severity)
-    assert "transaction ids" in near.title
+    assert "transaction IDs" in near.title
     assert any("autovacuum is off" in piece.text for piece in near.evidence)
     assert pytest.approx(1.9e9, rel=0.001) == near.evidence[0].value
 

@@ -1,15 +1,21 @@
 """
-How many out-of-line values updates replaced between two readings, and how many bytes that wrote.
+Count out-of-line values that updates replaced between two readings, and the bytes they wrote.
 
-Rule 1: counters tell that a value was sent again, never that it was the same; whether it changed is
-        judged in `toast/toast.py`, from sizes, statements and samples.
-Rule 2: bytes are what has to be written at least: the new rows, their index entries, their WAL and
-        the WAL that marks the old ones. What else the disk got is in `toast/writes.py`.
+Rule 1: counters show that a value was sent again, never that it was the same. `toast/toast.py` judges that
+        from sizes, statements and samples.
+Rule 2: bytes are the least that must be written: the new rows, their index entries, their WAL and the WAL
+        that marks the old rows. `toast/writes.py` has what else reached the disk.
 """
 
 from msgspec import Struct
 
 from plimsoll.model.database import Observation, Relation
+from plimsoll.model.postgres import (
+    ALIGNMENT_BYTES,
+    CHUNKS_PER_PAGE,
+    LINE_POINTER_BYTES,
+    PAGE_HEADER_BYTES,
+)
 
 # Bytes of a row of a TOAST relation beside its chunk: header 24, chunk_id 4, chunk_seq 4, length 4
 # and line pointer 4, aligned (PostgreSQL, heaptoast.h and htup_details.h; measured on 15 and 18).
@@ -20,10 +26,7 @@ _INDEX_BYTES = 20
 # 178 to 196 bytes on PostgreSQL 15 and 18.
 _WAL_BYTES = 185
 
-# Rows of a TOAST relation that fill a page (PostgreSQL, heaptoast.h).
-CHUNKS_PER_PAGE = 4
-
-# Fewer updates than this in a window are no workload; the figure is a judgement.
+# A judgement: fewer updates in a window are no workload.
 _UPDATES_MIN = 20
 # Of the rows of a TOAST relation, inserts and deletes of the table account for about their mean
 # number per row of the table; that is taken to be off by a quarter at most.
@@ -81,7 +84,7 @@ class Rewrite(Struct, frozen=True, kw_only=True):
 
 
 def rewrites_of(observation: Observation) -> tuple[Rewrite, ...]:
-    """Return every table whose updates replaced values out of line; tables with reset counters left out."""
+    """Return every table whose updates replaced out-of-line values, without tables whose counters were reset."""
     first = {relation.oid: relation for relation in observation.first.relations}
     last = {relation.oid: relation for relation in observation.last.relations}
     found = []
@@ -139,7 +142,7 @@ def _rewrite(
 def _chunks_per_row(
     tables: tuple[Relation, Relation], toasts: tuple[Relation, Relation]
 ) -> float | None:
-    """Return the chunks for each of all rows, by the first reading that counted some; None where neither did, as after a reset."""
+    """Return the mean number of chunks per row; None if both readings lack live rows, as after a reset."""
     for table, toast in zip(tables, toasts, strict=True):
         if table.live_rows:
             return toast.live_rows / table.live_rows
@@ -155,10 +158,10 @@ def _bytes_per_chunk(
     observation: Observation, toast: Relation, chunks_per_value: float
 ) -> tuple[float, float]:
     """
-    Return mean bytes of a chunk, and of the place it takes.
+    Return the mean bytes of a chunk, and of the space it takes.
 
-    All chunks of a value but the last are full, which bounds the mean from both sides. How much place
-    a row takes on average narrows it, as long as the relation is not bloated.
+    All chunks of a value but the last are full, which bounds the mean from both sides. The mean space of a
+    row narrows it, unless the relation is bloated.
     """
     chunk_bytes = _chunk_bytes(observation)
     block_bytes = observation.server.block_bytes
@@ -175,9 +178,13 @@ def _bytes_per_chunk(
 
 
 def _chunk_bytes(observation: Observation) -> int:
-    """As the server says; else as four rows fit a page (PostgreSQL, heaptoast.h)."""
+    """Return the chunk size as the server reports it, else so that four rows fill a page."""
     chunk_bytes = observation.server.toast_chunk_bytes
     if chunk_bytes is not None:
         return chunk_bytes
-    # Page header 24 and four line pointers, a quarter each rounded down to 8, less the row's own.
-    return (observation.server.block_bytes - 24 - 4 * 4) // 4 // 8 * 8 - _ROW_BYTES
+    # heaptoast.h, MaximumBytesPerTuple and TOAST_MAX_CHUNK_SIZE: the page less its header and line pointers,
+    # divided by four, aligned down, less the row's own bytes.
+    usable = (
+        observation.server.block_bytes - PAGE_HEADER_BYTES - CHUNKS_PER_PAGE * LINE_POINTER_BYTES
+    )
+    return usable // CHUNKS_PER_PAGE // ALIGNMENT_BYTES * ALIGNMENT_BYTES - _ROW_BYTES

@@ -174,7 +174,7 @@ def test_one_request_may_be_anybodys():
     once = only(checkpoints.causes(of_wal(40 * MB, checkpoints_requested=1), budget(0.0, 60 * MB)))
 
     assert ("CheckpointsRequested", "note") == (once.code, once.severity)
-    assert "watch it for longer" in once.text
+    assert "Inspect for longer" in once.text
 
 
 def test_requests_that_wal_does_not_explain_are_somebodys():
@@ -313,7 +313,7 @@ def test_wal_whose_pages_are_not_counted_has_no_whole_pages():
     seen = minute(first={"wal_bytes": 0.0}, last={"wal_bytes": 0.3 * MB * WINDOW_S})
     cause = only(wal.causes(seen, budget(0.0, 1 * MB)))
 
-    assert "at most 0 % of it are whole pages" in cause.title
+    assert "at most 0 % of it are full-page images" in cause.title
 
 
 def spilled(**changes) -> Observation:

@@ -1,7 +1,7 @@
 """
-Indexes that are not valid: what a failed CREATE INDEX CONCURRENTLY left. No query uses them; writes may have to.
+Find invalid indexes that a failed CREATE INDEX CONCURRENTLY left. No query uses them, but writes may.
 
-Rule: one that is written to is told by `unused_indexes`, with what its upkeep takes; here are the others.
+Rule: `unused.py` reports those with writes, with their maintenance cost; this reports the others.
 """
 
 from plimsoll.causes.budget import Budget
@@ -13,14 +13,16 @@ from plimsoll.units import format_bytes
 
 
 def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
-    """Return all that lie idle, as one finding."""
+    """Return all invalid indexes without writes, as one finding."""
     standing = observation.standing
-    told = {
+    reported = {
         cause.subject
         for cause in unused.causes(observation, budget)
         if cause.code == "InvalidIndex"
     }
-    found = [one for one in (standing and standing.invalid_indexes) or () if one.name not in told]
+    found = [
+        one for one in (standing and standing.invalid_indexes) or () if one.name not in reported
+    ]
     if not found:
         return ()
     first = found[0]
@@ -35,7 +37,7 @@ def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
             subject=first.name,
             title=f"Index {first.name} of {first.table}{more} {verb} not valid: no query uses it",
             text=f"A CREATE INDEX CONCURRENTLY or REINDEX failed and left it, {format_bytes(size)} large. "
-            "Who created it believes that it helps.",
+            "Whoever created it may assume that it helps.",
             evidence=tuple(
                 Evidence(
                     kind="index",
@@ -47,8 +49,8 @@ def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
             ),
             remedies=(
                 Remedy(
-                    text="Build it again if it is wanted, which for a unique one fails again while there are "
-                    "duplicates; else drop it.",
+                    text="Rebuild it if it is needed, or drop it. The rebuild of a unique index fails again while "
+                    "there are duplicates.",
                     commands=tuple(
                         command
                         for one in found
@@ -59,6 +61,6 @@ def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
                     ),
                 ),
             ),
-            refuted_by="A session is building it at this moment (pg_stat_progress_create_index).",
+            refuted_by="A session is building it now (pg_stat_progress_create_index).",
         ),
     )

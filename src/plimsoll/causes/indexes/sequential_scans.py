@@ -1,16 +1,16 @@
 """
-Tables that are read from one end to the other, and the statements that do it.
+Find tables with large sequential scans, and the statements that cause them.
 
-Rule 1: what a table read from storage is measured; which part of it was by sequential scans is measured
-        where nothing else read it, and otherwise bounded by what the scans went through, and said so.
-Rule 2: a scan is no fault where most rows are wanted: the remedy depends on how many come out.
+Rule 1: a table's reads from storage are measured. The part of sequential scans is measured if nothing else read
+        the table; otherwise it is bounded by the scanned rows, and marked as an estimate.
+Rule 2: a scan is right if most rows are needed, so the remedy depends on the number of rows returned.
 """
 
 import re
 
 from msgspec import Struct
 
-from plimsoll.causes.budget import Budget, ranked, rates_of, severity_of
+from plimsoll.causes.budget import BYTES_LEAST, SHARE_LEAST, Budget, ranked, rates_of, severity_of
 from plimsoll.causes.growth import TableGrowth, whole_tables_of
 from plimsoll.causes.named import is_named
 from plimsoll.causes.statements.statements import StatementWork, counted, short, work_between
@@ -19,9 +19,7 @@ from plimsoll.model.database import Observation, Relation
 from plimsoll.model.diagnosis import Evidence
 from plimsoll.units import format_bytes, format_bytes_per_s, format_ratio, number
 
-# Judgements: below a hundredth of the load, or 0.1 MB/s, a table is not worth a line.
-_SHARE_LEAST = 0.01
-_BYTES_LEAST = 0.1e6
+# Judgements: more lines than these are a list that nobody reads.
 _TABLES_MOST = 10
 _STATEMENTS_MOST = 2
 # Of more rows than these an index would read most blocks anyway (and in random order); a judgement.
@@ -54,10 +52,10 @@ def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
     found = []
     for table in whole_tables_of(observation):
         scan = _scan(table, works, observation)
-        if scan is None or scan.read_bytes_per_s < _BYTES_LEAST:
+        if scan is None or scan.read_bytes_per_s < BYTES_LEAST:
             continue
         share = budget.of_load(scan.read_bytes_per_s)
-        if share is None or share >= _SHARE_LEAST:
+        if share is None or share >= SHARE_LEAST:
             found.append(_cause(scan, observation, budget))
     return ranked(found)[:_TABLES_MOST]
 
@@ -102,13 +100,13 @@ def _cause(scan: _Scan, observation: Observation, budget: Budget) -> Cause:
     share = budget.of_load(read)
     part = f", {format_ratio(share)} of all bytes" if share is not None else ""
     text = (
-        f"The table has {format_bytes(relation.size_bytes)}; a scan gave "
+        f"The table has {format_bytes(relation.size_bytes)}; a scan returned "
         f"{counted(scan.rows_per_scan, 'row')}."
     )
     if scan.is_estimated:
         text += (
-            " It was also read in other ways: the rate is an estimate by the rows that scans "
-            "gave, at most what the table read in all."
+            " It was also read in other ways, so the rate is an estimate from the rows that scans "
+            "returned, at most all reads of the table."
         )
     return Cause(
         kind=CauseKind.SEQUENTIAL_SCANS,
@@ -124,8 +122,8 @@ def _cause(scan: _Scan, observation: Observation, budget: Budget) -> Cause:
         share_of_ceiling=budget.of_ceiling(read),
         evidence=_evidence(scan, observation),
         remedies=_remedies(scan),
-        refuted_by="The page cache of the system served these reads; or the scans were a dump, or "
-        "another thing that is done once.",
+        refuted_by="The page cache of the system served these reads; or the scans were a dump or another "
+        "one-time job.",
     )
 
 
@@ -171,10 +169,10 @@ def _remedies(scan: _Scan) -> tuple[Remedy, ...]:
     if not scan.works:
         return (
             Remedy(
-                text="Find the statement: pg_stat_statements counts the blocks that each reads; "
-                "auto_explain logs its plan.",
+                text="Find the statement: pg_stat_statements counts the blocks that each statement reads; "
+                "auto_explain logs plans.",
                 commands=("CREATE EXTENSION pg_stat_statements;",),
-                expected="The statement, and with it the columns it looks for.",
+                expected="The statement, and the columns of its conditions.",
             ),
         )
     for work in scan.works:
@@ -184,8 +182,8 @@ def _remedies(scan: _Scan) -> tuple[Remedy, ...]:
             return (_index_to_try(relation, columns, saved),)
     return (
         Remedy(
-            text="No index spares a statement that wants most rows: ask less often, keep the result "
-            "(a materialized view), divide the table so that a part is enough, or ask a replica.",
+            text="An index does not help a statement that needs most rows. Run it less often, store the result "
+            "(a materialized view), partition the table, or use a replica.",
             expected=saved,
         ),
     )
@@ -194,16 +192,16 @@ def _remedies(scan: _Scan) -> tuple[Remedy, ...]:
 def _index_to_try(table: Relation, columns: tuple[str, ...], saved: str) -> Remedy:
     listed = ", ".join(columns)
     text = (
-        "Try an index on what the statement compares; see with EXPLAIN whether it is taken, for "
-        "few rows only, and whether another index begins alike."
+        "Try an index on the compared columns. Check with EXPLAIN that it is used and returns few "
+        "rows, and that no other index begins with the same columns."
     )
     command = f"CREATE INDEX CONCURRENTLY ON {table.name} ({listed});"
     if table.kind == "partitioned table":
         # CONCURRENTLY is refused there.
         command = f"CREATE INDEX ON {table.name} ({listed});"
         text += (
-            " On a partitioned table it is made on every partition, and writes wait until then. To let them "
-            "go on, create it ON ONLY the parent, then CONCURRENTLY on each partition, and attach each "
+            " On a partitioned table this builds it on every partition and blocks writes. To avoid that, "
+            "create it ON ONLY the parent, then CONCURRENTLY on each partition, and attach each "
             "(ALTER INDEX … ATTACH PARTITION)."
         )
     return Remedy(
@@ -217,7 +215,7 @@ def _columns(text: str) -> tuple[str, ...]:
     """
     Return columns that a statement compares with parameters, those with equality first.
 
-    Of a statement over several tables nobody can tell whose they are: then there are none.
+    With several tables it is unknown whose columns they are, so there are none.
     """
     if re.search(r"\bjoin\b|\bfrom\s+[\w.\"]+\s+\w*\s*,", text, re.IGNORECASE):
         return ()

@@ -1,5 +1,5 @@
 """
-What the upkeep of a B-tree that is never scanned reads and writes.
+Estimate what the maintenance of a B-tree that is never scanned reads and writes.
 
 Theory of operation. An entry goes down the tree, a page of each level, or straight to the last page
 where the one before it went there (PostgreSQL, nbtinsert.c, from two levels above the leaves on): so
@@ -28,20 +28,15 @@ from plimsoll.causes.growth import (
     tables_of,
 )
 from plimsoll.model.database import Observation
+from plimsoll.model.postgres import CHECKPOINT_TIMEOUT_S, INNER_FILL_RATIO, LINE_POINTER_BYTES
 
-# PostgreSQL's own default of checkpoint_timeout, where the setting could not be read.
-_CHECKPOINT_TIMEOUT_S = 300.0
 # Of the record of an insertion beside its entry (PostgreSQL, access/xlogrecord.h, nbtxlog.h): 24 of the
 # record, 20 of the block, 4 of the place in it.
 _RECORD_BYTES = 48.0
 _ENTRY_LEAST_BYTES, _ENTRY_MOST_BYTES = 16.0, 2700.0
-# A line pointer of a page (PostgreSQL, storage/itemid.h).
-_POINTER_BYTES = 4.0
 # A leaf is left 0.9 full when an index is built, and entries that come anywhere leave it ln 2 full on
 # average (A. Yao, On random 2-3 trees, 1978). Between the two, so that neither is far off.
 _LEAF_FILL = 0.8
-# Pages above the leaves are left 0.7 full when an index is built (PostgreSQL, nbtree.h).
-_INNER_FILL = 0.7
 # Of the page that a split fills, WAL has half where entries come anywhere, a tenth at the end.
 _SPLIT_ANYWHERE, _SPLIT_AT_END = 0.5, 0.1
 # Looked at for a split: the two pages, the next one, and the one above (seen on 18).
@@ -170,7 +165,7 @@ def _read(index: IndexGrowth, grown: float, observation: Observation) -> float:
 def _changed(leaves: float, entries: float, observation: Observation) -> tuple[float, float]:
     """Return leaves changed, each once between two checkpoints, and images of them in WAL, per second."""
     came = sum(checkpoints_between(observation))
-    timeout_s = setting_of(observation, "checkpoint_timeout") or _CHECKPOINT_TIMEOUT_S
+    timeout_s = setting_of(observation, "checkpoint_timeout") or CHECKPOINT_TIMEOUT_S
     between_s = observation.seconds / came if came else timeout_s
     changed = leaves * -math.expm1(-entries * between_s / observation.seconds / leaves) / between_s
     if observation.server.settings.get("full_page_writes") == "off":
@@ -184,7 +179,7 @@ def _changed(leaves: float, entries: float, observation: Observation) -> tuple[f
 
 def _levels(leaves: float, entry_bytes: float, block_bytes: int) -> int:
     """Return the number of levels of pages above the leaves."""
-    each = max(block_bytes * _INNER_FILL / (entry_bytes + _POINTER_BYTES), 2.0)
+    each = max(block_bytes * INNER_FILL_RATIO / (entry_bytes + LINE_POINTER_BYTES), 2.0)
     return math.ceil(math.log(leaves) / math.log(each)) if leaves > 1 else 0
 
 
@@ -196,7 +191,7 @@ def _looked_at(index: IndexGrowth, table: TableGrowth, leaves: float, grown: flo
 
 
 def _at_end(pages_per_entry: float, levels: int) -> float:
-    """1 where one page was looked at for each entry, 0 where one of each level was."""
+    """Return 1 if one page was touched per entry, 0 if one of each level was."""
     if levels < _LEVELS_OF_SHORT_CUT:
         return 0.0
     ratio = min(max((levels + 1 - pages_per_entry) / levels, 0.0), 1.0)

@@ -1,15 +1,15 @@
 """
-Tables that COPY fills: pages, index entries and WAL, told with the table.
+Report tables that COPY fills, with their pages, index entries and WAL.
 
-Rule: loading is what somebody wants. What can be spared is the second writing: pages that later readers mark
-(`hint_bits.py`), and whole pages in WAL.
+Rule: a load is intended. Only the second write is avoidable: pages that later readers mark (`hint_bits.py`),
+and full-page images in WAL.
 """
 
 import re
 
 from plimsoll.causes.budget import Budget, ranked
 from plimsoll.causes.statements.statements import StatementWork, counted, work_between
-from plimsoll.causes.statements.writes import WriterText, cause_of, is_told, writes_of
+from plimsoll.causes.statements.writes import WriterText, cause_of, is_worth_reporting, writes_of
 from plimsoll.model.cause import Cause, CauseKind, Remedy
 from plimsoll.model.database import Observation, Relation
 
@@ -34,9 +34,9 @@ def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
         writes = writes_of(
             observation, work.statement, own_blocks=own, grown_blocks=min(grown, own)
         )
-        if is_told(writes, budget):
+        if is_worth_reporting(writes, budget):
             name = table.name if table is not None else match[1]
-            found.append(cause_of(work, writes, _told(work, name, observation), budget))
+            found.append(cause_of(work, writes, _report(work, name, observation), budget))
     return ranked(found)
 
 
@@ -68,29 +68,29 @@ def _grown_blocks(observation: Observation, table: Relation) -> float:
     return grown / observation.server.block_bytes
 
 
-def _told(work: StatementWork, name: str, observation: Observation) -> WriterText:
+def _report(work: StatementWork, name: str, observation: Observation) -> WriterText:
     rows = work.statement.rows / observation.seconds
     return WriterText(
         kind=CauseKind.BULK_LOADS,
         code="BulkLoad",
         table=name,
         title=(f"COPY into {name}", f"{counted(rows, 'row')} a second"),
-        text="A page is written when the file grows and again when it is full; its rows and index entries "
-        "go into WAL beside. Pages that are left to the next checkpoint are counted when it writes them.",
+        text="A page is written when the file grows and again when it is full. Its rows and index entries "
+        "also go into WAL. Pages left to the next checkpoint are counted when it writes them.",
         remedies=(_frozen(name, observation), _later()),
-        refuted_by="The same bytes while nothing is copied.",
+        refuted_by="The same bytes are written while no COPY runs.",
     )
 
 
 def _frozen(name: str, observation: Observation) -> Remedy:
     checksums = observation.server.settings.get("data_checksums") == "on"
     hints = observation.server.settings.get("wal_log_hints") == "on" or checksums
-    spared = "Its pages are not written again by the first reader and the first vacuum"
+    spared = "The first reader and the first vacuum do not write its pages again"
     if hints:
-        spared += ", nor logged whole by them, as this server would"
+        spared += ", nor log full-page images of them"
     return Remedy(
-        text="Where the table is made or emptied in the same transaction, load rows that need no marks "
-        "later; create indexes after the load.",
+        text="If the same transaction creates or truncates the table, load frozen rows; create indexes "
+        "after the load.",
         commands=(f"COPY {name} FROM STDIN WITH (FREEZE);",),
         expected=f"{spared}.",
     )
@@ -98,7 +98,7 @@ def _frozen(name: str, observation: Observation) -> Remedy:
 
 def _later() -> Remedy:
     return Remedy(
-        text="A load that may take longer can be cut into parts with pauses; one that is done once is over "
-        "when it is over.",
+        text="If the load may take longer, split it into batches with pauses. A one-time load needs no "
+        "change.",
         expected="The same bytes over a longer time.",
     )

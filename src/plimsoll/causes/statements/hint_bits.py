@@ -16,7 +16,13 @@ from plimsoll.causes.budget import Budget, ranked
 from plimsoll.causes.growth import tables_of
 from plimsoll.causes.named import is_named
 from plimsoll.causes.statements.statements import StatementWork, counted, work_between
-from plimsoll.causes.statements.writes import WriterText, Writes, cause_of, is_told, writes_of
+from plimsoll.causes.statements.writes import (
+    WriterText,
+    Writes,
+    cause_of,
+    is_worth_reporting,
+    writes_of,
+)
 from plimsoll.model.cause import Cause, CauseKind, Remedy
 from plimsoll.model.database import Observation, Relation
 from plimsoll.model.diagnosis import Evidence
@@ -43,8 +49,8 @@ def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
             continue
         own = float(min(statement.written_blocks, statement.dirtied_blocks))
         writes = writes_of(observation, statement, own_blocks=own, grown_blocks=0.0)
-        if is_told(writes, budget):
-            told = _told(work, table, writes, observation.seconds)
+        if is_worth_reporting(writes, budget):
+            told = _report(work, table, writes, observation.seconds)
             found.append(cause_of(work, writes, told, budget))
     return ranked(found)
 
@@ -64,7 +70,7 @@ def _table_of(observation: Observation, text: str) -> Relation | None:
     return found[0] if len(found) == 1 else None
 
 
-def _told(work: StatementWork, table: Relation, writes: Writes, seconds: float) -> WriterText:
+def _report(work: StatementWork, table: Relation, writes: Writes, seconds: float) -> WriterText:
     text = (
         "The first reader of rows that were written since the last vacuum notes in each that its transaction "
         "committed (hint bits); a page that it marks is written."

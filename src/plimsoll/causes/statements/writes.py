@@ -1,5 +1,5 @@
 """
-What a statement made the server write: pages, whoever wrote them, and WAL.
+Estimate what a statement made the server write: pages, by whichever process, and WAL.
 
 Theory of operation. A statement writes pages itself, where files grow and where it has to make room; the rest of
 what it changed is left to the checkpoint, and to the background writer. `pg_stat_statements` counts pages that it
@@ -10,17 +10,20 @@ generated.
 
 from msgspec import Struct
 
-from plimsoll.causes.budget import Budget, grown_bytes, severity_of, wal_written
+from plimsoll.causes.budget import (
+    BYTES_LEAST,
+    SHARE_LEAST,
+    Budget,
+    grown_bytes,
+    severity_of,
+    wal_written,
+)
 from plimsoll.causes.growth import per_s
 from plimsoll.causes.statements.statements import StatementWork, counted, short, work_between
 from plimsoll.model.cause import Cause, CauseKind, Remedy
 from plimsoll.model.database import Observation, Statement
 from plimsoll.model.diagnosis import Evidence
 from plimsoll.units import format_bytes_per_s, format_ratio
-
-# Judgements, as for scans: what is below is not worth a line.
-_SHARE_LEAST = 0.01
-_BYTES_LEAST = 0.1e6
 
 
 class Writes(Struct, frozen=True, kw_only=True):
@@ -56,7 +59,7 @@ def writes_of(
 
 
 class WriterText(Struct, frozen=True, kw_only=True):
-    """What a detector says of a statement that writes, beside its bytes."""
+    """What a detector reports about a writing statement, besides its bytes."""
 
     kind: CauseKind
     code: str
@@ -69,25 +72,25 @@ class WriterText(Struct, frozen=True, kw_only=True):
     refuted_by: str
 
 
-def is_told(writes: Writes, budget: Budget) -> bool:
-    """Return whether a statement writes enough for a line."""
+def is_worth_reporting(writes: Writes, budget: Budget) -> bool:
+    """Return whether a statement writes enough to be reported."""
     share = budget.of_load(writes.all)
-    return writes.all >= _BYTES_LEAST and (share is None or share >= _SHARE_LEAST)
+    return writes.all >= BYTES_LEAST and (share is None or share >= SHARE_LEAST)
 
 
-def cause_of(work: StatementWork, writes: Writes, told: WriterText, budget: Budget) -> Cause:
+def cause_of(work: StatementWork, writes: Writes, report: WriterText, budget: Budget) -> Cause:
     """Return the finding, with the bytes and shares of what a statement writes."""
     share = budget.of_load(writes.all)
     part = f", {format_ratio(share)} of all bytes" if share is not None else ""
-    who, often = told.title
+    who, often = report.title
     calls = work.statement.calls
     return Cause(
-        kind=told.kind,
-        code=told.code,
+        kind=report.kind,
+        code=report.code,
         severity=severity_of(budget, writes.all),
-        subject=told.table,
+        subject=report.table,
         title=f"{who} writes {format_bytes_per_s(writes.all)}{part}: {often}.",
-        text=told.text,
+        text=report.text,
         written_bytes_per_s=writes.all,
         is_estimated=True,
         share_of_load=share,
@@ -98,15 +101,15 @@ def cause_of(work: StatementWork, writes: Writes, told: WriterText, budget: Budg
                 text=f"Pages {format_bytes_per_s(writes.pages)}, WAL {format_bytes_per_s(writes.wal)}.",
                 value=writes.all,
             ),
-            *told.evidence,
+            *report.evidence,
             Evidence(
                 kind="statement",
                 text=f"{counted(calls, 'call')}: {short(work.statement.text)}",
                 value=float(calls),
             ),
         ),
-        remedies=told.remedies,
-        refuted_by=told.refuted_by,
+        remedies=report.remedies,
+        refuted_by=report.refuted_by,
     )
 
 

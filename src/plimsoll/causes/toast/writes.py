@@ -1,5 +1,5 @@
 """
-How much of what a server wrote is owed to values that updates sent again.
+Estimate how much of the server's writes comes from values that updates sent again.
 
 What has to be written at least is counted in `toast_rewrites.py`: new rows, index entries, WAL. A disk
 gets more than that, for two reasons that a server's counters show:
@@ -29,9 +29,10 @@ from msgspec import Struct
 from plimsoll.causes.budget import backend_written_per_s, rates_of, wal_zeros
 from plimsoll.causes.growth import indexes_of, per_s, tables_of
 from plimsoll.causes.statements.statements import work_between
-from plimsoll.causes.toast_rewrites import CHUNKS_PER_PAGE, Rewrite
+from plimsoll.causes.toast_rewrites import Rewrite
 from plimsoll.causes.vacuum.runs import by_autovacuum, bytes_of, runs_of
 from plimsoll.model.database import IoRow, Observation
+from plimsoll.model.postgres import CHUNKS_PER_PAGE
 
 
 class Written(Struct, frozen=True, kw_only=True):
@@ -76,7 +77,7 @@ def written_by(observation: Observation, rewrite: Rewrite) -> Written:
     # What is changed and not yet written is in nothing that was counted, and in no load.
     data = rewrite.table_bytes_per_s if counted is None else 0.0
     if counted:
-        shared = _shared(own.all, [pages.all for pages in others], counted)
+        shared = _part_of(own.all, [pages.all for pages in others], counted)
         data = min(shared, most.all * block_bytes / seconds)
     wal, least_wal = per_s(observation, "wal_bytes"), rewrite.wal_bytes_per_s
     whole_pages, zeros = 0.0, 0.0
@@ -84,7 +85,7 @@ def written_by(observation: Observation, rewrite: Rewrite) -> Written:
         logged = (per_s(observation, "wal_full_pages") or 0.0) * block_bytes
         # A page is logged without its unused middle, and may be compressed.
         logged = min(logged, max(wal - least_wal, 0.0))
-        whole_pages = _shared(own.old, [pages.old for pages in others], logged)
+        whole_pages = _part_of(own.old, [pages.old for pages in others], logged)
         whole_pages = min(whole_pages, most.old * block_bytes / seconds)
         # Pages of WAL that are written again are a price of commits, not of what they commit.
         zeros = wal_zeros(observation) * min((least_wal + whole_pages) / wal, 1.0)
@@ -99,7 +100,7 @@ def written_by(observation: Observation, rewrite: Rewrite) -> Written:
 
 def read_by(observation: Observation, rewrite: Rewrite, query_ids: Iterable[int]) -> float | None:
     """
-    Return Bytes/s of out-of-line values that updates read: pages to mark, and pages with room for the new ones.
+    Return bytes/s of out-of-line values that updates read: pages to mark, and pages with room for the new ones.
 
     Args:
         observation: with statements; without them nothing tells readers and updates apart.
@@ -118,13 +119,13 @@ def read_by(observation: Observation, rewrite: Rewrite, query_ids: Iterable[int]
     return own * observation.server.block_bytes / observation.seconds
 
 
-def _shared(own: float, others: Sequence[float], whole: float | None) -> float:
-    """Return the part of a whole that is one's own; nothing of what is not known."""
+def _part_of(own: float, others: Sequence[float], whole: float | None) -> float:
+    """Return the part of `whole` in proportion to `own`; 0 if `whole` is unknown."""
     return whole * own / (own + sum(others)) if whole and own > 0 else 0.0
 
 
 def _data_written(observation: Observation) -> float | None:
-    """Return Bytes/s that anything but vacuum wrote to data files; None where nothing counts them."""
+    """Return bytes/s written to data files without vacuum; None if unknown."""
     if observation.last.io is not None:
         return rates_of(observation, _is_data)[1]
     names = ("checkpoint_written_bytes", "background_written_bytes")

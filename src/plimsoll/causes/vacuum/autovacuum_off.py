@@ -1,9 +1,9 @@
 """
-Autovacuum that is switched off: for the whole server, told once, or for single large tables.
+Find disabled autovacuum: for the whole server, reported once, or for single large tables.
 
-Nothing is wrong on the day it is switched off. Dead rows then stay for ever, and transaction ids are used up
-until the server starts vacuums of its own accord, which it does whatever the setting.
-Rule: a setting that has done no harm yet is a note; a warning is one under which rows die.
+The effect comes later. Dead rows are never removed, and transaction IDs are used up until the server starts
+vacuums to prevent wraparound, whatever the setting.
+Rule: a setting without effect yet is a note; it is a warning once rows die.
 """
 
 from collections.abc import Sequence
@@ -15,13 +15,13 @@ from plimsoll.model.database import Observation
 from plimsoll.model.diagnosis import Evidence
 from plimsoll.units import number
 
-# Tables that are told one by one; the rest is counted.
-_TOLD_MAX = 5
+# Judgements: more tables are a list; the rest is counted.
+_REPORTED_MAX = 5
 _NAMED_MAX = 5
 
 
 def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
-    """Return one cause where it is off for the server; else one for each large table where it is off."""
+    """Return one cause if it is off for the server, else one for each large table where it is off."""
     del budget  # A setting moves no bytes by itself.
     off = _switch(observation)
     if off:
@@ -31,14 +31,14 @@ def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
         if not case.trigger.is_enabled:
             tables.setdefault(case.table.oid, []).append(case)
     found = sorted(tables.values(), key=lambda cases: (-_dead_rows(cases), cases[0].table.name))
-    told = [_of_table(cases) for cases in found[:_TOLD_MAX]]
-    if len(found) > _TOLD_MAX:
-        told.append(_rest(found[_TOLD_MAX:]))
-    return ranked(told)
+    causes_found = [_of_table(cases) for cases in found[:_REPORTED_MAX]]
+    if len(found) > _REPORTED_MAX:
+        causes_found.append(_rest(found[_REPORTED_MAX:]))
+    return ranked(causes_found)
 
 
 def _switch(observation: Observation) -> str:
-    """Return the setting that keeps autovacuum from coming at all; empty where none does."""
+    """Return the setting that disables autovacuum on the server; empty if it is enabled."""
     settings = observation.server.settings
     for name in ("autovacuum", "track_counts"):
         if settings.get(name) == "off":
@@ -51,7 +51,7 @@ def _of_server(observation: Observation, setting: str) -> Cause:
     dead = sum(relation.dead_rows for relation in worst)
     holding = [relation for relation in worst if relation.dead_rows]
     names = ", ".join(f"{number(r.dead_rows)} in {r.name}" for r in holding[:_NAMED_MAX])
-    counted = f": {number(dead)} dead rows wait in this database" if dead else ""
+    counted = f": {number(dead)} dead rows are in this database" if dead else ""
     return Cause(
         kind=CauseKind.AUTOVACUUM_SETTINGS,
         code="AutovacuumOff",
@@ -59,23 +59,22 @@ def _of_server(observation: Observation, setting: str) -> Cause:
         subject="",
         title=f"autovacuum is off for the whole server ({setting} = off){counted}",
         text="Dead rows and their index entries stay, tables and indexes grow, and planner statistics "
-        "become stale. Transaction ids are used up too: at autovacuum_freeze_max_age the server "
+        "become stale. Transaction IDs are used up too: at autovacuum_freeze_max_age the server "
         "vacuums every old table, whatever this setting.",
         evidence=(Evidence(kind="rows", text=names, value=float(dead)),) if names else (),
         remedies=(
             Remedy(
-                text="Switch it on. It begins with the tables that have the most dead rows; its cost "
-                "limits keep it slow.",
+                text="Enable it. It vacuums every table above its trigger; its cost limits keep it slow.",
                 commands=(f"ALTER SYSTEM SET {setting} = on;", "SELECT pg_reload_conf();"),
-                expected="Vacuums of all tables over their trigger begin within autovacuum_naptime.",
+                expected="Vacuums of tables above their trigger begin within autovacuum_naptime.",
             ),
         ),
-        refuted_by="Another program vacuums every table: last_vacuum of pg_stat_user_tables is recent.",
+        refuted_by="Another job vacuums every table: last_vacuum in pg_stat_user_tables is recent.",
     )
 
 
 def _of_table(cases: Sequence[SettingCase]) -> Cause:
-    """Return the cause for a table, its TOAST relation or both: one setting, and one command that ends it."""
+    """Return the cause for a table, its TOAST relation or both; one command re-enables them."""
     table, dead = cases[0].table, _dead_rows(cases)
     is_due = any(case.dead_per_s or case.relation.dead_rows >= case.dead_now for case in cases)
     parts = ", ".join(
@@ -88,18 +87,18 @@ def _of_table(cases: Sequence[SettingCase]) -> Cause:
         severity="warning" if is_due else "note",
         subject=table.name,
         title=f"autovacuum is off for {table.name}: {number(dead)} dead rows",
-        text=f"Dead rows: {parts}. A TOAST relation follows the setting of its table where it has none "
+        text=f"Dead rows: {parts}. A TOAST relation uses the setting of its table, unless it has one "
         "of its own.",
         remedies=(
             Remedy(
-                text="Let autovacuum come to the table and to its TOAST relation again.",
+                text="Enable autovacuum for the table and its TOAST relation.",
                 commands=(
                     f"ALTER TABLE {table.name} RESET (autovacuum_enabled, toast.autovacuum_enabled);",
                 ),
                 expected=f"A vacuum at {number(cases[0].dead_now)} dead rows.",
             ),
         ),
-        refuted_by="Another program vacuums it: its last_vacuum in pg_stat_user_tables is recent.",
+        refuted_by="Another job vacuums it: its last_vacuum in pg_stat_user_tables is recent.",
     )
 
 
@@ -111,9 +110,9 @@ def _rest(tables: Sequence[Sequence[SettingCase]]) -> Cause:
         code="AutovacuumDisabled",
         severity="note",
         subject="",
-        title=f"autovacuum is off for {len(tables)} further tables, {names} among them: "
+        title=f"autovacuum is off for {len(tables)} more tables, for example {names}: "
         f"{number(dead)} dead rows",
-        refuted_by="Another program vacuums them.",
+        refuted_by="Another job vacuums them.",
     )
 
 

@@ -1,5 +1,5 @@
 """
-Large tables whose autovacuum settings do not fit what is done to them.
+Find large tables whose autovacuum settings do not fit their use.
 
 A vacuum starts at `threshold + scale_factor × rows` dead rows. With the default of a fifth, a table of
 hundreds of millions of rows collects tens of millions of dead ones, and then reads and writes for hours.
@@ -12,11 +12,13 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from plimsoll.causes.budget import Budget, ranked
+from plimsoll.causes.growth import setting_of
 from plimsoll.causes.vacuum.classes import FITS, Fit, Use, use_of
 from plimsoll.causes.vacuum.pace import pace_of
 from plimsoll.model.cause import Cause, CauseKind, Remedy
 from plimsoll.model.database import Observation, Relation
 from plimsoll.model.diagnosis import Evidence, Missing
+from plimsoll.model.postgres import CHUNKS_PER_PAGE
 from plimsoll.units import format_duration, number
 
 # Smaller tables are vacuumed in seconds whatever the settings; judgements.
@@ -24,16 +26,13 @@ _LARGE_ROWS = 100_000
 _LARGE_BYTES = 100 * 1024**2
 # A trigger below twice the fitting one is not worth a change. A judgement.
 _TOO_LATE = 2.0
-# From here on a vacuum is a story of its own: it lasts half an hour, or has ten million rows to
-# remove. Judgements.
+# Judgements: a vacuum of half an hour, or of ten million dead rows, deserves a warning.
 _LONG_S = 1800.0
 _MANY_ROWS = 10_000_000
-# Findings that are told one by one; the rest is counted.
+# A judgement: more findings are a list; the rest is counted.
 _TOLD_MAX = 10
 # A server-wide cap on the trigger, from 18 on.
 _HAS_CAP = 180_000
-# Rows of a TOAST relation that fill a page (PostgreSQL, heaptoast.h): a value's go together.
-_CHUNKS_PER_PAGE = 4
 
 _SOURCES = (
     "Salsify, Discovering RDS throughput limits (2021): 0.2/50 by default, 0.01/50 for long-lived rows "
@@ -43,7 +42,7 @@ _SOURCES = (
 
 
 class Trigger(Struct, frozen=True, kw_only=True):
-    """When autovacuum comes to a relation."""
+    """When autovacuum starts for a relation."""
 
     scale_factor: float
     threshold: float
@@ -59,7 +58,7 @@ class Trigger(Struct, frozen=True, kw_only=True):
 
 
 class SettingCase(Struct, frozen=True, kw_only=True):
-    """A large table or TOAST relation beside what autovacuum does about it."""
+    """A large table or TOAST relation, with its trigger and its use."""
 
     relation: Relation
     table: Relation
@@ -111,7 +110,7 @@ def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
 
 def missing_of(observation: Observation) -> tuple[Missing, ...]:
     """Return what kept this detector from looking."""
-    if _server_number(observation, "autovacuum_vacuum_scale_factor") is not None:
+    if setting_of(observation, "autovacuum_vacuum_scale_factor") is not None:
         return ()
     return (
         Missing(
@@ -123,9 +122,9 @@ def missing_of(observation: Observation) -> tuple[Missing, ...]:
 
 
 def trigger_of(observation: Observation, relation: Relation, table: Relation) -> Trigger | None:
-    """Return when autovacuum comes to a table or its TOAST relation; None where settings are not known."""
-    scale_factor = _server_number(observation, "autovacuum_vacuum_scale_factor")
-    threshold = _server_number(observation, "autovacuum_vacuum_threshold")
+    """Return when autovacuum starts for a table or its TOAST relation; None if settings are unknown."""
+    scale_factor = setting_of(observation, "autovacuum_vacuum_scale_factor")
+    threshold = setting_of(observation, "autovacuum_vacuum_threshold")
     if scale_factor is None or threshold is None:
         return None
     origin = "server"
@@ -153,24 +152,18 @@ def _levels(relation: Relation, table: Relation) -> Sequence[tuple[str, Mapping[
 def _cap(observation: Observation, relation: Relation, table: Relation) -> float | None:
     if observation.server.version_number < _HAS_CAP:
         return None
-    cap = _server_number(observation, "autovacuum_vacuum_max_threshold")
+    cap = setting_of(observation, "autovacuum_vacuum_max_threshold")
     for _, options in _levels(relation, table):
         cap = float(options.get("autovacuum_vacuum_max_threshold", cap if cap is not None else -1))
     return cap if cap is not None and cap >= 0 else None
 
 
 def _is_enabled(observation: Observation, relation: Relation, table: Relation) -> bool:
-    said = observation.server.settings.get("autovacuum", "on")
+    value = observation.server.settings.get("autovacuum", "on")
     for _, options in _levels(relation, table):
-        said = options.get("autovacuum_enabled", said) if said != "off" else said
-    return said not in {"off", "false", "no", "0"}
-
-
-def _server_number(observation: Observation, name: str) -> float | None:
-    try:
-        return float(observation.server.settings[name])
-    except (KeyError, ValueError):
-        return None
+        # A server-wide off applies to every table.
+        value = options.get("autovacuum_enabled", value) if value != "off" else value
+    return value not in {"off", "false", "no", "0"}
 
 
 def cases_of(observation: Observation) -> list[SettingCase]:
@@ -216,7 +209,7 @@ def _is_large(relation: Relation, use: Use) -> bool:
 def _dead_per_s(
     before: Relation | None, after: Relation, seconds: float, counted_s: float | None
 ) -> float | None:
-    """Return dead rows a second in the window; where nothing happened in it, since counters began."""
+    """Return dead rows per second in the window; without any, since the counters began."""
     if before is not None and seconds > 0:
         died = after.updated + after.deleted - before.updated - before.deleted
         if died > 0:
@@ -226,7 +219,8 @@ def _dead_per_s(
 
 
 def _fits(case: SettingCase) -> bool:
-    # Where it never comes, `autovacuum_off` says so.
+    """Return whether the trigger fits the use well enough."""
+    # If autovacuum is off for the table, `autovacuum_off` reports it.
     if not case.trigger.is_enabled:
         return True
     if case.use in {Use.DEFAULT, Use.APPEND_ONLY}:
@@ -287,7 +281,7 @@ def _evidence(
         found.append(
             Evidence(
                 kind="interval",
-                text=f"at {number(case.dead_per_s, 3)} dead rows/s it comes every "
+                text=f"at {number(case.dead_per_s, 3)} dead rows/s it runs every "
                 f"{format_duration(every)}",
                 value=every,
                 reference=case.interval_s(case.dead_then),
@@ -311,11 +305,11 @@ def _remedy(observation: Observation, case: SettingCase) -> Remedy:
     fit = case.fit
     every = case.interval_s(case.dead_then)
     lasts = _lasting_s(observation, case, case.dead_then)
-    said = [f"a vacuum at {number(case.dead_then)} dead rows instead of {number(case.dead_now)}"]
+    effects = [f"a vacuum at {number(case.dead_then)} dead rows instead of {number(case.dead_now)}"]
     if every is not None:
-        said.append(f"every {format_duration(every)}")
+        effects.append(f"every {format_duration(every)}")
     if lasts is not None:
-        said.append(f"lasting at least {format_duration(lasts)}")
+        effects.append(f"lasting at least {format_duration(lasts)}")
     return Remedy(
         text="Run autovacuum earlier, with less work each time. The statement takes SHARE UPDATE "
         "EXCLUSIVE: reads and writes continue, but it waits for a running vacuum.",
@@ -326,7 +320,7 @@ def _remedy(observation: Observation, case: SettingCase) -> Remedy:
                 f"{prefix}autovacuum_vacuum_threshold = {fit.threshold});"
             ),
         ),
-        expected=", ".join(said),
+        expected=", ".join(effects),
     )
 
 
@@ -345,7 +339,7 @@ def _lasting_s(observation: Observation, case: SettingCase, dead_rows: float) ->
     if pace is None:
         return None
     pages = case.relation.size_bytes / block_bytes
-    places = dead_rows / (_CHUNKS_PER_PAGE if case.is_toast else 1)
+    places = dead_rows / (CHUNKS_PER_PAGE if case.is_toast else 1)
     touched = pages * -math.expm1(-places / pages) if pages else 0.0
     of_indexes = sum(
         index.size_bytes / block_bytes
@@ -362,6 +356,6 @@ def _rest(cases: Sequence[SettingCase]) -> Cause:
         code="AutovacuumTooLate",
         severity="note",
         subject="",
-        title=f"autovacuum's settings do not fit {len(cases)} further tables, {names} among them",
+        title=f"autovacuum's settings do not fit {len(cases)} more tables, for example {names}",
         refuted_by="They are vacuumed often enough.",
     )

@@ -1,11 +1,11 @@
 """
-Tables and indexes that are larger than what is in them, by estimate.
+Estimate the empty space in tables and indexes.
 
 Theory of operation. A page of 8 KiB has a header of 24 bytes; a row has a header of 23 bytes, a bit for each
 column where any is null, its values, and a pointer of 4 bytes; header and row end at multiples of 8. An entry of
 a B-tree has a header of 8 bytes, its key, and a pointer (PostgreSQL, "Database Page Layout"; bufpage.h, itup.h).
-Numbers of rows and mean widths of columns are those of the last vacuum or analyze. What they take, in pages filled as
-ordered, is held against the size there is.
+Numbers of rows and mean widths of columns are those of the last vacuum or analyze. The pages
+they need at the configured fillfactor are compared with the actual size.
 Rule 1: dead rows that a vacuum has not removed yet are no bloat: they are counted as rows.
 Rule 2: alignment between columns is not known and adds up to 7 bytes each; half of it is added, so that
         the estimate errs on the small side. Values that B-trees keep once make them smaller still.
@@ -22,25 +22,28 @@ from plimsoll.causes.growth import setting_of
 from plimsoll.model.cause import Cause, CauseKind, Remedy
 from plimsoll.model.database import Observation
 from plimsoll.model.diagnosis import Evidence, Missing
+from plimsoll.model.postgres import (
+    ALIGNMENT_BYTES,
+    CHUNKS_PER_PAGE,
+    LEAF_FILL_RATIO,
+    LINE_POINTER_BYTES,
+    PAGE_HEADER_BYTES,
+    SHARED_BUFFERS_PAGES,
+)
 from plimsoll.model.standing import IndexSpace, TableSpace
 from plimsoll.units import MIB, format_bytes, format_ratio, number
 
-_PAGE_HEADER, _ROW_HEADER, _POINTER, _ENTRY_HEADER = 24, 23, 4, 8
-# MAXALIGN on the 64-bit machines that RDS runs on (PostgreSQL, pg_config.h).
-_ALIGN = 8
+# Headers of a row and of an index entry (PostgreSQL, htup_details.h and itup.h).
+_ROW_HEADER, _ENTRY_HEADER = 23, 8
 # Half of what alignment may add before a column; a judgement between none and all.
 _PADDING = 2.0
-# B-trees are filled so far when they are built, and their pages end with 16 bytes of links.
-_LEAF_FILL, _LEAF_SPECIAL = 0.9, 16
-# A chunk of TOAST is cut so that four rows fill a page (PostgreSQL, heaptoast.h).
-_CHUNKS_PER_PAGE = 4
-# Judgements: what is half empty is worth a word, from 10 MiB on. A warning is what takes as much as a quarter
-# of the buffers, because scans and vacuums bring it there.
+# The end of each B-tree page (PostgreSQL, nbtree.h, BTPageOpaqueData).
+_LEAF_SPECIAL = 16
+# Judgements: half empty and 10 MiB are worth a note. Empty space as large as a quarter of shared_buffers is
+# worth a warning, since scans and vacuums read it into the buffers.
 _SHARE_LEAST, _BYTES_LEAST = 0.5, 10 * MIB
 _OF_BUFFERS = 0.25
-# PostgreSQL's own default of shared_buffers, 128 MiB, where the setting could not be read.
-_BUFFERS_PAGES = 16_384
-# A cause with more names than this is a list; the rest is counted.
+# A judgement: more names in one finding are a list; the rest is counted.
 _TOLD_MOST = 5
 
 
@@ -106,8 +109,12 @@ def _of_table(space: TableSpace, block: int) -> _Bloat | None:
     if space.row_bytes is None or rows < 0 or space.row_estimate < 0:
         return None
     header = _aligned(_ROW_HEADER + (math.ceil(space.column_count / 8) if space.has_nulls else 0))
-    row = header + _aligned(space.row_bytes + _PADDING * max(space.column_count - 1, 0)) + _POINTER
-    each = max(math.floor((block - _PAGE_HEADER) * space.fill_ratio / row), 1)
+    row = (
+        header
+        + _aligned(space.row_bytes + _PADDING * max(space.column_count - 1, 0))
+        + LINE_POINTER_BYTES
+    )
+    each = max(math.floor((block - PAGE_HEADER_BYTES) * space.fill_ratio / row), 1)
     pages = math.ceil((rows + space.dead_rows) / each)
     return _Bloat(
         name=space.name,
@@ -123,7 +130,7 @@ def _of_table(space: TableSpace, block: int) -> _Bloat | None:
 def _of_toast(space: TableSpace, block: int) -> _Bloat | None:
     if not space.toast_pages or space.toast_rows is None or space.toast_rows < 0:
         return None
-    pages = min(math.ceil(space.toast_rows / _CHUNKS_PER_PAGE), space.toast_pages)
+    pages = min(math.ceil(space.toast_rows / CHUNKS_PER_PAGE), space.toast_pages)
     return _Bloat(
         name=f"{space.name} (TOAST)",
         table=space.name,
@@ -138,8 +145,8 @@ def _of_toast(space: TableSpace, block: int) -> _Bloat | None:
 def _of_index(space: IndexSpace, block: int) -> _Bloat | None:
     if space.key_bytes is None or space.entry_estimate < 0:
         return None
-    entry = _aligned(_ENTRY_HEADER + space.key_bytes) + _POINTER
-    each = max(math.floor((block - _PAGE_HEADER - _LEAF_SPECIAL) * _LEAF_FILL / entry), 1)
+    entry = _aligned(_ENTRY_HEADER + space.key_bytes) + LINE_POINTER_BYTES
+    each = max(math.floor((block - PAGE_HEADER_BYTES - _LEAF_SPECIAL) * LEAF_FILL_RATIO / entry), 1)
     pages = math.ceil(space.entry_estimate / each) + 1
     return _Bloat(
         name=space.name,
@@ -153,13 +160,13 @@ def _of_index(space: IndexSpace, block: int) -> _Bloat | None:
 
 
 def _aligned(size: float) -> float:
-    return math.ceil(size / _ALIGN) * _ALIGN
+    return math.ceil(size / ALIGNMENT_BYTES) * ALIGNMENT_BYTES
 
 
 def _cause(observation: Observation, found: Sequence[_Bloat]) -> Cause:
     first = found[0]
     empty = sum(bloat.empty_bytes for bloat in found)
-    buffers = setting_of(observation, "shared_buffers") or _BUFFERS_PAGES
+    buffers = setting_of(observation, "shared_buffers") or SHARED_BUFFERS_PAGES
     is_much = empty >= _OF_BUFFERS * buffers * observation.server.block_bytes
     kind = "index" if first.is_index else "table"
     more = f" and {len(found) - 1} more" if len(found) > 1 else ""
@@ -169,10 +176,9 @@ def _cause(observation: Observation, found: Sequence[_Bloat]) -> Cause:
         severity="warning" if is_much else "note",
         subject=first.name,
         title=f"{kind.capitalize()} {first.name}{more}: about {format_bytes(empty)} "
-        f"({format_ratio(empty / sum(b.size_bytes for b in found))}) lie empty, by estimate",
-        text="The space is reused by new rows and never given back by a plain vacuum. Scans, vacuums and "
-        "backups read it. The estimate follows from numbers of rows and mean widths as of the last vacuum or "
-        "analyze.",
+        f"({format_ratio(empty / sum(b.size_bytes for b in found))}) are empty, by estimate",
+        text="New rows reuse the space, but a plain VACUUM rarely returns it to the system. Scans, vacuums and "
+        "backups read it. The estimate uses row counts and mean widths of the last VACUUM or ANALYZE.",
         evidence=tuple(
             Evidence(
                 kind="size",
@@ -184,8 +190,8 @@ def _cause(observation: Observation, found: Sequence[_Bloat]) -> Cause:
             for b in found[:_TOLD_MOST]
         ),
         remedies=_index_remedies(found) if first.is_index else _table_remedies(found),
-        refuted_by="pgstattuple, which reads all of it, finds most pages full; or the rows come back: "
-        "a table that is filled and emptied in turn needs its space.",
+        refuted_by="pgstattuple, which reads the whole relation, finds most pages full; or the table is filled and "
+        "emptied regularly and needs the space.",
     )
 
 
@@ -203,13 +209,13 @@ def _table_remedies(found: Sequence[_Bloat]) -> tuple[Remedy, ...]:
     names = list(dict.fromkeys(b.table for b in found[:_TOLD_MOST]))
     return (
         Remedy(
-            text="Where nobody needs it for a while, write it anew; this locks it against reads as well, and "
-            "needs as much free space as its rows take. pg_repack and pg_squeeze do the same while it is used.",
+            text="Rewrite it when it is not needed for a while: this blocks reads too, and needs as much free "
+            "space as its rows take. pg_repack and pg_squeeze do the same without blocking.",
             commands=tuple(f"VACUUM (FULL, ANALYZE) {name};" for name in names),
             expected=f"About {format_bytes(sum(b.empty_bytes for b in found[:_TOLD_MOST]))} less.",
         ),
         Remedy(
-            text="Keep it from coming back: let autovacuum come sooner, end what holds vacuum back, and "
-            "delete by dropping partitions.",
+            text="Prevent it: run autovacuum earlier, end transactions that block vacuum, and delete by "
+            "dropping partitions.",
         ),
     )

@@ -1,5 +1,5 @@
 """
-What a table is used for, as its counters show it, and the autovacuum settings that fit.
+Classify how a table is used, by its counters, and give the autovacuum settings that fit.
 
 Sources of the settings: Salsify, "Discovering RDS throughput limits" (2021), whose table is kept below
 as it was published; PostgreSQL documentation, "Automatic Vacuuming" (defaults, and which parameters
@@ -15,10 +15,11 @@ from enum import StrEnum
 from msgspec import Struct
 
 from plimsoll.model.database import Relation
+from plimsoll.model.postgres import AUTOVACUUM_SCALE_FACTOR, AUTOVACUUM_THRESHOLD
 
-# Below this share of inserts, updates and deletes are an exception; a judgement.
+# A judgement: fewer updates and deletes than this share of inserts are exceptions.
 _APPEND_MAX = 0.01
-# Of the rows that came, so many must have gone, and the table turned over once; judgements.
+# Judgements: half of the inserted rows must have been deleted, and as many as the table has now.
 _GONE_MIN = 0.5
 _TURNED_OVER_MIN = 1.0
 # A table is written often where updates outnumber inserts so much, and have reached so many rows since
@@ -45,17 +46,18 @@ class Fit(Struct, frozen=True, kw_only=True):
 
 
 FITS: Mapping[Use, Fit] = {
-    Use.DEFAULT: Fit(scale_factor=0.2, threshold=50),
-    Use.WRITTEN_OFTEN: Fit(scale_factor=0.01, threshold=50),
+    Use.DEFAULT: Fit(scale_factor=AUTOVACUUM_SCALE_FACTOR, threshold=AUTOVACUUM_THRESHOLD),
+    Use.WRITTEN_OFTEN: Fit(scale_factor=0.01, threshold=AUTOVACUUM_THRESHOLD),
     Use.INSERT_THEN_DELETE: Fit(scale_factor=0.0, threshold=5000),
-    # No dead rows come of inserts; those vacuum for visibility and freezing, by settings of their own.
-    Use.APPEND_ONLY: Fit(scale_factor=0.2, threshold=50),
+    # Inserts leave no dead rows. Vacuums for visibility and freezing have their own settings
+    # (autovacuum_vacuum_insert_threshold, 13 and later).
+    Use.APPEND_ONLY: Fit(scale_factor=AUTOVACUUM_SCALE_FACTOR, threshold=AUTOVACUUM_THRESHOLD),
 }
 
 
 def use_of(table: Relation, *, counted_s: float | None) -> Use:
     """
-    Return what a table is used for.
+    Classify how a table is used.
 
     Args:
         table: its counters since they began; a TOAST relation is used as its table is.
@@ -71,7 +73,7 @@ def use_of(table: Relation, *, counted_s: float | None) -> Use:
         return Use.INSERT_THEN_DELETE
     is_often = updated >= _WRITTEN_MIN * rows
     if counted_s and updated:
-        is_often |= 0.2 * rows / (updated / counted_s) <= _OFTEN_S
+        is_often |= AUTOVACUUM_SCALE_FACTOR * rows / (updated / counted_s) <= _OFTEN_S
     if updated >= _UPDATES_PER_INSERT_MIN * inserted and is_often:
         return Use.WRITTEN_OFTEN
     return Use.DEFAULT

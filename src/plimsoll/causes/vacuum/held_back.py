@@ -1,11 +1,9 @@
 """
-What keeps a server from throwing away what it no longer needs: replication slots, prepared transactions, sessions
-with an old snapshot.
+Find what keeps a server from removing dead rows and WAL: slots, prepared transactions, old snapshots.
 
-Vacuum removes a dead row when no snapshot can see it any more, and WAL is removed when no slot wants it. Whoever
-is oldest decides for all. Rule 1: the bytes of WAL that a slot keeps are measured. The bytes of dead rows are
-those of all in this database, the most that can be held back, and said so. Rule 2: one that is held for moments is
-how a database works; how long, how old and how much decides.
+Vacuum removes a dead row when no snapshot can see it; WAL is removed when no slot needs it. The oldest one
+decides. Rule 1: the WAL that a slot retains is measured. For dead rows an upper bound is given, all of this
+database, and the text says so. Rule 2: short retention is normal; duration, age and amount decide the severity.
 """
 
 from collections.abc import Sequence
@@ -15,30 +13,26 @@ from plimsoll.causes.growth import setting_of
 from plimsoll.model.cause import Cause, CauseKind, Remedy
 from plimsoll.model.database import Observation
 from plimsoll.model.diagnosis import Evidence
+from plimsoll.model.postgres import FREEZE_MAX_AGE, MAX_WAL_SIZE_MIB, WAL_SEGMENT_BYTES
 from plimsoll.model.severity import Severity
 from plimsoll.model.standing import PreparedTransaction, ReplicationSlot, XminHolder
 from plimsoll.units import MIB, format_bytes, format_duration, format_ratio, number
 
-# Judgements. Below five seconds a transaction is nobody's concern; after an hour nobody remembers it. A slot
-# that was left a minute ago has a subscriber that is starting again; a transaction manager ends what it has
-# prepared within a second.
+# Judgements. A transaction below five seconds is normal; after an hour it was forgotten. A transaction manager
+# ends what it has prepared within a second.
 _NOTABLE_S, _FORGOTTEN_S = 5.0, 3600.0
 # A judgement: a subscriber that restarts is back within a minute.
 _SLOT_IDLE_S = 60.0
 _PREPARED_S = (60.0, 3600.0)
-# WAL is kept in files of this size, so that less than one says nothing.
-_SEGMENT_BYTES = 16 * MIB
-# From a tenth of all rows dead on, and 10 MiB of them, what is held back is felt. A judgement.
+# Judgements: a tenth of all rows dead, and 10 MiB of them, slow down scans noticeably.
 _DEAD_SHARE = 0.1
 _DEAD_BYTES = 10 * MIB
-# At the age at which autovacuum begins to freeze, vacuums come that cannot do their work.
-_FREEZE_MAX_AGE = 200e6
 _HOLDERS_MOST = 5
 
 
 def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
     """Return slots and prepared transactions one by one, sessions with old snapshots as one finding."""
-    del budget  # What is kept moves no bytes.
+    del budget  # Retained rows and WAL move no bytes.
     standing = observation.standing
     if standing is None:
         return ()
@@ -66,8 +60,8 @@ def _dead(observation: Observation) -> Evidence:
     rows, held, share = dead_bytes(observation)
     return Evidence(
         kind="dead rows",
-        text=f"{number(rows)} dead rows of about {format_bytes(held)} lie in this database "
-        f"({format_ratio(share)} of all rows): at most so much of it is held back",
+        text=f"{number(rows)} dead rows of about {format_bytes(held)} are in this database "
+        f"({format_ratio(share)} of all rows); at most these cannot be removed",
         value=held,
     )
 
@@ -76,7 +70,7 @@ def _of_slot(observation: Observation, slot: ReplicationSlot) -> Cause | None:
     if slot.is_temporary:
         return None
     retained = slot.retained_bytes or 0.0
-    normal = (setting_of(observation, "max_wal_size") or 1024.0) * MIB
+    normal = (setting_of(observation, "max_wal_size") or MAX_WAL_SIZE_MIB) * MIB
     is_lost = slot.wal_status == "lost"
     is_beyond = slot.wal_status in ("extended", "unreserved") or retained > normal
     is_idle = not slot.is_active
@@ -86,9 +80,9 @@ def _of_slot(observation: Observation, slot: ReplicationSlot) -> Cause | None:
     severity: Severity = "warning"
     if is_idle and is_beyond:
         severity = "critical"
-    elif is_idle and not is_lost and (is_fresh or retained < _SEGMENT_BYTES):
+    elif is_idle and not is_lost and (is_fresh or retained < WAL_SEGMENT_BYTES):
         severity = "note"
-    what = "is not used by anybody" if is_idle else f"is {format_bytes(retained)} behind"
+    what = "is unused" if is_idle else f"is {format_bytes(retained)} behind"
     if is_lost:
         what = "has lost the WAL that it needs"
     age = max(slot.xmin_age or 0, slot.catalog_xmin_age or 0)
@@ -97,15 +91,15 @@ def _of_slot(observation: Observation, slot: ReplicationSlot) -> Cause | None:
         code="ReplicationSlotHoldsWal" if is_beyond and not is_lost else "ReplicationSlotInactive",
         severity=severity,
         subject=slot.name,
-        title=f"Replication slot {slot.name} {what} and holds back {format_bytes(retained)} of WAL"
-        + (f" and {number(age)} transactions" if age else ""),
+        title=f"Replication slot {slot.name} {what} and retains {format_bytes(retained)} of WAL"
+        + (f" and the dead rows of {number(age)} transactions" if age else ""),
         text=_bound(slot),
         evidence=(
             Evidence(
                 kind="slot",
                 text=f"{slot.kind} slot"
                 + (f" of database {slot.database}" if slot.database else "")
-                + f", wal_status {slot.wal_status or 'not known'}"
+                + f", wal_status {slot.wal_status or 'unknown'}"
                 + (f", unused for {format_duration(slot.unused_s)}" if slot.unused_s else ""),
                 value=retained,
                 reference=normal,
@@ -113,21 +107,21 @@ def _of_slot(observation: Observation, slot: ReplicationSlot) -> Cause | None:
             *_kept_rows(observation, slot),
         ),
         remedies=_slot_remedies(slot),
-        refuted_by="Its reader comes back and catches up: retained WAL falls while you watch.",
+        refuted_by="Its consumer reconnects and catches up, so the retained WAL falls.",
     )
 
 
 def _bound(slot: ReplicationSlot) -> str:
     if slot.wal_status == "lost":
-        return "Its reader cannot go on and has to be set up anew."
+        return "Its consumer cannot continue and must be set up again."
     if slot.safe_bytes is None:
         return (
-            "Nothing bounds it (max_slot_wal_keep_size = -1): WAL is kept until the storage is full, and "
+            "It has no limit (max_slot_wal_keep_size = -1): WAL is retained until the storage is full, and "
             "then the server stops."
         )
     return (
-        f"After {format_bytes(max(slot.safe_bytes, 0.0))} more WAL it is given up, and its reader has to be "
-        "set up anew."
+        f"After {format_bytes(max(slot.safe_bytes, 0.0))} more WAL the slot is invalidated, and its consumer must be "
+        "set up again."
     )
 
 
@@ -138,7 +132,7 @@ def _kept_rows(observation: Observation, slot: ReplicationSlot) -> tuple[Evidenc
         return (
             Evidence(
                 kind="dead rows",
-                text=f"dead rows of system catalogs are kept for {number(slot.catalog_xmin_age)} "
+                text=f"dead rows of system catalogs are retained for {number(slot.catalog_xmin_age)} "
                 "transactions",
                 value=float(slot.catalog_xmin_age),
             ),
@@ -149,13 +143,13 @@ def _kept_rows(observation: Observation, slot: ReplicationSlot) -> tuple[Evidenc
 def _slot_remedies(slot: ReplicationSlot) -> tuple[Remedy, ...]:
     name = slot.name.replace("'", "''")
     drop = Remedy(
-        text="If nobody reads it any more, drop it. A subscriber or a standby that still needs it must then "
-        "be set up anew: ask first.",
+        text="If no consumer needs it any more, drop it. A subscriber or standby that still needs it must "
+        "then be set up again, so check first.",
         commands=(f"SELECT pg_drop_replication_slot('{name}');",),
-        expected=f"{format_bytes(slot.retained_bytes or 0.0)} of WAL go with the next checkpoint.",
+        expected=f"{format_bytes(slot.retained_bytes or 0.0)} of WAL are removed at the next checkpoint.",
     )
     keep = Remedy(
-        text="Bound what any slot may keep, well below the free space.",
+        text="Limit what a slot may retain, well below the free space.",
         commands=(
             "ALTER SYSTEM SET max_slot_wal_keep_size = '<free space / 2>';",
             "SELECT pg_reload_conf();",
@@ -164,7 +158,7 @@ def _slot_remedies(slot: ReplicationSlot) -> tuple[Remedy, ...]:
     if slot.is_active:
         return (
             Remedy(
-                text="See why its reader is slow: network, one large transaction, its own disk."
+                text="Check why its consumer is slow: network, one large transaction, its own disk."
             ),
             keep,
         )
@@ -185,10 +179,11 @@ def _of_prepared(observation: Observation, one: PreparedTransaction) -> Cause | 
         code="PreparedTransaction",
         severity=severity,
         subject=one.gid,
-        title=f"Prepared transaction '{one.gid}' of {one.owner} has been waiting for its end for "
-        f"{format_duration(one.age_s)}: it holds its locks and back up to {format_bytes(held)} of dead rows",
-        text="It survives restarts, and no timeout ends it. Vacuum removes nothing that died since, and "
-        "transaction ids run on.",
+        title=f"Prepared transaction '{one.gid}' of {one.owner} has been open for "
+        f"{format_duration(one.age_s)}: it holds its locks and prevents removal of up to {format_bytes(held)} of "
+        "dead rows",
+        text="It survives restarts, and no timeout ends it. Vacuum cannot remove rows that died since, and "
+        "transaction IDs are used up.",
         evidence=(
             Evidence(
                 kind="age",
@@ -199,28 +194,28 @@ def _of_prepared(observation: Observation, one: PreparedTransaction) -> Cause | 
         ),
         remedies=(
             Remedy(
-                text=f"Ask the transaction manager of {one.owner} whether it still knows it. If not, end it "
-                f"in database {one.database}; what it did is undone.",
+                text=f"Check whether the transaction manager of {one.owner} still knows it. If not, roll it "
+                f"back in database {one.database}.",
                 commands=(f"ROLLBACK PREPARED '{gid}';",),
             ),
             Remedy(
-                text="If no program uses two-phase commit, forbid it; this takes a restart.",
+                text="If no application uses two-phase commit, disable it; this needs a restart.",
                 commands=("ALTER SYSTEM SET max_prepared_transactions = 0;",),
             ),
         ),
-        refuted_by="It is gone a moment later: a transaction manager was at work.",
+        refuted_by="It is gone a moment later, because its transaction manager ended it.",
     )
 
 
 def _of_holders(observation: Observation, holders: Sequence[XminHolder]) -> Cause | None:
-    """Return the oldest snapshot, and who would be next."""
+    """Return a finding about the oldest snapshot, with the next oldest as evidence."""
     old = [one for one in holders if (one.transaction_s or 0.0) >= _NOTABLE_S]
     if not old:
         return None
     first = old[0]
     rows, held, share = dead_bytes(observation)
     held_s = first.transaction_s or 0.0
-    freeze = setting_of(observation, "autovacuum_freeze_max_age") or _FREEZE_MAX_AGE
+    freeze = setting_of(observation, "autovacuum_freeze_max_age") or FREEZE_MAX_AGE
     is_felt = share >= _DEAD_SHARE and held >= _DEAD_BYTES
     if first.xid_age >= freeze:
         severity: Severity = "critical"
@@ -235,28 +230,28 @@ def _of_holders(observation: Observation, holders: Sequence[XminHolder]) -> Caus
         code="HorizonHeldBack",
         severity=severity,
         subject=f"process {first.pid}",
-        title=f"Process {first.pid} of {_name(first)} has kept a snapshot for {format_duration(held_s)}: it "
-        f"holds back up to {format_bytes(held)} of dead rows",
-        text=f"{number(first.xid_age)} transactions began since. Vacuum removes nothing that died since then, "
-        "in any table; scans and indexes go over it all.",
+        title=f"Process {first.pid} of {_name(first)} has held a snapshot for {format_duration(held_s)}: it "
+        f"prevents removal of up to {format_bytes(held)} of dead rows",
+        text=f"{number(first.xid_age)} transactions began since. Vacuum cannot remove rows that died since, "
+        "in any table, so scans still read them.",
         evidence=(*(_line(one) for one in old[:_HOLDERS_MOST]), _dead(observation)),
         remedies=(
             Remedy(
-                text="Have its program end the transaction. If nobody can, end its session; this is a "
-                "suggestion: look at what it does first.",
+                text="Make its application end the transaction. If that is not possible, terminate its session; "
+                "check what it does first.",
                 commands=(f"SELECT pg_terminate_backend({first.pid});",),
                 expected="The next vacuum removes these dead rows; the files keep their size.",
             ),
             Remedy(
-                text="Run long reports and dumps on a replica without hot_standby_feedback, and end "
-                "transactions that do nothing.",
+                text="Run long reports and dumps on a replica without hot_standby_feedback, and let the "
+                "server end idle transactions.",
                 commands=(
                     "ALTER SYSTEM SET idle_in_transaction_session_timeout = '60s';",
                     "SELECT pg_reload_conf();",
                 ),
             ),
         ),
-        refuted_by="Its backend_xmin in pg_stat_activity moves on: it takes a new snapshot for each statement.",
+        refuted_by="Its backend_xmin in pg_stat_activity advances, because it takes a new snapshot for each statement.",
     )
 
 

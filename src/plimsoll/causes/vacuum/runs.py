@@ -1,15 +1,14 @@
 """
-The vacuums that glances saw, and what they read and wrote.
+Compute what the vacuums in the glances read and wrote.
 
 Where the bytes come from:
 
-1. a vacuum that began and ended between the readings: `pg_stat_io` (16 and later), no more than what
-   the relation itself counts as read, shared out by blocks where several ran;
-2. before 16 somebody's own VACUUM that began and ended between the readings: what `pg_stat_statements`
-   counts of the statement;
-3. any other, and before 16: blocks that the progress view says were done, no more than cost limits
-   allow, and of one that ended no more pages than all processes wrote. A process adds to `pg_stat_io` when its vacuum ends, all at once (seen on 18): of one that is
-   running it knows nothing, and of one that ended it knows hours that were not watched;
+1. a vacuum that began and ended between the readings: `pg_stat_io` (16 and later), at most what the relation
+   itself counts as read, divided by blocks if several ran;
+2. before 16 a manual VACUUM that began and ended between the readings: `pg_stat_statements`;
+3. any other, and before 16: blocks from the progress view, at most what cost limits allow, and for an ended
+   one at most the pages that all processes wrote. A process adds to `pg_stat_io` only when its vacuum ends
+   (observed on 18): a running one is missing there, and an ended one may include hours before the window;
 4. several of one relation, of which the last still runs: the sum of both, over the whole window.
 """
 
@@ -22,9 +21,9 @@ from msgspec import Struct
 from plimsoll.causes.budget import rates_of
 from plimsoll.causes.named import is_named
 from plimsoll.causes.statements.statements import is_vacuum, work_between
-from plimsoll.causes.toast_rewrites import CHUNKS_PER_PAGE
 from plimsoll.causes.vacuum.pace import VacuumPace, pace_of
 from plimsoll.model.database import IoRow, Observation, Relation, VacuumRun
+from plimsoll.model.postgres import CHUNKS_PER_PAGE
 
 _Ends = tuple[tuple[float, VacuumRun], tuple[float, VacuumRun]]
 """A vacuum as it was seen first and last, each with the moment, epoch seconds."""
@@ -187,7 +186,7 @@ def bytes_of(
         read=read,
         written=written,
         is_counted=False,
-        how=f"of the whole time that was watched: vacuums that ended are {ended.how}; the one that runs "
+        how=f"for the whole window: ended vacuums are {ended.how}; the running one "
         f"is {current.how}",
         mean=read + written,
         uncounted=current.uncounted,
@@ -195,7 +194,7 @@ def bytes_of(
 
 
 def uncounted_by(observation: Observation) -> float:
-    """Return Bytes/s of vacuums that still run, which the server has not counted: 0 where there are none."""
+    """Return bytes/s of running vacuums, which the server has not counted yet."""
     runs = runs_of(observation)
     return sum(bytes_of(observation, run, runs).uncounted for run in runs)
 
@@ -204,7 +203,9 @@ def _counted(
     observation: Observation, run: ObservedVacuum, peers: Sequence[ObservedVacuum]
 ) -> Bytes:
     """Return the bytes that `pg_stat_io` counted, of vacuums that ended; `peers` are all that it counts together."""
-    read, written = rates_of(observation, by_autovacuum if run.last.is_automatic else _by_hand)
+    read, written = rates_of(
+        observation, by_autovacuum if run.last.is_automatic else _by_manual_vacuum
+    )
     if read is None or written is None:
         return _estimated(observation, run)
     blocks = sum(_ended_blocks(peer) for peer in peers)
@@ -214,7 +215,7 @@ def _counted(
     if own is not None:
         # Workers read catalogs too, and look at tables that they then leave alone.
         read = min(read, own * observation.server.block_bytes / observation.seconds)
-    how = "counted by pg_stat_io" + (", shared out by blocks" if len(peers) > 1 else "")
+    how = "counted by pg_stat_io" + (", divided by blocks" if len(peers) > 1 else "")
     return Bytes(
         read=read, written=written * share, is_counted=True, how=how, mean=read + written * share
     )
@@ -251,7 +252,7 @@ def _ended_blocks(run: ObservedVacuum) -> float:
 
 
 def _is_inside(observation: Observation, run: ObservedVacuum) -> bool:
-    """Return whether those of its vacuums that ended also began in the window, so that they are counted whole."""
+    """Return whether its ended vacuums began in the window, so that they are counted completely."""
     ended = run.spans if not run.is_running else [s for s in run.spans if s[1] < run.end_s]
     return all(start_s >= observation.first.time_s for start_s, _ in ended)
 
@@ -264,13 +265,13 @@ def _estimated(observation: Observation, run: ObservedVacuum) -> Bytes:
     cost nothing, so what costs allow is the other bound.
     """
     why = (
-        "for lack of pg_stat_io (16 and later)"
+        "since there is no pg_stat_io before 16"
         if observation.last.io is None
-        else "because pg_stat_io counts a vacuum when it ends, all at once"
+        else "since pg_stat_io counts a vacuum only when it ends"
     )
     how = f"estimated from blocks, dead rows and cost limits, {why}"
     if run.seen_s <= 0 or run.blocks <= 0:
-        return Bytes(read=None, written=None, is_counted=False, how=f"not known, {why}")
+        return Bytes(read=None, written=None, is_counted=False, how=f"unknown, {why}")
     dirty = _dirty_share(observation, run) * run.scanned_blocks + run.vacuumed_blocks
     pages, dirtied = run.blocks / run.seen_s, dirty / run.seen_s
     pace = pace_of_run(observation, run)
@@ -302,7 +303,7 @@ def _estimated(observation: Observation, run: ObservedVacuum) -> Bytes:
 
 
 def _dirty_share(observation: Observation, run: ObservedVacuum) -> float:
-    """Return share of the pages that hold dead rows, which may lie anywhere; a value's chunks lie together."""
+    """Return the share of pages with dead rows; rows are at random places, chunks of a value together."""
     if run.relation is None or not run.last.total_blocks:
         return 1.0
     # One that has ended left none: then it is those that it found.
@@ -362,5 +363,5 @@ def by_autovacuum(row: IoRow) -> bool:
     return row.backend_type == "autovacuum worker"
 
 
-def _by_hand(row: IoRow) -> bool:
+def _by_manual_vacuum(row: IoRow) -> bool:
     return row.backend_type == "client backend" and row.context == "vacuum"

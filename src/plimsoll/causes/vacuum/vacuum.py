@@ -1,16 +1,18 @@
 """
-Vacuums that read and write while somebody waits.
+Report vacuums that read and write while clients wait.
 
-Rule 1: a vacuum weighs as every other cause does, by the shares that are told of it. Its share of the
-        load is of the whole time that was watched, its share of the ceiling of the time that it ran.
-Rule 2: its share of the load alone makes it no more than a note where next to nothing else was read or
-        written, so that nobody was kept waiting, and where it came once and is over within minutes, so
-        that its share is chance: any healthy server has such a minute. Then it says so.
+Rule 1: a vacuum's severity follows from its shares, like every other cause. Its share of the load is of the
+        whole window, its share of the ceiling of the time it ran.
+Rule 2: its share of the load alone makes only a note if almost nothing else was read or written, so that no
+        client waited, or if it ran once for minutes, so that its share is chance. Then the text says so.
 """
 
 from collections.abc import Sequence
 
 from plimsoll.causes.budget import (
+    BYTES_LEAST,
+    CRITICAL_SHARE,
+    SHARE_LEAST,
     SMALL_BYTES_PER_S,
     Budget,
     ranked,
@@ -40,12 +42,6 @@ from plimsoll.units import (
 
 # A vacuum shorter than this is not what a server spends its days on, unless it comes again. A judgement.
 _SHORT_S = 600.0
-# What a vacuum may take of a ceiling: as much as is called critical. A judgement.
-_SHARE_OF_CEILING = 0.25
-# Below a hundredth of the load and of the ceiling there is nothing to say, nor below so many bytes/s where
-# those of it are not known. Judgements, as for loads.
-_SHARE_LEAST = 0.01
-_BYTES_LEAST = 0.1e6
 # Of vacuums that ended in a plateau, those of smaller relations are not worth a word. A judgement.
 _LARGE_BYTES = 1024**3
 
@@ -62,22 +58,22 @@ def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
         for run, cause in zip(runs, every, strict=True)
         if run.is_running
         or (cause.bytes_per_s is None and not _is_small(observation, budget, run))
-        or _is_told(cause.bytes_per_s, cause.share_of_load, cause.share_of_ceiling)
+        or _is_worth_reporting(cause.bytes_per_s, cause.share_of_load, cause.share_of_ceiling)
     ]
     if not any(run.last.is_automatic for run in runs):
-        found += _unseen(observation, budget)
+        found += _short_runs(observation, budget)
     found += _ended_in(observation, plateaus, {run.last.relation_oid for run in runs})
     return ranked(found)
 
 
 def missing_of(observation: Observation) -> tuple[Missing, ...]:
-    """Return what kept this detector from telling more."""
+    """Return the missing data of this detector."""
     if observation.last.io is not None or not runs_of(observation):
         return ()
     return (
         Missing(
             name="pg_stat_io",
-            hides="what vacuums that have ended read and wrote; it is estimated from blocks",
+            hides="what ended vacuums read and wrote; it is estimated from blocks",
             remedy="PostgreSQL 16 and later have it.",
         ),
     )
@@ -88,10 +84,12 @@ def overlap_s(start_s: float, end_s: float, plateaus: Plateaus) -> float:
     return sum(max(min(end_s, b) - max(start_s, a), 0.0) for a, b in plateaus)
 
 
-def _is_told(moved: float | None, of_load: float | None, of_ceiling: float | None) -> bool:
+def _is_worth_reporting(
+    moved: float | None, of_load: float | None, of_ceiling: float | None
+) -> bool:
     """Return whether what is over took enough to be worth a word; what is not known is judged by its size."""
     known = [share for share in (of_load, of_ceiling) if share is not None]
-    return moved is not None and (not known or max(known) >= _SHARE_LEAST)
+    return moved is not None and (not known or max(known) >= SHARE_LEAST)
 
 
 def _is_small(observation: Observation, budget: Budget, run: ObservedVacuum) -> bool:
@@ -106,7 +104,7 @@ def _is_small(observation: Observation, budget: Budget, run: ObservedVacuum) -> 
     read = 2 * heap + (1 + max(run.last.index_rounds, 1)) * indexes
     rate = 2 * read * len(run.spans) / observation.seconds
     of_load = budget.of_load(rate)
-    return rate < _BYTES_LEAST or (of_load is not None and of_load < _SHARE_LEAST)
+    return rate < BYTES_LEAST or (of_load is not None and of_load < SHARE_LEAST)
 
 
 def _of_run(
@@ -121,14 +119,14 @@ def _of_run(
     rate = f"; {format_bytes_per_s(moved, 3)}" if moved is not None else ""
     pace = pace_of_run(observation, run)
     of_load, of_ceiling = _share_of_load(budget, found), budget.of_ceiling(moved)
-    why = _why_not(budget, found.mean, of_load, is_brief=_is_brief(run))
-    severity, said = _weighed(moved, (of_load, of_ceiling), why)
+    why = _reason_to_lower(budget, found.mean, of_load, is_brief=_is_brief(run))
+    severity, said = _weigh(moved, (of_load, of_ceiling), why)
     return Cause(
         kind=CauseKind.VACUUM,
         code="VacuumRunning",
         severity=severity,
         subject=run.subject,
-        title=f"{_said(run)}{rate}",
+        title=f"{_title(run)}{rate}",
         text=_joined(_text(run, found.how), said),
         read_bytes_per_s=read,
         written_bytes_per_s=written,
@@ -160,7 +158,7 @@ def _share_of_load(budget: Budget, found: Bytes) -> float | None:
     return min(found.mean / whole, 1.0) if whole > 0 else None
 
 
-def _weighed(
+def _weigh(
     moved: float | None, shares: tuple[float | None, float | None], why: str
 ) -> tuple[Severity, str]:
     """Return severity by the shares, and `why` its share of the load is left out where that lowers it."""
@@ -171,14 +169,16 @@ def _weighed(
     return lowered, why
 
 
-def _why_not(budget: Budget, mean: float | None, of_load: float | None, *, is_brief: bool) -> str:
+def _reason_to_lower(
+    budget: Budget, mean: float | None, of_load: float | None, *, is_brief: bool
+) -> str:
     """Return why its share of the load says little; empty where it says what it seems to."""
     if mean and of_load and mean * (1 / of_load - 1) < SMALL_BYTES_PER_S:
         return "Almost nothing else was read or written at that time, so nobody had to wait."
     if is_brief and budget.ceiling_bytes_per_s is None:
         return (
-            "It came once and takes minutes at most: its share of so short a time is chance, so that it "
-            "is a note; watch for longer, or give --against to hold it to a ceiling."
+            "It ran once, for minutes at most, so its share of this short window is chance and it is only a "
+            "note. Inspect for longer, or give --against to compare it with a ceiling."
         )
     return ""
 
@@ -191,14 +191,14 @@ def _joined(*sentences: str) -> str:
     return " ".join(sentence for sentence in sentences if sentence)
 
 
-def _said(run: ObservedVacuum) -> str:
+def _title(run: ObservedVacuum) -> str:
     """Return what it is and how far it is."""
     who = "autovacuum" if run.last.is_automatic else "VACUUM"
     lasted = format_duration(run.last.running_s)
     if len(run.spans) > 1:
-        return f"{who} of {run.subject} ran {len(run.spans)} times while it was watched"
+        return f"{who} of {run.subject} ran {len(run.spans)} times during the window"
     if not run.is_running:
-        return f"{who} of {run.subject} ran for {lasted} and is over"
+        return f"{who} of {run.subject} ran for {lasted} and has ended"
     progress = f", {format_ratio(run.progress)}" if run.progress is not None else ""
     left = f", {format_duration(run.left_s)} left" if run.left_s is not None else ""
     return f"{who} of {run.subject} has run for {lasted}: {run.last.phase}{progress}{left}"
@@ -272,7 +272,7 @@ def _delays(run: ObservedVacuum) -> list[Evidence]:
     return [
         Evidence(
             kind="delay",
-            text=f"it slept for its cost limit {format_ratio(share)} of its time",
+            text=f"it slept {format_ratio(share)} of its time because of its cost limit",
             value=run.last.delay_s,
             reference=run.last.running_s,
         )
@@ -283,7 +283,7 @@ def _remedies(
     budget: Budget, run: ObservedVacuum, pace: VacuumPace | None, moved: tuple[float, float]
 ) -> tuple[Remedy, ...]:
     found = []
-    target = (budget.ceiling_bytes_per_s or 0.0) * _SHARE_OF_CEILING
+    target = (budget.ceiling_bytes_per_s or 0.0) * CRITICAL_SHARE
     allowed = pace.bytes_per_s_max(*moved) if pace is not None else None
     if pace is not None and target > 0 and (allowed is None or allowed > target):
         limit, delay_ms = pace.limit_for(target, *moved)
@@ -333,11 +333,11 @@ def _lasting(
     return run.last.total_blocks * pace.block_bytes * ratio / target
 
 
-def _unseen(observation: Observation, budget: Budget) -> list[Cause]:
+def _short_runs(observation: Observation, budget: Budget) -> list[Cause]:
     """Return what autovacuum did in runs too short for any glance."""
     read, written = rates_of(observation, by_autovacuum)
     moved = None if read is None or written is None else read + written
-    if not moved or not _is_told(moved, budget.of_load(moved), budget.of_ceiling(moved)):
+    if not moved or not _is_worth_reporting(moved, budget.of_load(moved), budget.of_ceiling(moved)):
         return []
     before = {relation.oid: relation.autovacuum_count for relation in observation.first.relations}
     done = [
@@ -353,8 +353,8 @@ def _unseen(observation: Observation, budget: Budget) -> list[Cause]:
     of_load, of_ceiling = budget.of_load(moved), budget.of_ceiling(moved)
     largest = max(done, key=lambda relation: relation.size_bytes, default=None)
     is_brief = largest is None or largest.autovacuum_count - before[largest.oid] == 1
-    why = _why_not(budget, moved, of_load, is_brief=is_brief)
-    severity, why = _weighed(moved, (of_load, of_ceiling), why)
+    why = _reason_to_lower(budget, moved, of_load, is_brief=is_brief)
+    severity, why = _weigh(moved, (of_load, of_ceiling), why)
     ended = f"It ended with: {', '.join(said)}." if said else ""
     return [
         Cause(
@@ -393,7 +393,7 @@ def _ended_in(observation: Observation, plateaus: Plateaus, seen: set[int]) -> l
                 subject=subject,
                 title=f"the last autovacuum of {subject} ({format_bytes(relation.size_bytes)}) ended at "
                 f"{format_clock(ended_s)} UTC, while storage was at a ceiling",
-                text="When it began is not kept; log_autovacuum_min_duration = 0 would say.",
+                text="Its start is not recorded; log_autovacuum_min_duration = 0 logs it.",
                 remedies=(
                     Remedy(
                         text="Log what autovacuum reads, writes and how long it takes.",

@@ -1,13 +1,13 @@
 """
-Transaction ids and multixacts that run out: from a certain age on the server refuses every write.
+Find databases near the end of their transaction IDs or multixacts, where the server refuses writes.
 
-Ids are 32 bits wide, so that two thousand million of them lie ahead of the oldest one that is in use. A vacuum
-freezes old rows and so moves the oldest on. At `autovacuum_freeze_max_age` the server starts such vacuums
-by itself, at `vacuum_failsafe_age` it does so without regard to anybody, and three million before the end it
-stops giving out ids (PostgreSQL 14 and later, varsup.c, multixact.c).
+IDs have 32 bits, so two billion follow the oldest one in use. A vacuum freezes old rows and so advances the
+oldest ID. At `autovacuum_freeze_max_age` the server starts such vacuums, at `vacuum_failsafe_age` they ignore
+cost limits, and three million IDs before the end it assigns no more (PostgreSQL 14 and later, varsup.c,
+multixact.c).
 
-How long that takes at the present rate is what is left, divided by the ids that were given out between the two
-readings. It changes no severity: a window of seconds may be the busiest or the calmest of the week.
+The time left is the remaining IDs divided by the rate between the two readings. It does not change the
+severity: a window of seconds may be the busiest or the quietest of the week.
 """
 
 from collections.abc import Sequence
@@ -17,26 +17,24 @@ from plimsoll.causes.growth import setting_of
 from plimsoll.model.cause import Cause, CauseKind, Remedy
 from plimsoll.model.database import Observation
 from plimsoll.model.diagnosis import Evidence
+from plimsoll.model.postgres import FAILSAFE_AGE, FREEZE_MAX_AGE, MULTIXACT_FREEZE_MAX_AGE
 from plimsoll.model.standing import DatabaseAge, TableAge
 from plimsoll.units import format_duration, format_ratio, number
 
 # Half of all ids are ahead and half behind; of those ahead the last three million are not given out.
 _IDS = 2**31
 _KEPT = 3_000_000
-# Defaults of PostgreSQL 14 to 18.
-_FREEZE_MAX_AGE = {"autovacuum_freeze_max_age": 200e6, "autovacuum_multixact_freeze_max_age": 400e6}
-_FAILSAFE_AGE = 1.6e9
-# At once the freeze age a vacuum begins; at twice of it vacuums do not get through. A judgement.
+# A judgement: vacuums begin at the freeze age; at twice that age they evidently do not complete.
 _BEHIND = 2.0
 _TABLES_MOST = 3
 _DAY_S = 86_400
-# Ids come one by one: of n that were counted, chance alone changes the rate by 1/√n, a third at ten. A judgement.
+# A judgement: with n counted IDs chance changes the rate by 1/√n, which is a third at ten.
 _IDS_LEAST = 10
 
 
 def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
     """Return at most one cause for transaction ids and one for multixacts, of the database that is nearest to the end."""
-    del budget  # Ids are no bytes.
+    del budget  # IDs are no bytes.
     standing = observation.standing
     if standing is None or not standing.databases:
         return ()
@@ -65,13 +63,14 @@ def _cause(
         f"{'autovacuum_multixact' if is_multixact else 'autovacuum'}_freeze_max_age",
         f"vacuum_{'multixact_' if is_multixact else ''}failsafe_age",
     ]
-    freeze = setting_of(observation, names[0]) or _FREEZE_MAX_AGE[names[0]]
-    failsafe = setting_of(observation, names[1]) or _FAILSAFE_AGE
-    # However late a server was told to act, so few ids are left then.
-    grave = min(failsafe, _FAILSAFE_AGE)
+    default = MULTIXACT_FREEZE_MAX_AGE if is_multixact else FREEZE_MAX_AGE
+    freeze = setting_of(observation, names[0]) or default
+    failsafe = setting_of(observation, names[1]) or FAILSAFE_AGE
+    # Even with a later failsafe setting, few IDs are left at its default.
+    grave = min(failsafe, FAILSAFE_AGE)
     if age < min(_BEHIND * freeze, grave):
         return None
-    what = "multixact ids" if is_multixact else "transaction ids"
+    what = "multixact IDs" if is_multixact else "transaction IDs"
     left = max(_IDS - _KEPT - age, 0)
     database = observation.server.place.rpartition("/")[2]
     is_here = worst.name == database
@@ -85,8 +84,8 @@ def _cause(
         subject=worst.name,
         title=f"Database {worst.name} has used {format_ratio(age / _IDS)} of its {what}: {number(left)} "
         f"are left until the server refuses every write{lasts}",
-        text=f"Its oldest id is {number(age)} old; vacuums that freeze begin at {number(freeze)}. They have "
-        "not run, were cancelled, or something holds the oldest id back.",
+        text=f"Its oldest ID is {number(age)} IDs old; freezing vacuums begin at {number(freeze)}. They did "
+        "not run or were canceled, or something keeps the oldest ID from advancing.",
         evidence=(
             Evidence(
                 kind="age",
@@ -99,7 +98,7 @@ def _cause(
             *_holding(observation, age, is_multixact=is_multixact),
         ),
         remedies=_remedies(worst, tables if is_here else ()),
-        refuted_by="The age in pg_database falls while you watch: a vacuum is getting through.",
+        refuted_by="The age in pg_database falls within minutes, because a vacuum completes.",
     )
 
 
@@ -135,17 +134,17 @@ def _rate(given: int | None, left_s: float | None, seconds: float, what: str) ->
     if given is None:
         return Evidence(
             kind="time left",
-            text=f"how many {what} are used a second is unknown, and so is how long the rest lasts",
+            text=f"the rate at which {what} are used is unknown, and so is how long the rest lasts",
         )
     if left_s is None:
         return Evidence(
             kind="time left",
-            text=f"{number(given)} {what} were used in {format_duration(seconds)}: too few to say how long "
+            text=f"{number(given)} {what} were used in {format_duration(seconds)}: too few to tell how long "
             "the rest lasts",
         )
     return Evidence(
         kind="time left",
-        text=f"{number(given / seconds)} {what} a second in {format_duration(seconds)}: at this rate the "
+        text=f"{number(given / seconds)} {what} per second in {format_duration(seconds)}: at this rate the "
         f"rest lasts {_days(left_s)}",
         value=left_s,
     )
@@ -157,11 +156,11 @@ def _oldest(tables: Sequence[TableAge]) -> tuple[Evidence, ...]:
 
 
 def _holding(observation: Observation, age: int, *, is_multixact: bool) -> tuple[Evidence, ...]:
-    """Return what keeps the oldest id where it is, where something was seen that does."""
+    """Return what keeps the oldest ID from advancing, if known."""
     standing = observation.standing
     if standing is None or is_multixact:
         return ()
-    # What is as old as half of the age is a part of the reason.
+    # A judgement: whatever has at least half of the age contributes.
     held = [
         *(
             f"process {one.pid}, {one.state or 'state hidden'} ({number(one.xid_age)})"
@@ -181,19 +180,19 @@ def _holding(observation: Observation, age: int, *, is_multixact: bool) -> tuple
     ]
     if observation.server.settings.get("autovacuum") == "off":
         held.append("autovacuum is off")
-    return (Evidence(kind="held", text=f"held back by: {', '.join(held)}"),) if held else ()
+    return (Evidence(kind="held", text=f"blocked by: {', '.join(held)}"),) if held else ()
 
 
 def _remedies(worst: DatabaseAge, tables: Sequence[TableAge]) -> tuple[Remedy, ...]:
     end = Remedy(
-        text="End first what holds the oldest id back: old transactions, prepared ones, slots that nobody "
-        "reads. No vacuum gets past them."
+        text="First end what keeps the oldest ID from advancing: old or prepared transactions, unused "
+        "replication slots. No vacuum can freeze newer rows."
     )
     if not worst.takes_connections:
         return (
             end,
             Remedy(
-                text=f"Nobody can connect to {worst.name}; autovacuum freezes it, if it is on.",
+                text=f"{worst.name} accepts no connections; autovacuum freezes it, if it is on.",
                 commands=("ALTER SYSTEM SET autovacuum = on;", "SELECT pg_reload_conf();"),
             ),
         )
@@ -202,7 +201,7 @@ def _remedies(worst: DatabaseAge, tables: Sequence[TableAge]) -> tuple[Remedy, .
         end,
         Remedy(
             text=f"Then freeze the oldest tables in {worst.name}, as their owner or a superuser, without "
-            "the limits of autovacuum.",
+            "cost limits.",
             commands=("SET vacuum_cost_delay = 0;", *(commands or ("VACUUM (FREEZE, VERBOSE);",))),
             expected="age(datfrozenxid) falls to vacuum_freeze_min_age when the last of them is done.",
         ),

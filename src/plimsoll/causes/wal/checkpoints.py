@@ -1,17 +1,18 @@
 """
-What checkpoints write, and whether they come because of time or because WAL ran out of room.
+Report what checkpoints write, and whether time or the amount of WAL triggers them.
 
-Rule 1: checkpoints have to write what was changed; that is told with its share and is no fault.
-Rule 2: what is worth more than a note is checkpoints that WAL brings on: each makes the pages changed
-        after it go into WAL whole, and the same pages be written again.
+Rule 1: checkpoints must write changed pages; their share is a note.
+Rule 2: checkpoints triggered by WAL may be more than a note: after each, changed pages go into WAL as
+        full-page images, and the same pages are written again.
 """
 
-from plimsoll.causes.budget import Budget, severity_of
+from plimsoll.causes.budget import BYTES_LEAST, SHARE_LEAST, Budget, severity_of
 from plimsoll.causes.growth import per_s, setting_of
 from plimsoll.causes.wal.pace import WalPace, pace_of
 from plimsoll.model.cause import Cause, CauseKind, Remedy
 from plimsoll.model.database import Observation
 from plimsoll.model.diagnosis import Evidence
+from plimsoll.model.postgres import CHECKPOINT_COMPLETION_TARGET
 from plimsoll.units import (
     GIB,
     MIB,
@@ -22,11 +23,6 @@ from plimsoll.units import (
     number,
 )
 
-# Judgements: below a hundredth of the load a share is not worth a line, and below 0.1 MB/s nothing is.
-_SHARE_LEAST = 0.01
-_BYTES_LEAST = 0.1e6
-# The default since 14; less writes the same in a shorter time.
-_COMPLETION_USUAL = 0.9
 # More WAL than this is seldom worth its room and its recovery; a judgement.
 _WAL_MOST = 64 * GIB
 # A longer time between checkpoints makes fewer whole pages, and a longer recovery after a crash.
@@ -42,7 +38,7 @@ def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
     if pace is not None and pace.is_by_wal:
         return (_by_wal(pace, written, observation, budget),)
     share = budget.of_load(written)
-    if written < _BYTES_LEAST or (share is not None and share < _SHARE_LEAST):
+    if written < BYTES_LEAST or (share is not None and share < SHARE_LEAST):
         return ()
     return (_writes(pace, written, observation, budget),)
 
@@ -59,15 +55,15 @@ def _by_wal(pace: WalPace, written: float, observation: Observation, budget: Bud
         severity=severity_of(budget, saved),
         subject="",
         title=(
-            f"WAL of {format_bytes_per_s(pace.wal_bytes_per_s)} brings on a checkpoint every "
+            f"WAL of {format_bytes_per_s(pace.wal_bytes_per_s)} triggers a checkpoint every "
             f"{interval} instead of every {format_duration(pace.timeout_s)}; they write "
             f"{format_bytes_per_s(written)}."
         ),
         text=(
             f"With max_wal_size at {format_bytes(pace.max_wal_bytes)} a checkpoint is due after "
-            f"{format_bytes(pace.trigger_bytes or 0.0)} of WAL. After each one the pages that are "
-            "changed go into WAL whole, and are written again by the next: up to "
-            f"{format_bytes_per_s(saved)} of that would not be."
+            f"{format_bytes(pace.trigger_bytes or 0.0)} of WAL. After each one, changed pages go into WAL as "
+            "full-page images, and the next one writes them again: up to "
+            f"{format_bytes_per_s(saved)} of that is avoidable."
         ),
         written_bytes_per_s=written,
         share_of_load=budget.of_load(written),
@@ -75,8 +71,8 @@ def _by_wal(pace: WalPace, written: float, observation: Observation, budget: Bud
         evidence=(*_counted(pace, observation), *_full_pages(pace), *_by_whom(observation)),
         remedies=_larger(pace),
         refuted_by=(
-            "Requests that come from CHECKPOINT, backups or CREATE DATABASE: with log_checkpoints "
-            "the log names the reason, 'wal' for this one."
+            "The checkpoints were requested by CHECKPOINT, backups or CREATE DATABASE: with log_checkpoints "
+            "the log gives the reason, 'wal' in this case."
         ),
     )
 
@@ -89,12 +85,14 @@ def _larger(pace: WalPace) -> tuple[Remedy, ...]:
     full = format_bytes_per_s(pace.full_page_bytes_per_s)
     least = format_bytes_per_s(pace.full_page_bytes_per_s * (pace.interval_s or 0.0) / every_s)
     text = (
-        f"Give WAL the room that {format_duration(pace.timeout_s)} of it take: "
+        f"Make room for {format_duration(pace.timeout_s)} of WAL: "
         f"{format_bytes_per_s(pace.wal_bytes_per_s)} × {number(pace.timeout_s)} s × "
-        f"(1 + {number(pace.completion_ratio or 0.0)}) and a tenth"
+        f"(1 + {number(pace.completion_ratio or 0.0)}) plus a tenth"
     )
     if needed > room:
-        text += f" are {format_bytes(needed)}; begin with less, for WAL falls as checkpoints do"
+        text += (
+            f" is {format_bytes(needed)}; begin with less, since fewer checkpoints mean less WAL"
+        )
     found = [
         Remedy(
             text=f"{text}. On RDS it is max_wal_size in the parameter group, in MB; no restart is "
@@ -104,8 +102,8 @@ def _larger(pace: WalPace) -> tuple[Remedy, ...]:
                 "SELECT pg_reload_conf();",
             ),
             expected=(
-                f"Checkpoints every {_interval(every_s)}; whole pages in WAL fall from {full} to "
-                f"between {least} and that. Up to {format_bytes(room)} of disk are taken by WAL, and "
+                f"Checkpoints every {_interval(every_s)}; full-page images in WAL fall from {full} "
+                f"to {least} at best. WAL takes up to {format_bytes(room)} of disk, and "
                 "recovery after a crash takes longer."
             ),
         )
@@ -114,13 +112,13 @@ def _larger(pace: WalPace) -> tuple[Remedy, ...]:
     if pace.timeout_s < _LONGER_TIMEOUT_S and longer <= _WAL_MOST:
         found.append(
             Remedy(
-                text="Where a recovery of some minutes is bearable, checkpoints may be rarer still.",
+                text="If a recovery of some minutes is acceptable, make checkpoints rarer still.",
                 commands=(
                     "ALTER SYSTEM SET checkpoint_timeout = '15min';",
                     f"ALTER SYSTEM SET max_wal_size = '{round(longer / MIB)}MB';",
                     "SELECT pg_reload_conf();",
                 ),
-                expected="Fewer whole pages in WAL again, the more the fewer pages are changed often.",
+                expected="Even fewer full-page images in WAL, if the same pages change often.",
             )
         )
     return tuple(found)
@@ -137,22 +135,22 @@ def _writes(
     is_requested = pace is not None and pace.requested > pace.timed
     share = budget.of_load(written)
     part = f", {format_ratio(share)} of all bytes" if share is not None else ""
-    text = "They write what was changed since the one before, each page once."
+    text = "Each writes the pages changed since the one before, each page once."
     if pace is not None and is_requested:
         text += _who_asked(pace)
     completion = setting_of(observation, "checkpoint_completion_target")
-    is_bursty = completion is not None and completion < _COMPLETION_USUAL
+    is_bursty = completion is not None and completion < CHECKPOINT_COMPLETION_TARGET
     remedy = Remedy(
         text=(
             f"checkpoint_completion_target is {number(completion or 0.0)}: pages are written in that "
             "part of the time between checkpoints. Spread them over more of it."
         ),
         commands=(
-            f"ALTER SYSTEM SET checkpoint_completion_target = {_COMPLETION_USUAL};",
+            f"ALTER SYSTEM SET checkpoint_completion_target = {CHECKPOINT_COMPLETION_TARGET};",
             "SELECT pg_reload_conf();",
         ),
         expected=(
-            f"The same bytes at {format_ratio((completion or 0.0) / _COMPLETION_USUAL)} of the rate "
+            f"The same bytes at {format_ratio((completion or 0.0) / CHECKPOINT_COMPLETION_TARGET)} of the rate "
             "while a checkpoint writes."
         ),
     )
@@ -171,7 +169,7 @@ def _writes(
             *_by_whom(observation),
         ),
         remedies=(remedy,) if is_bursty else (),
-        refuted_by="The window is a small part of the time between checkpoints, so that it shows a "
+        refuted_by="The window is a small part of the time between checkpoints, so it shows only a "
         "burst or a pause.",
     )
 
@@ -180,8 +178,8 @@ def _who_asked(pace: WalPace) -> str:
     """Return what can be said of requests that WAL does not surely explain."""
     if pace.interval_s is not None and pace.timeout_s and pace.interval_s < pace.timeout_s:
         return (
-            " They were requested, too seldom to tell whether by somebody or by WAL, which at this "
-            f"rate would ask for one every {_interval(pace.interval_s)}: watch it for longer."
+            " They were requested, too few to tell whether by a command or by WAL, which at this "
+            f"rate triggers one every {_interval(pace.interval_s)}. Inspect for longer."
         )
     return " They were requested, but not by WAL: by CHECKPOINT, a backup or CREATE DATABASE."
 
@@ -219,7 +217,7 @@ def _full_pages(pace: WalPace) -> tuple[Evidence, ...]:
     return (
         Evidence(
             kind="wal",
-            text=f"Whole pages are at most {format_bytes_per_s(pace.full_page_bytes_per_s)} of WAL, "
+            text=f"Full-page images are at most {format_bytes_per_s(pace.full_page_bytes_per_s)} of WAL, "
             f"{format_ratio(share)}.",
             value=pace.full_page_bytes_per_s,
             reference=pace.wal_bytes_per_s,

@@ -1,13 +1,13 @@
 """
-Logical decoding whose transactions do not fit their memory: they go through files before they are sent.
+Report logical decoding that spills transactions to files because they exceed its memory.
 
-Rule: a slot that decodes in memory is no cause. `pg_stat_replication_slots` counts what was spilled; it is read
+Rule: a slot that decodes in memory is no cause. `pg_stat_replication_slots` counts spilled bytes; they are read
 back once, when the transaction ends.
 """
 
 from math import ceil, log2
 
-from plimsoll.causes.budget import Budget, ranked, severity_of
+from plimsoll.causes.budget import BYTES_LEAST, Budget, ranked, severity_of
 from plimsoll.causes.growth import setting_of
 from plimsoll.causes.spills import Decoded, decoded_by
 from plimsoll.causes.statements.statements import counted
@@ -16,9 +16,7 @@ from plimsoll.model.database import Observation
 from plimsoll.model.diagnosis import Evidence
 from plimsoll.units import GIB, KIB, MIB, format_bytes, format_bytes_per_s, format_ratio
 
-# A judgement: less than 0.1 MB/s of spills is lost in any load.
-_BYTES_LEAST = 0.1e6
-# More for every sender is seldom what a machine has to give; a judgement.
+# A judgement: every WAL sender may use this much, so more is rarely available.
 _MEMORY_MOST = 1 * GIB
 # The version whose subscriptions apply streamed changes with several workers.
 _VERSION_PARALLEL = 160_000
@@ -29,7 +27,7 @@ def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
     found = [
         _cause(decoded, observation, budget)
         for decoded in decoded_by(observation)
-        if 2 * decoded.spilled >= _BYTES_LEAST
+        if 2 * decoded.spilled >= BYTES_LEAST
     ]
     return ranked(found)
 
@@ -48,7 +46,7 @@ def _cause(decoded: Decoded, observation: Observation, budget: Budget) -> Cause:
         subject=slot.name,
         title=f"Logical decoding for slot {slot.name} moves {format_bytes_per_s(moved)} through files{part}.",
         text=f"A transaction larger than logical_decoding_work_mem{holds} is written to files and read back "
-        "when it ends, for each slot anew. WAL is read besides.",
+        "when it ends, once for each slot. WAL is read in addition.",
         read_bytes_per_s=decoded.spilled,
         written_bytes_per_s=decoded.spilled,
         is_estimated=True,
@@ -57,14 +55,14 @@ def _cause(decoded: Decoded, observation: Observation, budget: Budget) -> Cause:
         evidence=(
             Evidence(
                 kind="spill",
-                text=f"{counted(decoded.transactions, 'transaction')} put "
-                f"{format_bytes(decoded.spilled * observation.seconds)} into files "
+                text=f"{counted(decoded.transactions, 'transaction')} spilled "
+                f"{format_bytes(decoded.spilled * observation.seconds)} to files "
                 "(pg_stat_replication_slots).",
                 value=decoded.spilled,
             ),
         ),
         remedies=_remedies(decoded, observation),
-        refuted_by="spill_bytes of the slot that stands still while the same bytes are moved.",
+        refuted_by="spill_bytes of the slot does not grow while the same bytes are moved.",
     )
 
 
@@ -76,7 +74,7 @@ def _remedies(decoded: Decoded, observation: Observation) -> tuple[Remedy, ...]:
         found.append(
             Remedy(
                 text=f"Give decoding {format_bytes(needed)}: a transaction spills {format_bytes(each)} on "
-                "average. Every sender may take as much.",
+                "average. Every WAL sender may use as much.",
                 commands=(
                     f"ALTER SYSTEM SET logical_decoding_work_mem = '{round(needed / MIB)}MB';",
                     "SELECT pg_reload_conf();",
@@ -88,16 +86,16 @@ def _remedies(decoded: Decoded, observation: Observation) -> tuple[Remedy, ...]:
         how = "parallel" if observation.server.version_number >= _VERSION_PARALLEL else "on"
         found.append(
             Remedy(
-                text="Let the subscriber take large transactions while they run; run this on the subscriber.",
+                text="Stream large transactions while they run; execute this on the subscriber.",
                 commands=(f"ALTER SUBSCRIPTION name SET (streaming = {how});",),
-                expected="Changes are sent in place of going to files.",
+                expected="Changes are sent instead of spilled.",
             )
         )
     if not found:
         found.append(
             Remedy(
-                text="Commit in smaller parts: what a transaction changes is kept until it ends.",
-                expected="Transactions that fit the memory go through no file.",
+                text="Commit in smaller batches: changes of a transaction are kept until it ends.",
+                expected="Transactions that fit in memory do not spill.",
             )
         )
     return tuple(found)

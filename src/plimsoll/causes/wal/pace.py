@@ -1,5 +1,5 @@
 """
-How fast WAL is written, how much of it is whole pages, and what that means for checkpoints.
+Compute the rate of WAL, its share of full-page images, and the interval of checkpoints.
 
 After a checkpoint the first change of a page puts the whole page into WAL. WAL itself brings the next
 checkpoint on: once max_wal_size / (1 + checkpoint_completion_target) has been written, the server does
@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from plimsoll.causes.growth import checkpoints_between, per_s, setting_of
 from plimsoll.model.database import Observation
+from plimsoll.model.postgres import CHECKPOINT_COMPLETION_TARGET
 from plimsoll.units import GIB, MIB
 
 # One request may be somebody's CHECKPOINT or a backup; what WAL brings on comes again. A habit takes
@@ -41,7 +42,7 @@ class WalPace(Struct, frozen=True, kw_only=True):
 
     @property
     def trigger_bytes(self) -> float | None:
-        """WAL after which a checkpoint is due however soon."""
+        """WAL after which a checkpoint begins before checkpoint_timeout."""
         if self.max_wal_bytes is None or self.completion_ratio is None:
             return None
         return self.max_wal_bytes / (1 + self.completion_ratio)
@@ -57,7 +58,7 @@ class WalPace(Struct, frozen=True, kw_only=True):
 
     @property
     def is_by_wal(self) -> bool:
-        """Whether WAL brings checkpoints on before their time, by arithmetic and by what was seen."""
+        """Whether WAL triggers checkpoints before the timeout, by calculation and by counters."""
         if self.interval_s is None or self.timeout_s is None or self.interval_s >= self.timeout_s:
             return False
         is_seen = self.requested >= _REQUESTS_LEAST and self.requested > self.timed
@@ -75,7 +76,11 @@ class WalPace(Struct, frozen=True, kw_only=True):
 
     def max_wal_bytes_for(self, timeout_s: float) -> float:
         """Return what max_wal_size must be for checkpoints to wait for a timeout, in whole GiB."""
-        ratio = self.completion_ratio if self.completion_ratio is not None else 0.9
+        ratio = (
+            self.completion_ratio
+            if self.completion_ratio is not None
+            else CHECKPOINT_COMPLETION_TARGET
+        )
         needed = self.wal_bytes_per_s * timeout_s * (1 + ratio) * _MARGIN
         return max(ceil(needed / GIB), 1) * GIB
 

@@ -1,14 +1,21 @@
 """
-What is written to WAL, of what it consists, and which statements make it.
+Report what is written to WAL, what it consists of, and which statements generate it.
 
-Rule 1: WAL is the price of changes; its share is a note. More than that is only what could be left out:
-        whole pages that checkpoints come too early for.
+Rule 1: every change needs WAL, so its share is a note. Only the avoidable part can be more: full-page images
+        due to too frequent checkpoints.
 Rule 2: how much is written is taken from the I/O counters where they count WAL (18 and later), and else
         follows from the number of writes: small commits write a block several times that is generated once,
         and a new log file is filled with zeros before it is used.
 """
 
-from plimsoll.causes.budget import Budget, severity_of, wal_written, wal_zeros
+from plimsoll.causes.budget import (
+    BYTES_LEAST,
+    SHARE_LEAST,
+    Budget,
+    severity_of,
+    wal_written,
+    wal_zeros,
+)
 from plimsoll.causes.statements.statements import short, work_between
 from plimsoll.causes.wal.pace import WalPace, pace_of
 from plimsoll.model.cause import Cause, CauseKind, Remedy
@@ -16,9 +23,6 @@ from plimsoll.model.database import Observation
 from plimsoll.model.diagnosis import Evidence
 from plimsoll.units import format_bytes_per_s, format_ratio, number
 
-# Judgements, as for checkpoints: what is below is not worth a line.
-_SHARE_LEAST = 0.01
-_BYTES_LEAST = 0.1e6
 # From a third on compressing whole pages is worth its processor time.
 _FULL_PAGES_MUCH = 1 / 3
 # Written so many times what is generated, commits are small.
@@ -36,7 +40,7 @@ def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
         return ()
     written = wal_written(observation) or pace.wal_bytes_per_s
     share = budget.of_load(written)
-    if written < _BYTES_LEAST or (share is not None and share < _SHARE_LEAST):
+    if written < BYTES_LEAST or (share is not None and share < SHARE_LEAST):
         return ()
     full_ratio = pace.full_page_bytes_per_s / pace.wal_bytes_per_s
     avoidable = pace.full_page_bytes_per_s * pace.saved_ratio if pace.is_by_wal else None
@@ -49,15 +53,14 @@ def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
             severity=severity_of(budget, avoidable),
             subject="",
             title=f"WAL takes {format_bytes_per_s(written)}{part}; at most "
-            f"{format_ratio(full_ratio)} of it are whole pages.",
+            f"{format_ratio(full_ratio)} of it are full-page images.",
             text=_text(pace, written, zeros),
             written_bytes_per_s=written,
             share_of_load=share,
             share_of_ceiling=budget.of_ceiling(written),
             evidence=_evidence(pace, written, zeros, observation),
             remedies=_remedies(pace, written - zeros, full_ratio, observation),
-            refuted_by="Another place: where WAL lies on a volume of its own it takes nothing of the "
-            "data's.",
+            refuted_by="WAL is on its own volume, so it does not use the throughput of the data volume.",
         ),
     )
 
@@ -65,18 +68,18 @@ def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
 def _text(pace: WalPace, written: float, zeros: float) -> str:
     if pace.is_by_wal:
         return (
-            "Checkpoints come before their time, and after each one the pages that are changed are "
-            "logged whole. See what is said of checkpoints."
+            "Checkpoints are too frequent, and after each one changed pages go into WAL as full-page "
+            "images. See the finding about checkpoints."
         )
     if pace.wal_bytes_per_s and (written - zeros) / pace.wal_bytes_per_s >= _REWRITTEN_MUCH:
         return (
-            f"{format_bytes_per_s(pace.wal_bytes_per_s)} are generated: small commits write the block "
-            "that they end in again and again."
+            f"{format_bytes_per_s(pace.wal_bytes_per_s)} are generated: small commits write the same WAL "
+            "block several times."
         )
     if zeros > _ZEROS_MUCH * written:
         return (
-            "A new log file is filled with zeros before it is used, so that its bytes are written twice; "
-            "that ends when there are enough to be used again, as min_wal_size keeps them."
+            "New WAL files are filled with zeros before use, so their bytes are written twice. "
+            "That ends when there are enough files to recycle (min_wal_size)."
         )
     return "Every change is also written to WAL."
 
@@ -84,7 +87,7 @@ def _text(pace: WalPace, written: float, zeros: float) -> str:
 def _evidence(
     pace: WalPace, written: float, zeros: float, observation: Observation
 ) -> tuple[Evidence, ...]:
-    has_zeros = zeros >= _SHARE_LEAST * written
+    has_zeros = zeros >= SHARE_LEAST * written
     filled = f", {format_bytes_per_s(zeros)} of it zeros of new files" if has_zeros else ""
     found = [
         Evidence(
@@ -96,7 +99,7 @@ def _evidence(
         ),
         Evidence(
             kind="wal",
-            text=f"Whole pages at most {format_bytes_per_s(pace.full_page_bytes_per_s)}.",
+            text=f"Full-page images at most {format_bytes_per_s(pace.full_page_bytes_per_s)}.",
             value=pace.full_page_bytes_per_s,
             reference=pace.wal_bytes_per_s,
         ),
@@ -105,7 +108,7 @@ def _evidence(
     by_wal = sorted(works, key=lambda w: -(w.statement.wal_bytes or 0.0))
     for work in by_wal[:_STATEMENTS_MOST]:
         rate = (work.statement.wal_bytes or 0.0) / observation.seconds
-        if rate >= _SHARE_LEAST * pace.wal_bytes_per_s and rate > 0:
+        if rate >= SHARE_LEAST * pace.wal_bytes_per_s and rate > 0:
             found.append(
                 Evidence(
                     kind="statement",
@@ -126,25 +129,25 @@ def _remedies(
         method = "lz4" if observation.server.version_number >= _VERSION_LZ4 else "on"
         found.append(
             Remedy(
-                text="Compress whole pages in WAL; it costs processor time, none of it on the disk. A "
-                "server that was built without lz4 takes 'pglz'.",
+                text="Compress full-page images in WAL; this costs CPU time. A server built without lz4 "
+                "needs 'pglz'.",
                 commands=(
                     f"ALTER SYSTEM SET wal_compression = {method};",
                     "SELECT pg_reload_conf();",
                 ),
-                expected=f"At most {format_bytes_per_s(pace.full_page_bytes_per_s)} of WAL shrink by "
-                "what the pages can be compressed.",
+                expected=f"At most {format_bytes_per_s(pace.full_page_bytes_per_s)} of WAL shrink as far as "
+                "the pages can be compressed.",
             )
         )
     if pace.wal_bytes_per_s and written / pace.wal_bytes_per_s >= _REWRITTEN_MUCH:
         ratio = number(written / pace.wal_bytes_per_s, 2)
         found.append(
             Remedy(
-                text="Put changes that belong together into one transaction. What may be lost in a "
-                "crash, and only that, may commit without waiting.",
+                text="Put related changes into one transaction. Use asynchronous commit only for changes that "
+                "may be lost in a crash.",
                 # Outside a transaction SET LOCAL does nothing but warn.
                 commands=("BEGIN;\nSET LOCAL synchronous_commit = off;\n-- the changes\nCOMMIT;",),
-                expected=f"Fewer writes of the same block: now {ratio} bytes are written for one.",
+                expected=f"Fewer writes of the same block: now {ratio} bytes are written for each byte generated.",
             )
         )
     return tuple(found)

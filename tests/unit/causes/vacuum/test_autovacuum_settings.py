@@ -307,7 +307,7 @@ def test_many_tables_are_told_in_part_and_counted():
     found = causes(watched(*many), budget())
 
     assert 11 == len(found)
-    assert any("5 further tables" in cause.title for cause in found)
+    assert any("5 more tables" in cause.title for cause in found)
 
 
 def test_hidden_settings_are_named_as_missing():

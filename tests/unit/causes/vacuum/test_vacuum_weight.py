@@ -69,7 +69,7 @@ def test_what_comes_once_and_is_soon_over_is_a_note():
     (again,) = causes(msgspec.structs.replace(seen, glances=(*seen.glances, *later)), load)
 
     assert "note" == once.severity
-    assert "its share of so short a time is chance" in once.text
+    assert "its share of this short window is chance" in once.text
     assert ("critical", "critical") == (held.severity, again.severity)
     assert "chance" not in held.text + again.text
     assert any("First check the updates" in remedy.text for remedy in again.remedies)

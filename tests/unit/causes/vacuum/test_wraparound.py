@@ -58,7 +58,7 @@ def test_what_is_left_is_divided_by_the_rate_of_the_window():
         "800,000,000 are left until the server refuses every write, 9 days at the present rate"
     )
     assert (
-        "1,000 transaction ids a second in 1 min: at this rate the rest lasts 9 days",
+        "1,000 transaction IDs per second in 1 min: at this rate the rest lasts 9 days",
         LEFT / 1_000,
     ) == time_left(cause)
 
@@ -79,7 +79,7 @@ def test_too_few_ids_tell_no_rate(given: int):
 
     assert cause.title.endswith("until the server refuses every write")
     assert (
-        f"{given} transaction ids were used in 1 min: too few to say how long the rest lasts",
+        f"{given} transaction IDs were used in 1 min: too few to tell how long the rest lasts",
         None,
     ) == time_left(cause)
 
@@ -92,7 +92,7 @@ def test_ids_that_were_not_counted_tell_nothing(given: int | None):
     cause = near(given)
 
     assert cause.title.endswith("until the server refuses every write")
-    assert time_left(cause)[0].startswith("how many transaction ids are used a second is unknown")
+    assert time_left(cause)[0].startswith("the rate at which transaction IDs are used is unknown")
 
 
 def test_multixacts_are_counted_over_the_end_of_their_32_bits():
