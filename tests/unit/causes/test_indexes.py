@@ -241,7 +241,7 @@ def test_an_unused_index_is_told_with_its_upkeep():
     assert ("DROP INDEX CONCURRENTLY public.orders_note_idx;",) == cause.remedies[0].commands
     assert IDLE.definition in cause.remedies[0].text
     assert "never reset" in cause.text
-    assert "spread over all of its pages: 3 of its pages were looked at" in cause.text
+    assert "spread over all of its pages: 3 of its pages were touched" in cause.text
 
 
 def test_checkpoints_that_came_count_as_often_as_they_came():
@@ -308,7 +308,7 @@ def test_an_invalid_index_is_maintained_for_nothing():
         pytest.param(
             IDLE,
             replace(ORDERS, updated=9_000, hot_updated=9_000),
-            id="updates that touch no index",
+            id="HOT updates",
         ),
     ],
 )

@@ -360,7 +360,7 @@ def test_work_mem_is_advised_with_its_price():
     assert ["BEGIN;", "SET LOCAL work_mem = '40MB';", "-- the statement", "COMMIT;"] == (
         command.splitlines()
     )
-    assert "5 sessions" in cause.remedies[0].text
+    assert "5 active sessions" in cause.remedies[0].text
     assert "200 MiB" in cause.remedies[0].text
     assert any("log_temp_files" in c for r in cause.remedies for c in r.commands)
 

@@ -1,12 +1,12 @@
 """
-Indexes that every write has to maintain and that nothing has looked into.
+Find indexes that every write maintains and no query scans.
 
-Rule 1: never scanned is a fact about the time since the counters began; how long that is, is said, and
-        where it is short or another server may use the index, so is that.
-Rule 2: an index that keeps a rule (primary key, unique, exclusion, foreign key) is used by that.
-Rule 3: several are judged by their sum: each may be small, and dropping all is one decision.
-Rule 4: reads of an index that is never scanned are all for its upkeep, and measured. What it writes is
-        estimated in `upkeep.py`. That it takes room in the buffers from other pages is not counted.
+Rule 1: "never scanned" holds since the counters began. The text gives that time, and says if it is short or if
+        a replica may use the index.
+Rule 2: an index of a constraint (primary key, unique, exclusion, foreign key) is used by the constraint.
+Rule 3: several are judged by their sum: each may be small, and dropping them is one decision.
+Rule 4: all reads of an index that is never scanned are for its maintenance, and measured. `upkeep.py` estimates
+        its writes. Its use of shared buffers is not counted.
 """
 
 from collections.abc import Sequence
@@ -22,17 +22,17 @@ from plimsoll.model.diagnosis import Evidence
 from plimsoll.model.severity import Severity
 from plimsoll.units import format_bytes, format_bytes_per_s, format_duration, format_ratio, number
 
-# An index that a monthly or weekly job needs is not idle after some days; a judgement.
+# A judgement: counters younger than a week do not show weekly or monthly jobs.
 _YOUNG_S = 7 * 86400.0
 _INDEXES_MOST = 10
 _LOADING = (
-    " The table is being loaded: nothing can have asked for its new rows yet. A large load is faster when its "
+    " The table is being loaded, so queries cannot have needed its new rows yet. A large load is faster if its "
     "indexes are created after it."
 )
 
 
 class _Idle(Struct, frozen=True, kw_only=True):
-    """An index that is maintained for nothing."""
+    """An index that is maintained but never scanned."""
 
     index: IndexGrowth
     table: TableGrowth
@@ -52,7 +52,7 @@ class _Idle(Struct, frozen=True, kw_only=True):
 
 
 def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
-    """Return invalid indexes one by one; of those that nothing scans one alone, or all of them by their sum."""
+    """Return invalid indexes one by one, and all unused ones as one finding."""
     tables = {table.last.oid: table for table in tables_of(observation)}
     imaged = imaged_ratio(observation)
     used = {
@@ -64,19 +64,19 @@ def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
         idle
         for index in indexes_of(observation)
         if (table := tables.get(index.last.table_oid)) is not None
-        # A partitioned index is used where one of its parts is.
+        # A partitioned index is used if one of its parts is used.
         and index.last.parent not in used
         and (idle := _idle(index, table, observation, imaged)) is not None
     ]
     found.sort(key=lambda idle: (-idle.bytes_per_s, idle.index.last.name))
     invalid = [idle for idle in found if not idle.index.last.is_valid]
     unused = [idle for idle in found if idle.index.last.is_valid]
-    told = [_cause(idle, observation, budget) for idle in invalid[:_INDEXES_MOST]]
+    reported = [_cause(idle, observation, budget) for idle in invalid[:_INDEXES_MOST]]
     if len(unused) == 1:
-        told.append(_cause(unused[0], observation, budget))
+        reported.append(_cause(unused[0], observation, budget))
     elif unused:
-        told.append(_together(unused, observation, budget))
-    return ranked(told)
+        reported.append(_together(unused, observation, budget))
+    return ranked(reported)
 
 
 def _idle(
@@ -95,7 +95,7 @@ def _cause(idle: _Idle, observation: Observation, budget: Budget) -> Cause:
     age_s = _age_s(observation)
     share = budget.of_load(total)
     part = f": {format_ratio(share)} of all bytes" if share is not None else ""
-    why = "has never been scanned" if index.is_valid else "is not valid, so that nothing can use it"
+    why = "has never been scanned" if index.is_valid else "is not valid, so no query can use it"
     return Cause(
         kind=CauseKind.UNUSED_INDEXES,
         code="UnusedIndex" if index.is_valid else "InvalidIndex",
@@ -104,9 +104,9 @@ def _cause(idle: _Idle, observation: Observation, budget: Budget) -> Cause:
         else _severity(budget, total, age_s, is_valid=index.is_valid),
         subject=index.name,
         title=f"Index {index.name} of {table.name} {why} and takes about "
-        f"{format_bytes_per_s(total, 3)} for its upkeep, by estimate{part}.",
+        f"{format_bytes_per_s(total, 3)} for its maintenance, by estimate{part}.",
         text=(
-            f"{number(idle.upkeep.entries_per_s, 3)} entries a second are put into it, "
+            f"{number(idle.upkeep.entries_per_s, 3)} entries per second are inserted into it, "
             f"{format_bytes(index.size_bytes)} large. {_since(age_s)} Its reads are measured; what it "
             f"writes is an estimate, {_spread(idle.upkeep)}."
             f"{_LOADING if index.is_valid and _is_loading(idle.table) else ''}"
@@ -120,19 +120,19 @@ def _cause(idle: _Idle, observation: Observation, budget: Budget) -> Cause:
             Evidence(kind="index", text=f"{number(index.scans)} scans.", value=float(index.scans)),
             Evidence(
                 kind="index",
-                text=f"{format_bytes_per_s(idle.read_bytes_per_s, 3)} read for its upkeep, measured.",
+                text=f"{format_bytes_per_s(idle.read_bytes_per_s, 3)} read for its maintenance, measured.",
                 value=idle.read_bytes_per_s,
             ),
         ),
         remedies=(_remedy(idle),),
-        refuted_by="A replica whose queries use it (their scans are counted there), or a job that has "
+        refuted_by="Queries on a replica use it (their scans are counted there), or a job needs it that has "
         "not run since the counters began.",
     )
 
 
 def _spread(upkeep: Upkeep) -> str:
-    """Return where its entries are taken to go, and by what that is known."""
-    pages = f"{number(upkeep.pages_per_entry, 3)} of its pages were looked at for each entry"
+    """Return where its entries are assumed to go, with the evidence."""
+    pages = f"{number(upkeep.pages_per_entry, 3)} of its pages were touched per entry"
     if upkeep.at_end_ratio > 0.9:
         return f"each entry at its end: {pages}"
     if upkeep.at_end_ratio < 0.1:
@@ -152,20 +152,20 @@ def _remedy(idle: _Idle) -> Remedy:
         text=f"Drop it when no replica and no seldom job needs it.{partition}{kept}",
         commands=(_drop(idle),),
         expected=f"About {format_bytes_per_s(idle.bytes_per_s, 3)} less, "
-        f"{format_bytes(index.size_bytes)} of space, and more updates that need touch no index.",
+        f"{format_bytes(index.size_bytes)} of space, and more HOT updates.",
     )
 
 
 def _together(found: Sequence[_Idle], observation: Observation, budget: Budget) -> Cause:
-    """Return all that nothing scans: each may be small, and what they take together decides."""
+    """Return all unused indexes as one finding, judged by their sum."""
     read = sum(idle.read_bytes_per_s for idle in found)
     written = sum(idle.written_bytes_per_s for idle in found)
     size = sum(idle.index.last.size_bytes for idle in found)
     age_s = _age_s(observation)
     share = budget.of_load(read + written)
     part = f": {format_ratio(share)} of all bytes" if share is not None else ""
-    told = found[:_INDEXES_MOST]
-    more = f" and {len(found) - len(told)} smaller ones" if len(found) > len(told) else ""
+    reported = found[:_INDEXES_MOST]
+    more = f" and {len(found) - len(reported)} smaller ones" if len(found) > len(reported) else ""
     tables = dict.fromkeys(_table_of(idle) for idle in found)
     of = f" of {next(iter(tables))}" if len(tables) == 1 else ""
     loading = sum(idle.bytes_per_s for idle in found if _is_loading(idle.table))
@@ -176,7 +176,7 @@ def _together(found: Sequence[_Idle], observation: Observation, budget: Budget) 
         severity="note" if is_loading else _severity(budget, read + written, age_s, is_valid=True),
         subject=next(iter(tables)) if len(tables) == 1 else "",
         title=f"{len(found)} indexes{of} have never been scanned and take about "
-        f"{format_bytes_per_s(read + written, 3)} together for their upkeep, by estimate{part}.",
+        f"{format_bytes_per_s(read + written, 3)} together for their maintenance, by estimate{part}.",
         text=f"They are {format_bytes(size)} large. {_since(age_s)} Reads are measured; what they write is an "
         f"estimate.{_LOADING if is_loading else ''}",
         read_bytes_per_s=read,
@@ -192,23 +192,23 @@ def _together(found: Sequence[_Idle], observation: Observation, budget: Budget) 
                 + (f"; {idle.index.last.definition}" if idle.index.last.definition else ""),
                 value=idle.bytes_per_s,
             )
-            for idle in told
+            for idle in reported
         )
         + ((Evidence(kind="index", text=more.removeprefix(" and ")),) if more else ()),
         remedies=(
             Remedy(
-                text="Drop those that no replica and no seldom job needs, one after the other; keep their "
-                "definitions. An index of a partitioned table is dropped with the parent's, under a lock "
-                "that readers wait for."
-                if any(idle.index.last.parent for idle in told)
-                else "Drop those that no replica and no seldom job needs, one after the other; keep "
+                text="Drop those that no replica and no rare job needs, one after the other; keep their "
+                "definitions. An index of a partitioned table is dropped with its parent index, under a lock "
+                "that blocks readers."
+                if any(idle.index.last.parent for idle in reported)
+                else "Drop those that no replica and no rare job needs, one after the other; keep "
                 "their definitions.",
-                commands=tuple(dict.fromkeys(_drop(idle) for idle in told)),
+                commands=tuple(dict.fromkeys(_drop(idle) for idle in reported)),
                 expected=f"About {format_bytes_per_s(read + written, 3)} less, {format_bytes(size)} of space, "
-                "and more updates that need touch no index.",
+                "and more HOT updates.",
             ),
         ),
-        refuted_by="A replica whose queries use them (their scans are counted there), or a job that has "
+        refuted_by="Queries on a replica use them (their scans are counted there), or a job needs them that has "
         "not run since the counters began.",
     )
 
@@ -225,16 +225,15 @@ def _drop(idle: _Idle) -> str:
 
 
 def _is_loading(table: TableGrowth) -> bool:
-    """Return whether most of its rows came while it was watched: nothing can have asked for them yet."""
+    """Return whether most of its rows were inserted in the window, so queries cannot have needed them."""
     return table.of("inserted") > table.rows / 2
 
 
 def _severity(budget: Budget, total: float, age_s: float | None, *, is_valid: bool) -> Severity:
     """
-    Return what is only an estimate is never critical, and what may be needed tomorrow is a note.
+    Return the severity: never critical for an estimate, a note while the counters are young.
 
-    From a quarter of the load on it is told as a warning however young the counters are: so much is worth
-    asking who needs it.
+    A quarter of the load is a warning even with young counters: that much is worth a question.
     """
     found = severity_of(budget, total)
     if is_valid and found != "critical" and age_s is not None and age_s < _YOUNG_S:

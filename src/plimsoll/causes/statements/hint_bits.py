@@ -1,13 +1,13 @@
 """
-Readers that write: the first one after a load marks rows as committed, and every page that it marks is written.
+Report SELECTs that write: the first reader after a load marks rows as committed, which changes pages.
 
-Theory of operation. A row does not say whether its transaction committed; the first reader looks that up and notes
-it in the row (a hint bit), or removes what no one can see any more. That changes the page, so it is written. With
-data checksums, or wal_log_hints, the first such change after a checkpoint also puts the whole page into WAL.
-A vacuum after the load does the same, once, at a time of one's own choice.
+Theory of operation. A new row does not show whether its transaction committed. The first reader looks that up
+and stores it in the row (a hint bit), or prunes dead rows. That changes the page, so it is written. With data
+checksums or wal_log_hints, the first such change after a checkpoint also writes a full-page image to WAL. A
+vacuum after the load does the same once, at a chosen time.
 
-Rule: it is said only of a SELECT that names one table with rows that came or died since its last vacuum, and
-that changed pages. A function that writes could do so too; what would refute it says so.
+Rule: only a SELECT is reported that changed pages, and that names one table with rows inserted or dead since
+its last vacuum. A function that writes has the same effect; `refuted_by` says so.
 """
 
 import re
@@ -72,41 +72,44 @@ def _table_of(observation: Observation, text: str) -> Relation | None:
 
 def _report(work: StatementWork, table: Relation, writes: Writes, seconds: float) -> WriterText:
     text = (
-        "The first reader of rows that were written since the last vacuum notes in each that its transaction "
-        "committed (hint bits); a page that it marks is written."
+        "The first reader of rows written since the last vacuum marks each as committed (hint bits), and "
+        "the marked pages are written."
     )
     if writes.wal:
         text += (
-            " With data checksums or wal_log_hints the page also goes into WAL whole, once after each "
-            "checkpoint."
+            " With data checksums or wal_log_hints each page also goes into WAL as a full-page image, once after "
+            "each checkpoint."
         )
     pages = work.statement.dirtied_blocks
     return WriterText(
         kind=CauseKind.HINT_BITS,
         code="HintBits",
         table=table.name,
-        title=(f"Reading {table.name}", f"{counted(pages / seconds, 'page')} a second are marked"),
+        title=(
+            f"Reading {table.name}",
+            f"{counted(pages / seconds, 'page')} per second are marked",
+        ),
         text=text,
         evidence=(
             Evidence(
                 kind="rows",
-                text=f"{counted(table.inserted_since_vacuum, 'row')} came since the last vacuum, "
-                f"{counted(table.dead_rows, 'row')} are dead; {counted(pages, 'page')} were changed.",
+                text=f"{counted(table.inserted_since_vacuum, 'row')} inserted since the last vacuum, "
+                f"{counted(table.dead_rows, 'row')} dead; {counted(pages, 'page')} changed.",
                 value=float(table.inserted_since_vacuum),
             ),
         ),
         remedies=(
             Remedy(
-                text="Vacuum after a load, before the readers come: it marks all rows at once.",
+                text="Vacuum after a load, before readers: it marks all rows once.",
                 commands=(f"VACUUM (FREEZE, ANALYZE) {table.name};",),
                 expected=f"SELECT no longer writes {format_bytes_per_s(writes.all)}.",
             ),
             Remedy(
-                text="A table that is made or emptied in the transaction of the load can be filled with rows "
-                "that need no mark.",
+                text="If the transaction of the load creates or truncates the table, it can load frozen rows, "
+                "which need no marks.",
                 commands=(f"COPY {table.name} FROM STDIN WITH (FREEZE);",),
                 expected="Neither readers nor vacuum write its pages again.",
             ),
         ),
-        refuted_by="A second run of the same SELECT that changes as many pages: then a function in it writes.",
+        refuted_by="A second run of the same SELECT changes as many pages, so a function in it writes.",
     )

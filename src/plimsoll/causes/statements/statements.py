@@ -1,14 +1,14 @@
 """
-Statements by what `pg_stat_statements` counts between two readings, and beside all it counted before.
+Judge statements by `pg_stat_statements`, between two readings and compared with all earlier calls.
 
-Rule 1: a statement that reads much is judged by its share, as every cause is; where a scan or a rewrite
-        that is judged already made these reads, it is another view of them, and a note.
-Rule 2: what fits the shared buffers is read once and stays: reads that may be the first of each block are a
-        note, for they end by themselves.
-Rule 3: upkeep (VACUUM, CREATE INDEX …) reads whole tables and then ends: by its share of a ceiling it is
-        judged, by its share of the load it is a note.
-Rule 4: one whose calls touch as many blocks as ever and wait for each several times as long is told to
-        be slow for another reason than itself.
+Rule 1: a statement that reads much is judged by its share, like every cause. If a scan or a rewrite already
+        explains these reads, it is a note.
+Rule 2: data that fits shared buffers is read once and stays there. Reads that may be the first of each block
+        are a note, since they end without action.
+Rule 3: maintenance (VACUUM, CREATE INDEX …) reads whole tables once. Its share of a ceiling counts, its share
+        of the load is a note.
+Rule 4: a statement is slow for an external reason if its calls touch as many blocks as before, and each block
+        takes several times as long.
 """
 
 import re
@@ -25,24 +25,24 @@ from plimsoll.model.diagnosis import Evidence, Missing
 from plimsoll.model.explain import Blocks, Capture, Source
 from plimsoll.units import format_bytes_per_s, format_latency, format_ratio, number
 
-# Judgements: below a twentieth of the load a statement is not worth a line, and five are enough.
+# Judgements: below a twentieth of the load a statement is not worth a line, and five statements are enough.
 _SHARE_LEAST = 0.05
 _LINES_MOST = 5
-# A cached read takes microseconds and network storage answers within a millisecond or two: only what is
-# beyond both, several times what it was, and much of the statement's time, tells of storage that is
-# pressed. A workload that has only warmed up or cooled down stays below.
+# Judgements. A cached read takes microseconds, and network storage answers within one or two milliseconds. Only
+# reads above both, several times as slow as before, and half of the statement's time show slow storage. A
+# cache that has only warmed up or cooled down stays below.
 _BLOCK_RATIO = 3.0
 _BLOCK_LEAST_S = 0.002
 _IO_SHARE = 0.5
 _BLOCKS_ALIKE = 0.25
 _CALLS_LEAST = 10
-# A look-up goes down three or four levels of a B-tree, of which the upper ones stay in memory, to one block
-# of the table. More than twice of that for each row it gives, and a call passes over most of what it reads.
+# A judgement: a lookup touches three or four levels of a B-tree and one block of the table. A call that touches
+# more than twice as many blocks per row discards most of what it reads.
 _BLOCKS_PER_ROW = 10
 _TEXT_MOST = 90
 _VACUUM = re.compile(r"\s*vacuum\b", re.IGNORECASE)
-# They read whole tables once, because somebody wants that; EXPLAIN does not take them.
-_UPKEEP = re.compile(
+# Maintenance reads whole tables once, on purpose; EXPLAIN does not accept these statements.
+_MAINTENANCE = re.compile(
     r"\s*(?:vacuum|analyze|cluster|reindex|create\s+(?:unique\s+)?index)\b", re.IGNORECASE
 )
 
@@ -53,18 +53,18 @@ class StatementWork(Struct, frozen=True, kw_only=True):
     statement: Statement
     """Every counter is the difference."""
     before: Statement | None
-    """Everything counted before the first reading; None where that is nothing."""
+    """Everything counted before the first reading; None if nothing."""
 
 
 def is_vacuum(text: str) -> bool:
-    """Return whether a statement is a VACUUM, in whatever case."""
+    """Return whether a statement is a VACUUM, ignoring case."""
     return _VACUUM.match(text) is not None
 
 
 def work_between(
     first: Sequence[Statement] | None, last: Sequence[Statement] | None
 ) -> tuple[StatementWork, ...]:
-    """Return what was called between two readings; a counter that was reset counts from its reset."""
+    """Return the statements called between two readings; reset counters count from their reset."""
     earlier = {statement.query_id: statement for statement in first or ()}
     found = []
     for after in last or ():
@@ -103,18 +103,18 @@ def capture_of(work: Statement) -> Capture:
 
 
 def short(text: str, most: int = _TEXT_MOST) -> str:
-    """Return a statement in one line."""
+    """Return a statement on one line, shortened."""
     line = " ".join(text.split())
     return line if len(line) <= most else f"{line[: most - 1]}…"
 
 
 def counted(count: float, word: str) -> str:
-    """Return `1 row`, `1,204 rows`."""
+    """Return a number with its noun: `1 row`, `1,204 rows`."""
     return f"{number(count, 3)} {word}{'' if count == 1 else 's'}"
 
 
 def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
-    """Return statements that read most, and those that are slow for another reason than themselves."""
+    """Return the statements that read most, and those that are slow for an external reason."""
     if observation.seconds <= 0:
         return ()
     works = work_between(observation.first.statements, observation.last.statements)
@@ -126,7 +126,7 @@ def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
 
 
 def missing_of(observation: Observation) -> tuple[Missing, ...]:
-    """That reads are not timed, where statements are counted and that alone is missing."""
+    """Return that reads are not timed, if statements are counted."""
     settings = observation.server.settings
     if not observation.last.statements or settings.get("track_io_timing") != "off":
         return ()
@@ -135,42 +135,42 @@ def missing_of(observation: Observation) -> tuple[Missing, ...]:
             name="I/O timing",
             hides="whether a statement is slow because storage is",
             remedy="track_io_timing is off: ALTER SYSTEM SET track_io_timing = on; SELECT "
-            "pg_reload_conf(); pg_test_timing tells what it costs.",
+            "pg_reload_conf(); pg_test_timing measures its overhead.",
         ),
     )
 
 
 _KEPT = Remedy(
-    text="Keep its plan and blocks now, to compare them with when it is slow.",
+    text="Record its plan and blocks now, and compare them when it is slow.",
     commands=("plimsoll explain record DSN --top 5 -o normal.json",),
-    expected="Tells a changed plan from slow storage.",
+    expected="Distinguishes a changed plan from slow storage.",
 )
 
 
 _QUIETER = Remedy(
-    text="Run it in a quieter hour; VACUUM and ANALYZE also go slower on request.",
+    text="Run it at a quieter hour. VACUUM and ANALYZE can also be slowed down.",
     commands=("SET vacuum_cost_delay = 2;",),
     expected="The same bytes over a longer time.",
 )
 
 
 def _fewer_blocks(statement: Statement) -> Remedy:
-    """Return what would spare reads: another plan where a call passes over much, else fewer calls or more memory."""
+    """Return what reduces reads: a better plan if a call discards many rows, else fewer calls or memory."""
     touched = (statement.read_blocks + statement.hit_blocks) / statement.calls
     rows = statement.rows / statement.calls
     if touched > _BLOCKS_PER_ROW * max(rows, 1.0):
         return Remedy(
-            text=f"It goes through {counted(touched, 'block')} to give {counted(rows, 'row')}: look in its "
-            "plan for what it passes over ('Rows Removed by Filter'). An index on what it compares spares "
-            "that.",
+            text=f"It touches {counted(touched, 'block')} to return {counted(rows, 'row')}. Look for discarded "
+            "rows in its plan ('Rows Removed by Filter'). An index on the compared columns avoids "
+            "them.",
             commands=("EXPLAIN (ANALYZE, BUFFERS) <the statement>;",),
-            expected="The node that reads most, and the rows it threw away.",
+            expected="The node that reads most, and the rows it discards.",
         )
     return Remedy(
-        text="Each call wants few blocks, but so many different ones that memory does not hold them: call it "
-        "less often (keep results, ask for many rows at once), make what it reads smaller (an index that has "
-        "all columns it wants), or give the server more memory.",
-        expected="Fewer blocks are read; they are found among the shared buffers instead.",
+        text="Each call needs few blocks, but different ones, which do not all fit in memory. Call it less "
+        "often (cache results, fetch many rows at once), make the data smaller (a covering index), or "
+        "give the server more memory.",
+        expected="Fewer blocks are read from storage; more are found in shared buffers.",
     )
 
 
@@ -182,19 +182,19 @@ def _reader(work: StatementWork, observation: Observation, budget: Budget) -> Ca
         return None
     per_call = statement.read_blocks / statement.calls
     text = (
-        f"It is called {counted(statement.calls / seconds, 'time')} a second and reads "
-        f"{counted(per_call, 'block')} each time."
+        f"It is called {counted(statement.calls / seconds, 'time')} per second and reads "
+        f"{counted(per_call, 'block')} per call."
     )
-    is_upkeep = _UPKEEP.match(statement.text) is not None
+    is_maintenance = _MAINTENANCE.match(statement.text) is not None
     of_ceiling = budget.of_ceiling(read)
-    severity = severity_by(read, None, of_ceiling) if is_upkeep else severity_of(budget, read)
-    if is_upkeep:
-        text += " It is upkeep that somebody ran, and reads no more when it is done."
-    is_warming = not is_upkeep and _fills_buffers(statement, observation)
+    severity = severity_by(read, None, of_ceiling) if is_maintenance else severity_of(budget, read)
+    if is_maintenance:
+        text += " It is maintenance, and its reads end when it is done."
+    is_warming = not is_maintenance and _fills_buffers(statement, observation)
     if is_warming:
         text += (
-            " What it touches fits the shared buffers and was read once at most: they are filling, "
-            "and then it reads no more."
+            " Its data fits in shared buffers and was read once at most: the buffers are filling, "
+            "and then the reads end."
         )
     return Cause(
         kind=CauseKind.PLANS,
@@ -210,17 +210,17 @@ def _reader(work: StatementWork, observation: Observation, budget: Budget) -> Ca
             Evidence(kind="statement", text=f"Query identifier {statement.query_id}."),
             Evidence(
                 kind="statement",
-                text=f"{counted(statement.rows / statement.calls, 'row')} each call.",
+                text=f"{counted(statement.rows / statement.calls, 'row')} per call.",
                 value=statement.rows / statement.calls,
             ),
         ),
-        remedies=(_QUIETER,) if is_upkeep else (_fewer_blocks(statement), _KEPT),
-        refuted_by="The page cache of the system served these reads, so that no disk did.",
+        remedies=(_QUIETER,) if is_maintenance else (_fewer_blocks(statement), _KEPT),
+        refuted_by="The page cache of the system served these reads, not the disk.",
     )
 
 
 def _fills_buffers(statement: Statement, observation: Observation) -> bool:
-    """Return whether all that a statement may touch fits the shared buffers, and it read no more than that."""
+    """Return whether a statement's tables fit in shared buffers, and it read no more than their size."""
     block, buffers = observation.server.block_bytes, setting_of(observation, "shared_buffers")
     last = observation.last
     tables = [r for r in last.relations if is_named(r.name, statement.text)]
@@ -233,11 +233,11 @@ def _fills_buffers(statement: Statement, observation: Observation) -> bool:
 
 
 def _waiting(work: StatementWork, observation: Observation, budget: Budget) -> Cause | None:
-    """Return the cause where a call reads as many blocks as ever, each several times as slowly."""
+    """Return a cause if a call touches as many blocks as before, but each takes several times as long."""
     now, before = work.statement, work.before
     if before is None or min(now.calls, before.calls) < _CALLS_LEAST:
         return None
-    # Reads in no time at all were not timed.
+    # A read time of zero means that reads were not timed.
     if not (now.read_s and before.read_s and now.read_blocks and before.read_blocks):
         return None
     block_s, usual_s = now.read_s / now.read_blocks, before.read_s / before.read_blocks
@@ -255,8 +255,8 @@ def _waiting(work: StatementWork, observation: Observation, budget: Budget) -> C
         subject=short(now.text),
         title=f"Not the query: a call touches {number(touched[1], 3)} blocks as before "
         f"({number(touched[0], 3)}), but each block read takes {format_latency(block_s)} instead of "
-        f"{format_latency(usual_s)}, {number(ratio, 2)} times.",
-        text="A plan that had changed would touch other blocks: the storage answers more slowly.",
+        f"{format_latency(usual_s)}: {number(ratio, 2)} times slower.",
+        text="A changed plan would touch a different number of blocks, so storage is slower.",
         read_bytes_per_s=read,
         share_of_load=budget.of_load(read),
         share_of_ceiling=budget.of_ceiling(read),
@@ -271,13 +271,13 @@ def _waiting(work: StatementWork, observation: Observation, budget: Budget) -> C
         ),
         remedies=(
             Remedy(
-                text="Look for the ceiling that the storage is at, and for who spends it.",
+                text="Find the ceiling that storage is at, and what uses it.",
                 commands=("plimsoll diagnose TARGET",),
-                expected="The time for each block falls back; the statement needs no change.",
+                expected="The time per block falls again; the statement needs no change.",
             ),
         ),
-        refuted_by="Another plan or other parameters that happen to touch as many blocks; compare "
-        "captures of 'plimsoll explain record'.",
+        refuted_by="A different plan or different parameters touch as many blocks by chance; compare "
+        "recordings of 'plimsoll explain record'.",
     )
 
 

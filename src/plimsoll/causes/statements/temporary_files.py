@@ -1,9 +1,9 @@
 """
-Sorts, hashes and the like that do not fit their memory and go through files.
+Report sorts, hashes and others that exceed their memory and use temporary files.
 
-Rule 1: how much went through files is worked out in `spills.py`, and is part of the load.
-Rule 2: advice to raise work_mem is a number with its price: that times every session at work. It follows from
-        how large a file was, not from how often it was written.
+Rule 1: `spills.py` computes the bytes, which are part of the load.
+Rule 2: advice to raise work_mem comes with its cost: that much for every active session. It follows from the
+        size of a file, not from how often it was written.
 """
 
 from collections.abc import Sequence
@@ -27,10 +27,10 @@ from plimsoll.units import (
     number,
 )
 
-# Beyond this, memory is no remedy but the next problem.
+# A judgement: more memory for one statement endangers the server.
 _WORK_MEM_MOST = 1 * GIB
 _STATEMENTS_MOST = 3
-# Sorts that merged once more for a part of their rows are not worth a line; a judgement.
+# A judgement: a second merge pass for a part of the rows is not worth a line.
 _PASSES_MUCH = 1.5
 _MAINTENANCE = ("create index", "reindex", "alter table", "cluster", "vacuum", "refresh")
 
@@ -62,14 +62,14 @@ def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
             share_of_ceiling=budget.of_ceiling(total),
             evidence=_evidence(spill, mean, works, observation),
             remedies=_remedies(spill, mean, works, observation),
-            refuted_by="Files that are gone before the system writes them out never reach the disk: "
-            "the device's own writes would then not show them.",
+            refuted_by="The files were deleted before the system wrote them to disk: then the device's "
+            "write counters do not show them.",
         ),
     )
 
 
 def _works(observation: Observation) -> tuple[StatementWork, ...]:
-    """Return statements that wrote temporary files, the most first; empty where it is not known."""
+    """Return the statements that wrote temporary files, the most blocks first; empty if unknown."""
     works = [
         work
         for work in work_between(observation.first.statements, observation.last.statements)
@@ -82,11 +82,11 @@ def _works(observation: Observation) -> tuple[StatementWork, ...]:
 def _text(observation: Observation, mean: float | None) -> str:
     work_mem = _work_mem(observation)
     if work_mem is None or mean is None:
-        return "A sort or hash that does not fit its memory goes through files."
+        return "A sort or hash that exceeds its memory uses files."
     hashes = setting_of(observation, "hash_mem_multiplier") or 1.0
     return (
-        f"A sort may take work_mem, {format_bytes(work_mem)}, and a hash {number(hashes)} times that, "
-        f"each step of a plan and each worker anew; what is larger goes through files, here of "
+        f"A sort may use work_mem, {format_bytes(work_mem)}, and a hash {number(hashes)} times that, "
+        f"for each node of a plan and each worker. Larger ones use files, here of "
         f"{format_bytes(mean)} each."
     )
 
@@ -107,12 +107,12 @@ def _evidence(
             )
         )
     if spill.passes >= _PASSES_MUCH:
-        how = "Each byte was" if spill.is_counted else "By the sizes of the files each byte was"
+        how = "Each byte was" if spill.is_counted else "Estimated from file sizes, each byte was"
         found.append(
             Evidence(
                 kind="passes",
-                text=f"{how} written {number(spill.passes, 2)} times: memory is so small that sorts merge "
-                "their files more than once.",
+                text=f"{how} written {number(spill.passes, 2)} times: with so little memory sorts need "
+                "several merge passes.",
                 value=spill.passes,
                 reference=1.0,
             )
@@ -120,7 +120,7 @@ def _evidence(
     found += [
         Evidence(
             kind="statement",
-            text=f"{format_bytes(_per_call(work, observation))} written each call, "
+            text=f"{format_bytes(_per_call(work, observation))} written per call, "
             f"{counted(work.statement.calls, 'call')}: {short(work.statement.text)}",
             value=_per_call(work, observation),
         )
@@ -132,7 +132,7 @@ def _evidence(
 def _remedies(
     spill: Spill, mean: float | None, works: Sequence[StatementWork], observation: Observation
 ) -> tuple[Remedy, ...]:
-    # What was merged several times over needs no more memory than its file is large.
+    # Several merge passes write a file several times, but only its size needs memory.
     per_call = [_per_call(work, observation) / spill.passes for work in works]
     largest = max(per_call, default=mean or 0.0)
     if not largest:
@@ -142,9 +142,9 @@ def _remedies(
     if top.startswith(_MAINTENANCE):
         return (
             Remedy(
-                text="It is maintenance: its memory is maintenance_work_mem, for this session alone.",
+                text="It is maintenance, so raise maintenance_work_mem, for this session only.",
                 commands=(f"SET maintenance_work_mem = '{_megabytes(needed)}';",),
-                expected="The sort stays in memory, or takes fewer rounds over its files.",
+                expected="The sort stays in memory, or needs fewer merge passes.",
             ),
         )
     if needed <= _WORK_MEM_MOST:
@@ -152,15 +152,15 @@ def _remedies(
     else:
         found = [
             Remedy(
-                text=f"In memory it would take about {format_bytes(needed)} for each session: sort or "
-                "join fewer rows, or let an index give the order.",
-                expected="The files go with the sort.",
+                text=f"In memory it would need about {format_bytes(needed)} per session. Sort or "
+                "join fewer rows, or use an index for the order.",
+                expected="Without the sort there are no files.",
             )
         ]
     if not works:
         found.append(
             Remedy(
-                text="Find the statements: the log can name each with the size of its files.",
+                text="Find the statements: the log can show each with the size of its files.",
                 commands=("ALTER SYSTEM SET log_temp_files = '10MB';", "SELECT pg_reload_conf();"),
                 expected="The statements in the log, or in pg_stat_statements.",
             )
@@ -169,23 +169,23 @@ def _remedies(
 
 
 def _more_memory(spill: Spill, largest: float, needed: float, observation: Observation) -> Remedy:
-    sessions = _at_work(observation)
+    sessions = _active_most(observation)
     return Remedy(
-        text=f"Give the statement {format_bytes(needed)}: {format_bytes(largest)} in files take "
+        text=f"Give the statement {format_bytes(needed)}: {format_bytes(largest)} in files need "
         f"about {number(MEMORY_PER_FILE_BYTE)} times that in memory. With "
-        f"{counted(sessions, 'session')} at work at once it is up to {format_bytes(needed * sessions)}, "
-        "so set it in the transaction of the statement and not for all.",
-        # Outside a transaction SET LOCAL does nothing but warn.
+        f"{counted(sessions, 'active session')} that is up to {format_bytes(needed * sessions)}, "
+        "so set it only in the transaction of the statement.",
+        # Outside a transaction SET LOCAL only gives a warning (manual, SET).
         commands=(
             f"BEGIN;\nSET LOCAL work_mem = '{_megabytes(needed)}';\n-- the statement\nCOMMIT;",
         ),
         expected=f"{format_bytes_per_s(spill.written + spill.read)} less; EXPLAIN (ANALYZE) then "
-        "says 'Memory' instead of 'Disk'.",
+        "shows 'Memory' instead of 'Disk'.",
     )
 
 
 def _needed(file_bytes: float) -> float:
-    """Return memory for what took so much in files, in eighths of a power of two of MiB."""
+    """Return the memory for files of this size, rounded up to an eighth of a power of two of MiB."""
     mib = max(file_bytes * MEMORY_PER_FILE_BYTE / MIB, 1.0)
     step = max(2.0 ** (floor(log2(mib)) - 3), 1.0)
     return ceil(mib / step) * step * MIB
@@ -205,8 +205,8 @@ def _work_mem(observation: Observation) -> float | None:
     return None if kib is None else kib * KIB
 
 
-def _at_work(observation: Observation) -> int:
-    """Return most sessions that were active at one glance; at least one."""
+def _active_most(observation: Observation) -> int:
+    """Return the most sessions that were active at one glance, at least one."""
     active = [
         sum(
             1 for s in glance.sessions if s.state == "active" and s.backend_type == "client backend"

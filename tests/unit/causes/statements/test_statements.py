@@ -116,7 +116,7 @@ def test_a_statement_is_judged_by_its_share():
     (cause,) = statements.causes(window, budget(10 * MB, 1 * MB))
 
     assert ("StatementReads", "critical", TEXT) == (cause.code, cause.severity, cause.subject)
-    assert "120 blocks to give 1 row" in cause.remedies[0].text
+    assert "120 blocks to return 1 row" in cause.remedies[0].text
     assert "plimsoll explain record" in cause.remedies[1].commands[0]
     assert () == statements.causes(window, budget(400 * MB, 1 * MB))
 
@@ -177,7 +177,7 @@ def test_buffers_that_fill_are_no_fault(size_mb: int, calls: int, severity: str)
     (cause,) = statements.causes(window, budget(2 * MB, 0.0))
 
     assert severity == cause.severity
-    assert ("they are filling" in cause.text) is (severity == "note")
+    assert ("the buffers are filling" in cause.text) is (severity == "note")
 
 
 def test_calls_that_want_little_are_told_to_be_fewer():
@@ -188,7 +188,7 @@ def test_calls_that_want_little_are_told_to_be_fewer():
     (cause,) = statements.causes(seen(None, lookup), budget(20 * MB, 0.0))
 
     assert "critical" == cause.severity
-    assert "call it less often" in cause.remedies[0].text
+    assert "Call it less often" in cause.remedies[0].text
 
 
 def test_without_counters_nothing_is_said():
