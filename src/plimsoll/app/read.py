@@ -204,7 +204,7 @@ def _read_file(
     target: str, flags: InstanceOptions, read_options: ReadOptions, progress: Progress
 ) -> Snapshot:
     from plimsoll.sources.targets.one import read
-    from plimsoll.sources.targets.standard_input import Come
+    from plimsoll.sources.targets.standard_input import InputProgress
 
     path = Path(target)
     if not path.exists() and target != STANDARD_INPUT:
@@ -212,10 +212,13 @@ def _read_file(
             f"target '{target}' does not exist",
             "Give rds:NAME, prom:URL, a recorded snapshot, or a file or folder of exported metrics.",
         )
-    come = Come()
-    with progress.waiting(come.said) if target == STANDARD_INPUT else nullcontext():
+    input_progress = InputProgress()
+    with progress.waiting(input_progress.text) if target == STANDARD_INPUT else nullcontext():
         snapshot = read(
-            path, instance_file=flags.instance_file, identifier=flags.identifier, come=come
+            path,
+            instance_file=flags.instance_file,
+            identifier=flags.identifier,
+            input_progress=input_progress,
         )
     return in_window(snapshot, target, read_options)
 

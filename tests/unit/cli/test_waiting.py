@@ -10,7 +10,7 @@ from types import SimpleNamespace
 from plimsoll.app.read import waiting_for
 from plimsoll.cli.waiting import progress_while
 from plimsoll.model.overview import Usage
-from plimsoll.sources.targets.standard_input import Come
+from plimsoll.sources.targets.standard_input import InputProgress
 
 
 def seen_until(master: int, wanted: bytes, limit_s: float = 60.0) -> bytes:
@@ -52,11 +52,11 @@ def test_what_came_is_counted_by_lines():
     """
     The newest whole line; a part of one is not shown, and nothing that a terminal would obey.
     """
-    come = Come()
-    assert "waiting for standard input" == come.said()
-    come.add(b"a\n\x1b[31mb\nhalf")
+    input_progress = InputProgress()
+    assert "waiting for standard input" == input_progress.text()
+    input_progress.add(b"a\n\x1b[31mb\nhalf")
 
-    assert "2 lines so far, Ctrl-C ends: ?[31mb" == come.said()
+    assert "2 lines so far, Ctrl-C ends: ?[31mb" == input_progress.text()
 
 
 def test_a_reading_from_aws_says_what_it_waits_for():

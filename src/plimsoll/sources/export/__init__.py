@@ -1,1 +1,1 @@
-"""Which samples are in files that people export: CSV, Parquet, JSON, alone or in a folder."""
+"""Read exported files: CSV, Parquet and JSON, alone or in a folder."""

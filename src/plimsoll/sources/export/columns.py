@@ -1,5 +1,5 @@
 """
-Columns of a table, however it was stored: numbers, words, or moments.
+Columns of a table of any format: numbers, words, or times.
 
 Rule 1: a column of words keeps each distinct text once, and a code for each row. A long table repeats
         its metrics and times, so its texts are read once.

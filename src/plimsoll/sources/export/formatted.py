@@ -1,5 +1,5 @@
 """
-Numbers with their units in the cell, as dashboards draw them: `52.4 MB/s`, `3.83K io/s`, `0.95 ms`.
+Parse numbers with a unit in the cell, as dashboards write them: `52.4 MB/s`, `3.83K io/s`, `0.95 ms`.
 
 Source: Grafana documentation, "Standard options", units (read 2026-11): decimal units are K, M and G
 of a thousand, binary ones Ki, Mi and Gi of 1,024; short numbers are K, Mil, Bil and Tri.

@@ -1,5 +1,5 @@
 """
-Parquet tables of samples, decoded in a process of their own.
+Read Parquet tables of samples in a child process.
 
 A damaged Parquet file can make the decoder ask for an exabyte, and a refused allocation ends the
 process without an exception to catch (found by fuzzing: about one damaged file in five thousand).

@@ -1,5 +1,5 @@
 """
-Exported metrics: a file or a folder, formats mixed as they come.
+Read exported metrics: a file, or a folder with mixed formats.
 
 Formats are told apart by content. In a folder, a file that cannot be read is a gap and the others
 count; alone, it is an error.

@@ -1,5 +1,5 @@
 """
-Samples out of a table, however it was stored: which column is what, and what its cells say.
+Read samples from a table of any format: find the role of each column, and parse its cells.
 
 Long: a column of times, one of metric names, one of values (or one per statistic), and if need be
 columns of units, instances and statistics. Wide: a column of times and one per metric. Every cell
@@ -331,7 +331,7 @@ def _formatted(
 
 
 def _first_of_times(frame: TableColumns) -> int | None:
-    """Return the first column, if its first filled cell is a time."""
+    """Return the first column if its first filled cell is a time."""
     column = frame.columns.get(0)
     if column is None or not frame.height:
         return None

@@ -1,1 +1,1 @@
-"""What is in a file: bytes within bounds, unpacked, as text or as JSON?"""
+"""Read files within bounds: decompress them, and decode text and JSON."""

@@ -1,8 +1,8 @@
 """
-How much a file may hold: limits on bytes, and on the work that bytes can make.
+Bound the size of files: limits on bytes, and on the work that bytes can cause.
 
 Rule 1: a limit is checked before the work it bounds: while unpacking, and before parsing.
-Rule 2: a limit lies above every export that the formats allow, with the reason beside it.
+Rule 2: a limit is above every export that the formats allow; the comment gives the reason.
 
 What is refused is refused in one sentence. docs/reference/inputs.md lists these numbers.
 """

@@ -1,5 +1,5 @@
 """
-Bytes of a file, whatever wraps them: gzip, byte order marks, UTF-16.
+Read the bytes of a file, without gzip, byte order marks and UTF-16.
 
 Rule 1: nothing is read before its kind is known to be a regular file or a pipe.
 Rule 2: memory is bounded: `bounds.py` says how many bytes a file may hold, packed or not.

@@ -1,4 +1,4 @@
-"""JSON as tools write it: one document, several in a row, one per line, `NaN` for a number."""
+"""Decode JSON as tools write it: one document, several in a row, one per line, `NaN` for a number."""
 
 import contextlib
 import json

@@ -1,5 +1,5 @@
 """
-A large text file that is read piece by piece, so that its bytes are never all in memory.
+Read a large text file piece by piece, so that its bytes are never all in memory.
 
 Rule: it answers what a table of text is asked, as `bytes` does: a slice, a length, where a byte is
       next, and how often it comes. Nothing beyond the length it had when it was opened is read.

@@ -1,1 +1,1 @@
-"""Which metric of which instance is a sample, in what unit; from samples to a snapshot."""
+"""Find metric, instance and unit of samples, and assemble them into a snapshot."""

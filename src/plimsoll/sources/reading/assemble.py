@@ -1,4 +1,4 @@
-"""From everything that was read to a snapshot of one instance."""
+"""Assemble a reading into a snapshot of one instance."""
 
 from dataclasses import dataclass, replace
 
@@ -17,12 +17,12 @@ from plimsoll.sources.reading.resolve import ResolvedSamples, metric_asked, reso
 from plimsoll.sources.values.shown import counted
 from plimsoll.units import format_ratio
 
-# Enhanced Monitoring is finer, CloudWatch usually longer. The finer one takes the other's place only
-# if the window is (nearly) the same; four fifths lets an hour of late documents pass in a working
-# day. What covers less is kept beside it: whole hours must not be lost for one hour of seconds.
+# A judgement: Enhanced Monitoring is finer, CloudWatch usually longer. The finer one replaces the other only
+# if it covers nearly the same window; four fifths permits an hour of late documents in a working day. If it
+# covers less, both are kept: an hour of seconds must not replace whole hours.
 SHARE_TO_PREFER_FINER = 0.8
 
-# CloudWatch tells reads from writes; Enhanced Monitoring has one wait for both.
+# CloudWatch has separate latencies of reads and writes; Enhanced Monitoring has one wait for both.
 _ALWAYS_CLOUDWATCH = frozenset({Metric.READ_LATENCY_S, Metric.WRITE_LATENCY_S})
 
 # Four months at one second, nineteen years at a minute: longer than AWS keeps either. A window
@@ -39,14 +39,14 @@ def assemble(
 
     Args:
         reading: all files of the export.
-        identifier: which instance, as the user said; None if there is only one.
-        source: where it came from, for people.
-        has_units: the source says its units, so what it says is taken as it is; a file may have been
+        identifier: instance that the user named; None if there is only one.
+        source: name of the source, for reports.
+        has_units: whether the source states its units, so that they are not checked; a file may have been
             exported in others.
 
     Raises:
-        UsageError: several instances and none chosen, or the chosen one is not there.
-        DataError: nothing that could be a sample, or times too far apart.
+        UsageError: several instances and none selected, or the selected one is missing.
+        DataError: no usable sample, or times too far apart.
     """
     resolved = resolve(reading)
     parts = _with_weak_labels_dropped(resolved.samples, reading, identifier)
@@ -91,7 +91,7 @@ def assemble(
 
 
 def _unanswered(reading: Reading) -> list[Gap]:
-    """Return what CloudWatch did not answer in full, under our name of the metric if it has one."""
+    """Return gaps for incomplete answers of CloudWatch, under our name of the metric if there is one."""
     gaps: list[Gap] = []
     for (folder, query_id, label), gap in reading.pending.items():
         metric = metric_asked(folder, query_id, label, reading)
@@ -103,7 +103,7 @@ def _with_weak_labels_dropped(
     parts: list[ResolvedSamples], reading: Reading, wanted: str | None
 ) -> list[ResolvedSamples]:
     """
-    Return samples with labels read as labels only, where they cannot be identifiers.
+    Return samples without the instance in their label if it cannot be an identifier.
 
     People write `primary ReadIOPS` for an instance `orders-primary`. If labels give one name, no
     sample states another, and the user or a description names a single instance, that one is meant.
@@ -120,7 +120,7 @@ def _with_weak_labels_dropped(
 def _series(
     parts: list[ResolvedSamples], reading: Reading
 ) -> tuple[dict[Metric, Series], dict[Metric, Series], str, list[Gap]]:
-    """Return every metric's series, the finer ones, a sentence if two origins met, and what must be said."""
+    """Return every metric's series, the finer series, a note if two channels overlap, and gaps."""
     by_origin: dict[Channel, dict[Metric, list[ResolvedSamples]]] = {o: {} for o in Channel}
     for part in parts:
         by_origin[part.origin].setdefault(part.metric, []).append(part)
@@ -148,17 +148,17 @@ def _series(
                 if found is enhanced.get(metric) and metric in reading.remarks:
                     gaps.append(reading.remarks[metric])
                 break
-    return series, meeting.beside(enhanced), meeting.note, gaps
+    return series, meeting.finer_inside(enhanced), meeting.note, gaps
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Meeting:
-    """How CloudWatch and Enhanced Monitoring share the window."""
+    """How CloudWatch and Enhanced Monitoring overlap in the window."""
 
     is_finer_preferred: bool = False
-    """Enhanced Monitoring takes CloudWatch's place."""
+    """Whether Enhanced Monitoring replaces CloudWatch."""
     part_s: tuple[int, int] | None = None
-    """The window whose part Enhanced Monitoring shows in more detail; None if it shows none."""
+    """The window, if Enhanced Monitoring shows a part of it in more detail; else None."""
     note: str = ""
 
     @classmethod
@@ -183,24 +183,24 @@ class _Meeting:
                 ),
             )
         share = format_ratio(min(covered, 1))
-        is_beside = is_finer and covered > 0
+        has_part = is_finer and covered > 0
         return cls(
-            part_s=(first, last) if is_beside else None,
+            part_s=(first, last) if has_part else None,
             note=(
                 f"Where CloudWatch ({step_s} s) and Enhanced Monitoring ({fine_step_s} s) report "
                 f"the same metric, CloudWatch is used; Enhanced Monitoring covers {share} of it"
-                + (", which is looked at by itself too." if is_beside else ".")
+                + (", which is also diagnosed at its own step." if has_part else ".")
             ),
         )
 
-    def beside(
+    def finer_inside(
         self, enhanced: dict[Metric, tuple[Series | None, list[Gap]]]
     ) -> dict[Metric, Series]:
         """
         Return the finer series inside CloudWatch's window.
 
-        Their latencies are of reads and writes together; no gap says so, since CloudWatch's tell
-        them apart and are what the report is about.
+        Their latencies are means of reads and writes together. This needs no gap, because the report uses
+        those of CloudWatch, which are separate.
         """
         if self.part_s is None:
             return {}
@@ -218,7 +218,7 @@ class _Meeting:
 
 
 def _explains_emptiness(reading: Reading) -> bool:
-    """Return whether an answer without samples says why: it is then an unknown, not an error."""
+    """Return whether an empty answer has a reason: the verdict is then unknown, not an error."""
     return bool(reading.pending)
 
 
@@ -227,8 +227,8 @@ def _empty(source: str, unknown: list[str], gaps: list[Gap]) -> DataError:
         listed = ", ".join(f"'{name}'" for name in unknown[:3])
         more = f" and {len(unknown) - 3:,} more" if len(unknown) > 3 else ""
         return DataError(
-            f"no known metric in {source}; it names {listed}{more}",
-            "Name metrics as CloudWatch does, such as ReadThroughput and WriteIOPS.",
+            f"no known metric in {source}; its names are {listed}{more}",
+            "Name metrics as CloudWatch does, for example ReadThroughput and WriteIOPS.",
         )
     if gaps:
         return DataError(

@@ -1,4 +1,4 @@
-"""Which instance an export is about, and what is known of it."""
+"""Choose the instance of an export, and collect the facts about it."""
 
 from collections.abc import Iterable
 
@@ -10,21 +10,22 @@ from plimsoll.model.snapshot import Gap
 from plimsoll.sources.values.shown import shown
 
 UNNAMED = "unnamed"
-# A screen has room for so many names; the rest is counted.
+# A judgement: a hint lists this many names, and counts the rest.
 _MOST_LISTED = 12
 
 
 def choose(measured: Iterable[str | None], described: list[Instance], wanted: str | None) -> str:
     """
-    Return the identifier to report on; `unnamed` where nothing names one.
+    Return the identifier to report on; `unnamed` if there is none.
 
     Args:
         measured: instances that samples name; None for samples that name none.
         described: instances of `describe-db-instances`.
-        wanted: as the user said, compared without case, since RDS folds identifiers.
+        wanted: identifier that the user named, compared without case, because RDS stores identifiers in
+            lower case (RDS API Reference, DBInstanceIdentifier).
 
     Raises:
-        UsageError: several and none chosen, or the chosen one is not among them.
+        UsageError: several instances and none selected, or the selected one is missing.
     """
     measured_names = [*dict.fromkeys(measured)]
     named = [n for n in measured_names if n is not None]
@@ -47,7 +48,7 @@ def choose(measured: Iterable[str | None], described: list[Instance], wanted: st
             )
         return wanted
     if len(named) > 1:
-        raise UsageError(f"the export holds {len(named):,} instances", _listing(named))
+        raise UsageError(f"the export has {len(named):,} instances", _listing(named))
     if named:
         return named[0]
     if len(described_names) > 1:
@@ -60,7 +61,7 @@ def choose(measured: Iterable[str | None], described: list[Instance], wanted: st
 def describe(
     identifier: str, described: list[Instance], hints: list[Instance]
 ) -> tuple[Instance, list[Gap]]:
-    """Return all that is known of the instance; what `describe-db-instances` says goes before hints."""
+    """Return all facts about the instance; `describe-db-instances` takes precedence over hints."""
     gaps: list[Gap] = []
     fitting = [i for i in described if i.identifier.lower() == identifier.lower()]
     # Metrics without a name and one description belong together; differing names do not.

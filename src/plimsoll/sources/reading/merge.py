@@ -1,13 +1,12 @@
 """
-From samples of one metric to one series: one statistic, one origin, one value per time.
+Merge samples of one metric into one series: one statistic, one origin, one value per time.
 
-1. Of several statistics the mean is taken: Average, else Sum ÷ SampleCount. Of a rate, a latency or a
-   queue nothing else is used: the largest second of a minute says nothing of the minute. Other metrics
-   that come as Maximum or Minimum only are used, with a gap that says so; sums and percentiles are not.
-2. Where one part of an export has a finer period than another, the coarser samples inside its
-   time range are left out.
-3. Equal times: equal values are one sample; of different ones the last read stays, with a gap.
-4. What is no number, negative, or beyond what any instance can show is dropped and counted.
+1. Of several statistics the mean is used: Average, else Sum ÷ SampleCount. For a rate, a latency or a queue
+nothing else is used, because the maximum of a minute does not show its mean. Other metrics that have only
+Maximum or Minimum are used with a gap; sums and percentiles are not used.
+2. If one part of an export has a finer period than another, coarser samples in its time range are dropped.
+3. Equal times: equal values are one sample; of different ones the last is kept, with a gap.
+4. Values that are not numbers, negative, or impossible for any instance are dropped and counted.
 """
 
 from collections.abc import Iterable
@@ -26,16 +25,16 @@ from plimsoll.sources.values.shown import counted
 from plimsoll.sources.values.steps import LONGEST_STEP_S, usual_step_s
 
 DEFAULT_STEP_S = 60
-"""RDS sends its metrics every minute (RDS User Guide); taken for a lone sample."""
+"""Period of RDS's metrics (RDS User Guide), used for a single sample."""
 
-# A percentage may come out a rounding above 100; beyond one part in a hundred it is no percentage.
+# A judgement: rounding may put a percentage slightly above 100; more than 1 % above, it is not a percentage.
 MOST_RATIO = 1.01
 
 # The largest volume has 64 TiB (7e13 bytes), the largest instance 32 TiB of memory and 200 Gbit/s
 # (2.5e10 bytes/s): ten quadrillion of anything is a broken file.
 MOST_OF_ANYTHING = 1e16
 
-# Fewer samples do not show their own period: two may stand on either side of a gap.
+# A judgement: fewer samples do not show their period, because two of them may enclose a gap.
 FEWEST_FOR_PERIOD = 10
 
 # Two channels round differently: a stream's sum ÷ count differs from CloudWatch's own average in
@@ -61,7 +60,7 @@ def merge(metric: Metric, parts: list[ResolvedSamples]) -> tuple[Series | None, 
     Return one series from all samples of a metric of one instance.
 
     Returns:
-        The series, None where nothing usable is left, and what has to be said about it.
+        The series, None if no sample is usable, and gaps.
     """
     chosen, gaps = _of_one_statistic(metric, parts)
     layers = [_plausible(metric, p) for p in chosen]
@@ -70,7 +69,7 @@ def merge(metric: Metric, parts: list[ResolvedSamples]) -> tuple[Series | None, 
         gaps.append(
             Gap(
                 metric=metric.value,
-                reason=f"{counted(dropped, 'sample')} dropped: no number, negative or impossible",
+                reason=f"{counted(dropped, 'sample')} dropped: not a number, negative or impossible",
                 remedy="Export the metric again.",
             )
         )
@@ -83,7 +82,7 @@ def merge(metric: Metric, parts: list[ResolvedSamples]) -> tuple[Series | None, 
         gaps.append(
             Gap(
                 metric=metric.value,
-                reason=f"conflicting duplicates at {at}, the last read was kept",
+                reason=f"conflicting duplicates at {at}; the last one read was kept",
                 remedy="Keep one export of each metric and period in the folder.",
             )
         )
@@ -92,7 +91,7 @@ def merge(metric: Metric, parts: list[ResolvedSamples]) -> tuple[Series | None, 
 
 
 def _step_s(time_s: IntArray, declared: list[int]) -> int:
-    """Return the step that the times show, or the declared one where they are too few to show it."""
+    """Return the step that the times show, or the declared one if there are too few."""
     seen = usual_step_s(time_s)
     if declared and (seen is None or time_s.size < FEWEST_FOR_PERIOD):
         return min(declared)
@@ -112,13 +111,13 @@ def _of_one_statistic(
     if metric in _ONLY_AS_MEAN:
         return [], [_no_mean(metric, by_statistic)]
     extremes = (Statistic.MAXIMUM, Statistic.MINIMUM)
-    # The least balance of a period is the one that tells whether credits ran out.
+    # The minimum of a balance shows whether credits ran out, so prefer it to the maximum.
     for statistic in reversed(extremes) if metric in BALANCES else extremes:
         if statistic in by_statistic:
             return by_statistic[statistic], [
                 Gap(
                     metric=metric.value,
-                    reason=f"only the statistic {statistic} is in the export, taken for the mean",
+                    reason=f"the export has only the statistic {statistic}, which is used as the mean",
                     remedy="Export the statistic Average.",
                 )
             ]
@@ -129,13 +128,13 @@ def _no_mean(metric: Metric, statistics: Iterable[Statistic]) -> Gap:
     names = ", ".join(statistics)
     return Gap(
         metric=metric.value,
-        reason=f"only the statistic {names} is in the export, which says nothing of the mean",
+        reason=f"the export has only the statistic {names}, which does not show the mean",
         remedy="Export the statistic Average.",
     )
 
 
 def _means(sums: list[ResolvedSamples], counts: list[ResolvedSamples]) -> list[ResolvedSamples]:
-    """Sum ÷ SampleCount at the times that have both."""
+    """Return Sum ÷ SampleCount at the times that have both."""
     time_s, total, _ = _one_per_time(*_joined(sums))
     count_time_s, count, _ = _one_per_time(*_joined(counts))
     both, at, count_at = np.intersect1d(
@@ -152,7 +151,7 @@ def _joined(parts: list[ResolvedSamples]) -> tuple[IntArray, FloatArray]:
 
 
 def _plausible(metric: Metric, part: ResolvedSamples) -> ResolvedSamples:
-    """Return the part without values that cannot be; ratios a rounding above one become one."""
+    """Return the part without impossible values; ratios slightly above one become one."""
     is_ratio = METRICS[metric].unit == "ratio"
     most = MOST_RATIO if is_ratio else MOST_OF_ANYTHING
     keep = (part.value >= 0) & (part.value <= most)  # NaN compares false
@@ -163,7 +162,7 @@ def _plausible(metric: Metric, part: ResolvedSamples) -> ResolvedSamples:
 
 
 def _without_coarse_copies(parts: list[ResolvedSamples]) -> list[ResolvedSamples]:
-    """Leave out samples of a coarser period inside the time range of a finer part."""
+    """Drop samples of a coarser period inside the time range of a finer part."""
     periods = [_period_s(p) for p in parts]
     finest_first = sorted(
         (p for p in zip(periods, range(len(parts)), strict=True) if p[0] is not None),
@@ -210,7 +209,7 @@ def _one_per_time(time_s: IntArray, value: FloatArray) -> tuple[IntArray, FloatA
 
 
 def longest_window_steps(series: Iterable[Series]) -> int:
-    """Return steps of the finest series over the whole window: what a grid over it would hold."""
+    """Return the number of steps of the finest series over the whole window."""
     filled = [s for s in series if s.time_s.size]
     if not filled:
         return 0

@@ -1,5 +1,5 @@
 """
-Which metric a name means: CloudWatch's own, labels made of it, column heads, other tools' names.
+Recognise metrics by name: CloudWatch's names, labels, column heads, and names of other tools.
 
 A name is compared without case and punctuation, so `ReadIOPS`, `read_iops`, `Read IOPS`,
 `aws.rds.read_iops` and `aws_rds_read_iops_average` are one. Nothing is matched by resemblance:
@@ -17,17 +17,17 @@ from plimsoll.sources.reading.reading import Statistic, statistic_of
 
 
 class NamedMetric(Struct, frozen=True, kw_only=True):
-    """What a name says."""
+    """Metric, instance, statistic and unit in a name."""
 
     metric: Metric | None = None
-    """None where the name is no metric that we use."""
+    """None if the name is not a metric that is used."""
     is_ours: bool = False
-    """It is one of our own names, whose values are in our units."""
+    """Whether it is one of our names, whose values are in our units."""
     instance: str | None = None
     statistic: Statistic | None = None
     unit: str | None = None
     ignored: str | None = None
-    """Why a documented metric is left out; None for a metric we use or do not know."""
+    """Why a documented metric is not used; None for a metric that is used or unknown."""
 
 
 _BRACKETS = re.compile(r"\s*[(\[]\s*([^()\[\]]*?)\s*[)\]]")
@@ -37,7 +37,7 @@ _NOISE = frozenset({"aws", "rds", "amazonaws.com", "amazonaws", "com", "dbinstan
 _REGION = re.compile(r"[a-z]{2}(-[a-z]+)+-\d+\Z")
 _PERCENTILE_END = re.compile(r"p\d{2,}\Z")
 _VOLUME = re.compile(r"rdsdbdata\d?\Z", re.IGNORECASE)
-"""A volume of an instance that has several; RDS for Oracle and for SQL Server name them so."""
+"""Name of one of several volumes of an instance, in RDS for Oracle and SQL Server."""
 _QUERY_ID = re.compile(r"\A(?:m|q|e|id|metric|query)?\d*_|_\d+\Z")
 _NOT_PLAIN = re.compile(r"[^a-z0-9]+")
 
@@ -174,7 +174,7 @@ _EC2_NAMES = frozenset(
 @lru_cache(maxsize=65536)
 def recognise(text: str) -> NamedMetric:
     """
-    Return what a label, a column head or a metric name says.
+    Parse a label, a column head or a metric name.
 
     Examples: `orders-primary ReadIOPS`, `ReadThroughput (MB/s)`, `aws_rds_cpuutilization_maximum`.
     A part that is neither metric, statistic, unit nor namespace is the instance if it stands
@@ -195,7 +195,7 @@ def recognise(text: str) -> NamedMetric:
 
 
 def recognise_id(query_id: str) -> NamedMetric:
-    """Return what the Id of a query says: `m_readiops`, `q1_read_iops`, `cpuutilization`."""
+    """Parse the Id of a query: `m_readiops`, `q1_read_iops`, `cpuutilization`."""
     named = _whole(query_id) or _whole(_QUERY_ID.sub("", query_id))
     return named or NamedMetric()
 

@@ -1,5 +1,5 @@
 """
-Whether numbers can be in the unit they are taken for: what no storage does is another unit.
+Check whether values are possible in their assumed unit; impossible values have another unit.
 
 Exports seldom write units, and a chart is often drawn in MB/s and milliseconds. A rate a million times
 too small would be told as a limit of that size. Where only one unit fits, it is taken and said; where
@@ -18,11 +18,11 @@ from plimsoll.model.snapshot import Gap
 from plimsoll.units import KIB, MIB, format_duration, number
 
 SIZE_MIN_BYTES = 512.0
-"""A sector: no block device moves less in an operation."""
+"""A sector, the smallest operation of a block device."""
 SIZE_MAX_BYTES = 4.0 * MIB
 """Linux splits a request at max_sectors_kb, at most 4 MiB on NVMe; EBS counts in units of 256 KiB."""
 SAMPLES_MIN = 3
-# Below one operation a second a mean size or latency is that of a handful of requests.
+# A judgement: below one operation per second, a mean size or latency covers only a few requests.
 OPS_MIN = 1.0
 # The tenth of the samples in which storage answers fastest. SSD volumes need some milliseconds then, a
 # hard disk ten; a quarter of a second at best over a whole window is 0.25 ms written without its unit.
@@ -45,7 +45,7 @@ def in_their_units(
     series: Mapping[Metric, Series], instance: Instance
 ) -> tuple[dict[Metric, Series], list[Gap]]:
     """
-    Return the series that can be what they are taken for, and what has to be said of the others.
+    Return the series that are possible in their unit, and gaps for the others.
 
     Args:
         series: one instance's, in our units as far as the source said its own.
@@ -60,7 +60,7 @@ def in_their_units(
 
 
 def _sizes(kept: dict[Metric, Series], of_bytes: Metric, of_ops: Metric) -> list[Gap]:
-    """Leave out bytes and operations whose quotient is no size; which of them is wrong is not known."""
+    """Drop bytes and operations whose quotient is no possible size; either may have the wrong unit."""
     rate, ops = _side_by_side(kept.get(of_bytes), kept.get(of_ops))
     busy = (ops >= OPS_MIN) & np.isfinite(rate)
     if int(busy.sum()) < SAMPLES_MIN:
@@ -88,7 +88,7 @@ def _sizes(kept: dict[Metric, Series], of_bytes: Metric, of_ops: Metric) -> list
 def _latency(
     kept: dict[Metric, Series], series: Mapping[Metric, Series], metric: Metric, of_ops: Metric
 ) -> list[Gap]:
-    """Take a latency for milliseconds where it cannot be seconds, or leave it out."""
+    """Read a latency as milliseconds if it cannot be seconds, or drop it."""
     found = kept.get(metric)
     if found is None:
         return []
@@ -121,7 +121,7 @@ def _latency(
 
 
 def _agrees_with_queue(series: Mapping[Metric, Series]) -> bool:
-    """Return whether the queue is as deep as these latencies in seconds would make it (Little's law)."""
+    """Return whether the queue depth agrees with these latencies in seconds (Little's law)."""
     queue = series.get(Metric.QUEUE_DEPTH)
     total = 0.0
     for _, of_ops, of_latency in _DIRECTIONS:
@@ -135,7 +135,7 @@ def _agrees_with_queue(series: Mapping[Metric, Series]) -> bool:
 
 
 def _side_by_side(one: Series | None, other: Series | None) -> tuple[FloatArray, FloatArray]:
-    """Return the values of two series at the times that both have, shape (n,) each."""
+    """Align two series at the times that both have, shape (n,) each."""
     if one is None or other is None:
         return np.zeros(0), np.zeros(0)
     if np.array_equal(one.time_s, other.time_s):

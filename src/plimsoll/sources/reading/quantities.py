@@ -1,5 +1,5 @@
 """
-Units as exports write them: the factor that turns a written number into ours.
+Convert units of exports: return the factor from a written number to our unit.
 
 CloudWatch counts in thousands (Kilobytes/Second is 1,000 bytes/s); only a written `KiB` is 1,024.
 """

@@ -1,5 +1,5 @@
 """
-What a parser hands on: blocks of samples as they were written, and what was said about them.
+Define the result of a parser: blocks of samples as written, and facts about them.
 
 Parsers know formats, not metrics: `resolve.py` gives a block its metric, `merge.py` makes series.
 """
@@ -17,7 +17,7 @@ from plimsoll.model.snapshot import Gap
 
 
 class Statistic(StrEnum):
-    """How CloudWatch condensed a period into one number; the value is its name there."""
+    """Statistics of CloudWatch for a period; the value is CloudWatch's name."""
 
     AVERAGE = "Average"
     MAXIMUM = "Maximum"
@@ -25,7 +25,7 @@ class Statistic(StrEnum):
     SUM = "Sum"
     COUNT = "SampleCount"
     OTHER = "percentile"
-    """A percentile or trimmed mean: says nothing about the mean."""
+    """A percentile or trimmed mean, which does not show the mean."""
 
 
 class Channel(StrEnum):
@@ -78,7 +78,7 @@ class SeriesQuery(Struct, frozen=True, kw_only=True):
 
 @dataclass(slots=True, kw_only=True)
 class Reading:
-    """All that was read so far; every parser adds to it."""
+    """Everything read so far; every parser adds to it."""
 
     blocks: list[Block] = field(default_factory=list)
     queries: dict[Path, dict[str, SeriesQuery | None]] = field(default_factory=dict)
@@ -91,11 +91,11 @@ class Reading:
     pending: dict[tuple[Path, str | None, str | None], Gap] = field(default_factory=dict)
     """By folder, Id and Label: an answer that was not complete, until a later page completes it."""
     remarks: dict[Metric, Gap] = field(default_factory=dict)
-    """What Enhanced Monitoring cannot tell of a metric; said only if it is used for that metric."""
+    """Gaps of Enhanced Monitoring by metric; reported only if it is used for that metric."""
     bad_times: int = 0
     """Samples whose time could not be read or lies outside 2000–2100."""
     simulated: str | None = None
-    """What a simulator said of its own export; None for measured data."""
+    """Remark of a simulator about its export; None for measured data."""
 
 
 def statistic_of(text: str | None) -> Statistic | None:

@@ -1,4 +1,4 @@
-"""From blocks as written to samples: which metric, whose, which statistic, in our unit."""
+"""Resolve blocks as written to samples: metric, instance, statistic, and our unit."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,12 +36,12 @@ class ResolvedSamples:
 
 @dataclass(slots=True)
 class Resolved:
-    """All blocks of known metrics, and what was said about the others."""
+    """All blocks of known metrics, and gaps for the others."""
 
     samples: list[ResolvedSamples]
     gaps: list[Gap]
     unknown: list[str]
-    """Names that are no metric, in the order read."""
+    """Names that are not metrics, in the order read."""
 
 
 def resolve(reading: Reading) -> Resolved:
@@ -79,7 +79,7 @@ def metric_asked(
 
 
 def _query(query_id: str | None, folder: Path, reading: Reading) -> SeriesQuery | None:
-    """Return the request that lies nearest: beside the answer, or in a folder above it."""
+    """Return the nearest request: in the folder of the answer, or in one above it."""
     if query_id is None:
         return None
     while True:

@@ -1,1 +1,1 @@
-"""What does the command line point at: one snapshot or many, whatever they are kept in?"""
+"""Read a target of the command line into one snapshot or several, whatever its form."""

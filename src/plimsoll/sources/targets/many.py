@@ -1,5 +1,5 @@
 """
-Every instance of a folder or file: exports that hold several, recorded snapshots, or both.
+Read every instance of a folder or file: exports with several, recorded snapshots, or both.
 
 Exports are read into one reading, since an instance's metrics may lie in many files; then one
 snapshot after the other is put together and handed out, so that a caller who keeps none holds one.
@@ -95,7 +95,7 @@ def _added(
 def _exported(
     path: Path, reading: Reading, recorded: set[str]
 ) -> Iterator[Snapshot | UnreadInstance]:
-    """Yield a snapshot for each name among the samples, then who is described and has none."""
+    """Yield a snapshot for each named instance, then the described instances without samples."""
     source = f"export {'folder' if path.is_dir() else 'file'} {shown(path, 200)}"
     blocks, nobodys = _by_instance(reading)
     if len(blocks) <= 1:
@@ -121,7 +121,7 @@ def _exported(
 
 
 def _by_instance(reading: Reading) -> tuple[dict[str, list[Block]], bool]:
-    """Return blocks by the instance they name, as it was first written, and whether some name none."""
+    """Group blocks by the instance they name, and return whether some name none."""
     found: dict[str, list[Block]] = {}
     spelled: dict[str, str] = {}
     is_unnamed_seen = False

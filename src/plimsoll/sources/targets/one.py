@@ -1,5 +1,5 @@
 """
-Whatever a command is pointed at: a recorded snapshot, a capture of a host, or exports.
+Read a single target: a recorded snapshot, a capture of a host, or exports.
 
 `-` is standard input; formats are told apart by content there as in files.
 """
@@ -25,7 +25,7 @@ from plimsoll.sources.targets.standard_input import (
     INTERRUPTED,
     NAME,
     STANDARD_INPUT,
-    Come,
+    InputProgress,
     load_standard_input,
 )
 from plimsoll.sources.values.shown import shown
@@ -38,7 +38,7 @@ def read(
     *,
     instance_file: Path | None = None,
     identifier: str | None = None,
-    come: Come | None = None,
+    input_progress: InputProgress | None = None,
 ) -> Snapshot:
     """
     Return the snapshot of a target, told apart by content.
@@ -48,7 +48,7 @@ def read(
             exports; a folder with one file is that file; `-` is standard input.
         instance_file: a `describe-db-instances` answer; it wins over what the target says.
         identifier: which instance, if the target holds several.
-        come: what came through standard input is noted here, for whoever waits.
+        input_progress: receives progress of standard input.
 
     Raises:
         UsageError: several instances and none chosen, or the chosen one is not there.
@@ -56,7 +56,7 @@ def read(
         DataError: nothing that can be read.
     """
     if path == STANDARD_INPUT:
-        data, was_interrupted = load_standard_input(come=come)
+        data, was_interrupted = load_standard_input(input_progress=input_progress)
         snapshot = _read_bytes(data, Path(NAME), instance_file, identifier)
         gaps = (INTERRUPTED,) if was_interrupted else ()
         return replace(snapshot, gaps=(*snapshot.gaps, *gaps))

@@ -1,4 +1,4 @@
-"""Recorded snapshots, read from files: `.json`, packed or not."""
+"""Read recorded snapshots from files: `.json`, compressed or not."""
 
 from pathlib import Path
 

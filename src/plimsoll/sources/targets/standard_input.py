@@ -33,36 +33,36 @@ _LINE_LENGTH = 60
 
 
 @dataclass(slots=True)
-class Come:
-    """What came through a pipe so far; another thread may look."""
+class InputProgress:
+    """Input read so far; another thread may read the progress."""
 
     line_count: int = 0
     last: str = ""
     """The newest whole line."""
 
     def add(self, part: bytes) -> None:
-        """Note what came."""
+        """Add a part of the input."""
         self.line_count += part.count(b"\n")
         lines = [line for line in part.split(b"\n")[:-1] if line.strip()]
         if lines:
             self.last = shown(lines[-1].decode("utf-8", errors="replace").strip(), _LINE_LENGTH)
 
-    def said(self) -> str:
-        """Return how much came and what came last, for people who wait."""
+    def text(self) -> str:
+        """Describe how much was read and its last line, for the progress line."""
         if not self.line_count:
             return f"waiting for {NAME}"
         return f"{counted(self.line_count, 'line')} so far, Ctrl-C ends: {self.last}"
 
 
 def load_standard_input(
-    stream: BinaryIO | None = None, *, come: Come | None = None
+    stream: BinaryIO | None = None, *, input_progress: InputProgress | None = None
 ) -> tuple[bytes, bool]:
     """
     Return all of standard input, unpacked if it is gzip, and whether Ctrl-C ended it.
 
     Args:
         stream: read this instead.
-        come: what came is noted here.
+        input_progress: receives what was read.
 
     Raises:
         UsageError: it is a terminal, where nobody would type a capture.
@@ -75,11 +75,11 @@ def load_standard_input(
     size = 0
     was_interrupted = False
     try:
-        # `read1` gives what is there, so an interrupt loses nothing that had come.
+        # `read1` gives what is there, so an interrupt loses no input.
         while part := stream.read1(_CHUNK_BYTES) if hasattr(stream, "read1") else stream.read():
             parts.append(part)
-            if come is not None:
-                come.add(part)
+            if input_progress is not None:
+                input_progress.add(part)
             size += len(part)
             if size > MAX_BYTES:
                 raise DataError(f"{NAME} holds more than 2 GiB", "Give a shorter capture.")
@@ -93,7 +93,7 @@ def load_standard_input(
     if not size:
         raise DataError(
             f"nothing came from {NAME}",
-            "The command before the pipe ended without output; its own message says why.",
+            "The command before the pipe ended without output; check its own message.",
         )
     return unwrapped(b"".join(parts), Path(NAME)), was_interrupted
 

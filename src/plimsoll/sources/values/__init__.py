@@ -1,1 +1,1 @@
-"""What does a written value mean: numbers, steps and times; how is it shown in a message?"""
+"""Parse numbers, steps and times, and format text for messages."""

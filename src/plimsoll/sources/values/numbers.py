@@ -1,4 +1,4 @@
-"""Lists of values as JSON gives them, turned into arrays."""
+"""Convert lists of JSON values to arrays."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Text for messages: what stood in a file made fit to print, and counts with their nouns."""
+"""Format text for messages: make text of files printable, and write counts with nouns."""
 
 
 def counted(count: int, noun: str) -> str:

@@ -1,4 +1,4 @@
-"""The usual step of a series, seen from its times."""
+"""Find the usual step of a series from its times."""
 
 import numpy as np
 

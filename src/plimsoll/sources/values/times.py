@@ -1,10 +1,10 @@
 """
-Timestamps as exports write them, turned into epoch seconds.
+Convert timestamps of exports to epoch seconds.
 
-Rule 1: a time without an offset is UTC, as CloudWatch means it.
+Rule 1: a time without an offset is UTC, as in CloudWatch.
 Rule 2: a number is seconds, milliseconds, microseconds or nanoseconds by its size alone; the four
         ranges do not overlap for the years we accept.
-Rule 3: what cannot be read, or lies outside 2000–2100, is marked, never guessed.
+Rule 3: a time that cannot be read, or is outside 2000–2100, is marked, never guessed.
 """
 
 import re

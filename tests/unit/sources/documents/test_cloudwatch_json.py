@@ -233,7 +233,7 @@ def test_an_extreme_alone_is_used_and_said(tmp_path, values, used):
 
     assert snapshot.series[Metric.CONNECTION_COUNT].value.tolist() == [values[used]] * 20
     assert [g.reason for g in snapshot.gaps] == [
-        f"only the statistic {used} is in the export, taken for the mean"
+        f"the export has only the statistic {used}, which is used as the mean"
     ]
 
 
@@ -244,7 +244,7 @@ def test_the_largest_second_says_nothing_of_a_rate(tmp_path, of, statistic):
     A burst of a second makes a Maximum of three times the ceiling in a minute that was far from it.
     """
     with pytest.raises(
-        DataError, match=f"only the statistic {statistic} is in the export, which says"
+        DataError, match=f"the export has only the statistic {statistic}, which does"
     ):
         read_export(with_statistics(tmp_path, of=of, **{statistic: 9}))
 
@@ -260,7 +260,7 @@ def test_a_statistic_that_says_nothing_of_the_mean_is_left_out(tmp_path, stat):
 
     assert set(snapshot.series) == {Metric.READ_OPS_PER_S}
     assert snapshot.gaps[0].metric == "write_ops_per_s"
-    assert "says nothing of the mean" in snapshot.gaps[0].reason
+    assert "does not show the mean" in snapshot.gaps[0].reason
 
 
 def test_the_least_balance_is_preferred_to_the_most(tmp_path):

@@ -108,7 +108,7 @@ def test_several_instances_need_a_choice(tmp_path):
     """
     day = corpus.made(5, names=("ReadIOPS",))
     data = corpus.stream_lines(day, identifiers=("orders", "claims"))
-    with pytest.raises(UsageError, match="holds 2 instances") as caught:
+    with pytest.raises(UsageError, match="has 2 instances") as caught:
         read(tmp_path, data)
 
     assert "orders, claims" in caught.value.hint

@@ -184,7 +184,7 @@ def test_enhanced_monitoring_of_a_part_is_kept_beside_and_fills_what_is_missing(
     assert {Metric.READ_OPS_PER_S, Metric.READ_LATENCY_S} <= snapshot.fine.keys()
     assert 60 >= snapshot.fine[Metric.READ_OPS_PER_S].time_s.size >= 59
     assert "CloudWatch is used; Enhanced Monitoring covers 16 %" in snapshot.note
-    assert snapshot.note.endswith("which is looked at by itself too.")
+    assert snapshot.note.endswith("which is also diagnosed at its own step.")
 
 
 def test_enhanced_monitoring_of_the_whole_window_leaves_nothing_beside(tmp_path):

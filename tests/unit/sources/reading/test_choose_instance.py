@@ -30,7 +30,7 @@ def test_the_instance_is_the_only_one_or_the_wanted_one(measured, described, wan
 @pytest.mark.parametrize(
     ("measured", "described", "wanted", "cause"),
     [
-        (["a1", "b1"], [], None, "holds 2 instances"),
+        (["a1", "b1"], [], None, "has 2 instances"),
         ([None], ["a1", "b1"], None, "describes 2 instances"),
         (["a1", "b1"], [], "c1", "no metric of instance 'c1'"),
         (["a1"], ["c1"], "c1", "no metric of instance 'c1'"),

@@ -47,7 +47,7 @@ def test_of_conflicting_duplicates_the_last_read_stays():
 
     assert series is not None
     assert series.value.tolist() == [1, 7]
-    assert gaps[0].reason == "conflicting duplicates at 1 time, the last read was kept"
+    assert gaps[0].reason == "conflicting duplicates at 1 time; the last one read was kept"
 
 
 @pytest.mark.parametrize("bad", [-1.0, float("nan"), float("inf"), 2 * MOST_OF_ANYTHING])
@@ -56,7 +56,7 @@ def test_what_cannot_be_is_dropped_and_counted(bad):
 
     assert series is not None
     assert series.time_s.tolist() == [60, 180]
-    assert gaps[0].reason == "1 sample dropped: no number, negative or impossible"
+    assert gaps[0].reason == "1 sample dropped: not a number, negative or impossible"
 
 
 def test_a_percentage_a_rounding_above_one_is_one():

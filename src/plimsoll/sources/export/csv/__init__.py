@@ -1,1 +1,1 @@
-"""Which samples are in a table of text: delimiters, long and wide, slice by slice."""
+"""Read tables of text, slice by slice: any delimiter, long or wide."""

@@ -1,4 +1,4 @@
-"""Tables of text: CSV with any usual delimiter, long or wide, and CloudWatch's console download."""
+"""Read tables of text: CSV with any usual delimiter, long or wide, and downloads of CloudWatch's console."""
 
 import csv
 import io

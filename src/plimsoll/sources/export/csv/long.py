@@ -1,5 +1,5 @@
 """
-Long tables of text, slice by slice: a row holds one sample, and names its metric.
+Read long tables of text, slice by slice: a row has one sample and the name of its metric.
 
 Rule 1: only the times and numbers of a sample are kept; its metric, unit and instance are kept once
         for all samples that share them.

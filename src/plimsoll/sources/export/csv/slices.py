@@ -1,5 +1,5 @@
 """
-The rows of a text table as columns, read slice by slice.
+Read the rows of a text table into columns, slice by slice.
 
 Rule 1: a column of plain numbers is parsed as numbers at once; its text is never kept.
 Rule 2: a column with any other cell (a unit, a decimal comma, a word) is kept as text in all its
