@@ -9,7 +9,6 @@ import contextlib
 import os
 import secrets
 import shutil
-import socket
 import subprocess
 from collections.abc import Mapping
 from importlib.util import find_spec
@@ -18,9 +17,8 @@ from typing import Any, Self
 
 from plimsoll.errors import ExtraMissing, SourceError, UsageError
 from plimsoll.gate.class_group import ClassGroup
-from plimsoll.lab.servers.server import KeptServer, ServerAccount
+from plimsoll.lab.servers.server import HOST, KeptServer, ServerAccount, free_ports
 
-HOST = "127.0.0.1"
 USER = "plimsoll"
 DATABASE = "postgres"
 
@@ -175,7 +173,7 @@ class Postgres(KeptServer):
         return done.stdout + done.stderr
 
     def _job(self) -> dict[str, Any]:
-        self.port = _free_port()
+        self.port = free_ports(1)[0]
         binaries = self._reachable_binaries()
         password_file = self._directory / "password"
         password_file.touch(mode=0o600)
@@ -292,9 +290,3 @@ def _has_cluster(data: Path, account: ServerAccount) -> bool:
             "Give a folder whose parent exists and that you may write to.",
         ) from error
     return False
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind((HOST, 0))
-        return int(probe.getsockname()[1])

@@ -12,6 +12,7 @@ import json
 import os
 import pwd
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -26,6 +27,9 @@ from plimsoll.errors import UsageError
 from plimsoll.gate.class_group import ClassGroup
 from plimsoll.gate.place import disk_folder
 from plimsoll.lab.servers import keeper
+
+HOST = "127.0.0.1"
+"""Address on which servers listen: only programs of this machine reach it."""
 
 # The first start creates a database or recovers after a loader; that may take long on a slow, busy disk.
 _START_S = 120.0
@@ -73,6 +77,18 @@ def unprivileged_account() -> ServerAccount:
         "PostgreSQL refuses to run as root, and this system has no user 'nobody'",
         "Run the command as another user.",
     )
+
+
+def free_ports(count: int) -> tuple[int, ...]:
+    """Return ports of loopback that nobody uses now; another program may still take them first."""
+    with contextlib.ExitStack() as probes:
+        ports = []
+        # All are open at the same time, so that no port is given twice.
+        for _ in range(count):
+            probe = probes.enter_context(socket.socket())
+            probe.bind((HOST, 0))
+            ports.append(int(probe.getsockname()[1]))
+    return tuple(ports)
 
 
 class KeptServer(ABC):
@@ -155,6 +171,14 @@ class KeptServer(ABC):
             "group": None if self._group is None else str(self._group.members),
             **more,
         }
+
+    def _write(self, name: str, text: str) -> Path:
+        """Write a file of the server into its folder, readable by its account only; return its path."""
+        path = self._directory / name
+        path.touch(mode=0o600)
+        path.write_text(text)
+        self.account.own(path)
+        return path
 
     def _start(self) -> str | None:
         """Start a keeper with the server; return None if it is ready, else what went wrong."""
