@@ -1,0 +1,113 @@
+"""
+What a server's files are: version, where they come from, checksums, and how they are laid out.
+
+Rule 1: a version is pinned, and every file has a checksum (`locks/NAME.csv`): an installation has what was
+        locked, or fails.
+Rule 2: files come from a package registry through its ordinary client.
+"""
+
+import csv
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.resources import files
+
+
+@dataclass(frozen=True, slots=True)
+class LockedFile:
+    """One file of a package: its name, its size in bytes, and its SHA-256 in hexadecimal digits."""
+
+    name: str
+    size_bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class ServerModule:
+    """A plug-in that an archive lacks: its folder, its main class, and the jars that it alone needs."""
+
+    name: str
+    main_class: str
+    jars: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServerPackage:
+    """The files of one server at one version, from Maven Central."""
+
+    name: str
+    title: str
+    version: str
+    artifacts: tuple[str, ...]
+    """Maven coordinates `group:artifact:version[:type]`; what they depend on comes with them."""
+    archive: str = ""
+    """The file among them that is unpacked; empty if the server runs from the jars as they are."""
+    modules: tuple[ServerModule, ...] = ()
+    """Plug-ins that the archive lacks."""
+
+    @cached_property
+    def files(self) -> tuple[LockedFile, ...]:
+        """Return every file that is downloaded, from the lock file."""
+        text = files(__package__).joinpath(f"locks/{self.name}.csv").read_text(encoding="ascii")
+        rows = csv.DictReader(text.splitlines())
+        return tuple(LockedFile(row["file"], int(row["bytes"]), row["sha256"]) for row in rows)
+
+    @property
+    def size_bytes(self) -> int:
+        """Return how much is downloaded, in bytes; Maven's own plug-ins are not counted."""
+        return sum(file.size_bytes for file in self.files)
+
+
+KAFKA = ServerPackage(
+    name="kafka",
+    title="Apache Kafka",
+    version="4.3.1",
+    artifacts=(
+        "org.apache.kafka:kafka_2.13:4.3.1",
+        # It formats the folder of the log.
+        "org.apache.kafka:kafka-tools:4.3.1",
+        "org.apache.logging.log4j:log4j-slf4j-impl:2.25.3",
+    ),
+)
+# The distribution for integration tests is the server without its modules: reindexing and the language
+# analyzers, which come as jars of their own, are put back.
+OPENSEARCH = ServerPackage(
+    name="opensearch",
+    title="OpenSearch",
+    version="2.19.6",
+    artifacts=(
+        "org.opensearch.distribution.integ-test-zip:opensearch:2.19.6:zip",
+        "org.opensearch.plugin:reindex-client:2.19.6",
+        "org.opensearch.plugin:analysis-common:2.19.6",
+    ),
+    archive="opensearch-2.19.6.zip",
+    modules=(
+        ServerModule(
+            "reindex",
+            "org.opensearch.index.reindex.ReindexPlugin",
+            (
+                "commons-codec-1.18.0.jar",
+                "commons-logging-1.2.jar",
+                "httpasyncclient-4.1.5.jar",
+                "httpclient-4.5.14.jar",
+                "httpcore-4.4.16.jar",
+                "httpcore-nio-4.4.16.jar",
+                "opensearch-rest-client-2.19.6.jar",
+                "opensearch-ssl-config-2.19.6.jar",
+                "reindex-client-2.19.6.jar",
+            ),
+        ),
+        ServerModule(
+            "analysis-common",
+            "org.opensearch.analysis.common.CommonAnalysisPlugin",
+            ("analysis-common-2.19.6.jar",),
+        ),
+    ),
+)
+ELASTICSEARCH = ServerPackage(
+    name="elasticsearch",
+    title="Elasticsearch",
+    version="8.19.21",
+    artifacts=("org.elasticsearch.distribution.integ-test-zip:elasticsearch:8.19.21:zip",),
+    archive="elasticsearch-8.19.21.zip",
+)
+PACKAGES = {package.name: package for package in (KAFKA, OPENSEARCH, ELASTICSEARCH)}
