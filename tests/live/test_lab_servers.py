@@ -1,0 +1,126 @@
+"""Kafka, OpenSearch and Elasticsearch for real: they answer when they are said to run, and end with us."""
+
+import json
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+from urllib.request import Request, urlopen
+
+import pytest
+
+from live.machine import clean_environment
+from live.prometheus_server import wait_for
+from plimsoll.errors import SourceError
+from plimsoll.lab.servers.kafka import Kafka
+from plimsoll.lab.servers.search import Elasticsearch, OpenSearch, SearchServer
+from plimsoll.lab.servers.server import HOST
+
+DOCUMENT = {"name": "Running shoes", "maker": "Übel & Söhne"}
+# Starts a broker, says where, and waits to be killed.
+OWNER = """
+import sys, time
+from plimsoll.lab.servers.kafka import Kafka
+with Kafka() as broker:
+    print(broker.port, flush=True)
+    time.sleep(600)
+"""
+
+
+@pytest.fixture(scope="module", params=[OpenSearch, Elasticsearch], ids=lambda kind: kind.kind)
+def engine(request: pytest.FixtureRequest) -> Iterator[SearchServer]:
+    """
+    An engine with one document.
+    """
+    with request.param() as running:
+        ask(running, "PUT", "products/_doc/1?refresh=true", DOCUMENT)
+        yield running
+
+
+def ask(server: SearchServer, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
+    request = Request(
+        f"{server.url}/{path}",
+        method=method,
+        data=None if body is None else json.dumps(body).encode(),
+        headers={"Content-Type": "application/json"},
+    )
+    with urlopen(request, timeout=60) as answer:
+        return json.load(answer)
+
+
+def is_listening(port: int) -> bool:
+    with socket.socket() as line:
+        return line.connect_ex((HOST, port)) == 0
+
+
+def test_an_engine_indexes_and_finds(engine: SearchServer):
+    """
+    It is of the version that was locked, and finds words whatever their case.
+    """
+    found = ask(engine, "GET", "products/_search?q=name:SHOES")
+
+    assert [engine.version] == [
+        node["version"] for node in ask(engine, "GET", "_nodes")["nodes"].values()
+    ]
+    assert [DOCUMENT] == [hit["_source"] for hit in found["hits"]["hits"]]
+
+
+def test_an_engine_listens_on_loopback_only(engine: SearchServer):
+    """
+    Every address that it publishes is this machine's own.
+    """
+    (node,) = ask(engine, "GET", "_nodes/http,transport")["nodes"].values()
+    addresses = node["http"]["bound_address"] + node["transport"]["bound_address"]
+
+    assert [HOST] * 2 == [address.rpartition(":")[0] for address in addresses]
+
+
+def test_opensearch_has_the_modules_that_its_archive_lacks(engine: SearchServer):
+    """
+    Stemming in English, and reindexing into an index of other shards.
+    """
+    if engine.kind != OpenSearch.kind:
+        assert not engine.package.modules
+        return
+    words = ask(engine, "POST", "_analyze", {"analyzer": "english", "text": "running shoes"})
+    ask(engine, "PUT", "wider", {"settings": {"number_of_shards": 3, "number_of_replicas": 0}})
+    places = {"source": {"index": "products"}, "dest": {"index": "wider"}}
+    copied = ask(engine, "POST", "_reindex?refresh=true", places)
+
+    assert ["run", "shoe"] == [token["token"] for token in words["tokens"]]
+    assert 1 == copied["created"] == ask(engine, "GET", "wider/_count")["count"]
+
+
+def test_a_setting_that_an_engine_refuses_is_its_reason():
+    """
+    The sentence has the engine's own words.
+    """
+    with pytest.raises(SourceError, match=r"OpenSearch did not start: .*no\.such\.setting"):
+        OpenSearch({"no.such.setting": "1"}).__enter__()
+
+
+def test_a_broker_ends_with_its_owner_even_when_that_is_killed():
+    """
+    After kill -9 nothing listens any more: the keeper ended it.
+    """
+    with subprocess.Popen(
+        [sys.executable, "-c", OWNER],
+        stdout=subprocess.PIPE,
+        text=True,
+        env=clean_environment(),
+    ) as owner:
+        assert owner.stdout is not None
+        port = int(owner.stdout.readline())
+        was_listening = is_listening(port)
+        owner.send_signal(signal.SIGKILL)
+    ended = wait_for("the end of the broker", lambda: not is_listening(port))
+
+    assert was_listening
+    assert ended
+
+
+def test_a_setting_that_kafka_refuses_is_its_reason():
+    with pytest.raises(SourceError, match=r"Kafka did not start: .*log\.retention\.hours"):
+        Kafka({"log.retention.hours": "soon"}).__enter__()
