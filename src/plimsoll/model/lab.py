@@ -109,3 +109,21 @@ class GroundTruth(Struct, frozen=True, kw_only=True):
     def is_right(self) -> bool:
         """Return whether every ceiling that throttled for long enough was named, and no other."""
         return not self.wrong and all(h.is_found for h in self.held if h.is_long_enough)
+
+
+class LabServer(Struct, frozen=True, kw_only=True):
+    """A real server that the lab starts: where its files are, or where they come from."""
+
+    name: str
+    """As commands take it, for example `kafka`."""
+    title: str
+    version: str
+    """The version that runs, or would; empty if it is whichever the system installs."""
+    client: str
+    """The registry client that brings it: pip, apt-get or mvn."""
+    place: str
+    """Where its files are; empty if they are not here."""
+    download_bytes: int | None
+    """What getting it brings over the network; None if only its client knows."""
+    command: str
+    """The command that brings it."""

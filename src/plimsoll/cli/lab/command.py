@@ -9,6 +9,7 @@ from plimsoll.app.options import InstanceOptions
 from plimsoll.cli.gate import options as gate_options
 from plimsoll.cli.lab import experiment as lab_experiment
 from plimsoll.cli.lab import mysql as lab_mysql
+from plimsoll.cli.lab import servers as lab_servers
 from plimsoll.cli.option_groups import expand
 from plimsoll.cli.options import BOUGHT
 from plimsoll.cli.output import Html, width_option
@@ -76,6 +77,7 @@ def register(app: typer.Typer) -> None:
     lab.command("postgres")(expand(postgres, instance=BOUGHT.without("engine")))
     lab_mysql.register(lab)
     lab_experiment.register(lab)
+    lab_servers.register(lab)
     app.add_typer(lab, name="lab")
 
 

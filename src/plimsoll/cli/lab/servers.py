@@ -1,0 +1,77 @@
+"""`plimsoll lab servers`: which real servers the lab has, and getting those that it lacks."""
+
+import sys
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from plimsoll.cli.output import is_color, width_option
+
+
+class Server(StrEnum):
+    """What can be downloaded."""
+
+    KAFKA = "kafka"
+    OPENSEARCH = "opensearch"
+    ELASTICSEARCH = "elasticsearch"
+
+
+def register(lab: typer.Typer) -> None:
+    """Add the command to `plimsoll lab`."""
+    lab.command("servers")(servers)
+
+
+def servers(
+    get: Annotated[
+        list[Server] | None,
+        typer.Option(
+            "--get",
+            metavar="NAME",
+            help="Download this server: kafka, opensearch or elasticsearch. Repeatable.",
+        ),
+    ] = None,
+    width: Annotated[int | None, width_option()] = None,
+) -> None:
+    """
+    List the real servers that experiments start, or download one.
+
+    For example: plimsoll lab servers --get kafka.
+
+    The list names what is on this machine, and what would be downloaded with which registry client. Downloads
+    are checked against locked checksums and kept in a cache folder: $PLIMSOLL_CACHE, or ~/.cache/plimsoll, or
+    /var/cache/plimsoll for root. Afterwards the servers start offline.
+
+    Exit status: 0 done, 2 a server could not be downloaded.
+    """
+    from plimsoll.lab.servers.listing import lab_servers
+    from plimsoll.lab.servers.store import default_store
+    from plimsoll.reports.document.text import document_text
+    from plimsoll.reports.lab.servers import servers_document
+
+    store = default_store()
+    for name in get or ():
+        _get(name.value)
+    document = servers_document(lab_servers(store), str(store.folder))
+    sys.stdout.write(document_text(document, width=width, color=is_color()))
+
+
+def _get(name: str) -> None:
+    """Download a server, with its size first and a line that counts the bytes."""
+    from plimsoll.lab.servers.package import PACKAGES
+    from plimsoll.lab.servers.store import default_store
+
+    package, store = PACKAGES[name], default_store()
+    total = f"{package.size_bytes / 1e6:.0f} MB"
+    if store.has(package):
+        return
+    sys.stderr.write(f"Getting {package.title} {package.version} with Maven: {total} to download\n")
+
+    def count(come: int, size: int) -> None:
+        if sys.stderr.isatty():
+            sys.stderr.write(f"\r{come / 1e6:.0f} of {size / 1e6:.0f} MB")
+            sys.stderr.flush()
+
+    home = store.get(package, count)
+    start = "\r" if sys.stderr.isatty() else ""
+    sys.stderr.write(f"{start}{package.title} is in {home}\n")

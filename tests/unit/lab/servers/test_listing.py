@@ -1,0 +1,22 @@
+"""The list says what is here and what would come, and downloads nothing."""
+
+from pathlib import Path
+
+from plimsoll.lab.servers.listing import lab_servers
+from plimsoll.lab.servers.package import KAFKA
+from plimsoll.lab.servers.store import ServerStore
+
+
+def test_what_is_in_the_store_is_here(tmp_path: Path):
+    """
+    The others have the size of what would come and the command that brings it.
+    """
+    store = ServerStore(tmp_path)
+    store.home_of(KAFKA).mkdir(parents=True)
+    found = {server.name: server for server in lab_servers(store)}
+
+    assert str(store.home_of(KAFKA)) == found["kafka"].place
+    assert "" == found["opensearch"].place
+    assert 61_031_650 == found["opensearch"].download_bytes
+    assert "plimsoll lab servers --get opensearch" == found["opensearch"].command
+    assert {"postgres", "mariadb", "kafka", "opensearch", "elasticsearch"} == set(found)
