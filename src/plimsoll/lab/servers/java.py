@@ -10,6 +10,8 @@ from plimsoll.errors import UsageError
 
 # Kafka 4 and OpenSearch 2.19 run on it (Kafka, "Upgrading to 4.0"; OpenSearch, "Compatible operating systems").
 OLDEST = 17
+# Each server's own default is 1 GB or more; this carries what two cores can load it with.
+HEAP_MB = 512
 _HINT = f"Install Java {OLDEST} or newer: sudo apt-get install -y openjdk-17-jre-headless."
 
 

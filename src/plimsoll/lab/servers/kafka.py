@@ -14,14 +14,11 @@ from pathlib import Path
 from typing import Any, Self
 
 from plimsoll.errors import SourceError
-from plimsoll.lab.servers.java import find_java, last_error
+from plimsoll.lab.servers.java import HEAP_MB, find_java, last_error
 from plimsoll.lab.servers.package import KAFKA
-from plimsoll.lab.servers.server import HOST, KeptServer, free_ports
+from plimsoll.lab.servers.server import ANSWER_S, HOST, START_ATTEMPTS, KeptServer, free_ports
 from plimsoll.lab.servers.store import ServerStore, default_store
 
-HEAP_MB = 512
-_ATTEMPTS = 3
-_ANSWER_S = 2.0
 # ApiVersions, version 0: the one request that every broker answers before anything else (Kafka protocol guide).
 _API_VERSIONS = 18
 _CLIENT = b"plimsoll"
@@ -89,12 +86,12 @@ class Kafka(KeptServer):
         Raises:
             SourceError: it did not start; the message has the end of its log.
         """
-        for attempt in range(1, _ATTEMPTS + 1):
+        for attempt in range(1, START_ATTEMPTS + 1):
             failure = self._start()
             if failure is None:
                 return self
-            # Another program may take a free port between our choice and the start.
-            if "Address already in use" not in failure or attempt == _ATTEMPTS:
+            # Only a port that was taken is worth another attempt; any other reason would come again.
+            if "Address already in use" not in failure or attempt == START_ATTEMPTS:
                 raise SourceError(
                     f"Kafka did not start: {last_error(failure)}",
                     "Check the free space and the memory of this machine.",
@@ -150,7 +147,7 @@ class Kafka(KeptServer):
     def _takes_connections(self) -> bool:
         """Return whether the broker answers a request for the versions of its protocol."""
         try:
-            with socket.create_connection((HOST, self.port), _ANSWER_S) as line:
+            with socket.create_connection((HOST, self.port), ANSWER_S) as line:
                 line.sendall(struct.pack(">i", len(_REQUEST)) + _REQUEST)
                 answer = line.recv(10)
         except OSError:

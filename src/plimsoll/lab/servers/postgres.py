@@ -17,13 +17,10 @@ from typing import Any, Self
 
 from plimsoll.errors import ExtraMissing, SourceError, UsageError
 from plimsoll.gate.class_group import ClassGroup
-from plimsoll.lab.servers.server import HOST, KeptServer, ServerAccount, free_ports
+from plimsoll.lab.servers.server import HOST, START_ATTEMPTS, KeptServer, ServerAccount, free_ports
 
 USER = "plimsoll"
 DATABASE = "postgres"
-
-# Another process may take a free port between our check and the server's start.
-_ATTEMPTS = 3
 
 
 class Postgres(KeptServer):
@@ -139,12 +136,12 @@ class Postgres(KeptServer):
             UsageError: the account cannot run the programs, or use the data directory.
             SourceError: it did not start; the message has the end of its log.
         """
-        for attempt in range(1, _ATTEMPTS + 1):
+        for attempt in range(1, START_ATTEMPTS + 1):
             failure = self._start()
             if failure is None:
                 return self
             # Only a port that was taken is worth another attempt; other errors would recur.
-            if "could not bind" not in failure or attempt == _ATTEMPTS:
+            if "could not bind" not in failure or attempt == START_ATTEMPTS:
                 last = (failure.strip().splitlines() or ["it gave no reason"])[-1]
                 raise SourceError(
                     f"the {'embedded ' if self._is_wheel else ''}PostgreSQL did not start: {last}",

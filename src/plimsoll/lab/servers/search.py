@@ -14,14 +14,11 @@ from urllib.error import URLError
 from urllib.request import urlopen
 
 from plimsoll.errors import SourceError
-from plimsoll.lab.servers.java import find_java, last_error
+from plimsoll.lab.servers.java import HEAP_MB, find_java, last_error
 from plimsoll.lab.servers.package import ELASTICSEARCH, OPENSEARCH, ServerPackage
-from plimsoll.lab.servers.server import HOST, KeptServer, free_ports
+from plimsoll.lab.servers.server import ANSWER_S, HOST, START_ATTEMPTS, KeptServer, free_ports
 from plimsoll.lab.servers.store import ServerStore, default_store
 
-HEAP_MB = 512
-_ATTEMPTS = 3
-_ANSWER_S = 2.0
 # What both engines ship, without files of logs and of garbage collections, which would go to their own folder.
 _JVM = """-Xms{heap}m
 -Xmx{heap}m
@@ -96,12 +93,12 @@ class SearchServer(KeptServer):
         Raises:
             SourceError: it did not start; the message has the end of its log.
         """
-        for attempt in range(1, _ATTEMPTS + 1):
+        for attempt in range(1, START_ATTEMPTS + 1):
             failure = self._start()
             if failure is None:
                 return self
-            # Another program may take a free port between our choice and the start.
-            if "Address already in use" not in failure or attempt == _ATTEMPTS:
+            # Only a port that was taken is worth another attempt; any other reason would come again.
+            if "Address already in use" not in failure or attempt == START_ATTEMPTS:
                 raise SourceError(
                     f"{self.package.title} did not start: {last_error(failure)}",
                     "Check the free space and the memory of this machine.",
@@ -157,7 +154,7 @@ class SearchServer(KeptServer):
         """Return whether the engine answers, and can place shards."""
         question = f"{self.url}/_cluster/health?wait_for_status=yellow&timeout=1s"
         try:
-            with urlopen(question, timeout=_ANSWER_S) as answer:  # noqa: S310 - our own server on loopback
+            with urlopen(question, timeout=ANSWER_S) as answer:  # noqa: S310 - our own server on loopback
                 return bool(answer.status == 200)
         except (URLError, OSError):
             return False

@@ -31,6 +31,10 @@ from plimsoll.lab.servers import keeper
 HOST = "127.0.0.1"
 """Address on which servers listen: only programs of this machine reach it."""
 
+# Another program may take a free port between our choice and the server's start.
+START_ATTEMPTS = 3
+# A server that runs answers within milliseconds; one that is starting may accept and not answer yet.
+ANSWER_S = 2.0
 # The first start creates a database or recovers after a loader; that may take long on a slow, busy disk.
 _START_S = 120.0
 # A server is ready within tenths of a second, and each check reads only a small file.
