@@ -15,18 +15,12 @@ from live.machine import clean_environment
 from live.prometheus_server import wait_for
 from plimsoll.errors import SourceError
 from plimsoll.lab.servers.kafka import Kafka
+from plimsoll.lab.servers.package import KAFKA
 from plimsoll.lab.servers.search import Elasticsearch, OpenSearch, SearchServer
 from plimsoll.lab.servers.server import HOST
 
 DOCUMENT = {"name": "Running shoes", "maker": "Übel & Söhne"}
-# Starts a broker, says where, and waits to be killed.
-OWNER = """
-import sys, time
-from plimsoll.lab.servers.kafka import Kafka
-with Kafka() as broker:
-    print(broker.port, flush=True)
-    time.sleep(600)
-"""
+START = (sys.executable, "-m", "plimsoll", "lab", "servers", "--start", "kafka")
 
 
 @pytest.fixture(scope="module", params=[OpenSearch, Elasticsearch], ids=lambda kind: kind.kind)
@@ -41,7 +35,7 @@ def engine(request: pytest.FixtureRequest) -> Iterator[SearchServer]:
 
 def ask(server: SearchServer, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
     request = Request(
-        f"{server.url}/{path}",
+        f"{server.address}/{path}",
         method=method,
         data=None if body is None else json.dumps(body).encode(),
         headers={"Content-Type": "application/json"},
@@ -101,22 +95,25 @@ def test_a_setting_that_an_engine_refuses_is_its_reason():
         OpenSearch({"no.such.setting": "1"}).__enter__()
 
 
-def test_a_broker_ends_with_its_owner_even_when_that_is_killed():
+@pytest.mark.parametrize(
+    ("sent", "status"), [(signal.SIGKILL, -signal.SIGKILL), (signal.SIGINT, 0)]
+)
+def test_a_broker_ends_with_the_command_that_started_it(sent: signal.Signals, status: int):
     """
-    After kill -9 nothing listens any more: the keeper ended it.
+    After Ctrl-C and after kill -9 nothing listens any more.
     """
     with subprocess.Popen(
-        [sys.executable, "-c", OWNER],
-        stdout=subprocess.PIPE,
-        text=True,
-        env=clean_environment(),
-    ) as owner:
-        assert owner.stdout is not None
-        port = int(owner.stdout.readline())
+        START, stdout=subprocess.PIPE, text=True, env=clean_environment()
+    ) as command:
+        assert command.stdout is not None
+        line = command.stdout.readline()
+        port = int(line.rpartition(":")[2])
         was_listening = is_listening(port)
-        owner.send_signal(signal.SIGKILL)
+        command.send_signal(sent)
     ended = wait_for("the end of the broker", lambda: not is_listening(port))
 
+    assert line.startswith(f"kafka {KAFKA.version} answers at {HOST}:")
+    assert status == command.returncode
     assert was_listening
     assert ended
 

@@ -1,11 +1,15 @@
 """`plimsoll lab servers`: which real servers the lab has, and getting those that it lacks."""
 
 import sys
+import threading
+from collections.abc import Sequence
+from contextlib import ExitStack, suppress
 from enum import StrEnum
 from typing import Annotated
 
 import typer
 
+from plimsoll.cli.endings import ended_like_ctrl_c
 from plimsoll.cli.output import is_color, width_option
 
 
@@ -31,18 +35,26 @@ def servers(
             help="Download this server: kafka, opensearch or elasticsearch. Repeatable.",
         ),
     ] = None,
+    start: Annotated[
+        list[Server] | None,
+        typer.Option(
+            "--start",
+            metavar="NAME",
+            help="Start this server on loopback until Ctrl-C; its data are removed at the end. Repeatable.",
+        ),
+    ] = None,
     width: Annotated[int | None, width_option()] = None,
 ) -> None:
     """
-    List the real servers that experiments start, or download one.
+    List the real servers that experiments start; download or start them.
 
-    For example: plimsoll lab servers --get kafka.
+    For example: plimsoll lab servers --start kafka.
 
     The list names what is on this machine, and what would be downloaded with which registry client. Downloads
     are checked against locked checksums and kept in a cache folder: $PLIMSOLL_CACHE, or ~/.cache/plimsoll, or
     /var/cache/plimsoll for root. Afterwards the servers start offline.
 
-    Exit status: 0 done, 2 a server could not be downloaded.
+    Exit status: 0 done, 2 a server could not be downloaded or did not start.
     """
     from plimsoll.lab.servers.listing import lab_servers
     from plimsoll.lab.servers.store import default_store
@@ -52,8 +64,27 @@ def servers(
     store = default_store()
     for name in get or ():
         _get(name.value)
+    if start:
+        _start([name.value for name in start])
+        return
     document = servers_document(lab_servers(store), str(store.folder))
     sys.stdout.write(document_text(document, width=width, color=is_color()))
+
+
+def _start(names: Sequence[str]) -> None:
+    """Start servers, download what is missing first, and wait for Ctrl-C."""
+    from plimsoll.lab.servers.downloaded import StartedServer, start
+
+    def report(server: StartedServer) -> None:
+        sys.stdout.write(f"{server.name} {server.version} answers at {server.address}\n")
+        sys.stdout.flush()
+
+    for name in names:
+        _get(name)
+    with ended_like_ctrl_c(), suppress(KeyboardInterrupt), ExitStack() as stack:
+        start(names, stack, report)
+        sys.stderr.write("Press Ctrl-C to stop.\n")
+        threading.Event().wait()
 
 
 def _get(name: str) -> None:

@@ -82,7 +82,7 @@ class SearchServer(KeptServer):
         return self.package.version
 
     @property
-    def url(self) -> str:
+    def address(self) -> str:
         """Return the URL of its REST API."""
         return f"http://{HOST}:{self.port}"
 
@@ -152,7 +152,7 @@ class SearchServer(KeptServer):
 
     def _takes_connections(self) -> bool:
         """Return whether the engine answers, and can place shards."""
-        question = f"{self.url}/_cluster/health?wait_for_status=yellow&timeout=1s"
+        question = f"{self.address}/_cluster/health?wait_for_status=yellow&timeout=1s"
         try:
             with urlopen(question, timeout=ANSWER_S) as answer:  # noqa: S310 - our own server on loopback
                 return bool(answer.status == 200)
