@@ -110,7 +110,7 @@ def inspect(
 
     Args:
         observation: two readings of its counters, and glances at its sessions in between.
-        ceiling_bytes_per_s: the ceiling that binds its storage, > 0; None where none is known.
+        ceiling_bytes_per_s: the ceiling that binds its storage, > 0; None if unknown.
         ceiling_name: name of that ceiling, for reports.
         plateaus: intervals at a ceiling, epoch seconds [start, end).
     """

@@ -1,10 +1,10 @@
 """
-Count out-of-line values that updates replaced between two readings, and the bytes they wrote.
+Count TOAST values that updates replaced between two readings, and the bytes that this wrote.
 
-Rule 1: counters show that a value was sent again, never that it was the same. `toast/toast.py` judges that
+Rule 1: counters show that a value was sent again, never that it was equal. `toast/toast.py` judges that
         from sizes, statements and samples.
-Rule 2: bytes are the least that must be written: the new rows, their index entries, their WAL and the WAL
-        that marks the old rows. `toast/writes.py` has what else reached the disk.
+Rule 2: bytes are the minimum: the new rows, their index entries, their WAL and the WAL that marks the old
+        rows. `toast/writes.py` estimates what else reached the disk.
 """
 
 from msgspec import Struct
@@ -17,22 +17,22 @@ from plimsoll.model.postgres import (
     PAGE_HEADER_BYTES,
 )
 
-# Bytes of a row of a TOAST relation beside its chunk: header 24, chunk_id 4, chunk_seq 4, length 4
+# Bytes of a row of a TOAST relation without its chunk: header 24, chunk_id 4, chunk_seq 4, length 4
 # and line pointer 4, aligned (PostgreSQL, heaptoast.h and htup_details.h; measured on 15 and 18).
 _ROW_BYTES = 36
-# Bytes of an index entry with its line pointer: 20; pages of an index that only grows are full.
+# An index entry with its line pointer has 20 bytes; pages of an index that only grows are full.
 _INDEX_BYTES = 20
-# WAL beside the chunk: the row's record, the index entry's, and the one that marks the old row.
+# WAL of a row without its chunk: the records of the row, of the index entry and of the old row.
 # 178 to 196 bytes on PostgreSQL 15 and 18.
 _WAL_BYTES = 185
 
-# A judgement: fewer updates in a window are no workload.
+# Fewer updates in a window are not reported. A judgement.
 _UPDATES_MIN = 20
-# Of the rows of a TOAST relation, inserts and deletes of the table account for about their mean
-# number per row of the table; that is taken to be off by a quarter at most.
+# Each insert or delete of the table accounts for about the mean number of chunks per row. That is assumed
+# to be wrong by a quarter at most. A judgement.
 _MEAN_ERROR = 0.25
-# Values sent again unchanged leave as many chunks dead as they write. From a twentieth on, the
-# difference says that sizes change, and so that the values are meant to; a judgement.
+# Unchanged values leave as many chunks dead as they write. A difference above a twentieth shows that sizes
+# change, so the updates do change the values. A judgement.
 _SIZE_CHANGE = 0.05
 
 
@@ -41,7 +41,7 @@ class Rewrite(Struct, frozen=True, kw_only=True):
 
     table: Relation
     toast: Relation
-    """As of the last reading."""
+    """The TOAST relation in the last reading; `table` is of the same reading."""
     seconds: float
     updates: int
     chunks: float
@@ -49,42 +49,42 @@ class Rewrite(Struct, frozen=True, kw_only=True):
     chunks_per_value: float
     data_bytes_per_chunk: float
     row_bytes_per_chunk: float
-    """Space it takes in the TOAST relation."""
+    """Space of one chunk in the TOAST relation."""
     size_change: float
-    """(written − left dead) ÷ the larger; 0 where values keep their number of chunks."""
+    """(written − left dead) ÷ the larger of both; 0 if values keep their number of chunks."""
     is_steady: bool
-    """Whether that is nothing, as far as counters can tell."""
+    """Whether `size_change` is zero within the error of the counters."""
     is_exact: bool
-    """Whether nothing but updates touched the table, so that chunks are counted, not corrected."""
+    """Whether only updates changed the table, so that chunks are counted exactly."""
 
     @property
     def chunks_per_update(self) -> float:
-        """Dead rows of the TOAST relation that one update leaves."""
+        """Return the dead rows of the TOAST relation that one update leaves."""
         return self.chunks / self.updates
 
     @property
     def table_bytes_per_s(self) -> float:
-        """New rows and index entries of the TOAST relation."""
+        """Return bytes/s of new rows and index entries of the TOAST relation."""
         return self.chunks * (self.row_bytes_per_chunk + _INDEX_BYTES) / self.seconds
 
     @property
     def wal_bytes_per_s(self) -> float:
-        """Without full-page images."""
+        """Return bytes/s of WAL without full-page images."""
         return self.chunks * (self.data_bytes_per_chunk + _WAL_BYTES) / self.seconds
 
     @property
     def bytes_per_s(self) -> float:
-        """What has to be written at least."""
+        """Return the least bytes/s that must be written."""
         return self.table_bytes_per_s + self.wal_bytes_per_s
 
     @property
     def value_bytes(self) -> float:
-        """Mean stored size of a value."""
+        """Return the mean stored size of a value."""
         return self.chunks_per_value * self.data_bytes_per_chunk
 
 
 def rewrites_of(observation: Observation) -> tuple[Rewrite, ...]:
-    """Return every table whose updates replaced out-of-line values, without tables whose counters were reset."""
+    """Return every table whose updates replaced TOAST values, except tables whose counters were reset."""
     first = {relation.oid: relation for relation in observation.first.relations}
     last = {relation.oid: relation for relation in observation.last.relations}
     found = []
@@ -111,7 +111,7 @@ def _rewrite(
     table, toast = tables[1], toasts[1]
     mean = _chunks_per_row(tables, toasts)
     if mean is None:
-        if inserted or deleted:  # what came and went may be theirs, and nothing says how much is
+        if inserted or deleted:  # inserts and deletes account for an unknown part of the chunks
             return None
         mean = 0.0
     written_by_updates = max(written - inserted * mean, 0.0)
@@ -160,8 +160,8 @@ def _bytes_per_chunk(
     """
     Return the mean bytes of a chunk, and of the space it takes.
 
-    All chunks of a value but the last are full, which bounds the mean from both sides. The mean space of a
-    row narrows it, unless the relation is bloated.
+    All chunks of a value except the last are full, which bounds the mean from both sides. The mean space of a
+    row narrows these bounds, unless the relation is bloated.
     """
     chunk_bytes = _chunk_bytes(observation)
     block_bytes = observation.server.block_bytes
@@ -173,12 +173,12 @@ def _bytes_per_chunk(
         middle = (low + chunk_bytes) / 2
         return middle, min(middle + _ROW_BYTES, row_max)
     high = min(row - _ROW_BYTES, chunk_bytes)
-    # A value of one chunk has no full ones before it; there, place and size are the same.
+    # A value of one chunk has no full chunks, so the space of its row gives its size.
     return (high if chunks_per_value < 1.5 else (low + high) / 2), row
 
 
 def _chunk_bytes(observation: Observation) -> int:
-    """Return the chunk size as the server reports it, else so that four rows fill a page."""
+    """Return the chunk size that the server reports; if unknown, the size with four rows to a page."""
     chunk_bytes = observation.server.toast_chunk_bytes
     if chunk_bytes is not None:
         return chunk_bytes

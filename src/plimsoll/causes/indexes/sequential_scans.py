@@ -47,7 +47,7 @@ class _Scan(Struct, frozen=True, kw_only=True):
 
 
 def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
-    """Return tables whose sequential scans read most, each with the statement where it is known."""
+    """Return tables whose sequential scans read most, each with its statement if known."""
     works = work_between(observation.first.statements, observation.last.statements)
     found = []
     for table in whole_tables_of(observation):
@@ -63,13 +63,13 @@ def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
 def _scan(
     table: TableGrowth, works: tuple[StatementWork, ...], observation: Observation
 ) -> _Scan | None:
-    """Return what scans read of a table; None where nothing was scanned or nothing had to be read."""
+    """Return what scans read of a table; None if there was no scan or no block was read."""
     scans, rows, read = (table.of(n) for n in ("seq_scans", "seq_rows_read", "heap_blocks_read"))
     if not (scans or rows) or not read:
         return None
     block = observation.server.block_bytes
     blocks = max(table.last.size_bytes, table.first.size_bytes) / block
-    # Scans give live rows only; a scan of dead ones reads as much.
+    # seq_tup_read counts live rows only; a scan of dead rows reads as many blocks.
     went_through = rows / table.rows * blocks if table.last.live_rows else scans * blocks
     others = ("index_scans", "vacuum_count", "autovacuum_count")
     is_vacuumed = any(

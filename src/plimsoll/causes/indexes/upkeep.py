@@ -1,17 +1,16 @@
 """
 Estimate what the maintenance of a B-tree that is never scanned reads and writes.
 
-Theory of operation. An entry goes down the tree, a page of each level, or straight to the last page
-where the one before it went there (PostgreSQL, nbtinsert.c, from two levels above the leaves on): so
-the pages that were looked at tell what share of the entries goes to the end. The rest is taken to fall
-on any leaf: n of them change P (1 − e^(−n/P)) of P pages. A page that was changed is written once
-between two checkpoints, or each time it had to make room; and it goes whole into WAL when it is changed
-first after a checkpoint, without its free space. A page by which the index grew is written when the file
-grows, once more later, and its half of the entries goes into WAL; it needs no image. Each entry is a
-record of WAL.
+Theory of operation. An insertion visits one page of each level of the tree. If the previous entry went to the
+last leaf, it goes to that leaf directly (PostgreSQL, nbtinsert.c, for trees with at least two levels above the
+leaves). So the number of visited pages shows the share of entries at the end. The other entries are assumed
+to go to random leaves: n of them change P (1 − e^(−n/P)) of P pages. A changed page is written once between two
+checkpoints, or each time it is evicted. At its first change after a checkpoint, WAL gets an image of the page
+without its free space. A new page is written when the file grows and once more later. WAL gets the half of the
+entries that moved to it; it needs no image. Each entry is a record of WAL.
 
-Rule: what the server counted comes first: blocks read, looked at and grown by, and the mean size of its
-page images, which compression makes smaller.
+Rule: the server's own counts take precedence: blocks read, visited and added, and the mean size of page images,
+which compression reduces.
 """
 
 import math
@@ -30,51 +29,51 @@ from plimsoll.causes.growth import (
 from plimsoll.model.database import Observation
 from plimsoll.model.postgres import CHECKPOINT_TIMEOUT_S, INNER_FILL_RATIO, LINE_POINTER_BYTES
 
-# Of the record of an insertion beside its entry (PostgreSQL, access/xlogrecord.h, nbtxlog.h): 24 of the
-# record, 20 of the block, 4 of the place in it.
+# Size of the WAL record of an insertion without its entry (PostgreSQL, access/xlogrecord.h, nbtxlog.h): 24 for
+# the record, 20 for the block reference, 4 for the offset in the block.
 _RECORD_BYTES = 48.0
 _ENTRY_LEAST_BYTES, _ENTRY_MOST_BYTES = 16.0, 2700.0
-# A leaf is left 0.9 full when an index is built, and entries that come anywhere leave it ln 2 full on
-# average (A. Yao, On random 2-3 trees, 1978). Between the two, so that neither is far off.
+# A new index has leaves 0.9 full. Random insertions leave them ln 2 full on average (A. Yao, On random 2-3
+# trees, 1978). A value between the two is not far from either.
 _LEAF_FILL = 0.8
-# Of the page that a split fills, WAL has half where entries come anywhere, a tenth at the end.
+# Share of a page that a split writes to WAL: half for random insertions, a tenth at the end of the index.
 _SPLIT_ANYWHERE, _SPLIT_AT_END = 0.5, 0.1
-# Looked at for a split: the two pages, the next one, and the one above (seen on 18).
+# Pages visited for a split: the two halves, the right neighbour and the parent (observed on 18).
 _PAGES_PER_SPLIT = 6
-# The fewest levels above the leaves with which an entry may go straight to the end.
+# The fewest levels above the leaves with which PostgreSQL inserts directly into the last leaf.
 _LEVELS_OF_SHORT_CUT = 2
-# Where fewer pages than rows were looked at; the counters of a table and its indexes come together.
+# Below this ratio of visited pages to rows, the index covers only a part of the rows. A judgement.
 _LOOKED_AT_LEAST = 0.9
-# Beyond this share the rest is at the end as well, a little out of order. A judgement.
+# Above this share the other entries are at the end as well, a little out of order. A judgement.
 _ALL_AT_END = 0.95
-# The version from which growing is no read (seen on 15 and 18).
+# From this version on, growing a file is not counted as a read (observed on 15 and 18).
 _READS_APART = 160_000
-# From fewer page images their mean says nothing.
+# With fewer page images, their mean size is not reliable. A judgement.
 _IMAGES_LEAST = 20
 
 
 class Upkeep(Struct, frozen=True, kw_only=True):
-    """What an index takes, per second."""
+    """What the maintenance of an index reads and writes, per second."""
 
     entries_per_s: float
     pages_per_entry: float
-    """Pages that were looked at for each."""
+    """Pages visited per entry."""
     at_end_ratio: float
-    """Share of the entries that goes to the last page, 0–1."""
+    """Share of entries that go to the last leaf, 0–1."""
     read_bytes_per_s: float
-    """Measured."""
+    """Measured by the server."""
     written_bytes_per_s: float
-    """Of pages and WAL, estimated."""
+    """Pages and WAL together, estimated."""
 
 
 def imaged_ratio(observation: Observation) -> float | None:
     """
-    Return share of the pages that were touched in the window of which WAL got a whole image, 0–1.
+    Return the share of pages changed in the window whose image went to WAL, 0–1.
 
-    Known where no checkpoint came between the readings: a page then has one image at most, in the window or
-    before it, and the server's own count is divided among all pages that its writes can have touched. So
-    soon after a checkpoint it is near 1, and falls until the next one. None where a checkpoint came, or
-    images are not counted or not made.
+    Without a checkpoint between the readings, a page has at most one image, in the window or before it. Then the
+    share is the server's count of images divided by all pages that writes can have changed. It is near 1 soon
+    after a checkpoint and falls until the next one. None if there was a checkpoint, or if images are not counted
+    or disabled.
     """
     images = per_s(observation, "wal_full_pages")
     is_off = observation.server.settings.get("full_page_writes") == "off"
@@ -98,12 +97,12 @@ def imaged_ratio(observation: Observation) -> float | None:
 
 
 def _touched(pages: float, count: float) -> float:
-    """Return pages that so many changes fall on, where each may fall on any."""
+    """Return the expected number of distinct pages that so many changes at random places reach."""
     return pages * -math.expm1(-count / pages) if pages else 0.0
 
 
 def _entries(table: TableGrowth) -> float:
-    """Return entries put into each index of a table that has all its rows."""
+    """Return the number of entries inserted into each index that covers all rows of the table."""
     return float(table.of("inserted") + table.of("updated") - table.of("hot_updated"))
 
 
@@ -114,13 +113,13 @@ def upkeep_of(
     imaged: float | None = None,
 ) -> Upkeep | None:
     """
-    Return what an index takes that nothing scans; None where nothing was put into it.
+    Return what the maintenance of an index reads and writes; None if nothing was inserted into it.
 
     Args:
-        index: in both readings.
-        table: that it belongs to.
+        index: an index that nothing scans, in both readings.
+        table: its table, in both readings.
         observation: both readings.
-        imaged: as of `imaged_ratio`; None where it does not apply.
+        imaged: the result of `imaged_ratio`; None if unknown.
     """
     seconds, block_bytes = observation.seconds, observation.server.block_bytes
     leaves = max(index.first.size_bytes / block_bytes, 1.0)
@@ -131,7 +130,7 @@ def upkeep_of(
     seen = _looked_at(index, table, leaves, grown)
     entries = _entries(table)
     if seen < _LOOKED_AT_LEAST * entries:
-        # An entry takes a look at one page at least: this is an index of a part of the rows.
+        # Each entry visits at least one page, so this index covers only a part of the rows.
         entries = min(entries, seen / (levels + 1))
     if entries <= 0 or seconds <= 0:
         return None
@@ -141,7 +140,7 @@ def upkeep_of(
     if imaged is not None:
         images_per_s = imaged * _touched(leaves, entries * (1 - at_end)) / seconds
     read_per_s, grown_per_s = _read(index, grown, observation) / seconds, grown / seconds
-    # What was read was changed, and had to be written to make room, whether it was the first time or not.
+    # Each page that was read was then changed and evicted, so it was written, possibly again.
     pages_per_s = max(changed_per_s, read_per_s) + 2 * grown_per_s
     split = at_end * _SPLIT_AT_END + (1 - at_end) * _SPLIT_ANYWHERE
     logged = images_per_s * _image_bytes(observation)
@@ -157,13 +156,13 @@ def upkeep_of(
 
 
 def _read(index: IndexGrowth, grown: float, observation: Observation) -> float:
-    """Return blocks read; before 16 those by which the file grew are counted as read."""
+    """Return blocks read; before 16 the server also counts new blocks as read, so subtract them."""
     read = float(index.of("blocks_read"))
     return read if observation.server.version_number >= _READS_APART else max(read - grown, 0.0)
 
 
 def _changed(leaves: float, entries: float, observation: Observation) -> tuple[float, float]:
-    """Return leaves changed, each once between two checkpoints, and images of them in WAL, per second."""
+    """Return changed leaves, each counted once between two checkpoints, and their images in WAL, per second."""
     came = sum(checkpoints_between(observation))
     timeout_s = setting_of(observation, "checkpoint_timeout") or CHECKPOINT_TIMEOUT_S
     between_s = observation.seconds / came if came else timeout_s
@@ -173,7 +172,7 @@ def _changed(leaves: float, entries: float, observation: Observation) -> tuple[f
     images = per_s(observation, "wal_full_pages")
     if images is None:
         return changed, changed
-    # No more than those of all pages; without a checkpoint what was changed before has none.
+    # At most the images of all pages; without a checkpoint, pages that were changed before need none.
     return min(changed, images) if came else changed, min(changed, images)
 
 
@@ -184,23 +183,23 @@ def _levels(leaves: float, entry_bytes: float, block_bytes: int) -> int:
 
 
 def _looked_at(index: IndexGrowth, table: TableGrowth, leaves: float, grown: float) -> float:
-    """Return pages that were looked at to find the place of entries; splits and vacuums look at more."""
+    """Return pages visited to find the place of entries, without those of splits and vacuums."""
     vacuums = table.of("vacuum_count") + table.of("autovacuum_count")
     seen = index.of("blocks_hit") + index.of("blocks_read")
     return max(seen - grown * _PAGES_PER_SPLIT - vacuums * leaves, 0.0)
 
 
 def _at_end(pages_per_entry: float, levels: int) -> float:
-    """Return 1 if one page was touched per entry, 0 if one of each level was."""
+    """Return 1 if each entry visited one page, 0 if it visited one page of each level."""
     if levels < _LEVELS_OF_SHORT_CUT:
         return 0.0
     ratio = min(max((levels + 1 - pages_per_entry) / levels, 0.0), 1.0)
-    # Entries that come at the end a little out of order go down the tree, too.
+    # Entries at the end that are a little out of order also visit every level.
     return 1.0 if ratio >= _ALL_AT_END else ratio
 
 
 def _image_bytes(observation: Observation) -> float:
-    """Return the size of a leaf's image in WAL: without free space, and as small as compression makes them."""
+    """Return the mean size of a leaf's image in WAL, without free space and after compression."""
     most = observation.server.block_bytes * _LEAF_FILL
     images, records = per_s(observation, "wal_full_pages"), per_s(observation, "wal_records")
     whole = per_s(observation, "wal_bytes")

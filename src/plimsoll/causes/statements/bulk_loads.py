@@ -41,7 +41,7 @@ def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
 
 
 def table_named(observation: Observation, named: str) -> Relation | None:
-    """Return the table of that name; None where none or several have it, as a name without schema may."""
+    """Return the table of that name; None if no table or several tables have it, for lack of a schema."""
     parts = [_plain(part) for part in re.findall(_NAME, named)]
     if not parts:
         return None

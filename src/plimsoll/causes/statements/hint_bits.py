@@ -50,13 +50,13 @@ def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
         own = float(min(statement.written_blocks, statement.dirtied_blocks))
         writes = writes_of(observation, statement, own_blocks=own, grown_blocks=0.0)
         if is_worth_reporting(writes, budget):
-            told = _report(work, table, writes, observation.seconds)
-            found.append(cause_of(work, writes, told, budget))
+            report = _report(work, table, writes, observation.seconds)
+            found.append(cause_of(work, writes, report, budget))
     return ranked(found)
 
 
 def _table_of(observation: Observation, text: str) -> Relation | None:
-    """Return the only table it names that has rows to be marked; None where there is none, or several."""
+    """Return the only named table that may have rows without hint bits; None if there is none or several."""
     new = {relation.oid for relation in observation.first.relations}
     tables = [table.last for table in tables_of(observation)]
     tables += [one for one in observation.last.relations if one.oid not in new]

@@ -1,11 +1,11 @@
 """
-Estimate what a statement made the server write: pages, by whichever process, and WAL.
+Estimate what the server wrote because of a statement: pages, by any process, and WAL.
 
-Theory of operation. A statement writes pages itself, where files grow and where it has to make room; the rest of
-what it changed is left to the checkpoint, and to the background writer. `pg_stat_statements` counts pages that it
-wrote and pages that it was the first to change. Of those left, as many were written between the readings as
-checkpoints wrote of all that was left. WAL is the statement's own, times what was written for a byte that was
-generated.
+Theory of operation. A statement itself writes pages when files grow and when it needs a free buffer. The
+checkpointer and the background writer write the other changed pages. `pg_stat_statements` counts the pages that the
+statement wrote and those that it was the first to change. The share of changed pages that other processes wrote
+between the readings is assumed equal for all statements. WAL is the statement's own, multiplied by the bytes
+written per byte of generated WAL.
 """
 
 from msgspec import Struct
@@ -27,14 +27,14 @@ from plimsoll.units import format_bytes_per_s, format_ratio
 
 
 class Writes(Struct, frozen=True, kw_only=True):
-    """What is written for one statement, bytes/s."""
+    """What the server writes because of one statement, bytes/s."""
 
     pages: float
     wal: float
 
     @property
     def all(self) -> float:
-        """Both together."""
+        """Pages and WAL together."""
         return self.pages + self.wal
 
 
@@ -42,13 +42,13 @@ def writes_of(
     observation: Observation, statement: Statement, *, own_blocks: float, grown_blocks: float
 ) -> Writes:
     """
-    Return what was written for a statement between the readings.
+    Return what was written because of a statement between the readings.
 
     Args:
-        observation: with the counters of checkpoints.
-        statement: every counter is the difference.
-        own_blocks: pages that it wrote itself and for itself.
-        grown_blocks: those among them by which files grew.
+        observation: two readings with the counters of checkpoints.
+        statement: the statement, with the differences of its counters.
+        own_blocks: number of its own pages that it wrote itself.
+        grown_blocks: number of these pages by which files grew.
     """
     block, seconds = observation.server.block_bytes, observation.seconds
     left = max(statement.dirtied_blocks - max(own_blocks - grown_blocks, 0.0), 0.0)
@@ -65,7 +65,7 @@ class WriterText(Struct, frozen=True, kw_only=True):
     code: str
     table: str
     title: tuple[str, str]
-    """What writes, and how often: (`COPY into orders`, `1,204 rows a second`)."""
+    """The writer and its rate: (`COPY into orders`, `1,204 rows a second`)."""
     text: str
     evidence: tuple[Evidence, ...] = ()
     remedies: tuple[Remedy, ...]
@@ -114,7 +114,7 @@ def cause_of(work: StatementWork, writes: Writes, report: WriterText, budget: Bu
 
 
 def _settled_ratio(observation: Observation, least: float) -> float:
-    """Return share of the pages that statements left changed which was written between the readings, 0–1."""
+    """Return the share of pages left changed by statements that other processes wrote between the readings, 0–1."""
     block = observation.server.block_bytes
     works = work_between(observation.first.statements, observation.last.statements)
     changed = sum(work.statement.dirtied_blocks for work in works)

@@ -1,17 +1,17 @@
 """
-How not to send a value again that has not changed: exact code for each stack.
+List the remedies for updates that send unchanged values: exact code for each stack.
 
-That `CASE`, `coalesce(nullif())`, the guarded upsert and the trigger leave the old value where it is,
-and that `suppress_redundant_updates_trigger` does not, was counted on PostgreSQL 15 and 18;
-`plimsoll prove toast` counts it again on any server.
+Measured on PostgreSQL 15 and 18: `CASE`, `coalesce(nullif())`, the guarded upsert and the trigger keep the
+stored value in place; `suppress_redundant_updates_trigger` does not. `plimsoll prove toast` measures it on
+any server.
 """
 
 from plimsoll.model.cause import Remedy
 
 UNKNOWN_COLUMN = "the_column"
-"""Stands in code where the column is not known; the report says so beside it."""
+"""Placeholder in the code if the column is unknown; the report says that it is unknown."""
 
-# `<table>`, `<column>` and `<name>` are filled in; everything else stands as it is to be run.
+# `remedies_of` replaces `<table>`, `<column>` and `<name>`; the rest is ready to run.
 _UPSERT = """
 INSERT INTO <table> AS old (id, <column>) VALUES ($1, $2)
 ON CONFLICT (id) DO UPDATE SET <column> = EXCLUDED.<column>
@@ -126,12 +126,12 @@ _STACKS = (
 
 def remedies_of(table: str, column: str, expected: str) -> tuple[Remedy, ...]:
     """
-    Return what to do, the program first, the database last.
+    Return the remedies: changes of the program first, the change of the database last.
 
     Args:
-        table: `schema.table`, quoted where it needs to be.
-        column: the column whose values are sent again; of several, the first.
-        expected: what each of them changes.
+        table: `schema.table`, quoted if necessary.
+        column: the column whose values are sent again; the first one if there are several.
+        expected: the effect that each remedy states.
     """
     name = "".join(letter if letter.isalnum() else "_" for letter in f"keep_{column}")
 

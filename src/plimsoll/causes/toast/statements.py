@@ -1,4 +1,4 @@
-"""Which columns the statements of a server set, as far as their normalised text shows it."""
+"""Read from the normalised text of statements which columns they set."""
 
 import re
 from collections.abc import Iterable
@@ -19,7 +19,7 @@ _UPSERT = re.compile(
 _ASSIGNED = re.compile(rf"^\s*({_NAME})\s*=(?!=)")
 _END = re.compile(r"\b(?:where|from|returning)\b", re.IGNORECASE)
 
-# Columns that programs set beside what they mean to change.
+# Columns that programs also set whenever they change another column.
 _BOOKKEEPING = re.compile(r"^(?:updated?_?(?:at|on)?|modified.*|lock_version|version|.*_at)$")
 
 
@@ -29,13 +29,13 @@ class Setter(Struct, frozen=True, kw_only=True):
     query_id: int
     text: str
     calls: int
-    """In the window."""
+    """Number of calls in the window."""
     columns: tuple[str, ...]
     is_guarded: bool
     """Whether it compares before it writes (`IS DISTINCT FROM`, `NULLIF`)."""
 
-    def means(self, column: str) -> bool:
-        """Return whether it sets nothing else that matters, as one does who means to change it."""
+    def sets_only(self, column: str) -> bool:
+        """Return whether it sets this column and no other, apart from bookkeeping columns."""
         others = [c for c in self.columns if c != column and not _BOOKKEEPING.match(c)]
         return column in self.columns and not others
 
@@ -67,8 +67,8 @@ def columns_set(text: str, table: str) -> tuple[str, ...]:
     """
     Return columns of `schema.table` that an UPDATE or an upsert sets; empty if it sets none.
 
-    A statement that names no schema is taken to mean this table. `set body = body` counts as not
-    set: the value stays where it is.
+    A statement without a schema is assumed to mean this table. `set body = body` does not count:
+    PostgreSQL keeps the stored value.
     """
     match = _UPDATE.match(text) or _UPSERT.match(text)
     if match is None or not _is_same(match[1], table):
@@ -88,7 +88,7 @@ def columns_set(text: str, table: str) -> tuple[str, ...]:
 
 
 def _parts(assignments: str) -> Iterable[str]:
-    """Split at commas that stand in no bracket; what follows the list stays with its last part."""
+    """Split at commas outside brackets; the last part keeps the text after the list."""
     depth, start = 0, 0
     for index, letter in enumerate(assignments):
         depth += (letter in "([") - (letter in ")]")

@@ -1,14 +1,14 @@
 """
-Updates that send values out of line again although they have not changed.
+Find updates that send TOAST values again although they have not changed.
 
-PostgreSQL writes new chunks whenever such a value is sent. Counters show how many; they cannot show
-whether the value was the same. What can tell, in this order:
+PostgreSQL writes new chunks whenever such a value is sent. Counters show how many chunks. They cannot
+show whether the value was equal. The detector decides by the first of these that applies:
 
-1. a sample by logical decoding: it is said for certain;
-2. sizes: values that keep growing or shrinking are meant to; nothing is said;
-3. statements: one that compares first writes only changes; nothing is said. One that sets a whole
-   row is the mark of a program that does not look what changed;
-4. nothing of that: the rewrite is reported with the question, and how to answer it.
+1. A sample by logical decoding gives a certain answer.
+2. Sizes: if values keep growing or shrinking, they do change. Nothing is reported.
+3. Statements: a statement that compares first writes only changes, so nothing is reported. A statement
+   that sets a whole row comes from a program that does not track changes.
+4. Otherwise the rewrite is reported, with a command that tests whether the values changed.
 """
 
 import re
@@ -29,40 +29,40 @@ from plimsoll.model.shell import command_line
 from plimsoll.model.toast import ToastSample
 from plimsoll.units import format_bytes, format_bytes_per_s, format_ratio, number
 
-# What stands in the row for a value out of line: a pointer of 18 bytes (PostgreSQL, postgres.h).
+# For a TOAST value, the row contains a pointer of 18 bytes (PostgreSQL, postgres.h).
 _POINTER_BYTES = 18
-# A mean may be off by values that are null or short; a judgement.
+# Values that are null or short change the mean width a little. A judgement.
 _POINTER_SLACK_BYTES = 1.5
 
 _LIMITED = re.compile(r"(?:character varying|character|bit varying|bit)\((\d+)\)$")
-# Of a character in UTF-8, the longest that an encoding of a server has.
+# A character takes at most 4 bytes in UTF-8; no other server encoding takes more.
 _CHARACTER_BYTES_MOST = 4
 
-# From this many values on, a sample's shares are worth saying; a judgement.
+# A sample with fewer values gives no reliable share. A judgement.
 _SAMPLE_MIN = 10
-# Below a twentieth unchanged, the values are meant to change; a judgement.
+# If less than a twentieth of the values are unchanged, the updates do change them. A judgement.
 _UNCHANGED_MIN = 0.05
 
-# A statement that sets this many columns at once is written by a program, not for a purpose.
+# A statement that sets this many columns was probably generated from a whole row. A judgement.
 _WHOLE_ROW_COLUMNS = 4
 
 
 class _Reading(Struct, frozen=True, kw_only=True):
-    """What is thought of one rewrite."""
+    """What statements, sizes and samples show about one rewrite."""
 
     columns: tuple[str, ...]
-    """The likeliest first; empty where none is known."""
+    """The columns it may be, the likeliest first; empty if unknown."""
     how_sure: str
-    """Of the column, for people."""
+    """How certain the column is, as a phrase for the report."""
     unchanged: float | None
-    """Share of the values that were the same, by a sample; None without one."""
+    """Share of sent values that were equal to the stored ones, 0–1; None without a sample."""
     form: str
-    """`whole row`, `narrow`, `unknown`: how statements send the column."""
+    """How statements set the column: `whole row`, `narrow` or `unknown`."""
     evidence: tuple[Evidence, ...]
 
 
 def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
-    """Return tables whose updates send values out of line again, the most bytes first."""
+    """Return tables whose updates send TOAST values again, the most bytes first."""
     found = []
     for rewrite in rewrites_of(observation):
         samples = [s for s in observation.toast_samples if _is_of(s, rewrite.table)]
@@ -76,7 +76,7 @@ def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
 
 
 def missing_of(observation: Observation) -> tuple[Missing, ...]:
-    """Return what kept this detector from telling more."""
+    """Return the missing data of this detector."""
     found = []
     if observation.last.statements is None and rewrites_of(observation):
         found.append(
@@ -106,7 +106,7 @@ def missing_of(observation: Observation) -> tuple[Missing, ...]:
 def _reading_of(
     rewrite: Rewrite, setters: Sequence[Setter], samples: Sequence[ToastSample]
 ) -> _Reading | None:
-    """Return what to think of it; None where the values are meant to change."""
+    """Return what is known about a rewrite; None if the updates do change the values."""
     sampled = [s for s in samples if s.resent_same + s.resent_changed >= _SAMPLE_MIN]
     if sampled:
         return _by_sample(sampled)
@@ -125,7 +125,7 @@ def _reading_of(
     form = "unknown"
     if any(len(s.columns) >= _WHOLE_ROW_COLUMNS and not s.is_guarded for s in of_column):
         form = "whole row"
-    elif of_column and all(any(s.means(c) for c in columns) for s in of_column):
+    elif of_column and all(any(s.sets_only(c) for c in columns) for s in of_column):
         form = "narrow"
     return _Reading(
         columns=columns,
@@ -166,19 +166,19 @@ def _unchanged(sample: ToastSample) -> float:
 
 
 def _columns_of(rewrite: Rewrite) -> tuple[tuple[str, ...], str]:
-    """Return the columns it can be, the likeliest first, and how sure that is."""
+    """Return the columns it can be, the likeliest first, and how certain that is."""
     table = rewrite.table
     possible = [c for c in table.columns if c.storage != "plain" and not _is_inline(c)]
-    # A type with a length cannot hold what the mean of the values takes.
+    # A column whose type has a length limit cannot store values longer than that.
     possible = [c for c in possible if _holds(c, rewrite.value_bytes)] or possible
-    # `main` (numbers, addresses) leaves the row only where nothing else helps.
+    # PostgreSQL moves `main` columns (numeric, inet) out of the row only as a last resort.
     candidates = [c for c in possible if c.storage != "main"] or possible
     if not candidates:
         return (), "the columns were not read" if not table.columns else "none is wide enough"
     if len(candidates) == 1:
         return (candidates[0].name,), "the only one that can be stored out of line"
     if any(c.mean_width_bytes is None for c in candidates):
-        # In the order of the table: none is likelier than another.
+        # No column is likelier than another, so the order is that of the table.
         return (
             tuple(c.name for c in candidates),
             "not known which: its widths may not be read, or it was never analysed",
@@ -191,7 +191,7 @@ def _columns_of(rewrite: Rewrite) -> tuple[tuple[str, ...], str]:
 
 
 def _holds(column: ToastableColumn, value_bytes: float) -> bool:
-    """Return whether a value of that size fits its type; a character takes 4 bytes at most."""
+    """Return whether a value of that size fits the length of the column's type."""
     limit = _LIMITED.match(column.type)
     return limit is None or int(limit[1]) * _CHARACTER_BYTES_MOST >= value_bytes
 
@@ -202,13 +202,13 @@ def _is_pointer(column: ToastableColumn) -> bool:
 
 
 def _is_inline(column: ToastableColumn) -> bool:
-    """Return whether its values are, on average, shorter than a pointer."""
+    """Return whether its values are shorter than a pointer on average, so stored in the row."""
     width = column.mean_width_bytes
     return width is not None and width < _POINTER_BYTES - _POINTER_SLACK_BYTES
 
 
 def _quoted(name: str) -> str:
-    """Return a column's name as a statement has to write it."""
+    """Return a column's name, quoted if SQL requires it."""
     plain = name.isascii() and name.replace("_", "a").isalnum() and name == name.lower()
     return name if plain and not name[0].isdigit() else '"' + name.replace('"', '""') + '"'
 
@@ -258,7 +258,7 @@ def _cause(
 
 
 def _severity(reading: _Reading, severity: Severity) -> Severity:
-    """As the bytes are, but no more than a warning where the values may have changed."""
+    """Return the severity by bytes, but at most `warning` if the values may have changed."""
     if reading.form == "narrow":
         return "note"
     if reading.unchanged is None and reading.form == "unknown" and severity == "critical":
@@ -325,7 +325,7 @@ def _evidence(rewrite: Rewrite, written: Written) -> tuple[Evidence, ...]:
 
 
 def _bytes(rewrite: Rewrite, written: Written) -> str:
-    """Return what was written, by where."""
+    """Describe how many bytes went to data files and how many to WAL."""
     wal = format_bytes_per_s(written.wal_bytes_per_s, 3)
     if not written.is_shared_out:
         return (
@@ -343,7 +343,7 @@ def _bytes(rewrite: Rewrite, written: Written) -> str:
 def _remedies(rewrite: Rewrite, reading: _Reading, rate: str) -> tuple[Remedy, ...]:
     table = rewrite.table.name
     per_update = number(1 + rewrite.chunks_per_update, 3)
-    # Code that names a column is for that column alone; of several none is picked.
+    # The code names one column. If it may be one of several, it names none of them.
     is_known = len(reading.columns) == 1 or reading.unchanged is not None
     found = remedies_of(
         table,

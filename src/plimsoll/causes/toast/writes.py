@@ -1,24 +1,25 @@
 """
 Estimate how much of the server's writes comes from values that updates sent again.
 
-What has to be written at least is counted in `toast_rewrites.py`: new rows, index entries, WAL. A disk
-gets more than that, for two reasons that a server's counters show:
+`toast_rewrites.py` computes the minimum: new rows, index entries and their WAL. The disk receives more,
+for two reasons that the server's counters show:
 
-1. Pages. The chunks of the old value are marked on the pages where they lie, and those pages are written
-   too, a whole page for a few bytes. With buffers smaller than the table that is done again for nearly
-   every update; with large ones a page is changed many times before it is written once.
-2. Whole pages in WAL. The first change of a page after a checkpoint logs all of it.
+1. Pages. An update marks the chunks of the old value as dead, and PostgreSQL then writes their whole pages.
+   If the buffers are smaller than the table, nearly every update writes them again. With large buffers, a
+   page is changed many times before it is written once.
+2. Full-page images. The first change of a page after a checkpoint logs the whole page.
 
-Both are shared out: of what was written to data files (vacuums left out) and of the whole pages in WAL,
-a table's rewrites have the part that their pages have among all pages that were changed. A page that is
-changed many times counts once, as it would be written once; places are taken to be random. And no more is
-laid at their door than every value's pages, each written for it alone. Under a gate, with buffers of a
-sixth of the table, the least was a third of this; and this and vacuum together were within a twentieth of
-the bytes that the disk was spared when only what had changed was sent (PostgreSQL 18,
-tests/live/test_inspect_under_gate.py).
+Both totals are divided by changed pages: the bytes written to data files without vacuum, and the full-page
+images. A table's rewrites get the share that their pages have among all changed pages. A page that is changed
+many times counts once, because it would be written once. Changed rows are assumed to be at random places. The
+share is at most what it would be if every value's pages were written separately.
 
-Before 16 a server does not tell vacuum's writes from others; then those that vacuums are estimated to have
-made are taken off.
+Measured under a gate, with buffers of a sixth of the table: the minimum was a third of this estimate. The
+disk wrote less when the program sent only changed values; this estimate and vacuum together were within a
+twentieth of that difference (PostgreSQL 18, tests/live/test_inspect_under_gate.py).
+
+Before 16 the server does not count vacuum's writes separately, so the estimated writes of vacuums are
+subtracted.
 """
 
 import math
@@ -41,40 +42,40 @@ class Written(Struct, frozen=True, kw_only=True):
     data_bytes_per_s: float
     """Rows, index entries, and the pages of old values."""
     wal_bytes_per_s: float
-    """Whole pages, and new log files that were filled with zeros, among it."""
+    """Includes full-page images and zeros written to new WAL files."""
     whole_pages_bytes_per_s: float
     has_old_pages: bool
-    """Whether the pages of old values are among the data, as counters told."""
+    """Whether `data_bytes_per_s` includes the pages of old values, by the counters."""
     is_shared_out: bool
-    """Whether counters told more than the least."""
+    """Whether the counters allowed more than the minimum: a share of all writes."""
 
     @property
     def bytes_per_s(self) -> float:
-        """All of it."""
+        """Data files and WAL together."""
         return self.data_bytes_per_s + self.wal_bytes_per_s
 
 
 class _Pages(Struct, frozen=True, kw_only=True):
-    """Pages that were changed at least once."""
+    """Numbers of pages that were changed at least once."""
 
     all: float
     old: float
-    """Those that were there before, so that WAL may have them whole."""
+    """Pages that existed before, so that WAL may contain full-page images of them."""
 
 
 def written_by(observation: Observation, rewrite: Rewrite) -> Written:
     """
-    Return what the rewrites of a table wrote: what must be written at least where nothing was counted.
+    Return what the rewrites of a table wrote; if nothing was counted, the minimum.
 
     Args:
-        observation: with the table in both readings.
-        rewrite: what its updates replaced.
+        observation: two readings that both contain the table.
+        rewrite: the values that its updates replaced.
     """
     own, most = _of_rewrite(observation, rewrite)
     others = list(_of_others(observation, rewrite))
     block_bytes, seconds = observation.server.block_bytes, rewrite.seconds
     counted = _data_written(observation)
-    # What is changed and not yet written is in nothing that was counted, and in no load.
+    # Pages that are changed but not yet written are in no counter and not in the load.
     data = rewrite.table_bytes_per_s if counted is None else 0.0
     if counted:
         shared = _part_of(own.all, [pages.all for pages in others], counted)
@@ -83,11 +84,11 @@ def written_by(observation: Observation, rewrite: Rewrite) -> Written:
     whole_pages, zeros = 0.0, 0.0
     if wal:
         logged = (per_s(observation, "wal_full_pages") or 0.0) * block_bytes
-        # A page is logged without its unused middle, and may be compressed.
+        # A full-page image omits the unused middle of the page and may be compressed.
         logged = min(logged, max(wal - least_wal, 0.0))
         whole_pages = _part_of(own.old, [pages.old for pages in others], logged)
         whole_pages = min(whole_pages, most.old * block_bytes / seconds)
-        # Pages of WAL that are written again are a price of commits, not of what they commit.
+        # Only zeros are added: WAL pages that are written twice depend on the number of commits.
         zeros = wal_zeros(observation) * min((least_wal + whole_pages) / wal, 1.0)
     return Written(
         data_bytes_per_s=data,
@@ -100,12 +101,12 @@ def written_by(observation: Observation, rewrite: Rewrite) -> Written:
 
 def read_by(observation: Observation, rewrite: Rewrite, query_ids: Iterable[int]) -> float | None:
     """
-    Return bytes/s of out-of-line values that updates read: pages to mark, and pages with room for the new ones.
+    Return bytes/s of TOAST pages that updates read: pages of old chunks, and pages with free space for new ones.
 
     Args:
-        observation: with statements; without them nothing tells readers and updates apart.
-        rewrite: what its updates replaced.
-        query_ids: statements that update the table.
+        observation: two readings; without statements, reads by updates cannot be separated from other reads.
+        rewrite: the values that its updates replaced.
+        query_ids: IDs of the statements that update the table.
     """
     wanted = set(query_ids)
     works = work_between(observation.first.statements, observation.last.statements)
@@ -144,22 +145,22 @@ def _is_data(row: IoRow) -> bool:
 
 def _of_rewrite(observation: Observation, rewrite: Rewrite) -> tuple[_Pages, _Pages]:
     """
-    Return pages of its TOAST relation, those of the old values and those of the new ones.
+    Return numbers of pages of the TOAST relation with old and with new values.
 
     Returns:
-        Those that were changed at least once; and as many as could be written, were each written for
-        every value, a new one twice: as the relation grows, and full.
+        The pages that were changed at least once, and the most page writes that are possible. That most
+        counts every value's pages separately, and a new page twice: when the file grows, and when it is full.
     """
     chunks = rewrite.chunks_per_value
     values = rewrite.chunks / chunks
-    # Chunks of a value lie together, and begin anywhere on a page.
+    # The chunks of a value are adjacent and may begin anywhere on a page.
     marked = values * (chunks + CHUNKS_PER_PAGE - 1) / CHUNKS_PER_PAGE
     filled = values * chunks / CHUNKS_PER_PAGE
     block_bytes = observation.server.block_bytes
     before = {relation.oid: relation for relation in observation.first.relations}
     was_bytes = before[rewrite.toast.oid].size_bytes
     grown = max(rewrite.toast.size_bytes - was_bytes, 0) / block_bytes
-    # Free space is what old values left: a new one in it lies as they did, and not on full pages.
+    # Free space comes from old values, so a new value there may also begin anywhere on a page.
     used_again = max(filled - grown, 0.0) * (chunks + CHUNKS_PER_PAGE - 1) / chunks
     filled = min(grown, filled) + used_again
     old = _distinct(marked, rewrite.toast.size_bytes / block_bytes)
@@ -202,5 +203,5 @@ def _distinct(changes: float, pages: float) -> float:
     """Return pages that random changes reach at least once."""
     if changes <= 0:
         return 0.0
-    # An empty relation has grown since it was looked at.
+    # A relation that was empty at the reading has at least one page now.
     return -math.expm1(-changes / max(pages, 1.0)) * max(pages, 1.0)

@@ -3,7 +3,7 @@ Find large tables whose autovacuum settings do not fit their use.
 
 A vacuum starts at `threshold + scale_factor × rows` dead rows. With the default of a fifth, a table of
 hundreds of millions of rows collects tens of millions of dead ones, and then reads and writes for hours.
-TOAST relations have triggers of their own, with the table's parameters where they have none.
+TOAST relations have their own triggers, with the table's parameters unless they have their own.
 """
 
 import math
@@ -30,7 +30,7 @@ _TOO_LATE = 2.0
 _LONG_S = 1800.0
 _MANY_ROWS = 10_000_000
 # A judgement: more findings are a list; the rest is counted.
-_TOLD_MAX = 10
+_REPORTED_MAX = 10
 # A server-wide cap on the trigger, from 18 on.
 _HAS_CAP = 180_000
 
@@ -69,12 +69,12 @@ class SettingCase(Struct, frozen=True, kw_only=True):
 
     @property
     def is_toast(self) -> bool:
-        """Whether it holds a table's values."""
+        """Whether the relation is a TOAST relation."""
         return self.relation.owner_oid is not None
 
     @property
     def subject(self) -> str:
-        """For people."""
+        """The table's name, with `(TOAST)` for its TOAST relation."""
         return f"{self.table.name} (TOAST)" if self.is_toast else self.table.name
 
     @property
@@ -84,16 +84,16 @@ class SettingCase(Struct, frozen=True, kw_only=True):
 
     @property
     def dead_now(self) -> float:
-        """At the trigger as it is set."""
+        """Dead rows at the configured trigger."""
         return self.trigger.dead_rows(self.rows)
 
     @property
     def dead_then(self) -> float:
-        """At the trigger that fits."""
+        """Dead rows at the trigger that fits."""
         return self.fit.threshold + self.fit.scale_factor * self.rows
 
     def interval_s(self, dead_rows: float) -> float | None:
-        """Return how often a trigger is reached; None where nothing dies."""
+        """Return seconds between two vacuums at this trigger; None if no rows die."""
         return dead_rows / self.dead_per_s if self.dead_per_s else None
 
 
@@ -102,14 +102,14 @@ def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
     del budget  # Settings move no bytes by themselves.
     unfit = [case for case in cases_of(observation) if not _fits(case)]
     unfit.sort(key=lambda case: (-case.dead_now, case.subject))
-    found = [_cause(observation, case) for case in unfit[:_TOLD_MAX]]
-    if len(unfit) > _TOLD_MAX:
-        found.append(_rest(unfit[_TOLD_MAX:]))
+    found = [_cause(observation, case) for case in unfit[:_REPORTED_MAX]]
+    if len(unfit) > _REPORTED_MAX:
+        found.append(_rest(unfit[_REPORTED_MAX:]))
     return ranked(found)
 
 
 def missing_of(observation: Observation) -> tuple[Missing, ...]:
-    """Return what kept this detector from looking."""
+    """Return the missing data of this detector."""
     if setting_of(observation, "autovacuum_vacuum_scale_factor") is not None:
         return ()
     return (
@@ -143,7 +143,7 @@ def trigger_of(observation: Observation, relation: Relation, table: Relation) ->
 
 
 def _levels(relation: Relation, table: Relation) -> Sequence[tuple[str, Mapping[str, str]]]:
-    """Storage parameters in the order in which later ones win."""
+    """Return storage parameters with their origin; a later one overrides an earlier one."""
     if relation.oid == table.oid:
         return (("table", table.options),)
     return (("table", table.options), ("TOAST", relation.options))
@@ -198,7 +198,7 @@ def cases_of(observation: Observation) -> list[SettingCase]:
 
 
 def _is_large(relation: Relation, use: Use) -> bool:
-    """Return whether a vacuum of it is work; of a queue, whether many rows have gone through it."""
+    """Return whether a vacuum of it takes long; for a queue, whether many rows were deleted."""
     if max(relation.live_rows, relation.row_estimate or 0) >= _LARGE_ROWS:
         return True
     if use == Use.INSERT_THEN_DELETE and relation.deleted >= _LARGE_ROWS:
@@ -209,7 +209,7 @@ def _is_large(relation: Relation, use: Use) -> bool:
 def _dead_per_s(
     before: Relation | None, after: Relation, seconds: float, counted_s: float | None
 ) -> float | None:
-    """Return dead rows per second in the window; without any, since the counters began."""
+    """Return dead rows per second in the window; if none died in it, since the counters began."""
     if before is not None and seconds > 0:
         died = after.updated + after.deleted - before.updated - before.deleted
         if died > 0:
@@ -326,10 +326,10 @@ def _remedy(observation: Observation, case: SettingCase) -> Remedy:
 
 def _lasting_s(observation: Observation, case: SettingCase, dead_rows: float) -> float | None:
     """
-    Return the least time that cost limits leave a vacuum of so many dead rows; None where not known.
+    Return the least duration of a vacuum of so many dead rows within its cost limits; None if unknown.
 
-    Pages with dead rows are read and dirtied, and all pages of its indexes read; pages that are all
-    visible are skipped. Dead rows lie anywhere, but the chunks of one value lie together.
+    It reads and dirties pages with dead rows, reads all pages of the indexes, and skips pages that are all
+    visible. Dead rows are assumed to be at random places; the chunks of one value are adjacent.
     """
     block_bytes = observation.server.block_bytes
     options: dict[str, str] = {}

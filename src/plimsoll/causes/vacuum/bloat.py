@@ -6,10 +6,10 @@ column where any is null, its values, and a pointer of 4 bytes; header and row e
 a B-tree has a header of 8 bytes, its key, and a pointer (PostgreSQL, "Database Page Layout"; bufpage.h, itup.h).
 Numbers of rows and mean widths of columns are those of the last vacuum or analyze. The pages
 they need at the configured fillfactor are compared with the actual size.
-Rule 1: dead rows that a vacuum has not removed yet are no bloat: they are counted as rows.
-Rule 2: alignment between columns is not known and adds up to 7 bytes each; half of it is added, so that
-        the estimate errs on the small side. Values that B-trees keep once make them smaller still.
-Rule 3: TOAST relations hold at most four chunks in a page: what their chunks would take is then the least.
+Rule 1: dead rows that a vacuum has not removed yet are not bloat: they are counted as rows.
+Rule 2: alignment between columns is unknown and adds up to 7 bytes each. Half of that is added, so that the
+        estimate is rather too small. B-trees store equal keys once, so they can be smaller still.
+Rule 3: a page of a TOAST relation has at most four chunks, so a quarter of the chunks is the fewest pages.
 """
 
 import math
@@ -35,7 +35,7 @@ from plimsoll.units import MIB, format_bytes, format_ratio, number
 
 # Headers of a row and of an index entry (PostgreSQL, htup_details.h and itup.h).
 _ROW_HEADER, _ENTRY_HEADER = 23, 8
-# Half of what alignment may add before a column; a judgement between none and all.
+# About half of the most that alignment can add before a column. A judgement.
 _PADDING = 2.0
 # The end of each B-tree page (PostgreSQL, nbtree.h, BTPageOpaqueData).
 _LEAF_SPECIAL = 16
@@ -44,7 +44,7 @@ _LEAF_SPECIAL = 16
 _SHARE_LEAST, _BYTES_LEAST = 0.5, 10 * MIB
 _OF_BUFFERS = 0.25
 # A judgement: more names in one finding are a list; the rest is counted.
-_TOLD_MOST = 5
+_NAMED_MOST = 5
 
 
 class _Bloat(Struct, frozen=True, kw_only=True):
@@ -67,7 +67,7 @@ class _Bloat(Struct, frozen=True, kw_only=True):
 
 def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
     """Return the tables and the indexes with the most empty space, each kind as one finding."""
-    del budget  # What lies empty moves no bytes by itself.
+    del budget  # Empty space causes no reads or writes by itself.
     standing = observation.standing
     if standing is None:
         return ()
@@ -187,7 +187,7 @@ def _cause(observation: Observation, found: Sequence[_Bloat]) -> Cause:
                 value=b.size_bytes,
                 reference=b.needed_bytes,
             )
-            for b in found[:_TOLD_MOST]
+            for b in found[:_NAMED_MOST]
         ),
         remedies=_index_remedies(found) if first.is_index else _table_remedies(found),
         refuted_by="pgstattuple, which reads the whole relation, finds most pages full; or the table is filled and "
@@ -199,20 +199,20 @@ def _index_remedies(found: Sequence[_Bloat]) -> tuple[Remedy, ...]:
     return (
         Remedy(
             text="Rebuild it concurrently; reads and writes continue.",
-            commands=tuple(f"REINDEX INDEX CONCURRENTLY {b.name};" for b in found[:_TOLD_MOST]),
-            expected=f"About {format_bytes(sum(b.empty_bytes for b in found[:_TOLD_MOST]))} less.",
+            commands=tuple(f"REINDEX INDEX CONCURRENTLY {b.name};" for b in found[:_NAMED_MOST]),
+            expected=f"About {format_bytes(sum(b.empty_bytes for b in found[:_NAMED_MOST]))} less.",
         ),
     )
 
 
 def _table_remedies(found: Sequence[_Bloat]) -> tuple[Remedy, ...]:
-    names = list(dict.fromkeys(b.table for b in found[:_TOLD_MOST]))
+    names = list(dict.fromkeys(b.table for b in found[:_NAMED_MOST]))
     return (
         Remedy(
             text="Rewrite it when it is not needed for a while: this blocks reads too, and needs as much free "
             "space as its rows take. pg_repack and pg_squeeze do the same without blocking.",
             commands=tuple(f"VACUUM (FULL, ANALYZE) {name};" for name in names),
-            expected=f"About {format_bytes(sum(b.empty_bytes for b in found[:_TOLD_MOST]))} less.",
+            expected=f"About {format_bytes(sum(b.empty_bytes for b in found[:_NAMED_MOST]))} less.",
         ),
         Remedy(
             text="Prevent it: run autovacuum earlier, end transactions that block vacuum, and delete by "

@@ -1,12 +1,12 @@
 """
 Classify how a table is used, by its counters, and give the autovacuum settings that fit.
 
-Sources of the settings: Salsify, "Discovering RDS throughput limits" (2021), whose table is kept below
-as it was published; PostgreSQL documentation, "Automatic Vacuuming" (defaults, and which parameters
-hold for TOAST relations). Current practice is the same direction: PostgreSQL 18 caps what waits for a
-vacuum at 100,000,000 rows whatever the size of the table (autovacuum_vacuum_max_threshold, commit of
-2025-02-05), and RDS ships 0.1 for the scale factor and says to lower it for tables that are written
-often (AWS Prescriptive Guidance, "Tuning PostgreSQL parameters", read 2026-11).
+Sources of the settings: Salsify, "Discovering RDS throughput limits" (2021), whose table is used below
+without changes; PostgreSQL documentation, "Automatic Vacuuming" (defaults, and which parameters
+apply to TOAST relations). Newer sources agree: PostgreSQL 18 starts a vacuum at 100,000,000 dead rows at
+the latest, whatever the size of the table (autovacuum_vacuum_max_threshold, commit of 2025-02-05). RDS has
+a default scale factor of 0.1 and recommends to lower it for tables that are written often (AWS Prescriptive
+Guidance, "Tuning PostgreSQL parameters", read 2026-11).
 """
 
 from collections.abc import Mapping
@@ -22,8 +22,8 @@ _APPEND_MAX = 0.01
 # Judgements: half of the inserted rows must have been deleted, and as many as the table has now.
 _GONE_MIN = 0.5
 _TURNED_OVER_MIN = 1.0
-# A table is written often where updates outnumber inserts so much, and have reached so many rows since
-# counters began, or would reach the default trigger within a week; judgements.
+# A table is written often if updates outnumber inserts by this factor, and if since counters began they
+# reached this share of rows, or would reach the default trigger within a week. Judgements.
 _UPDATES_PER_INSERT_MIN = 2.0
 _WRITTEN_MIN = 0.2
 _OFTEN_S = 7 * 86400.0
@@ -60,8 +60,8 @@ def use_of(table: Relation, *, counted_s: float | None) -> Use:
     Classify how a table is used.
 
     Args:
-        table: its counters since they began; a TOAST relation is used as its table is.
-        counted_s: since when they count; None where that is not known.
+        table: the table with its counters; for a TOAST relation, its table.
+        counted_s: seconds since the counters began; None if unknown.
     """
     inserted, updated, deleted = table.inserted, table.updated, table.deleted
     if not inserted + updated + deleted:

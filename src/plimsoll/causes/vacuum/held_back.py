@@ -45,24 +45,24 @@ def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
 
 
 def dead_bytes(observation: Observation) -> tuple[int, float, float]:
-    """Return dead rows of our database, their bytes by the mean size of a row, and their share of all rows."""
-    rows, held, every = 0, 0.0, 0
+    """Return dead rows of this database, their bytes by the mean size of a row, and their share of all rows."""
+    rows, bytes_dead, every = 0, 0.0, 0
     for relation in observation.last.relations:
         there = relation.live_rows + relation.dead_rows
         rows += relation.dead_rows
         every += there
         if there:
-            held += relation.size_bytes * relation.dead_rows / there
-    return rows, held, rows / every if every else 0.0
+            bytes_dead += relation.size_bytes * relation.dead_rows / there
+    return rows, bytes_dead, rows / every if every else 0.0
 
 
 def _dead(observation: Observation) -> Evidence:
-    rows, held, share = dead_bytes(observation)
+    rows, bytes_dead, share = dead_bytes(observation)
     return Evidence(
         kind="dead rows",
-        text=f"{number(rows)} dead rows of about {format_bytes(held)} are in this database "
+        text=f"{number(rows)} dead rows of about {format_bytes(bytes_dead)} are in this database "
         f"({format_ratio(share)} of all rows); at most these cannot be removed",
-        value=held,
+        value=bytes_dead,
     )
 
 
@@ -172,7 +172,7 @@ def _of_prepared(observation: Observation, one: PreparedTransaction) -> Cause | 
     severity: Severity = (
         "critical" if one.age_s >= forgotten else "warning" if one.age_s >= notable else "note"
     )
-    _, held, _ = dead_bytes(observation)
+    _, bytes_dead, _ = dead_bytes(observation)
     gid = one.gid.replace("'", "''")
     return Cause(
         kind=CauseKind.HELD_BACK,
@@ -180,7 +180,7 @@ def _of_prepared(observation: Observation, one: PreparedTransaction) -> Cause | 
         severity=severity,
         subject=one.gid,
         title=f"Prepared transaction '{one.gid}' of {one.owner} has been open for "
-        f"{format_duration(one.age_s)}: it holds its locks and prevents removal of up to {format_bytes(held)} of "
+        f"{format_duration(one.age_s)}: it holds its locks and prevents removal of up to {format_bytes(bytes_dead)} of "
         "dead rows",
         text="It survives restarts, and no timeout ends it. Vacuum cannot remove rows that died since, and "
         "transaction IDs are used up.",
@@ -213,13 +213,13 @@ def _of_holders(observation: Observation, holders: Sequence[XminHolder]) -> Caus
     if not old:
         return None
     first = old[0]
-    rows, held, share = dead_bytes(observation)
-    held_s = first.transaction_s or 0.0
+    rows, bytes_dead, share = dead_bytes(observation)
+    open_s = first.transaction_s or 0.0
     freeze = setting_of(observation, "autovacuum_freeze_max_age") or FREEZE_MAX_AGE
-    is_felt = share >= _DEAD_SHARE and held >= _DEAD_BYTES
+    is_felt = share >= _DEAD_SHARE and bytes_dead >= _DEAD_BYTES
     if first.xid_age >= freeze:
         severity: Severity = "critical"
-    elif held_s >= _FORGOTTEN_S or (is_felt and held_s >= _PREPARED_S[0]):
+    elif open_s >= _FORGOTTEN_S or (is_felt and open_s >= _PREPARED_S[0]):
         severity = "warning"
     elif rows and first.xid_age > 1:
         severity = "note"
@@ -230,8 +230,8 @@ def _of_holders(observation: Observation, holders: Sequence[XminHolder]) -> Caus
         code="HorizonHeldBack",
         severity=severity,
         subject=f"process {first.pid}",
-        title=f"Process {first.pid} of {_name(first)} has held a snapshot for {format_duration(held_s)}: it "
-        f"prevents removal of up to {format_bytes(held)} of dead rows",
+        title=f"Process {first.pid} of {_name(first)} has held a snapshot for {format_duration(open_s)}: it "
+        f"prevents removal of up to {format_bytes(bytes_dead)} of dead rows",
         text=f"{number(first.xid_age)} transactions began since. Vacuum cannot remove rows that died since, "
         "in any table, so scans still read them.",
         evidence=(*(_line(one) for one in old[:_HOLDERS_MOST]), _dead(observation)),
@@ -256,13 +256,13 @@ def _of_holders(observation: Observation, holders: Sequence[XminHolder]) -> Caus
 
 
 def _line(one: XminHolder) -> Evidence:
-    told = (
+    text = (
         f"process {one.pid}, {_name(one)}: {one.state or one.backend_type or 'state hidden'} for "
     )
-    told += f"{format_duration(one.transaction_s or 0.0)}, {number(one.xid_age)} transactions old"
+    text += f"{format_duration(one.transaction_s or 0.0)}, {number(one.xid_age)} transactions old"
     if one.statement:
-        told += f"; {one.statement}"
-    return Evidence(kind="holder", text=told, value=float(one.xid_age))
+        text += f"; {one.statement}"
+    return Evidence(kind="holder", text=text, value=float(one.xid_age))
 
 
 def _name(one: XminHolder) -> str:

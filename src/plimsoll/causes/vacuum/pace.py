@@ -1,9 +1,9 @@
 """
-How fast cost limits let vacuum go, and how long it then takes.
+Compute the rate that cost limits allow a vacuum, and how long it takes at that rate.
 
 A vacuum counts a cost for every page it finds in memory, reads or dirties, and sleeps `delay` whenever
 the sum reaches `limit` (PostgreSQL documentation, "Cost-based Vacuum Delay" and "Automatic Vacuuming").
-All automatic workers share one limit, but for tables that have their own. WAL is not counted.
+All autovacuum workers share one limit, except for tables with a limit of their own. WAL has no cost.
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from msgspec import Struct
 
 _MS_PER_S = 1000.0
 
-# The largest value that PostgreSQL takes for a limit, and the finest pause we recommend.
+# The largest cost limit that PostgreSQL accepts, and the shortest delay that we recommend.
 LIMIT_MAX = 10_000
 DELAY_MS = 2
 
@@ -21,22 +21,22 @@ class VacuumPace(Struct, frozen=True, kw_only=True):
     """The cost limits of one vacuum."""
 
     limit: float
-    """Cost after which it sleeps."""
+    """Sum of costs after which it sleeps."""
     delay_s: float
-    """How long; 0 where it never sleeps."""
+    """Duration of each sleep; 0 if it never sleeps."""
     page_hit: float
     page_miss: float
     page_dirty: float
-    """Costs of a page in memory, one that is read, one that is dirtied."""
+    """Cost of a dirtied page. `page_hit` is for a page in memory, `page_miss` for one that is read."""
     block_bytes: int
 
     @property
     def cost_per_s(self) -> float | None:
-        """What it may spend; None where nothing limits it."""
+        """Return the cost that it may spend per second; None if nothing limits it."""
         return self.limit / self.delay_s if self.delay_s > 0 else None
 
     def cost_per_byte(self, read_bytes: float, written_bytes: float) -> float:
-        """Return mean cost of a byte where reads and writes are so mixed; of reads alone without any."""
+        """Return the mean cost of a byte for this mix of reads and writes; for reads if both are 0."""
         moved = read_bytes + written_bytes
         if moved <= 0:
             return self.page_miss / self.block_bytes
@@ -44,14 +44,14 @@ class VacuumPace(Struct, frozen=True, kw_only=True):
         return cost / moved / self.block_bytes
 
     def bytes_per_s_max(self, read_bytes: float = 0.0, written_bytes: float = 0.0) -> float | None:
-        """Return the most it can read and write in that mixture; None where nothing limits it."""
+        """Return the most bytes/s it can read and write in this mix; None if nothing limits it."""
         if self.cost_per_s is None:
             return None
         cost_per_byte = self.cost_per_byte(read_bytes, written_bytes)
         return self.cost_per_s / cost_per_byte if cost_per_byte > 0 else None
 
     def seconds_of(self, read_pages: float, dirty_pages: float) -> float:
-        """Return the least time that so many pages read and dirtied take; 0 where nothing limits it."""
+        """Return the least time to read and dirty so many pages; 0 if nothing limits it."""
         if self.cost_per_s is None:
             return 0.0
         return (read_pages * self.page_miss + dirty_pages * self.page_dirty) / self.cost_per_s
@@ -59,10 +59,10 @@ class VacuumPace(Struct, frozen=True, kw_only=True):
     def limit_for(
         self, bytes_per_s: float, read_bytes: float, written_bytes: float
     ) -> tuple[int, int]:
-        """Return `cost_limit` and `cost_delay` (ms) that keep that mixture at or below a rate, > 0."""
+        """Return `cost_limit` and `cost_delay` (ms) that keep this mix at or below a rate, which is > 0."""
         cost_per_s = bytes_per_s * self.cost_per_byte(read_bytes, written_bytes)
         delay_ms = DELAY_MS
-        # A limit of a few pages makes it sleep after each; then longer pauses do the same.
+        # A limit below the cost of one page makes it sleep after each page, so use longer delays.
         while cost_per_s * delay_ms / _MS_PER_S < self.page_dirty and delay_ms < 100:
             delay_ms = min(delay_ms * 5, 100)
         return min(max(int(cost_per_s * delay_ms / _MS_PER_S), 1), LIMIT_MAX), delay_ms
@@ -76,13 +76,13 @@ def pace_of(
     is_automatic: bool = True,
 ) -> VacuumPace | None:
     """
-    Return the limits that hold for a vacuum; None where the settings could not be read.
+    Return the cost limits of a vacuum; None if the settings could not be read.
 
     Args:
-        settings: of the server, in its base units.
-        options: storage parameters that hold for the relation.
-        block_bytes: of a page.
-        is_automatic: whether autovacuum runs it; somebody's own VACUUM has no delay by default.
+        settings: settings of the server, in their base units.
+        options: storage parameters that apply to the relation.
+        block_bytes: size of a page.
+        is_automatic: whether autovacuum runs it; a manual VACUUM has no delay by default.
     """
     prefix = "autovacuum_vacuum_" if is_automatic else "vacuum_"
     delay_ms = _first(settings, options, f"{prefix}cost_delay", "vacuum_cost_delay")

@@ -1,7 +1,7 @@
 """
-Compute what the vacuums in the glances read and wrote.
+Estimate what the vacuums in the glances read and wrote.
 
-Where the bytes come from:
+Sources of the bytes:
 
 1. a vacuum that began and ended between the readings: `pg_stat_io` (16 and later), at most what the relation
    itself counts as read, divided by blocks if several ran;
@@ -26,42 +26,42 @@ from plimsoll.model.database import IoRow, Observation, Relation, VacuumRun
 from plimsoll.model.postgres import CHUNKS_PER_PAGE
 
 _Ends = tuple[tuple[float, VacuumRun], tuple[float, VacuumRun]]
-"""A vacuum as it was seen first and last, each with the moment, epoch seconds."""
+"""The first and the last state of a vacuum that were seen, each with its time in epoch seconds."""
 
 
 class ObservedVacuum(Struct, frozen=True, kw_only=True):
     """The vacuums of one relation that were seen between the readings; mostly one."""
 
     last: VacuumRun
-    """As it was seen last."""
+    """The last state that was seen."""
     spans: tuple[tuple[float, float], ...]
-    """Of each, from its start to when it was seen last."""
+    """Of each vacuum, its start and the time when it was seen last, epoch seconds."""
     seen_s: float
-    """Between the first and the last glance at each, summed."""
+    """Seconds between the first and the last glance at each vacuum, summed."""
     scanned_blocks: float
     vacuumed_blocks: float
-    """In between, in the first and the second pass."""
+    """Blocks of the second pass in that time; `scanned_blocks` are those of the first pass."""
     current: "ObservedVacuum | None"
-    """Of several the one that still runs, alone."""
+    """If there were several, the one that still runs, by itself."""
     relation: Relation | None
     owner: Relation | None
-    """The table, where the relation is its TOAST relation."""
+    """The table, if the relation is its TOAST relation."""
     is_running: bool
     """Whether the last glance still saw it."""
 
     @property
     def end_s(self) -> float:
-        """When it was seen last."""
+        """The time when it was seen last, epoch seconds."""
         return max(end_s for _, end_s in self.spans)
 
     @property
     def blocks(self) -> float:
-        """Of both passes."""
+        """Blocks of both passes."""
         return self.scanned_blocks + self.vacuumed_blocks
 
     @property
     def subject(self) -> str:
-        """The table, and whether it is its TOAST relation."""
+        """The table's name, with `(TOAST)` for its TOAST relation."""
         return f"{self.owner.name} (TOAST)" if self.owner is not None else self.last.relation
 
     @property
@@ -72,7 +72,7 @@ class ObservedVacuum(Struct, frozen=True, kw_only=True):
 
     @property
     def left_s(self) -> float | None:
-        """Until the phase ends at the rate that was seen; None where nothing moved."""
+        """Seconds until the phase ends at the observed rate; None if no blocks were processed."""
         done = self._done
         if done is None or self.blocks <= 0 or self.seen_s <= 0:
             return None
@@ -90,7 +90,7 @@ class ObservedVacuum(Struct, frozen=True, kw_only=True):
 
 
 class Bytes(Struct, frozen=True, kw_only=True):
-    """What a vacuum read and wrote, bytes/s; None where it is not known."""
+    """What a vacuum read and wrote, bytes/s; None if unknown."""
 
     read: float | None
     written: float | None
@@ -99,11 +99,11 @@ class Bytes(Struct, frozen=True, kw_only=True):
     mean: float | None = None
     """Reads and writes together, over the whole window and not only while it ran."""
     uncounted: float = 0.0
-    """Of that mean, what the server will count only when it ends."""
+    """The part of `mean` that the server will count only when the vacuum ends."""
 
     @property
     def mean_written(self) -> float:
-        """Writes alone, over the whole window; 0 where nothing is known."""
+        """Mean of writes over the whole window; 0 if unknown."""
         return (self.written or 0.0) * (self.mean or 0.0) / self.moved if self.moved else 0.0
 
     @property
@@ -125,7 +125,7 @@ def runs_of(observation: Observation) -> tuple[ObservedVacuum, ...]:
     for by_process in seen.values():
         ends = [(moments[0], moments[-1]) for moments in by_process.values()]
         run = _run(ends, relations, last_s)
-        # What ended after the last glance is counted, and over.
+        # The counters include a vacuum that ended after the last glance.
         is_over = run.is_running and _ended(observation, run) >= len(ends)
         found.append(
             msgspec.structs.replace(run, current=None, is_running=False) if is_over else run
@@ -145,7 +145,7 @@ def _ended(observation: Observation, run: ObservedVacuum) -> int:
 
 
 def _run(ends: Sequence[_Ends], relations: Mapping[int, Relation], last_s: float) -> ObservedVacuum:
-    """Return the vacuums of one relation, each as it was seen first and last."""
+    """Combine the vacuums of one relation from the first and last state of each."""
     end_s, last = max((end for _, end in ends), key=lambda end: end[0])
     relation = relations.get(last.relation_oid)
     owner_oid = relation.owner_oid if relation is not None else None
@@ -166,7 +166,7 @@ def _run(ends: Sequence[_Ends], relations: Mapping[int, Relation], last_s: float
 def bytes_of(
     observation: Observation, run: ObservedVacuum, runs: Sequence[ObservedVacuum]
 ) -> Bytes:
-    """Return what one of the vacuums that were seen read and wrote while it was watched."""
+    """Return what one of the observed vacuums read and wrote while it was watched."""
     peers = [r for r in runs if r.last.is_automatic == run.last.is_automatic]
     is_inside = all(_is_inside(observation, peer) for peer in peers)
     if observation.seconds <= 0 or not is_inside:
@@ -177,7 +177,7 @@ def bytes_of(
         return _estimated(observation, run) if run.is_running else _counted(observation, run, peers)
     ended, current = _counted(observation, run, peers), _estimated(observation, run.current)
     if current.moved is None or current.mean is None or ended.moved is None:
-        # It has only just begun: what ended is nearly all.
+        # The running vacuum has just begun, so the ended ones read and wrote nearly everything.
         return ended
     share = current.mean / current.moved if current.moved else 0.0
     read = (ended.read or 0.0) + (current.read or 0.0) * share
@@ -202,7 +202,7 @@ def uncounted_by(observation: Observation) -> float:
 def _counted(
     observation: Observation, run: ObservedVacuum, peers: Sequence[ObservedVacuum]
 ) -> Bytes:
-    """Return the bytes that `pg_stat_io` counted, of vacuums that ended; `peers` are all that it counts together."""
+    """Return the bytes of ended vacuums by `pg_stat_io`, which counts all `peers` together."""
     read, written = rates_of(
         observation, by_autovacuum if run.last.is_automatic else _by_manual_vacuum
     )
@@ -213,7 +213,7 @@ def _counted(
     own = _blocks_read(observation, run)
     read *= share
     if own is not None:
-        # Workers read catalogs too, and look at tables that they then leave alone.
+        # Workers also read catalogs, and tables that they then do not vacuum.
         read = min(read, own * observation.server.block_bytes / observation.seconds)
     how = "counted by pg_stat_io" + (", divided by blocks" if len(peers) > 1 else "")
     return Bytes(
@@ -224,7 +224,7 @@ def _counted(
 def _by_statement(
     observation: Observation, run: ObservedVacuum, peers: Sequence[ObservedVacuum]
 ) -> Bytes | None:
-    """Return the bytes that `pg_stat_statements` counted, of somebody's own VACUUM that ended; None where it was not counted."""
+    """Return the bytes of ended manual VACUUMs by `pg_stat_statements`; None if it did not count each."""
     # One statement may vacuum several tables, or one and its TOAST relation.
     is_shared = any(peer is not run and peer.last.pid == run.last.pid for peer in peers)
     if run.last.is_automatic or run.is_running or is_shared:
@@ -252,7 +252,7 @@ def _ended_blocks(run: ObservedVacuum) -> float:
 
 
 def _is_inside(observation: Observation, run: ObservedVacuum) -> bool:
-    """Return whether its ended vacuums began in the window, so that they are counted completely."""
+    """Return whether its ended vacuums began in the window, so that the counters include all of them."""
     ended = run.spans if not run.is_running else [s for s in run.spans if s[1] < run.end_s]
     return all(start_s >= observation.first.time_s for start_s, _ in ended)
 
@@ -261,8 +261,8 @@ def _estimated(observation: Observation, run: ObservedVacuum) -> Bytes:
     """
     Return an estimate by blocks and cost limits.
 
-    Pages with dead rows are read and dirtied; the view counts pages that are skipped as scanned, which
-    cost nothing, so what costs allow is the other bound.
+    Pages with dead rows are read and dirtied. The progress view counts skipped pages as scanned, although they
+    cost nothing. So the estimate is at most what the cost limits allow.
     """
     why = (
         "since there is no pg_stat_io before 16"
@@ -284,13 +284,13 @@ def _estimated(observation: Observation, run: ObservedVacuum) -> Bytes:
     share = min(run.seen_s / observation.seconds, 1.0) if observation.seconds > 0 else 0.0
     own = None if run.is_running else _blocks_read(observation, run)
     if own is not None and share > 0:
-        # Pages that were found among the buffers were not read.
+        # Pages that were in shared buffers were not read.
         read = min(read, own * block_bytes / observation.seconds / share)
     every = _pages_written(observation) if not run.is_running else None
     if every is not None and share > 0:
-        # A page that the second pass finds as the first one left it is written once.
+        # If both passes change a page before it is written, it is written once.
         written = min(written, every / observation.seconds / share)
-    # Before 16 what backends write is counted as they do, what they read when they are done.
+    # Before 16 the server counts writes at once, but reads only when the vacuum ends.
     uncounted = read if observation.last.io is None else read + written
     return Bytes(
         read=read,
@@ -306,7 +306,7 @@ def _dirty_share(observation: Observation, run: ObservedVacuum) -> float:
     """Return the share of pages with dead rows; rows are at random places, chunks of a value together."""
     if run.relation is None or not run.last.total_blocks:
         return 1.0
-    # One that has ended left none: then it is those that it found.
+    # An ended vacuum left no dead rows, so use those that it found.
     readings = (observation.first, observation.last)
     rows = max(
         one.dead_rows
@@ -319,7 +319,7 @@ def _dirty_share(observation: Observation, run: ObservedVacuum) -> float:
 
 
 def _pages_written(observation: Observation) -> float | None:
-    """Return bytes of pages that all processes wrote; None from 16 on, or where they were not counted."""
+    """Return bytes of pages that all processes wrote; None from 16 on, or if they were not counted."""
     names = ("backend_written_bytes", "checkpoint_written_bytes", "background_written_bytes")
     ends = [
         [getattr(reading.counters, name) for name in names]
@@ -331,7 +331,7 @@ def _pages_written(observation: Observation) -> float | None:
 
 
 def _blocks_read(observation: Observation, run: ObservedVacuum) -> int | None:
-    """Return blocks of the relation and its indexes that were read, by anybody."""
+    """Return blocks of the relation and its indexes that any process read; None if unknown or none."""
     before = {relation.oid: relation for relation in observation.first.relations}
     if run.relation is None or run.relation.oid not in before:
         return None
@@ -342,12 +342,12 @@ def _blocks_read(observation: Observation, run: ObservedVacuum) -> int | None:
 
 
 def pace_of_run(observation: Observation, run: ObservedVacuum) -> VacuumPace | None:
-    """Return its cost limits; None where the settings could not be read."""
+    """Return its cost limits; None if the settings could not be read."""
     own = run.relation.options if run.relation is not None else {}
     of_table = run.owner.options if run.owner is not None else {}
     return pace_of(
         observation.server.settings,
-        # A TOAST relation takes its table's parameters where it has none of its own.
+        # A TOAST relation uses its table's parameters unless it has its own.
         {**of_table, **own},
         block_bytes=observation.server.block_bytes,
         is_automatic=run.last.is_automatic,

@@ -40,9 +40,9 @@ from plimsoll.units import (
     format_ratio,
 )
 
-# A vacuum shorter than this is not what a server spends its days on, unless it comes again. A judgement.
+# A shorter vacuum is not a large part of a day's load, unless it repeats. A judgement.
 _SHORT_S = 600.0
-# Of vacuums that ended in a plateau, those of smaller relations are not worth a word. A judgement.
+# Of vacuums that ended in a plateau, those of smaller relations are not reported. A judgement.
 _LARGE_BYTES = 1024**3
 
 Plateaus = Sequence[tuple[float, float]]
@@ -87,20 +87,20 @@ def overlap_s(start_s: float, end_s: float, plateaus: Plateaus) -> float:
 def _is_worth_reporting(
     moved: float | None, of_load: float | None, of_ceiling: float | None
 ) -> bool:
-    """Return whether what is over took enough to be worth a word; what is not known is judged by its size."""
+    """Return whether an ended vacuum moved enough to be reported; yes if no share is known."""
     known = [share for share in (of_load, of_ceiling) if share is not None]
     return moved is not None and (not known or max(known) >= SHARE_LEAST)
 
 
 def _is_small(observation: Observation, budget: Budget, run: ObservedVacuum) -> bool:
-    """Return whether runs of unknown bytes took too little for a word, had each pass written all that it read."""
+    """Return whether runs of unknown bytes are too small to report, even if each pass wrote all that it read."""
     if run.relation is None or observation.seconds <= 0:
         return False
     oid, block_bytes = run.relation.oid, observation.server.block_bytes
-    # It may have been cut short at the end.
+    # The vacuum may have truncated the file, so the size now can be smaller.
     heap = max(run.relation.size_bytes, run.last.total_blocks * block_bytes)
     indexes = sum(one.size_bytes for one in observation.last.indexes if one.table_oid == oid)
-    # It goes over the table twice; the indexes are cleaned in rounds, and visited once more.
+    # A vacuum reads the table twice, each index once per round, and each index once more at the end.
     read = 2 * heap + (1 + max(run.last.index_rounds, 1)) * indexes
     rate = 2 * read * len(run.spans) / observation.seconds
     of_load = budget.of_load(rate)
@@ -120,14 +120,14 @@ def _of_run(
     pace = pace_of_run(observation, run)
     of_load, of_ceiling = _share_of_load(budget, found), budget.of_ceiling(moved)
     why = _reason_to_lower(budget, found.mean, of_load, is_brief=_is_brief(run))
-    severity, said = _weigh(moved, (of_load, of_ceiling), why)
+    severity, note = _weigh(moved, (of_load, of_ceiling), why)
     return Cause(
         kind=CauseKind.VACUUM,
         code="VacuumRunning",
         severity=severity,
         subject=run.subject,
         title=f"{_title(run)}{rate}",
-        text=_joined(_text(run, found.how), said),
+        text=_joined(_text(run, found.how), note),
         read_bytes_per_s=read,
         written_bytes_per_s=written,
         uncounted_bytes_per_s=found.uncounted,
@@ -148,8 +148,8 @@ def _share_of_load(budget: Budget, found: Bytes) -> float | None:
     """
     Return the share of all bytes between the readings, 0–1; None where either is not known.
 
-    An estimate is of the time in which it was seen to run, which may be a small part of the window; and
-    what the server counts does not have what still runs.
+    An estimate covers only the time in which the vacuum was seen, which may be a small part of the window. The
+    server's counters do not include running vacuums, so their bytes are added to the load.
     """
     load = budget.load_bytes_per_s
     if found.mean is None or load is None:
@@ -161,7 +161,7 @@ def _share_of_load(budget: Budget, found: Bytes) -> float | None:
 def _weigh(
     moved: float | None, shares: tuple[float | None, float | None], why: str
 ) -> tuple[Severity, str]:
-    """Return severity by the shares, and `why` its share of the load is left out where that lowers it."""
+    """Return the severity, and `why` if ignoring the share of the load lowers it."""
     of_load, of_ceiling = shares
     by_rule, lowered = (severity_by(moved, of, of_ceiling) for of in (of_load, None))
     if not why or by_rule == lowered:
@@ -172,7 +172,7 @@ def _weigh(
 def _reason_to_lower(
     budget: Budget, mean: float | None, of_load: float | None, *, is_brief: bool
 ) -> str:
-    """Return why its share of the load says little; empty where it says what it seems to."""
+    """Return why its share of the load is not meaningful; empty if it is."""
     if mean and of_load and mean * (1 / of_load - 1) < SMALL_BYTES_PER_S:
         return "Almost nothing else was read or written at that time, so nobody had to wait."
     if is_brief and budget.ceiling_bytes_per_s is None:
@@ -192,7 +192,7 @@ def _joined(*sentences: str) -> str:
 
 
 def _title(run: ObservedVacuum) -> str:
-    """Return what it is and how far it is."""
+    """Describe the vacuum, its duration and its progress."""
     who = "autovacuum" if run.last.is_automatic else "VACUUM"
     lasted = format_duration(run.last.running_s)
     if len(run.spans) > 1:
@@ -241,7 +241,7 @@ def _overlap(run: ObservedVacuum, plateaus: Plateaus) -> list[Evidence]:
 def _limits(
     budget: Budget, run: ObservedVacuum, pace: VacuumPace | None, moved: tuple[float, float]
 ) -> list[Evidence]:
-    """Return whether its cost limits keep it under the ceiling, and how long it takes at what they allow."""
+    """Compare the rate that its cost limits allow with the ceiling, and state how long it takes."""
     if pace is None:
         return []
     allowed = pace.bytes_per_s_max(*moved)
@@ -327,7 +327,7 @@ def _remedies(
 def _lasting(
     run: ObservedVacuum, pace: VacuumPace, target: float, moved: tuple[float, float]
 ) -> float:
-    """Return reading the whole relation once, with as many writes beside it as were seen, at that rate."""
+    """Return seconds to read the whole relation once at that rate, with writes in the observed proportion."""
     read, written = moved
     ratio = 1 + written / read if read > 0 else 1.0
     return run.last.total_blocks * pace.block_bytes * ratio / target
@@ -346,7 +346,7 @@ def _short_runs(observation: Observation, budget: Budget) -> list[Cause]:
         if relation.autovacuum_count > before.get(relation.oid, relation.autovacuum_count)
     ]
     names = {relation.oid: relation.name for relation in observation.last.relations}
-    said = [
+    ended = [
         f"{names.get(relation.owner_oid or 0, relation.name)}{' (TOAST)' if relation.owner_oid else ''}"
         for relation in sorted(done, key=lambda r: -r.size_bytes)[:5]
     ]
@@ -355,15 +355,15 @@ def _short_runs(observation: Observation, budget: Budget) -> list[Cause]:
     is_brief = largest is None or largest.autovacuum_count - before[largest.oid] == 1
     why = _reason_to_lower(budget, moved, of_load, is_brief=is_brief)
     severity, why = _weigh(moved, (of_load, of_ceiling), why)
-    ended = f"It ended with: {', '.join(said)}." if said else ""
+    sentence = f"It ended with: {', '.join(ended)}." if ended else ""
     return [
         Cause(
             kind=CauseKind.VACUUM,
             code="AutovacuumIo",
             severity=severity,
-            subject=said[0] if len(said) == 1 else "",
+            subject=ended[0] if len(ended) == 1 else "",
             title=f"autovacuum moved {format_bytes_per_s(moved, 3)} in short runs",
-            text=_joined(ended, why),
+            text=_joined(sentence, why),
             read_bytes_per_s=read,
             written_bytes_per_s=written,
             share_of_load=of_load,

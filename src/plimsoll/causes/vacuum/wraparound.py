@@ -21,7 +21,7 @@ from plimsoll.model.postgres import FAILSAFE_AGE, FREEZE_MAX_AGE, MULTIXACT_FREE
 from plimsoll.model.standing import DatabaseAge, TableAge
 from plimsoll.units import format_duration, format_ratio, number
 
-# Half of all ids are ahead and half behind; of those ahead the last three million are not given out.
+# Half of all IDs are ahead of the oldest one; the server does not assign the last three million of them.
 _IDS = 2**31
 _KEPT = 3_000_000
 # A judgement: vacuums begin at the freeze age; at twice that age they evidently do not complete.
@@ -33,8 +33,8 @@ _IDS_LEAST = 10
 
 
 def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
-    """Return at most one cause for transaction ids and one for multixacts, of the database that is nearest to the end."""
-    del budget  # IDs are no bytes.
+    """Return at most one cause for transaction IDs and one for multixacts, of the database nearest to the end."""
+    del budget  # IDs have no bytes.
     standing = observation.standing
     if standing is None or not standing.databases:
         return ()
@@ -103,7 +103,7 @@ def _cause(
 
 
 def _given_out(observation: Observation, *, is_multixact: bool) -> int | None:
-    """Return ids that were given out between the readings; None where that is not known."""
+    """Return the number of IDs assigned between the readings; None if unknown."""
     first, last = observation.first, observation.last
     if is_multixact:
         if first.multixact_age is None or last.multixact_age is None:
@@ -113,12 +113,12 @@ def _given_out(observation: Observation, *, is_multixact: bool) -> int | None:
         if first.next_xid is None or last.next_xid is None:
             return None
         given = last.next_xid - first.next_xid
-    # After a crash a few that nobody had used yet are given out again.
+    # After a crash the server assigns a few unused IDs again, so the difference can be negative.
     return given if 0 <= given < _IDS else None
 
 
 def _left_s(left: int, given: int | None, seconds: float) -> float | None:
-    """Return how long the rest lasts at the rate of the window; None where too few were seen to tell."""
+    """Return how long the remaining IDs last at the rate of the window; None if too few were assigned."""
     if given is None or given < _IDS_LEAST or seconds <= 0:
         return None
     return left / (given / seconds)
@@ -161,7 +161,7 @@ def _holding(observation: Observation, age: int, *, is_multixact: bool) -> tuple
     if standing is None or is_multixact:
         return ()
     # A judgement: whatever has at least half of the age contributes.
-    held = [
+    blockers = [
         *(
             f"process {one.pid}, {one.state or 'state hidden'} ({number(one.xid_age)})"
             for one in standing.holders or ()
@@ -179,8 +179,8 @@ def _holding(observation: Observation, age: int, *, is_multixact: bool) -> tuple
         ),
     ]
     if observation.server.settings.get("autovacuum") == "off":
-        held.append("autovacuum is off")
-    return (Evidence(kind="held", text=f"blocked by: {', '.join(held)}"),) if held else ()
+        blockers.append("autovacuum is off")
+    return (Evidence(kind="held", text=f"blocked by: {', '.join(blockers)}"),) if blockers else ()
 
 
 def _remedies(worst: DatabaseAge, tables: Sequence[TableAge]) -> tuple[Remedy, ...]:

@@ -175,7 +175,7 @@ def _writes(
 
 
 def _who_asked(pace: WalPace) -> str:
-    """Return what can be said of requests that WAL does not surely explain."""
+    """Return the likely origin of requested checkpoints that WAL does not certainly explain."""
     if pace.interval_s is not None and pace.timeout_s and pace.interval_s < pace.timeout_s:
         return (
             " They were requested, too few to tell whether by a command or by WAL, which at this "
