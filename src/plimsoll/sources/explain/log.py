@@ -1,9 +1,9 @@
 """
 Parse plans of `auto_explain` in a server's log: text or JSON, after any line prefix.
 
-Rule 1: an entry begins where a line ends with `duration: N ms  plan:`, whatever stands before; it
-        goes on while lines do not begin as that one did. CSV and JSON logs say themselves where.
-Rule 2: literals and parameters of other people's statements are not kept: `?` stands for them.
+Rule 1: an entry begins at a line that ends with `duration: N ms  plan:`, after any prefix. It ends before the
+        next line with such a prefix. CSV and JSON logs have entries of their own.
+Rule 2: literals and parameters of statements are not kept; they are replaced by `?`.
 """
 
 import csv
@@ -32,19 +32,19 @@ _SEVERITY = re.compile(
     r"\b(?:LOG|DETAIL|HINT|STATEMENT|CONTEXT|QUERY|LOCATION|ERROR|FATAL|PANIC|WARNING|NOTICE|INFO"
     r"|DEBUG[1-5]?): "
 )
-# A syslog line has its own prefix, with the part's number, and #011 where there was a tab.
+# A syslog line has its own prefix with the number of the part, and #011 instead of a tab.
 _SYSLOG = re.compile(r"^.*?\[\d+-\d+\] ?(?P<text>.*)$")
 _QUERY = re.compile(r"^Query Text: ?(?P<text>.*)$")
 _PARAMETERS = re.compile(r"^Query Parameters: ")
-# Somebody's own EXPLAIN of a statement is an execution of that statement.
+# An EXPLAIN ANALYZE that somebody ran is an execution of the statement after it.
 _EXPLAINED = re.compile(r"^(?:explain(?:\s*\([^)]*\)|\s+(?:analyze|verbose)\b)*\s+)", re.IGNORECASE)
-# The message's column in a CSV log has kept its place since 9.0; the moment's is the first.
+# In a CSV log the time is the first column, and the message has the same column since 9.0.
 _CSV_COLUMNS_LEAST, _CSV_MESSAGE = 14, 13
 
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """One logged plan: how long it took, when, and its lines without the log's indentation."""
+    """One logged plan: duration, time, and its lines without the log's indentation."""
 
     execution_s: float
     time_s: float | None
@@ -55,8 +55,7 @@ def captures_in_log(text: str) -> tuple[list[Capture], int]:
     """
     Return every execution in a log, in order, and the number of entries that could not be read.
 
-    The times are those of the whole execution, which `auto_explain` logs even where it does not time
-    the nodes.
+    The times are those of the whole execution: `auto_explain` logs them even if it does not time the nodes.
     """
     captures: list[Capture] = []
     unread = 0

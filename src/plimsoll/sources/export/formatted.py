@@ -32,7 +32,7 @@ def number_of(cell: str, *, comma_is_decimal: bool) -> tuple[float, str] | None:
     Return the number of a cell in the base of its unit, and that unit; None where it is none.
 
     Returns:
-        For `52.4 MB/s` 52,400,000 and `Bytes/Second`; units are CloudWatch's names.
+        Value and unit, with CloudWatch's names of units: 52,400,000 and `Bytes/Second` for `52.4 MB/s`.
     """
     match = _CELL.match(cell)
     if match is None:

@@ -71,7 +71,7 @@ def read_parquet(data: bytes, reading: Reading, *, where: str, path: Path) -> No
     Add a Parquet table.
 
     Raises:
-        DataError: damaged, or without the columns a table of samples has.
+        DataError: the file is damaged, or lacks the columns of a table of samples.
         ExtraMissing: polars is not installed.
     """
     if find_spec("polars") is None:
@@ -108,12 +108,12 @@ def decode(data: bytes, reading: Reading, *, where: str, path: Path) -> None:
     As `read_parquet`, in this process.
 
     Raises:
-        DataError: more rows than we take, or damaged in a way that the decoder notices; otherwise it
-            may take us with it.
+        DataError: the file has more rows than the limit, or the decoder found damage. Other damage may crash
+            this process.
     """
     import polars as pl
 
-    # The end of the file says how many rows and columns there are: nothing is unpacked for it.
+    # The footer of the file contains the numbers of rows and columns, so nothing is unpacked yet.
     table = pl.scan_parquet(io.BytesIO(data))
     names = few(_guarded(lambda: table.collect_schema().names(), where), where)
     rows = _guarded(lambda: int(table.select(pl.len()).collect().item()), where)
@@ -157,7 +157,7 @@ def _guarded(read: Callable[[], T], where: str) -> T:
     Run a step of polars.
 
     Raises:
-        DataError: polars dislikes the data, or panics on it.
+        DataError: polars cannot read the data, or panics.
     """
     import polars as pl
 

@@ -61,13 +61,13 @@ def read_export(
 
     Args:
         path: a file, or a folder that is read with its subfolders.
-        instance_file: a `describe-db-instances` answer, if it does not lie in the folder.
-        identifier: which instance, if the export holds several.
+        instance_file: a `describe-db-instances` answer, if it is not in the folder.
+        identifier: identifier of the instance, if the export contains several.
 
     Raises:
-        UsageError: several instances and none chosen, or the chosen one is not there.
-        SourceError: a file that cannot be opened.
-        DataError: no file that can be read, or no sample in any.
+        UsageError: there are several instances and none was chosen, or the chosen one is missing.
+        SourceError: a file cannot be opened.
+        DataError: no file can be read, or none contains a sample.
     """
     if not path.is_dir():
         found = read_large_table(path, instance_file=instance_file, identifier=identifier)
@@ -91,7 +91,7 @@ def read_large_table(
     Return what `read_export` does, for a large table of text; None if the file is none and must be loaded.
 
     Args:
-        is_other: whether the first bytes are those of something that somebody else reads.
+        is_other: function that returns whether another reader handles a file with these first bytes.
     """
     reading = Reading()
     if not _read_large_table(path, reading, is_other):
@@ -141,8 +141,8 @@ def read_instance_file(path: Path) -> Reading:
     Return the instances of a `describe-db-instances` answer, at least one, and what was odd in it.
 
     Raises:
-        SourceError: it cannot be opened.
-        DataError: it is of no format we know, or damaged.
+        SourceError: the file cannot be opened.
+        DataError: the format is unknown, or the file is damaged.
         UsageError: it describes no instance.
     """
     reading = Reading()
@@ -190,8 +190,8 @@ def data_files(folder: Path) -> list[Path]:
     Return every file that could be data, in a fixed order; hidden ones and loops are left out.
 
     Raises:
-        SourceError: a folder that cannot be listed.
-        DataError: more files than one export has.
+        SourceError: a folder cannot be listed.
+        DataError: there are more files than an export has.
     """
     found: list[Path] = []
     pending = [folder]
@@ -233,7 +233,7 @@ def read_bytes(data: bytes, path: Path, reading: Reading) -> None:
     Add the content of one file of any format; `path` names it in messages.
 
     Raises:
-        DataError: it is of no format we know, or damaged.
+        DataError: the format is unknown, or the file is damaged.
     """
     where = f"'{shown(path.name, 100)}'"
     head = data[:HEAD_BYTES]
@@ -264,7 +264,7 @@ def _refuse_forms_of_the_aws_cli(head: bytes, where: str) -> None:
     Refuse what the AWS command line prints for people.
 
     Raises:
-        DataError: it is one of these, with the option that prints JSON.
+        DataError: the text has one of these formats; the hint names the option that prints JSON.
     """
     for form, words in (("text", _TEXT), ("table", _TABLE), ("yaml", _YAML)):
         if words.match(head):

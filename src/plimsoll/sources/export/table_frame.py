@@ -120,13 +120,13 @@ def read_frame(
     Add the samples of a table.
 
     Args:
-        names: heads of the columns, as written.
-        where: the file, for messages.
-        path: the file; a lone column of values takes its name.
-        comma_is_decimal: `1,5` is one and a half, else fifteen.
+        names: headers of the columns, as written.
+        where: name of the file, for messages.
+        path: the file; a single column of values gets its name.
+        comma_is_decimal: whether `1,5` is one and a half; otherwise it is fifteen.
 
     Raises:
-        DataError: no column of times, or none that could hold a metric.
+        DataError: there is no column of times, or none that can be a metric.
     """
     if not frame.height:
         raise not_a_table(where, "it has no row")
@@ -155,7 +155,7 @@ def read_rows(
     Add the samples of some rows whose columns have these roles, and return whether any has a time.
 
     Raises:
-        DataError: more metrics or instances than there can be.
+        DataError: there are more metrics or instances than an export has.
     """
     assert roles.time is not None
     time_s, readable = times_of(frame.columns[roles.time])
@@ -304,13 +304,13 @@ def _formatted(
     texts: list[str], value: FloatArray, odd: IntArray, rows: IntArray, *, comma_is_decimal: bool
 ) -> tuple[FloatArray, str | None]:
     """
-    Return the values, with cells read that carry their units; the unit is that of most rows.
+    Return the values, including those of cells with a unit, and the unit of most rows.
 
     Args:
-        texts: distinct cells.
-        value: their numbers, NaN where none, shape (n,).
-        odd: which texts are to be read.
-        rows: in how many rows each text stands, shape (n,).
+        texts: distinct cells, length n.
+        value: numbers of the cells, NaN if unreadable, shape (n,).
+        odd: indexes of the texts to parse.
+        rows: number of rows with each text, shape (n,).
     """
     found: list[tuple[int, float, str]] = []
     units: Counter[str] = Counter()
@@ -322,12 +322,12 @@ def _formatted(
     if not found:
         return value, None
     unit = units.most_common(1)[0][0]
-    # A number without a unit beside others that have one is of an unknown size, but for zero.
-    mended = value.copy() if unit == SHORT else np.where(value == 0, 0.0, np.nan)
+    # If other cells have a unit, a number without one has an unknown size, unless it is zero.
+    completed = value.copy() if unit == SHORT else np.where(value == 0, 0.0, np.nan)
     for at, number, cell_unit in found:
         if cell_unit == unit:
-            mended[at] = number
-    return mended, unit
+            completed[at] = number
+    return completed, unit
 
 
 def _first_of_times(frame: TableColumns) -> int | None:
@@ -354,7 +354,7 @@ def few(names: list[str], where: str) -> list[str]:
     Return the names again.
 
     Raises:
-        DataError: more than a table of samples has.
+        DataError: there are more columns than a table of samples has.
     """
     if len(names) > _MOST_COLUMNS:
         raise not_a_table(where, f"it has {len(names):,} columns")

@@ -4,7 +4,7 @@ Bound the size of files: limits on bytes, and on the work that bytes can cause.
 Rule 1: a limit is checked before the work it bounds: while unpacking, and before parsing.
 Rule 2: a limit is above every export that the formats allow; the comment gives the reason.
 
-What is refused is refused in one sentence. docs/reference/inputs.md lists these numbers.
+Each refusal is one sentence. docs/reference/inputs.md lists these numbers.
 """
 
 from plimsoll.errors import DataError
@@ -53,7 +53,7 @@ def check_unpacked(unpacked_bytes: int, packed_bytes: int, where: str) -> None:
     Check what came out of a packed file so far.
 
     Raises:
-        DataError: more than a file may hold, or more than an export can pack.
+        DataError: the file is too large, or unpacks to more than any export does.
     """
     if unpacked_bytes > MAX_BYTES:
         raise too_large(where)
@@ -74,7 +74,7 @@ def check_json(data: bytes, where: str) -> None:
     Check a JSON text that is going to be decoded as a whole.
 
     Raises:
-        DataError: more objects than an export of its size has, or more values than we take.
+        DataError: it has more objects than an export of its size, or more values than the limit.
     """
     # Brackets and commas inside strings count too; the limits leave room for them.
     objects = data.count(b"{") + data.count(b"[")
@@ -92,7 +92,7 @@ def check_lines(data: bytes, where: str) -> None:
     Check a file that is going to be read as one JSON document per line.
 
     Raises:
-        DataError: more lines than an export of its size has.
+        DataError: it has more lines than an export of its size.
     """
     count = data.count(b"\n")
     if count > max(LINES_FREELY, len(data) // LEAST_BYTES_PER_LINE):
@@ -104,7 +104,7 @@ def check_text_rows(data: Content, columns: int, where: str) -> None:
     Check a table of text.
 
     Raises:
-        DataError: more rows than an export of its size has, or more than a window has.
+        DataError: it has more rows than an export of its size, or more rows or cells than the limit.
     """
     rows = data.count(b"\n")
     if rows > max(ROWS_FREELY, len(data) // LEAST_BYTES_PER_ROW):
@@ -117,7 +117,7 @@ def check_rows(rows: int, columns: int, where: str) -> None:
     Check the size that a table has, or says it has.
 
     Raises:
-        DataError: more rows or cells than we take.
+        DataError: it has more rows or cells than the limit.
     """
     if rows > MOST_ROWS:
         raise DataError(f"{where} holds {rows:,} rows, and {MOST_ROWS:,} are the most", _HINT)

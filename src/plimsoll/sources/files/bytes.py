@@ -26,9 +26,9 @@ def load(path: Path) -> bytes:
     Return the content of a file: unpacked if gzipped, UTF-8 without byte order mark if it is text.
 
     Raises:
-        AccessDenied: the system refused us.
-        SourceError: missing, not a file, or a read error.
-        DataError: larger than a file may be, a broken gzip, or broken UTF-16.
+        AccessDenied: the operating system denied access.
+        SourceError: the file does not exist, is not a file, or cannot be read.
+        DataError: it is too large, a broken gzip file, or broken UTF-16.
     """
     try:
         mode = path.stat().st_mode
@@ -59,7 +59,7 @@ def unwrapped(data: bytes, path: Path) -> bytes:
     Return content that is at hand already, as `load` gives it; `path` names it in messages.
 
     Raises:
-        DataError: larger than a file may be once unpacked, a broken gzip, or broken UTF-16.
+        DataError: it is too large when unpacked, a broken gzip file, or broken UTF-16.
     """
     if data.startswith(_GZIP):
         data = _unpacked(data, path)

@@ -23,8 +23,8 @@ def decode(data: bytes, where: str) -> Any:
     Return the single document in `data`.
 
     Raises:
-        DataError: not JSON, cut off, nested too deeply, or more than an export holds; the message
-            names `where` and the place.
+        DataError: it is not JSON, truncated, nested too deeply, or larger than any export; the message
+            names `where` and the position.
     """
     check_json(data, where)
     try:
@@ -38,7 +38,7 @@ def documents(data: bytes, where: str) -> Iterator[Any]:
     Yield every document in `data`, be it one, one per line, or several after each other.
 
     Raises:
-        DataError: as `decode`, at the first document that cannot be read.
+        DataError: a document cannot be read, for the reasons of `decode`.
     """
     check_json(data, where)
     try:
@@ -52,7 +52,7 @@ def as_type(document: Any, kind: type[T], where: str) -> T:
     Return a decoded document as a typed value.
 
     Raises:
-        DataError: a field is not what it should be; the message names it.
+        DataError: a field has the wrong type; the message names it.
     """
     try:
         return msgspec.convert(document, kind)
@@ -73,13 +73,13 @@ def field_by_field(document: Any, kind: type[S], where: str) -> tuple[S, list[st
     Args:
         document: a decoded object.
         kind: a msgspec struct.
-        where: the document, for the message.
+        where: name of the document, for the message.
 
     Returns:
-        The struct, and the names of the fields that were left out, as the document writes them.
+        The struct, and the names of ignored fields as in the document.
 
     Raises:
-        DataError: not an object, or a field that must be there is missing or odd.
+        DataError: it is not an object, or a required field is missing or has the wrong type.
     """
     if not isinstance(document, dict):
         return as_type(document, kind, where), []
@@ -105,7 +105,7 @@ def lines(data: bytes, kind: type[T], where: str) -> Iterator[tuple[list[T], int
     A line that is cut off or of another shape is counted, not fatal: streams are often cut.
 
     Raises:
-        DataError: more lines than an export of its size has.
+        DataError: it has more lines than an export of its size.
     """
     check_lines(data, where)
     decoder = msgspec.json.Decoder(kind)

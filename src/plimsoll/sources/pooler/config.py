@@ -1,11 +1,12 @@
 """
 Read a pooler's configuration file: `pgpool.conf` or `pgbouncer.ini`.
 
-Rule 1: only what was set is kept; what a setting is otherwise, the catalog knows.
+Rule 1: only settings in the file are kept; the catalog has the defaults.
 Rule 2: nothing that is or leads to a secret is kept: passwords, keys, files and queries of users.
-Rule 3: an included file is read where its pooler reads it: Pgpool-II (4.3 and later) beside the file that
-        names it; PgBouncer in the directory that it was started in, which nothing tells, so beside the
-        configuration, else in ours. The section that it ends in goes on after it.
+Rule 3: a relative include is read as its pooler reads it. For Pgpool-II (4.3 and later) this is the directory of
+        the including file. For PgBouncer it is the directory in which it was started. That one is unknown, so try
+        the directory of the configuration, then the current one. The last section of an included file continues
+        after the include.
 Sources: Pgpool-II 4.3.5 and 4.7 manual, "Managing Configuration File Contents"; PgBouncer 1.18.0 and 1.25,
 config.md, "Section [users]", "Include directive"; libusual, cfparser.c (read 2026-11-20).
 """
@@ -36,14 +37,14 @@ def read_pooler_config(
     Read a configuration file.
 
     Args:
-        path: of `pgpool.conf`, `pgbouncer.ini` or however it is called.
-        kind: `pgpool` or `pgbouncer`; None to tell by what stands in it.
-        version: of the program, which the file does not say.
+        path: the file, for example `pgpool.conf` or `pgbouncer.ini`.
+        kind: `pgpool` or `pgbouncer`; None to recognise it by its content.
+        version: version of the pooler, which the file does not contain.
 
     Raises:
-        UsageError: it cannot be told whose configuration it is.
-        SourceError: it cannot be read.
-        DataError: it is not text, or far too large.
+        UsageError: the pooler cannot be recognised.
+        SourceError: the file cannot be read.
+        DataError: the file is not text, or far too large.
     """
     text = _text(path)
     kind = kind or _kind(text, path)
@@ -96,11 +97,11 @@ def _kind(text: str, path: Path) -> str:
 
 def _included(path: Path, depth: int) -> str:
     """
-    Return the text of a file that another one names.
+    Return the text of an included file.
 
     Raises:
-        DataError: files name each other without end.
-        SourceError: it cannot be read.
+        DataError: files include each other endlessly.
+        SourceError: the file cannot be read.
     """
     if depth >= _INCLUDES_MAX:
         raise DataError(

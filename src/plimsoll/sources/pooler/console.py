@@ -52,15 +52,15 @@ class Console:
         info = connection.info
         self.place = f"{info.host}:{info.port}"
         self.server_pid: int = info.backend_pid
-        """Process that serves us at the database; of PgBouncer's console a number of its own."""
+        """Process that serves this connection; for PgBouncer's console, a number of the console."""
 
     def show(self, command: str) -> Answer:
         """
         Return rows by column name, all values as text; empty where null.
 
         Raises:
-            SourceError: the pooler does not know the command, or went away.
-            AccessDenied: the user may not.
+            SourceError: the pooler does not know the command, or closed the connection.
+            AccessDenied: the user has no permission.
         """
         import psycopg
 
@@ -84,13 +84,13 @@ class Console:
 
 def address_of(url: str) -> Address:
     """
-    Return what `pgbouncer://user@host:port` or `pgpool://user@host:port/database` means.
+    Return the address for `pgbouncer://user@host:port` or `pgpool://user@host:port/database`.
 
-    Without a port it is the pooler's usual one. Pgpool-II keeps no connection to the database
-    `postgres` when a client leaves, so that is what is asked where none is named.
+    The default port is the pooler's usual one. The default database of Pgpool-II is `postgres`, because Pgpool-II
+    keeps no connection to it when a client leaves.
 
     Raises:
-        UsageError: it is neither.
+        UsageError: the URL is neither of these.
     """
     try:
         parts = urlsplit(url)
@@ -124,7 +124,7 @@ def visited(address: Address) -> Iterator[Console]:
 
     Raises:
         AccessDenied: the pooler refused the user.
-        Unreachable: no pooler answered, or it takes no more clients.
+        Unreachable: no pooler answered, or it accepts no more clients.
     """
     import psycopg
     from psycopg.rows import tuple_row

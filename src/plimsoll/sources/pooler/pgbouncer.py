@@ -22,7 +22,7 @@ def read_pgbouncer(console: Console, time_s: float) -> PoolerReading:
     Read the current state of PgBouncer.
 
     Raises:
-        SourceError: it is not PgBouncer, or refused.
+        SourceError: the server is not PgBouncer, or refused a command.
     """
     version = console.show(poolers.PGBOUNCER_VERSION)
     config = console.show(poolers.CONFIG)

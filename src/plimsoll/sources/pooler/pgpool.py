@@ -25,7 +25,7 @@ def read_pgpool(console: Console, time_s: float) -> PoolerReading:
     Return what it says at `time_s`, epoch seconds, the moment at which we had connected.
 
     Raises:
-        SourceError: it is not Pgpool-II, or refused.
+        SourceError: the server is not Pgpool-II, or refused a command.
     """
     version = console.show(poolers.PGPOOL_VERSION)
     status = console.show(poolers.POOL_STATUS)

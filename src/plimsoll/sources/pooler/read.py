@@ -17,16 +17,16 @@ def read_pooler(target: str, *, now: Now = WALL_CLOCK) -> PoolerReading:
 
     Args:
         target: `pgbouncer://user@host:port`, `pgpool://user@host:port/database`, or a path.
-        now: epoch seconds.
+        now: time of the reading, epoch seconds.
 
     Returns:
-        Of a file the settings alone, `version` empty; `settings` of an address are all that hold,
-        defaults among them. Nothing that is or leads to a secret is in it.
+        For an address, a reading with all current settings, including defaults. For a file, only its settings, with
+        an empty `version`. Passwords and anything that leads to one are left out.
 
     Raises:
-        UsageError: it is none of these.
+        UsageError: the target is none of these.
         AccessDenied: the pooler refused the user.
-        SourceError: it did not answer, or the file cannot be read.
+        SourceError: the pooler did not answer, or the file cannot be read.
     """
     if "://" not in target:
         config = read_pooler_config(Path(target))

@@ -21,7 +21,7 @@ from plimsoll.model.instance import Deployment
 from plimsoll.model.price import STORAGE_ITEMS, InstanceKey, Price, PriceTable
 
 OFFER = "AmazonRDS"
-"""The service whose offer holds the prices of RDS."""
+"""The service whose offer contains the prices of RDS."""
 
 _Key = InstanceKey | tuple[str, Deployment]
 
@@ -42,11 +42,11 @@ class Attributes(Struct, frozen=True, rename="camel"):
     deployment_model: str = ""
     """`Custom` for RDS Custom."""
     engine_media_type: str = ""
-    """`Customer-provided` for SQL Server media of one's own."""
+    """`Customer-provided` for SQL Server media of the customer."""
     engine_code: str = ""
     extended_support_pricing_year: str = ""
     unbundled_licensing: str = ""
-    """SQL Server whose licence is charged apart, from another offer."""
+    """SQL Server whose licence is charged separately, in another offer."""
     usagetype: str = ""
     operation: str = ""
 
@@ -59,7 +59,7 @@ class Rate(Struct, frozen=True):
 
 
 class Product(Struct, frozen=True):
-    """One product with its on-demand rates; several where there are tiers or several terms."""
+    """One product with its on-demand rates; several rates if there are tiers or several terms."""
 
     family: str
     attributes: Attributes
@@ -159,18 +159,18 @@ _UNITS = {
     ("vCPU-hour", "vcpu-hours"): Decimal(1),
     ("vCPU-hour", "vcpu-hour"): Decimal(1),
 }
-"""What a price is multiplied with to be one of ours, by our unit and the list's."""
+"""Factor from the list's price to ours, by our unit and the list's unit."""
 
 
 class Gathered:
     """Collects the prices of one region, product by product."""
 
     def __init__(self, region: str) -> None:
-        """Gather what is sold in `region`; nothing so far."""
+        """Start an empty collection of the prices of `region`."""
         self._region = region
         self._found: dict[_Key, set[Decimal]] = {}
         self.regions: set[str] = set()
-        """Every region that a product was sold in."""
+        """All regions of the products so far."""
 
     def add(self, product: Product) -> None:
         """Add the product's price, if it is needed."""
@@ -204,9 +204,9 @@ class Gathered:
         Return the collected prices.
 
         Args:
-            name: of the file, for sentences.
-            source: what it is, for a footnote.
-            as_of: ISO date of its publication; None where it has none.
+            name: name of the file, for messages.
+            source: description of the file, for a footnote.
+            as_of: ISO date of its publication; None if unknown.
         """
         origin = Origin(source=source, read_on=as_of or "")
         prices: dict[_Key, Price] = {}
@@ -287,7 +287,7 @@ def _item_key(attributes: Attributes) -> tuple[str, Deployment] | None:
 
 
 def _usd(rate: Rate, unit: str) -> Decimal | None:
-    """Return the value in our unit; None for another unit, for what is no number, and for nothing at all."""
+    """Return the value in our unit; None if the unit is unknown or the value is missing or not a number."""
     factor = _UNITS.get((unit, rate.unit.strip().lower()))
     try:
         usd = Decimal(rate.usd)

@@ -45,15 +45,15 @@ def read(
 
     Args:
         path: a recorded snapshot, a capture of iostat, sar or sadf, an export file, or a folder of
-            exports; a folder with one file is that file; `-` is standard input.
-        instance_file: a `describe-db-instances` answer; it wins over what the target says.
-        identifier: which instance, if the target holds several.
-        input_progress: receives progress of standard input.
+            exports; a folder with one file is read as that file; `-` is standard input.
+        instance_file: a `describe-db-instances` answer; it takes precedence over the target.
+        identifier: identifier of the instance, if the target contains several.
+        input_progress: function that is called with the progress of standard input.
 
     Raises:
-        UsageError: several instances and none chosen, or the chosen one is not there.
-        SourceError: a file that cannot be opened.
-        DataError: nothing that can be read.
+        UsageError: there are several instances and none was chosen, or the chosen one is missing.
+        SourceError: a file cannot be opened.
+        DataError: no file can be read.
     """
     if path == STANDARD_INPUT:
         data, was_interrupted = load_standard_input(input_progress=input_progress)
@@ -78,15 +78,15 @@ def read_capture(path: Path, *, device: str | None = None, step_s: int | None = 
     Return the snapshot of a capture of a host.
 
     Args:
-        path: what iostat, sar or sadf wrote, or a binary file of sysstat; `-` is standard input.
-        device: names of devices separated by commas, whose work is added up; None or `auto` takes
-            the busiest.
+        path: output of iostat, sar or sadf, or a binary file of sysstat; `-` is standard input.
+        device: names of devices to sum, separated by commas; None or `auto` takes the busiest device.
         step_s: length of a step, for a capture of iostat without times.
 
     Raises:
-        UsageError: a device is not in it, a step for a capture that has times, or a terminal.
-        SourceError: it cannot be opened.
-        DataError: it is no such capture, or holds nothing that can be used.
+        UsageError: a device is missing, a step was given although the capture has times, or the input is a
+            terminal.
+        SourceError: the file cannot be opened.
+        DataError: the file is not such a capture, or contains no usable sample.
     """
     if path != STANDARD_INPUT:
         return parse_capture(load(path), where=_where(path), device=device, step_s=step_s)
@@ -102,7 +102,7 @@ def with_description(
     Return what a server keeps of an instance, with what a `describe-db-instances` answer says was bought.
 
     Raises:
-        UsageError: the answer holds several instances and none is meant, or not the one that is.
+        UsageError: the answer contains several instances and none was chosen, or the chosen one is missing.
         SourceError, DataError: the answer cannot be read.
     """
     if instance_file is None:

@@ -35,13 +35,13 @@ _MONTH_DAYS = np.array([31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31])
 
 def epoch_seconds(values: Sequence[object]) -> tuple[IntArray, BoolArray]:
     """
-    Return epoch seconds of each value, and which of them could be read.
+    Return epoch seconds of each value, and a mask of the readable values.
 
     Args:
-        values: ISO texts, epoch numbers or texts of numbers, mixed as they come; length n.
+        values: ISO texts, epoch numbers or texts of numbers, in any mixture; length n.
 
     Returns:
-        Seconds, rounded down, shape (n,), 0 where unreadable; and a mask, shape (n,).
+        Seconds, rounded down, 0 for unreadable values, shape (n,); and the mask of readable values, shape (n,).
     """
     kinds = set(map(type, values))
     if kinds == {str}:
@@ -61,7 +61,7 @@ def of_numbers(numbers: FloatArray) -> tuple[IntArray, BoolArray]:
     Return epoch seconds of epoch numbers in s, ms, µs or ns, and which of them are times at all.
 
     Args:
-        numbers: shape (n,); NaN and infinities are not times.
+        numbers: epoch numbers in s, ms, µs or ns, shape (n,); NaN and infinities are not times.
     """
     seconds = np.where(np.isfinite(numbers), numbers, 0.0)
     for step in (1e9, 1e6, 1e3):
@@ -120,7 +120,7 @@ def _from_iso(texts: list[str]) -> tuple[IntArray, BoolArray]:
     Read `YYYY-MM-DD?hh:mm:ss` plus fraction and offset column by column.
 
     Raises:
-        ValueError: a text that is too long, too short or not ASCII; the caller goes one by one.
+        ValueError: a text is too long, too short or not ASCII; the caller then parses each text separately.
     """
     if max(map(len, texts)) > _LONGEST_TEXT or min(map(len, texts)) < 19:
         raise ValueError

@@ -35,8 +35,8 @@ def read_csv(data: Content, reading: Reading, *, where: str, path: Path) -> None
     Add a table of text.
 
     Raises:
-        DataError: no header, no column of times, no column that could hold a metric, or more rows
-            than we take.
+        DataError: there is no header, no column of times or no column that can be a metric, or there are
+            more rows than the limit.
     """
     declared = _SEPARATOR.match(data[:64])
     start = 0 if declared is None else declared.end()

@@ -46,10 +46,10 @@ def read_long(table: TextTable, roles: Roles, reading: Reading, path: Path) -> b
     Add the samples of a long table with one column of plain numbers.
 
     Returns:
-        False, with nothing added, if it is no such table.
+        False, with nothing added, if it is not a long table.
 
     Raises:
-        DataError: no cell is a time, or more metrics and instances than there can be.
+        DataError: no cell is a time, or there are more metrics and instances than an export has.
     """
     if roles.metric is None or roles.time is None or len(roles.values) != 1:
         return False

@@ -113,7 +113,7 @@ class TextTable:
         Say which column is what, by the first rows.
 
         Raises:
-            DataError: they are not written as a table is.
+            DataError: the rows are not valid CSV.
         """
         return Roles(self.names, _frame(next(self._parts()), [*range(len(self.names))], []))
 
@@ -133,7 +133,7 @@ class TextTable:
         Return the columns that a reader of samples needs.
 
         Raises:
-            DataError: it is not written as a table is.
+            DataError: a slice is not valid CSV.
         """
         if roles.time is None:
             return self._as_words(self._parts(), [*range(len(self.names))])
@@ -182,7 +182,7 @@ class TextTable:
         break is outside of them where an even number of quotes stands before it.
 
         Raises:
-            DataError: a row is longer than any.
+            DataError: a row is longer than the limit.
         """
         first = self.start
         while True:
@@ -206,7 +206,7 @@ class TextTable:
         Yield the cells of slice after slice.
 
         Raises:
-            DataError: one is not written as a table is.
+            DataError: a slice is not valid CSV.
         """
         for first, end in self._slices():
             text = self.data[first:end].decode("utf-8", errors="replace")
@@ -237,7 +237,7 @@ class TextTable:
         Return the cells of any rows: a short row is filled, a long one cut.
 
         Raises:
-            DataError: quotes stand where they cannot.
+            DataError: quotes are at invalid positions.
         """
         width = len(self.names)
         lines = csv.reader(io.StringIO(text, newline="\n"), delimiter=self.delimiter, strict=True)

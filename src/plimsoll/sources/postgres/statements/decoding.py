@@ -1,20 +1,20 @@
 """
-Statements of a sample of updates: a temporary slot, the changes it decodes, and rows as they were before.
+Provide the statements that sample updates: a temporary slot, the changes it decodes, and the old rows.
 
-Rule: of a table's values only hashes are asked for; `%s` stands for a value.
+Rule: the statements return hashes of a table's values, never the values. `%s` is a parameter.
 """
 
 from collections.abc import Sequence
 
-# Values in the row are not out of line; below this they are taken to be in it where the server (before
-# 17) cannot say. TOAST_TUPLE_THRESHOLD is 2,032 bytes for the whole row at blocks of 8 kB.
+# Before 17 the server does not report where a value is stored. There, values below this size are assumed to be
+# in the row. TOAST_TUPLE_THRESHOLD is 2,032 bytes for the whole row at blocks of 8 kB.
 OUT_OF_LINE_BYTES = 2_000
 _KNOWS_CHUNK_ID = 170_000
 
 CAN_DECODE = "select pg_catalog.current_setting('wal_level'), pg_catalog.pg_is_in_recovery()"
 
-# Keys are compared with text that is turned into their type; with a type of somebody's own, that may
-# run code of its owner. Rows of such a table are not looked up.
+# Keys are compared with text that is cast to their type. A cast to a user-defined type may run code of the
+# type's owner, so rows of such a table are not looked up.
 COLUMNS = """
 select a.attname::pg_catalog.text, pg_catalog.quote_ident(a.attname), pg_catalog.format_type(a.atttypid, a.atttypmod),
        a.attlen = -1 and a.attstorage in ('x', 'e', 'm'),
@@ -25,7 +25,7 @@ where a.attrelid = %s and a.attnum > 0 and not a.attisdropped
 order by a.attnum
 """
 
-# The first statement of a transaction takes the snapshot that all others see.
+# The first statement of a transaction takes the snapshot that all its statements use.
 TAKE_SNAPSHOT = "select 1"
 MAKE_SLOT = (
     "select lsn from pg_catalog.pg_create_logical_replication_slot(%s, 'test_decoding', true)"
@@ -42,13 +42,13 @@ def row_before(
     table: str, *, keys: Sequence[tuple[str, str]], columns: Sequence[str], version_number: int
 ) -> str:
     """
-    Return a row as it was: of each column its hash, whether it is null, whether it is out of line.
+    Return the query for an old row: for each column its hash, whether it is null, and whether it is in TOAST.
 
     Args:
-        table: quoted by the server.
+        table: name of the table, quoted by the server.
         keys: columns of the primary key, quoted by the server, with their types.
-        columns: those to look at, quoted by the server.
-        version_number: `server_version_num`; 17 says where a value is.
+        columns: names of the columns to read, quoted by the server.
+        version_number: `server_version_num`; from 17 on the server reports where a value is stored.
     """
     out = (
         "pg_catalog.pg_column_toast_chunk_id({0}) is not null"

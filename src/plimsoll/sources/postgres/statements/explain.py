@@ -1,16 +1,16 @@
 """
-Statements of `explain record`: what the server is, what it counted, and what stands around a statement of others.
+Provide the statements of `explain record`: facts of the server, its counters, and the transaction around EXPLAIN.
 
-Rule 1: a statement that somebody named is sent as it is, behind EXPLAIN, in a transaction that is rolled back.
-Rule 2: our own statements find names in pg_catalog alone. Those that people name look there first, then in the
-        role's own path.
+Rule 1: a statement of the user is sent unchanged after EXPLAIN, in a transaction that is rolled back.
+Rule 2: our own statements find names in pg_catalog only. Statements of the user search pg_catalog first, then
+        the role's own search_path.
 """
 
-# Longer waiting would hold up those who queue behind us for the same lock.
+# A longer wait would delay the sessions that queue for the same lock after us.
 LOCK_TIMEOUT_MS = 500
 _PREPARED = "plimsoll_explain"
 
-# Whoever may do these things may be made to do them by a function in somebody else's statement.
+# A function in a statement of the user runs with these rights of the role, so we check them first.
 SELF = """
 select pg_catalog.current_setting('block_size')::int as block_bytes,
        (select r.rolsuper from pg_catalog.pg_roles r where r.rolname = current_user)
@@ -24,7 +24,7 @@ select pg_catalog.quote_ident(n.nspname) as schema,
 from pg_catalog.pg_extension e join pg_catalog.pg_namespace n on n.oid = e.extnamespace
 where e.extname = 'pg_stat_statements'
 """
-# The role's own path; behind pg_catalog, so that nobody's function takes the place of the server's.
+# The role's own search_path, after pg_catalog, so that no function of a user replaces one of the server.
 PATH = "select pg_catalog.current_schemas(false)::pg_catalog.text[] as path"
 
 BEFORE = "savepoint plimsoll_explain"
@@ -38,15 +38,15 @@ BACK_BEFORE_TIMING = "rollback to savepoint plimsoll_timing"
 
 def statements(schema: str, extension_version: int, *, limit: int) -> str:
     """
-    Return what pg_stat_statements counts of this database, the longest total time first.
+    Return the query for the counters of pg_stat_statements for this database, the longest total time first.
 
     Names of columns by version of the extension: documentation of pg_stat_statements, 14 to 18.
 
     Args:
-        schema: where the extension is, quoted by the server.
-        extension_version: 1011 for 1.11, which tells shared, local and temporary I/O apart; before, one
-            name stood for all.
-        limit: statements at most.
+        schema: schema of the extension, quoted by the server.
+        extension_version: 1011 for 1.11, which counts times of shared, local and temporary I/O separately;
+            earlier versions have one column for all.
+        limit: largest number of statements.
     """
     kind = "shared_blk" if extension_version >= 1011 else "blk"
     return f"""
@@ -69,16 +69,16 @@ def beginning(
     path: str, *, timeout_s: int, allows_writes: bool, is_generic: bool
 ) -> tuple[str, ...]:
     """
-    Return what is sent, one by one, before a statement that somebody named.
+    Return the commands to send, one by one, before a statement of the user.
 
     Args:
-        path: where its names are found, quoted.
-        timeout_s: after which the server ends it.
-        allows_writes: whether it may change something before that is rolled back.
-        is_generic: plan it without looking at its parameters.
+        path: search_path for the statement, quoted.
+        timeout_s: time after which the server cancels the statement.
+        allows_writes: whether the statement may write; the transaction is rolled back in any case.
+        is_generic: whether to plan it without the values of its parameters.
     """
     access = "write" if allows_writes else "only"
-    # So that a statement is planned by its parameters or without them, never by habit.
+    # By default PostgreSQL chooses between custom and generic plan by earlier executions.
     mode = "force_generic_plan" if is_generic else "force_custom_plan"
     return (
         f"begin transaction isolation level read committed, read {access}, not deferrable",
@@ -90,21 +90,21 @@ def beginning(
 
 
 def prepared(statement: str) -> str:
-    """Give a statement a name, so that it can have parameters."""
+    """Return the command that prepares a statement, so that it can have parameters."""
     return f"prepare {_PREPARED} as {statement}"
 
 
 def executed(arguments: str) -> str:
-    """Run what was prepared; `arguments` are literals in parentheses, or nothing."""
+    """Return the command that executes the prepared statement; `arguments` are literals in parentheses or empty."""
     return f"execute {_PREPARED}{arguments}"
 
 
 def explained(statement: str, *, is_run: bool) -> str:
-    """Plan a statement, and run it where that is wanted."""
+    """Return the command that plans a statement, and executes it if `is_run`."""
     options = "analyze, buffers, settings" if is_run else "settings"
     return f"explain ({options}, format json) {statement}"
 
 
 def setting(name: str) -> str:
-    """Return the value of one setting."""
+    """Return the command that shows the value of a setting."""
     return f"show {name}"

@@ -111,7 +111,7 @@ from pg_catalog.pg_stat_database
 
 
 def vacuums(version_number: int) -> str:
-    """Return vacuums that are running, in all databases; 18 knows how long each slept for its limit."""
+    """Return the query for running vacuums in all databases; from 18 on with the time slept for cost limits."""
     delay = "p.delay_time" if version_number >= 180_000 else "null::double precision"
     return f"""
 select p.pid, p.relid,
@@ -139,7 +139,7 @@ limit {DATABASES_MAX}
 
 
 def checkpoints(version_number: int) -> str:
-    """Return checkpoints timed and requested; blocks by checkpointer, background writer and backends."""
+    """Return the query for checkpoints, and for blocks by checkpointer, background writer and backends."""
     if version_number >= 170_000:
         return """
 select c.num_timed, c.num_requested, c.buffers_written, b.buffers_clean, null::bigint
@@ -152,7 +152,7 @@ from pg_catalog.pg_stat_bgwriter
 
 
 def io(version_number: int) -> str | None:
-    """Return bytes by who did it, to what and why; None before 16. 16 and 17 count operations of one size."""
+    """Return the query for bytes by backend type, object and context; None before 16. 16 and 17 count operations."""
     if version_number < 160_000:
         return None
     columns = (
@@ -180,7 +180,7 @@ _COUNTED = """
 
 
 def tables_chosen() -> str:
-    """Return the tables with the most blocks and changes so far, with their TOAST relation, or 0."""
+    """Return the query for the tables with the most blocks and changes, with their TOAST relation or 0."""
     return f"""
 select c.oid, c.reltoastrelid
 from pg_catalog.pg_class c
@@ -193,7 +193,7 @@ limit {TABLES_MAX}
 
 
 def tables_largest(count: int) -> str:
-    """Return the largest tables as of their last vacuum or analyze: no statistics are looked at."""
+    """Return the query for the largest tables by pg_class, as of their last vacuum or analyze."""
     return f"""
 select c.oid, c.reltoastrelid
 from pg_catalog.pg_class c
@@ -204,7 +204,7 @@ limit {int(count)}
 
 
 def tables_since(newest: int) -> str:
-    """Return tables made after the relation with the identifier `newest`, with their TOAST relation, or 0."""
+    """Return the query for tables created after the relation `newest`, with their TOAST relation or 0."""
     return f"""
 select c.oid, c.reltoastrelid
 from pg_catalog.pg_class c
@@ -227,7 +227,7 @@ _INDEXES_OF = """
 
 
 def relations(oids: Iterable[int]) -> str:
-    """Return counters of tables and TOAST relations by identifier; a relation that is gone gives no row."""
+    """Return the query for counters of tables and TOAST relations by OID; dropped relations give no row."""
     return f"""
 select c.oid, pg_catalog.format('%I.%I', n.nspname, c.relname), c.relkind, c.relispartition, c.reltoastrelid,
        c.relpages, c.reltuples::double precision, c.reloptions,
@@ -247,7 +247,7 @@ where c.oid = any({_oids(oids)})
 
 
 def indexes(version_number: int, table_oids: Iterable[int]) -> str:
-    """Return the largest and busiest indexes of the tables."""
+    """Return the query for the largest and busiest indexes of the tables."""
     last_scan = (
         "pg_catalog.pg_stat_get_lastscan(i.indexrelid)"
         if version_number >= 160_000
@@ -269,10 +269,10 @@ limit {INDEXES_MAX}
 
 def sizes(oids: Iterable[int]) -> str:
     """
-    Return main forks as they are now.
+    Return the query for current sizes of main forks.
 
-    This opens the relation with ACCESS SHARE, so those that somebody holds or awaits exclusively are
-    left out: we do not queue.
+    Reading a size locks the relation with ACCESS SHARE. Relations with a held or requested exclusive lock are
+    excluded, so that we do not wait.
     """
     return f"""
 select c.oid, pg_catalog.pg_relation_size(c.oid)
@@ -284,7 +284,7 @@ where c.oid = any({_oids(oids)})
 
 
 def definitions(index_oids: Iterable[int]) -> str:
-    """Return how indexes were made."""
+    """Return the query for the definitions of indexes."""
     return f"""
 select c.oid, pg_catalog.pg_get_indexdef(c.oid)
 from pg_catalog.pg_class c
@@ -294,9 +294,9 @@ where c.oid = any({_oids(index_oids)})
 
 def columns(table_oids: Iterable[int]) -> str:
     """
-    Return columns whose values may be stored out of line, and how wide the row's part of them is.
+    Return the query for columns whose values may be stored in TOAST, with their mean width in the row.
 
-    pg_stats tells widths only of columns that the role may select.
+    pg_stats shows widths only of columns that the role may select.
     """
     return f"""
 select a.attrelid, a.attname::pg_catalog.text, pg_catalog.format_type(a.atttypid, a.atttypmod), a.attstorage,
@@ -314,15 +314,15 @@ order by a.attrelid, a.attnum
 
 def statements(schema: str, extension_version: str, known: Iterable[int] | None) -> str | None:
     """
-    Return counters of the statements that cost most, in all databases; None before version 1.8.
+    Return the query for counters of the most expensive statements in all databases; None before version 1.8.
 
-    The view is older than the server where nobody ran ALTER EXTENSION … UPDATE, so its own version
-    counts. `schema` comes quoted from the server.
+    Without ALTER EXTENSION … UPDATE the view is older than the server, so the extension's version
+    decides.
 
     Args:
-        schema: where the extension is.
-        extension_version: as `1.10`.
-        known: identifiers to read again; None for the most expensive ones.
+        schema: schema of the extension, quoted by the server.
+        extension_version: version of the extension, for example `1.10`.
+        known: query IDs to read again; None for the most expensive ones.
     """
     version = numbered(extension_version)
     if version < (1, 8):
@@ -349,7 +349,7 @@ limit {STATEMENTS_MAX}
 
 
 def statements_known(schema: str) -> str:
-    """Return all identifiers of statements, and whether some are hidden from the role."""
+    """Return the query for all query IDs, and for whether some are hidden from the role."""
     return f"""
 select coalesce(pg_catalog.array_agg(distinct queryid) filter (where queryid is not null), '{{}}'),
        coalesce(pg_catalog.bool_or(queryid is null), false)

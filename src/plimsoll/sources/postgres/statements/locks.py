@@ -1,11 +1,11 @@
 """
-Who waits for a lock, and for whom; asked only where a glance has seen a session that waits for one.
+Provide the statement that finds who waits for a lock, and for whom; sent only if a glance saw a waiting session.
 
 Rule: `pg_blocking_pids` stops the lock manager for a moment, so it is asked for the sessions that have waited
 longest and no more of them than the number below.
 """
 
-# Judgement: a pile-up has one cause, and a hundred of those that wait show it.
+# A judgement: many waiting sessions have one cause, and a hundred of them are enough to show it.
 WAITING_MAX = 100
 STATEMENT_CHARACTERS_MAX = 300
 

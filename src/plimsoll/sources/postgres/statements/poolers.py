@@ -1,5 +1,5 @@
 """
-Commands of the consoles of PgBouncer and Pgpool-II: SHOW alone, outside of transactions.
+Provide the commands for the consoles of PgBouncer and Pgpool-II: only SHOW, outside of transactions.
 
 Source: PgBouncer manual, "Admin console"; Pgpool-II manual, "SHOW POOL_POOLS" and "SHOW POOL_STATUS".
 """

@@ -1,8 +1,8 @@
 """
-Statements of `record host --dsn`, and what guards a question to pg_stat_statements.
+Provide the statements of `record host --dsn`, and the guards of queries to pg_stat_statements.
 
-Rule 1: statistics views and settings only; no table of the user's is ever read.
-Rule 2: one row comes back per statement, whatever the size of the server.
+Rule 1: statistics views and settings only; user tables are never read.
+Rule 2: each statement returns one row, whatever the size of the server.
 Rule 3: every function, relation and type is named with its schema, and `terms.SAFE_PATH` is set before anything
         that uses an operator: the owner of a database chooses its search_path, and what we call runs
         with our rights, which may be a superuser's.
@@ -20,8 +20,8 @@ select current_user::pg_catalog.text as role,
        pg_catalog.pg_has_role(current_user, 'pg_read_all_stats', 'usage') as sees_all_sessions
 """
 
-# The number of databases and the time of the last reset tell when a sum cannot be compared with
-# the one before: dropping a database or resetting one database's statistics changes it.
+# Dropping a database or resetting its statistics changes the sum over all databases. The number of databases and
+# the time of the last reset show when two sums cannot be compared.
 _TRANSACTIONS = """
 select coalesce(pg_catalog.sum(xact_commit + xact_rollback), 0)::bigint as transaction_count,
        coalesce(pg_catalog.sum(xact_rollback), 0)::bigint as rollback_count,
@@ -29,7 +29,7 @@ select coalesce(pg_catalog.sum(xact_commit + xact_rollback), 0)::bigint as trans
 from pg_catalog.pg_stat_database
 """
 
-# Without pg_read_all_stats all columns that tell what a session is are null. Our own is left out.
+# Without pg_read_all_stats the columns that describe a session are null. Our own session is excluded.
 _SESSIONS = """
 select pg_catalog.count(*) filter (where backend_type = 'client backend') as connection_count,
        pg_catalog.count(*) filter (where backend_type = 'client backend' and state = 'active')
@@ -64,9 +64,9 @@ _NO_IO = "select null::bigint as read_bytes, null::bigint as written_bytes, null
 
 def reading_query(version_number: int) -> str:
     """
-    Return the one statement of a reading, for a server's `server_version_num`.
+    Return the statement of a reading for a server's `server_version_num`.
 
-    Its row: transaction_count, rollback_count, transaction_epoch, connection_count, active_count,
+    The columns of its row: transaction_count, rollback_count, transaction_epoch, connection_count, active_count,
     waiting_count, hidden_count, read_bytes, written_bytes, io_epoch; the last three are null before PostgreSQL 16.
     """
     if version_number >= 180000:
@@ -79,16 +79,16 @@ def reading_query(version_number: int) -> str:
 
 
 def lock_statements(schema: str) -> str:
-    """Keep the extension pg_stat_statements from being replaced until the transaction ends."""
+    """Return the lock that prevents replacement of pg_stat_statements until the transaction ends."""
     return f"lock table {schema}.pg_stat_statements in access share mode"
 
 
 def genuine_statements(schema: str) -> str:
     """
-    Divide by zero where the functions of pg_stat_statements are not in C: only superusers make those.
+    Return a query that divides by zero if a function of pg_stat_statements is not in C.
 
-    The owner of the schema may drop the extension, and put functions of the same names in its place.
-    To be asked in the transaction that asks them, behind the lock. `schema` comes quoted from the server.
+    The owner of the schema may drop the extension and create functions with the same names. Only superusers create
+    functions in C. Send this after the lock, in the transaction that reads the view. The server quotes `schema`.
     """
     return f"""
 select 1 / (case when pg_catalog.bool_and(l.lanname = 'c') then 1 else 0 end)

@@ -8,17 +8,17 @@ DROP wait for. Rule 2: every statement has a number of rows at most, and the tim
 ours; one that is too slow on a huge catalog is left out and named. Rule 3: every name is qualified.
 """
 
-# Judgements: the worst ten of a kind say what is wrong; a page of them would say it no better.
+# Judgements: the ten worst of a kind show the problem; more add nothing.
 ROWS_MAX = 10
 SLOTS_MAX = 100
-# Ten MiB: what is smaller is read in a moment, however empty it is.
+# Ten MiB: a smaller relation is read quickly, however empty it is.
 BLOAT_PAGES_MIN = 1_280
 BLOAT_TABLES_MAX = 200
 BLOAT_INDEXES_MAX = 200
-# From half of its numbers on a sequence is worth a look. A judgement.
+# A sequence that has used less than half of its numbers is not reported. A judgement.
 SEQUENCE_RATIO_MIN = 0.5
 SEQUENCES_MAX = 20
-# Sequences whose value is looked at.
+# The largest number of sequences whose value is read.
 SEQUENCES_READ_MAX = 5_000
 
 DATABASES = f"""
@@ -31,7 +31,7 @@ limit {ROWS_MAX}
 
 
 def oldest_tables(which: str) -> str:
-    """Return the tables of our database with the oldest ids; `which` is `xid` or `mxid`."""
+    """Return the query for the tables of this database with the oldest IDs; `which` is `xid` or `mxid`."""
     age = {
         "xid": "pg_catalog.age(c.relfrozenxid)",
         "mxid": "pg_catalog.mxid_age(c.relminmxid)",
@@ -48,7 +48,7 @@ limit {ROWS_MAX}
 
 
 def slots(version_number: int) -> str:
-    """Return replication slots with the WAL and the ids that each keeps; 17 knows since when one is unused."""
+    """Return the query for replication slots with retained WAL and IDs; from 17 on with the time since last use."""
     since = (
         "extract(epoch from pg_catalog.clock_timestamp() - s.inactive_since)::pg_catalog.float8"
         if version_number >= 170_000
@@ -77,7 +77,7 @@ order by p.prepared, p.gid
 limit {ROWS_MAX}
 """  # noqa: S608 - constants
 
-# Of our own session nothing is held: its snapshot ends with this statement.
+# Our own session is excluded: its snapshot ends with this statement.
 HOLDERS = f"""
 select a.pid, a.backend_type, a.usename::pg_catalog.text, a.datname::pg_catalog.text,
        a.application_name, pg_catalog.host(a.client_addr), a.state,
@@ -130,7 +130,7 @@ order by s.last::pg_catalog.float8 / least(s.bound, coalesce(s.column_bound, s.b
 limit {SEQUENCES_MAX}
 """  # noqa: S608 - constants
 
-# One that is being built is not valid yet.
+# An index that is being built is excluded, although it is not valid yet.
 INVALID_INDEXES = f"""
 select pg_catalog.format('%I.%I', n.nspname, c.relname), pg_catalog.format('%I.%I', tn.nspname, t.relname),
        c.relpages, i.indisready, pg_catalog.pg_get_indexdef(c.oid)
@@ -146,7 +146,7 @@ order by c.relpages desc, c.oid
 limit {ROWS_MAX}
 """  # noqa: S608 - constants
 
-# pg_stats tells widths only of columns that the role may select; `known` counts those.
+# pg_stats shows widths only of columns that the role may select; `known` counts them.
 TABLE_BLOAT = f"""
 select pg_catalog.format('%I.%I', n.nspname, c.relname), c.oid, c.relpages, c.reltuples::pg_catalog.float8,
        coalesce((select o.option_value from pg_catalog.pg_options_to_table(c.reloptions) o

@@ -1,11 +1,11 @@
 """
-Statements of `sweep --dsn`: the largest tables, reading one of them, and a table of our own where that is allowed.
+Provide the statements of `sweep --dsn`: find the largest tables, read one, and create a table of our own if allowed.
 
-Rule: names of tables and functions come quoted from the server; `%s` stands for a value.
+Rule: the server quotes the names of tables and functions; `%s` is a parameter.
 """
 
 READ_ONLY = "set default_transaction_read_only = on"
-# Functions of a database's owner may run when a table is made; a superuser can keep them out.
+# Event triggers may run functions of the database owner when a table is created; a superuser can disable them.
 NO_EVENT_TRIGGERS = """
 select pg_catalog.set_config('event_triggers', 'off', false)
 from pg_catalog.pg_roles where rolname = current_user and rolsuper
@@ -47,7 +47,7 @@ from rows from (pg_catalog.unnest(%s::pg_catalog.text[]), pg_catalog.unnest(%s::
 order by w.place
 limit 1
 """
-# A function in C: only superusers make those, so nobody else's has taken its place.
+# Only superusers create functions in C, so a function in C was not replaced by another role.
 FUNCTION = """
 select pg_catalog.quote_ident(n.nspname) || '.' || pg_catalog.quote_ident(p.proname) as name
 from pg_catalog.pg_proc p join pg_catalog.pg_namespace n on n.oid = p.pronamespace
@@ -63,8 +63,8 @@ SETTINGS = (
     "set enable_seqscan = off",
     "set jit = off",
 )
-# What a session counts is shown, to others and to itself, when it reports; a statement with this asks
-# it to do so when it ends.
+# The counters of a session become visible, also to itself, only when it reports them. This requests a report
+# at the end of the statement.
 _REPORT = "pg_catalog.pg_stat_force_next_flush()"
 OWN_COUNTS = """
 select coalesce(pg_catalog.sum(reads), 0)::bigint as reads, coalesce(pg_catalog.sum(read_bytes), 0)::bigint as bytes
@@ -77,18 +77,18 @@ from pg_catalog.pg_stat_activity where pid = any(%s)
 """
 REPORT = f"select {_REPORT}"
 
-# Filling a table takes as long as it takes.
+# The time to fill a table is not bounded.
 NO_TIMEOUT = "set statement_timeout = 0"
 CHECKPOINT = "checkpoint"
 
 
 def largest_request(kib: int) -> str:
-    """Blocks that follow one another are read together up to that many KiB."""
+    """Return the setting that combines reads of consecutive blocks up to that many KiB."""
     return f"set io_combine_limit = '{kib}kB'"
 
 
 def scattered(prewarm: str) -> str:
-    """Return requests of one size at chosen blocks of a table; `prewarm` is pg_prewarm with its schema."""
+    """Return the query that reads chosen blocks in requests of one size; `prewarm` is pg_prewarm with its schema."""
     call = f"{prewarm}(%s::pg_catalog.regclass, 'buffer', 'main', b, b + %s)"
     return (
         f"select pg_catalog.sum({call}) as blocks, {_REPORT}"  # noqa: S608 - quoted by the server
@@ -97,7 +97,7 @@ def scattered(prewarm: str) -> str:
 
 
 def scan(table: str, *, first: int, end: int) -> str:
-    """Read the blocks from `first` to before `end`, in order."""
+    """Return the query that reads the blocks [first, end) in order."""
     return (
         f"select pg_catalog.count(*), {_REPORT} from {table}"  # noqa: S608 - quoted by the server
         f" where ctid >= '({first},0)' and ctid < '({end},0)'"
@@ -105,12 +105,12 @@ def scan(table: str, *, first: int, end: int) -> str:
 
 
 def evicted(function: str) -> str:
-    """Evict a table from shared buffers."""
+    """Return the query that evicts a table from shared buffers."""
     return f"select {function}(%s::pg_catalog.regclass)"
 
 
 def made(table: str) -> str:
-    """Return a table of our own, which no crash has to bring back; rows are stored as they are."""
+    """Return the command that creates our unlogged table, with rows stored uncompressed."""
     return (
         f"create unlogged table {table} (filler pg_catalog.text storage plain)"
         " with (autovacuum_enabled = off)"
@@ -118,15 +118,15 @@ def made(table: str) -> str:
 
 
 def filled(table: str, *, width: int, count: int) -> str:
-    """Insert a number of rows of a number of characters."""
+    """Return the command that inserts a number of rows of a number of characters."""
     return f"insert into {table} select pg_catalog.repeat('x', {width}) from pg_catalog.generate_series(1, {count})"  # noqa: S608 - our own table
 
 
 def frozen(table: str) -> str:
-    """Mark every row as visible now, so that reading it later writes nothing."""
+    """Return the command that marks all rows as visible, so that a later read writes nothing."""
     return f"vacuum (freeze) {table}"
 
 
 def dropped(table: str) -> str:
-    """Drop our table."""
+    """Return the command that drops our table."""
     return f"drop table if exists {table}"

@@ -1,13 +1,13 @@
 """
-Statements that find a table by the name that somebody wrote.
+Provide the statements that find a table by the name that the user typed.
 
-Rule: names are compared with those in the catalogs; no text becomes a part of a statement.
+Rule: names are compared with those in the catalogs; typed text is never part of a statement.
 """
 
 PATH = "select pg_catalog.current_schemas(true)::pg_catalog.text[]"
 
-# Between our look at the catalogs and our reading, somebody may put a view in the place of the table.
-# Servers since August 2024 can refuse to expand one (CVE-2024-7348, found in pg_dump).
+# After we read the catalogs, somebody may replace the table by a view. Servers since August 2024 can
+# refuse to expand views (CVE-2024-7348, found in pg_dump).
 KEEP_VIEWS_OUT = """
 select pg_catalog.set_config(name, 'view, foreign-table', %s)
 from pg_catalog.pg_settings where name = 'restrict_nonsystem_relation_kind'
@@ -24,7 +24,7 @@ where c.relkind in ('r', 'p')
 order by w.place
 limit 1
 """
-# Reading a table reads those that inherit from it.
+# Reading a table also reads its child tables, which may be foreign tables.
 FOREIGN = """
 with recursive plimsoll_below as (
   select %s::pg_catalog.oid as oid

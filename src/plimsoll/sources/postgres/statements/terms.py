@@ -1,10 +1,10 @@
 """
-On which terms a server is asked: where names are found, what a transaction may do, and for how long.
+Define the terms of each conversation with a server: search_path, access of its transactions, and timeouts.
 
-Rule 1: `search_path`, `row_security` and the settings that change answers are fixed before any question: the
-        owner of a database chooses them otherwise, and what is found by them runs with our rights.
-Rule 2: what is set for a transaction ends with it (`set local`), so that a pooler in between hands on a clean
-        connection. Two conversations need a session of their own and set it for the session.
+Rule 1: `search_path`, `row_security` and the settings that change answers are set before any query. Otherwise the
+        owner of the database chooses them, and the functions found through them run with our rights.
+Rule 2: settings of a transaction end with it (`set local`), so that a pooler returns a clean connection to its
+        pool. Two conversations need a session of their own and set them for the session.
 Rule 3: SECURITY.md has a table made of `ALL`; a test compares them.
 """
 
@@ -14,9 +14,9 @@ APPLICATION_NAME = "plimsoll"
 
 SAFE_PATH = "pg_catalog, pg_temp"
 """
-Where functions, operators, types and relations of our statements are found.
+The search_path of our statements.
 
-`pg_temp` is named last because it is searched first where it is not named.
+`pg_temp` is last because PostgreSQL searches it first if it is not listed.
 """
 
 ANSWERS = (
@@ -24,19 +24,19 @@ ANSWERS = (
     "quote_all_identifiers = off",
     "standard_conforming_strings = on",
 )
-"""Settings that change what is answered; a database's own would round seconds, or quote every name."""
+"""Settings that change answers; settings of the database could round seconds or quote every name."""
 
 # A database's or a role's settings may ask for serializable and deferrable transactions, which wait.
 _READ_ONLY = "begin transaction isolation level read committed, read only, not deferrable"
 _READ_WRITE = "begin transaction isolation level read committed, not deferrable"
 _SNAPSHOT = "begin transaction isolation level repeatable read, read only, not deferrable"
-# Of a session whose statements are transactions of their own.
+# For a session in which each statement is a transaction.
 _DEFAULTS = (
     "default_transaction_isolation = 'read committed'",
     "default_transaction_deferrable = off",
 )
 
-# Within some ten seconds the system reports a server that vanished without a word.
+# With these, the system reports a lost connection within about ten seconds.
 _KEEPALIVES = (
     ("keepalives_idle", "5"),
     ("keepalives_interval", "2"),
@@ -48,14 +48,14 @@ END = "rollback"
 
 
 class Terms(Struct, frozen=True, kw_only=True):
-    """What holds for all statements of one kind of conversation."""
+    """The terms of all statements of one kind of conversation."""
 
     commands: str
-    """Which commands hold it, as people type them."""
+    """Commands that hold this conversation, as people type them."""
     access: str
     """What its transactions can do, in words."""
     statements: tuple[str, ...]
-    """Files of this folder that it sends statements of."""
+    """Files of this folder whose statements it sends."""
     needs: str
     """Rights of the role, in words."""
     begin: str

@@ -1,12 +1,12 @@
 """
-Statements of `prove toast`: a schema of our own in a transaction that is rolled back, and updates in it.
+Provide the statements of `prove toast`: a schema of our own in a transaction that is rolled back, and updates.
 
 Rule: `{s}` stands for the schema, `{name}` for a name that the server quoted, `%s` for a value. A table of the
 user's is read by `COPY` and `COPY_FILL` alone, where it is named.
 """
 
-# Event triggers run with the rights of whoever makes a schema. Superusers alone make such triggers, but
-# the function may belong to anybody, who may write it anew.
+# An event trigger runs with the rights of the role that creates a schema. Only superusers create such triggers,
+# but another role may own the function and may replace it.
 EVENT_TRIGGERS = """
 select e.evtname::pg_catalog.text
 from pg_catalog.pg_event_trigger e join pg_catalog.pg_proc p on p.oid = e.evtfoid
@@ -20,7 +20,7 @@ NO_EVENT_TRIGGERS = "set local event_triggers = off"
 
 MAKE_SCHEMA = "create schema {s}"
 
-# Something that the server may refuse without ending the transaction.
+# With a savepoint, a command that the server refuses does not abort the transaction.
 ATTEMPT = "savepoint attempt"
 ATTEMPT_FAILED = "rollback to savepoint attempt"
 ATTEMPT_DONE = "release savepoint attempt"
@@ -43,7 +43,7 @@ SEND_BODY = "update {s}.t set body = %s where id = 1"
 LEAVE = "leave it alone"
 SEND = "send the same value again"
 
-# Name, statement, how many times the value is a parameter, what is set up before.
+# Name, statement, number of parameters that take the value, and commands to run before.
 UPDATES = (
     (LEAVE, "update {s}.t set n = n + 1 where id = 1", 0, ""),
     ("set it to itself", "update {s}.t set body = body where id = 1", 0, ""),
@@ -93,7 +93,7 @@ STORE_AS = "alter table {s}.t alter body set storage {storage}"
 COMPRESS_BY = "alter table {s}.t alter body set compression {method}"
 INSERT_ROW = "insert into {s}.t values (1, 0, %s)"
 STORED_BYTES = "select pg_catalog.pg_column_size(body) from {s}.t"
-# Only where nothing failed: after an error the transaction takes no statement but its end.
+# Sent only if nothing failed: after an error the transaction accepts only its end.
 DROP_TABLE = "drop table {s}.t"
 
 COPY = "create table {s}.copy (like {table} including storage including compression)"
@@ -109,8 +109,8 @@ select plimsoll_row, pg_catalog.format('%s', {column}), pg_catalog.pg_column_siz
 from {s}.copy where {column} is not null
 order by 3 desc limit 1
 """
-# A value is turned into text and back. That runs code of a type's owner where the type is a domain, is
-# made of others or has casts of its own; only superusers make base types.
+# A value is cast to text and back. For domains, composite types and types with user-defined casts, this runs code
+# of the type's owner. Only superusers create base types.
 COLUMNS = """
 select a.attname::pg_catalog.text, pg_catalog.quote_ident(a.attname),
        pg_catalog.format_type(a.atttypid, a.atttypmod),
@@ -136,5 +136,5 @@ from pg_catalog.pg_class where oid = '{s}.{counted}'::pg_catalog.regclass
 
 
 def explained(statement: str) -> str:
-    """Run a statement of ours, and let the server count what it wrote."""
+    """Return the command that runs one of our statements and counts what it wrote."""
     return f"explain (analyze, buffers, wal, costs off, timing off, format json) {statement}"

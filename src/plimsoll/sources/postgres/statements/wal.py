@@ -1,9 +1,9 @@
 """
-Statements of an inspection about WAL and what reads it; the rules are those of `inspection.py`.
+Provide the statements of an inspection about WAL and its readers; the rules are those of `inspection.py`.
 
-Before 18 a server counts the WAL that it generates and not what it writes. Two more figures tell the rest:
-how often it wrote (a write begins and ends within pages, and writes them whole), and how many files of WAL
-there are (a new one is filled with zeros before it is used).
+Before 18 a server counts the WAL that it generates, not what it writes. Two more counters give the
+difference: the number of writes (each writes whole pages, also if it begins or ends within one), and the
+number of WAL files (a new file is filled with zeros before it is used).
 """
 
 
