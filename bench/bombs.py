@@ -33,15 +33,15 @@ def main() -> int:
             size = path.stat().st_size
             command = [sys.executable, "-m", "plimsoll", "diagnose", str(path)]
             with subprocess.Popen(command, stderr=subprocess.PIPE) as child:
-                said = child.stderr.read().decode() if child.stderr else ""
+                errors = child.stderr.read().decode() if child.stderr else ""
                 _, status, usage = os.wait4(child.pid, 0)
                 child.returncode = os.waitstatus_to_exitcode(status)
         seconds, memory_bytes = usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024
-        is_one = said.count("\n") == 2 and said.startswith("error: ")
+        is_one = errors.count("\n") == 2 and errors.startswith("error: ")
         good = child.returncode == 2 and is_one and seconds < MOST_S and memory_bytes < MOST_BYTES
         is_kept &= good
         print(f"{name}: {size / 1e3:,.0f} kB, {seconds:.1f} s, {memory_bytes / 1e6:.0f} MB")
-        print(f"  {said.splitlines()[0] if said else 'no output'}")
+        print(f"  {errors.splitlines()[0] if errors else 'no output'}")
     return 0 if is_kept else 1
 
 

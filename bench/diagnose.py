@@ -99,10 +99,10 @@ def main() -> int:
         ms = best_ms(snapshot, 5 if days < 100 else 3)
         samples = days * 1440
         promise = PROMISE_MS.get(days)
-        said = f"≤ {promise:.0f} ms: {'kept' if ms <= promise else 'BROKEN'}" if promise else ""
+        verdict = f"≤ {promise:.0f} ms: {'kept' if ms <= promise else 'BROKEN'}" if promise else ""
         if promise and ms > promise:
             broken.append(days)
-        print(f"{days:>6} d {samples:>9,} {ms:>8.1f} {1e3 * ms / samples:>10.2f}  {said}")
+        print(f"{days:>6} d {samples:>9,} {ms:>8.1f} {1e3 * ms / samples:>10.2f}  {verdict}")
     memory = year_mb()
     print(f"peak memory, a year: {memory:.0f} MB  ≤ {YEAR_MB:.0f} MB")
     cold = {p.name: cold_s(p) for p in sorted((ROOT / "examples").iterdir()) if p.is_dir()}

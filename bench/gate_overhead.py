@@ -188,13 +188,13 @@ def _pgbench(server: Postgres, name: str, seconds: float) -> Measure:
 
     def measure() -> float:
         server.run("psql", "-XAtc", "checkpoint")
-        told = server.run(
+        output = server.run(
             *("pgbench", "-n", "-M", "prepared", "-b", name, "-c", str(CLIENTS)),
             *("-j", str(min(CLIENTS, os.cpu_count() or 1)), "-T", str(round(seconds))),
         )
-        found = _TPS.search(told)
+        found = _TPS.search(output)
         if found is None:
-            raise RuntimeError(f"pgbench printed no rate: {told}")
+            raise RuntimeError(f"pgbench printed no rate: {output}")
         return float(found[1])
 
     return measure

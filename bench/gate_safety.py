@@ -305,20 +305,20 @@ def pjdfstest(_: argparse.Namespace) -> Iterator[Outcome]:
     config.write_text(PJDFSTEST)
 
     def work(place: Path) -> Outcome:
-        told = subprocess.run(
+        result = subprocess.run(
             [program, "-c", str(config), "-p", str(place), "-s", "/dev/shm"],
             capture_output=True,
             text=True,
             check=False,
         ).stdout
-        names = re.findall(r"^(\S+::\S+) +(ok|skipped|\S+)\s*$", told, re.MULTILINE)
+        names = re.findall(r"^(\S+::\S+) +(ok|skipped|\S+)\s*$", result, re.MULTILINE)
         by_word = {
             word: [n for n, w in names if (w if w in {"ok", "skipped"} else "failed") == word]
             for word in ("ok", "skipped", "failed")
         }
-        total = re.search(r"(\d+) total", told)
+        total = re.search(r"(\d+) total", result)
         if total is None or int(total[1]) != len(names):
-            by_word["failed"].append(f"it did not finish: {told[-300:]}")
+            by_word["failed"].append(f"it did not finish: {result[-300:]}")
         return outcome(len(by_word["ok"]), by_word["skipped"], by_word["failed"])
 
     yield from on_each("pjdfstest", work)
@@ -344,8 +344,8 @@ def fsx(options: argparse.Namespace) -> Iterator[Outcome]:
                 text=True,
                 check=False,
             )
-            said = (done.stderr + done.stdout).strip()
-            failed = [] if done.returncode == 0 and "A-OK" in said else [said[-300:]]
+            output = (done.stderr + done.stdout).strip()
+            failed = [] if done.returncode == 0 and "A-OK" in output else [output[-300:]]
             return outcome(int(count) if not failed else 0, [], failed, "operations")
 
         yield from on_each(f"fsx, {size}", work)
@@ -402,14 +402,14 @@ def differences(found: list[Outcome]) -> list[str]:
         for word in ("skipped", "failed")
         for name in getattr(o, word)
     }
-    told = []
+    lines = []
     for o in found:
         for word in ("skipped", "failed"):
             for name in getattr(o, word):
                 what = f"{name}: {word}"
                 if o.arm != "disk" and (o.part, what) not in natively:
-                    told.append(f"{o.part} {what}")
-    return list(dict.fromkeys(told))
+                    lines.append(f"{o.part} {what}")
+    return list(dict.fromkeys(lines))
 
 
 def show(o: Outcome) -> None:

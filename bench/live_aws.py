@@ -174,23 +174,23 @@ def _report(
         f"double filled and started in {double_s[0]:.1f} s; answering cost it {double_s[1]:.1f} s of CPU"
     )
     kept = [
-        _said("wall time", f"{run.wall_s:.1f} s", run.wall_s <= WALL_S, f"≤ {WALL_S:.0f} s"),
-        _said(
+        _print_check("wall time", f"{run.wall_s:.1f} s", run.wall_s <= WALL_S, f"≤ {WALL_S:.0f} s"),
+        _print_check(
             "peak memory", f"{run.peak_mb:.0f} MB", run.peak_mb <= PEAK_MB, f"≤ {PEAK_MB:.0f} MB"
         ),
     ]
     print(f"{'CPU of the command':22} {run.cpu_s:.1f} s")
     rows, unread = len(overview.get("rows", ())), len(overview.get("unread", ()))
     kept.append(
-        _said("diagnosed", f"{rows}", rows == len(fleet) and not unread, f"all {len(fleet)}")
+        _print_check("diagnosed", f"{rows}", rows == len(fleet) and not unread, f"all {len(fleet)}")
     )
     planned = computed(fleet, wanted.days)
     reported = {c["action"]: c["count"] for c in (overview.get("usage") or {}).get("calls", ())}
     total = sum(arrived.values())
     kept.append(
-        _said("requests", f"{total} {arrived}", total == planned, f"{planned}, as computed")
+        _print_check("requests", f"{total} {arrived}", total == planned, f"{planned}, as computed")
     )
-    kept.append(_said("reported", str(reported), reported == arrived, "as arrived"))
+    kept.append(_print_check("reported", str(reported), reported == arrived, "as arrived"))
     if run.status not in {0, 1}:
         print(f"exit status {run.status}\n{run.stderr[-2000:]}")
     return 1 if wanted.require and not all(kept) else 0
@@ -220,7 +220,7 @@ def _decoded(run: Run) -> dict[str, Any]:
         return {}
 
 
-def _said(what: str, value: str, holds: bool, promise: str) -> bool:
+def _print_check(what: str, value: str, holds: bool, promise: str) -> bool:
     print(f"{what:22} {value}   promised {promise}: {'kept' if holds else 'BROKEN'}")
     return holds
 

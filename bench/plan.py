@@ -103,9 +103,9 @@ def figures(answers: list[Answer]) -> dict[str, float]:
     """Return the counts and shares of one scale; NaN where nothing was judged."""
 
     def right(name: str, *, lifted: bool) -> tuple[int, float]:
-        said = [a for a in answers if a.judgement == name]
-        good = [a.is_lifted == lifted for a in said]
-        return len(said), float(np.mean(good)) if said else float("nan")
+        judged = [a for a in answers if a.judgement == name]
+        good = [a.is_lifted == lifted for a in judged]
+        return len(judged), float(np.mean(good)) if judged else float("nan")
 
     lifts, lifts_right = right(Judgement.LIFTS.value, lifted=True)
     fails, fails_right = right(Judgement.DOES_NOT.value, lifted=False)

@@ -17,7 +17,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 from live.lab_cases import Rig
-from live.plan_pairs import CLOCK, PAIRS, Told, tell
+from live.plan_pairs import CLOCK, PAIRS, MeasuredPair, run_pair
 
 ALLOWED_WRONG = 1
 HEAD = "pair", "loop found", "before", "predicted", "measured", "off", "minutes", "band"
@@ -41,28 +41,28 @@ def main() -> int:
                 if given.only not in pair.name:
                     continue
                 for _ in range(given.again):
-                    told = tell(rig, pair)
-                    if not told.is_void:
+                    outcome = run_pair(rig, pair)
+                    if not outcome.is_void:
                         break
-                wrong += not told.is_right
-                print(line(told), flush=True)
+                wrong += not outcome.is_right
+                print(line(outcome), flush=True)
     print(f"{wrong} wrong, {ALLOWED_WRONG} allowed")
     return int(given.require and wrong > ALLOWED_WRONG)
 
 
-def line(told: Told) -> str:
+def line(outcome: MeasuredPair) -> str:
     """Format one row of the table."""
-    served, minutes = told.effect.served_bytes_per_s, told.effect.minutes_at_ceiling
+    served, minutes = outcome.effect.served_bytes_per_s, outcome.effect.minutes_at_ceiling
     band = f"{served.low / 1e6:.1f}–{served.middle / 1e6:.1f}–{served.high / 1e6:.1f}"
     return FORM.format(
-        told.pair.name,
-        told.loop.value,
-        f"{told.before_bytes_per_s / 1e6:.1f}",
+        outcome.pair.name,
+        outcome.loop.value,
+        f"{outcome.before_bytes_per_s / 1e6:.1f}",
         band,
-        f"{told.served_bytes_per_s / 1e6:.1f}",
-        f"{100 * told.error:+.1f} %",
-        f"{told.minutes_at_ceiling:.1f}",
-        f"{minutes.low:.1f}–{minutes.high:.1f}" + (" void" if told.is_void else ""),
+        f"{outcome.served_bytes_per_s / 1e6:.1f}",
+        f"{100 * outcome.error:+.1f} %",
+        f"{outcome.minutes_at_ceiling:.1f}",
+        f"{minutes.low:.1f}–{minutes.high:.1f}" + (" void" if outcome.is_void else ""),
     )
 
 

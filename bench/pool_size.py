@@ -95,8 +95,8 @@ def measure() -> None:
     with Postgres({"fsync": "off", "max_connections": "100"}) as server:
         server.run("pgbench", "-i", "-q", "-s", "5")
         for clients in (1, 2, 4, 8, 16, 32, 64):
-            told = server.run("pgbench", "-n", "-S", "-c", str(clients), "-j", "2", "-T", "2")
-            line = next(x for x in told.splitlines() if x.startswith("tps = "))
+            output = server.run("pgbench", "-n", "-S", "-c", str(clients), "-j", "2", "-T", "2")
+            line = next(x for x in output.splitlines() if x.startswith("tps = "))
             points.append(LoadPoint(busy=clients, per_s=float(line.split()[2])))
             print(f"{clients:>4} clients {points[-1].per_s:>10,.0f} transactions/s")
     curve = fit_curve(points)

@@ -47,7 +47,7 @@ def line(name: str, answers: list[Answer]) -> str:
         belief = np.mean([a.probability for a in here])
         lifted = np.mean([a.is_lifted for a in here])
         cells.append(f"{belief:.2f} ({lifted:.2f})")
-    misses = [abs(came - said) for count, said, came in deciles(answers) if count >= LEAST]
+    misses = [abs(came - stated) for count, stated, came in deciles(answers) if count >= LEAST]
     brier = np.mean([(a.probability - a.is_lifted) ** 2 for a in answers])
     right = figures(answers)["lifts right"]
     return f"| {name} | {' | '.join(cells)} | {brier:.3f} | {max(misses, default=np.nan):.2f} | {right:.2f} |"

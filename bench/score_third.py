@@ -82,7 +82,7 @@ def show(
     print("over an hour wrong: " + (", ".join(worst) or "none"))
 
 
-def told() -> None:
+def print_scores() -> None:
     """Print the verdict on every case of waiting and of quiet."""
     silent = [n for n, make in CASES.items() if _is_clear(make())]
     accused = [n for n, make in QUIET.items() if diagnose_snapshot(make()).intervals]
@@ -101,7 +101,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     wanted = parser.parse_args()
     score(wanted.count, wanted.seed)
-    told()
+    print_scores()
     return 0
 
 

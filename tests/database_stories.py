@@ -118,7 +118,7 @@ def piling_up() -> Observation:
     """
     The pooled cluster: from 1,000 to 2,400 connections within a minute, most of them idle.
     """
-    told = replace(
+    changed = replace(
         databases.server(),
         place="10.0.0.11:5432/orders",
         version="15.18",
@@ -133,7 +133,7 @@ def piling_up() -> Observation:
             databases.START_S + WINDOW_S,
             counters=databases.counters(sessions=401_500, committed=90_009_000),
         ),
-        told,
+        changed,
         glances=tuple(
             databases.glance(float(second), sessions=tuple(_sessions(1_000 + 28 * second)))
             for second in range(0, 60, 10)

@@ -65,11 +65,11 @@ def server(**changes) -> ServerInfo:
     return msgspec.structs.replace(plain, **changes)
 
 
-def with_settings(told: ServerInfo, changes: Mapping[str, str]) -> ServerInfo:
+def with_settings(server_info: ServerInfo, changes: Mapping[str, str]) -> ServerInfo:
     """
     The server with other settings.
     """
-    return msgspec.structs.replace(told, settings={**told.settings, **changes})
+    return msgspec.structs.replace(server_info, settings={**server_info.settings, **changes})
 
 
 def counters(**changes) -> Counters:
@@ -134,19 +134,22 @@ def io_row(backend_type: str, context: str = "normal", **changes) -> IoRow:
 
 
 def observation(
-    before: DatabaseReading, after: DatabaseReading, told: ServerInfo | None = None, **changes
+    before: DatabaseReading,
+    after: DatabaseReading,
+    server_info: ServerInfo | None = None,
+    **changes,
 ) -> Observation:
     """
     Two readings of one server.
     """
-    plain = Observation(server=told or server(), first=before, last=after)
+    plain = Observation(server=server_info or server(), first=before, last=after)
     return msgspec.structs.replace(plain, **changes)
 
 
 def seen(
     before: Sequence[Relation],
     after: Sequence[Relation],
-    told: ServerInfo | None = None,
+    server_info: ServerInfo | None = None,
     *,
     seconds: float = WINDOW_S,
     **changes,
@@ -157,7 +160,7 @@ def seen(
     return observation(
         reading(START_S, relations=tuple(before)),
         reading(START_S + seconds, relations=tuple(after)),
-        told,
+        server_info,
         **changes,
     )
 

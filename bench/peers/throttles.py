@@ -126,16 +126,16 @@ def _fio(arguments: list[str], seconds: float, *, within: Path | None) -> float:
     enter = (
         [] if within is None else ["sh", "-c", f'echo $$ > {within}/cgroup.procs; exec "$@"', "-"]
     )
-    with tempfile.TemporaryFile("w+") as said:
+    with tempfile.TemporaryFile("w+") as output:
         done = subprocess.run(
             [*enter, *shared, *arguments],
-            stdout=said,
+            stdout=output,
             stderr=subprocess.PIPE,
             text=True,
             check=False,
         )
-        said.seek(0)
-        text = said.read()
+        output.seek(0)
+        text = output.read()
     if done.returncode:
         last = (done.stderr or text).strip().splitlines()[-1:]
         raise RuntimeError(f"fio failed: {' '.join(last)}")

@@ -75,10 +75,10 @@ def gp3_any(rng: np.random.Generator, engine: str) -> Disk:
     if engine.startswith("sqlserver"):
         return Disk("gp3", int(rng.integers(50, 2000)), engine, int(rng.integers(6, 20)) * 500, 250)
     if rng.random() < 0.5:
-        told = rng.random() < 0.5
+        is_known = rng.random() < 0.5
         return Disk(
-            "gp3", int(rng.integers(20, striped)), engine, 3000 if told else None,
-            125 if told else None,
+            "gp3", int(rng.integers(20, striped)), engine, 3000 if is_known else None,
+            125 if is_known else None,
         )  # fmt: skip
     iops = int(rng.choice([12000, 12000, 13000, 15000]))
     return Disk(

@@ -165,10 +165,10 @@ def gates(_folder: Path) -> Iterator[Document]:
     free = Stage(name="disk", baseline=float("inf"), burst=float("inf"), counts="ops")
     idle = replace(STATUS, binding=None, phase=None, chain=(free,), balance={"disk": None})
     for status in (STATUS, idle):
-        told = render_gate_status(
+        text = render_gate_status(
             status, emulated="db.t3.xlarge", mount="/mnt/gate", clock=60.0, emulated_minute_s=1.0
         )
-        yield json.loads(told)
+        yield json.loads(text)
 
 
 def swept(_folder: Path) -> Iterator[Document]:
@@ -226,13 +226,13 @@ def overviews(_folder: Path) -> Iterator[Document]:
     )
     refused = Gap(metric="RDS events", reason="access denied", remedy="Allow it.")
     odd = replace(rows[0], credits_left=left, waiting=waiting, failed=(refused,))
-    for told in (
+    for found in (
         fleet(),
         fleet((), ()),
         fleet(usage=None, usd=None, window_s=None, stopped="the token expired"),
         fleet((odd,), ()),
     ):
-        yield json.loads(render_overview_json(told))
+        yield json.loads(render_overview_json(found))
 
 
 def planned(_folder: Path) -> Iterator[Document]:
@@ -266,8 +266,8 @@ def kept() -> Iterator[tuple[Path, Document]]:
 
 def _printed(*arguments: str) -> Document:
     """What a command prints for programs."""
-    told = CliRunner().invoke(app, (*arguments, "--format", "json"), env={"PLIMSOLL_DSN": ""})
-    return json.loads(told.stdout)
+    result = CliRunner().invoke(app, (*arguments, "--format", "json"), env={"PLIMSOLL_DSN": ""})
+    return json.loads(result.stdout)
 
 
 # By the name of the form's schema file.

@@ -54,21 +54,21 @@ def run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-def complaint(said: Command, result: subprocess.CompletedProcess[str]) -> str:
+def complaint(command: Command, result: subprocess.CompletedProcess[str]) -> str:
     """
     What differs between a document and what its command does; empty if nothing.
     """
     # 0: nothing binds; 1: something binds; 2 is right only where the document shows the error.
-    shows_error = any(line.startswith("error: ") for line in said.output)
+    shows_error = any(line.startswith("error: ") for line in command.output)
     expected_codes = {2} if shows_error else {0, 1}
     printed = [line.rstrip() for line in result.stdout.splitlines()]
     while printed and not printed[-1]:
         printed.pop()
     if result.returncode not in expected_codes:
         return f"exit status {result.returncode}\n{result.stdout}"
-    if not said.output or matches(said.output, printed):
+    if not command.output or matches(command.output, printed):
         return ""
-    absent = [line for line in said.output if line.strip() != "…" and line not in printed]
+    absent = [line for line in command.output if line.strip() != "…" and line not in printed]
     if absent:
         return "does not print\n" + "\n".join(absent)
     return "prints this in another order, or more:\n" + "\n".join(printed)
@@ -82,9 +82,9 @@ def test_sessions_run_as_written(page: Path, tmp_path: Path):
     if (ROOT / "examples").exists():
         shutil.copytree(ROOT / "examples", tmp_path / "examples")
     wrong = [
-        f"{name(page)}:{said.line}: $ {said.command}\n{why}"
-        for said in commands(page.read_text(encoding="utf-8"))
-        if is_plimsoll(said.command) and (why := complaint(said, run(said.command, tmp_path)))
+        f"{name(page)}:{text.line}: $ {text.command}\n{why}"
+        for text in commands(page.read_text(encoding="utf-8"))
+        if is_plimsoll(text.command) and (why := complaint(text, run(text.command, tmp_path)))
     ]
 
     assert not wrong, "\n\n".join(wrong)
@@ -110,7 +110,7 @@ def test_the_readme_shows_a_session():
     """
     shown = commands((ROOT / "README.md").read_text(encoding="utf-8"))
 
-    assert any(is_plimsoll(said.command) and said.output for said in shown)
+    assert any(is_plimsoll(result.command) and result.output for result in shown)
 
 
 def test_the_index_names_every_page():

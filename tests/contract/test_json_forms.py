@@ -81,10 +81,10 @@ def test_documents_are_valid(name, tmp_path):
     """
     What the code writes satisfies the schema, whatever is known; together they have every object.
     """
-    told = list(DOCUMENTS[name](tmp_path))
-    seen = {part for document in told for part, _ in _parts(document, SCHEMAS[name])}
+    found = list(DOCUMENTS[name](tmp_path))
+    seen = {part for document in found for part, _ in _parts(document, SCHEMAS[name])}
 
-    assert [] == [error for document in told for error in errors(document, name)]
+    assert [] == [error for document in found for error in errors(document, name)]
     assert {"document", *SCHEMAS[name]["$defs"]} == seen
 
 
@@ -110,15 +110,15 @@ def test_a_field_too_few_or_too_many_is_not_valid(name, tmp_path):
     The schema asks for every field at every depth and knows no other.
     """
     tried = set()
-    for told in DOCUMENTS[name](tmp_path):
-        for part, held in _parts(told, SCHEMAS[name]):
+    for found in DOCUMENTS[name](tmp_path):
+        for part, held in _parts(found, SCHEMAS[name]):
             if part not in tried:
                 tried.add(part)
                 field = next(field for field in held if field != "schema")
                 value = held.pop(field)
-                assert errors(told, name), f"{part} without {field}"
+                assert errors(found, name), f"{part} without {field}"
                 held |= {field: value, "colour": "red"}
-                assert errors(told, name), f"{part} with a colour"
+                assert errors(found, name), f"{part} with a colour"
                 del held["colour"]
 
 

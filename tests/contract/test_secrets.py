@@ -281,7 +281,7 @@ def test_no_output_holds_a_secret(place: Place):
     forms = {secret: forms_of(secret) for secret in SECRETS}
     with ThreadPoolExecutor(AT_ONCE) as pool:
         runs = list(pool.map(lambda command: run(place, command), commands))
-    told = [
+    texts = [
         f"{' '.join(command.arguments)}: {secret} in {name}"
         for command, (_, written) in zip(commands, runs, strict=True)
         for name, text in written.items()
@@ -294,7 +294,7 @@ def test_no_output_holds_a_secret(place: Place):
         if status not in command.ends
     ]
 
-    assert not told, "\n".join(told)
+    assert not texts, "\n".join(texts)
     assert not astray, "\n".join(astray)
     assert all(b"Traceback" not in written["standard error"] for _, written in runs)
 

@@ -37,7 +37,7 @@ def logs(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def said(logs: Path) -> list[str]:
+def printed(logs: Path) -> list[str]:
     """
     What is printed about a folder of logs, by lines without their blanks at both ends.
     """
@@ -51,7 +51,7 @@ def test_the_slowest_files_of_all_sessions_are_named(logs: Path):
     """
     The seconds of a file are those of its tests; cargo times its files itself. The longest comes first.
     """
-    lines = said(logs)
+    lines = printed(logs)
 
     assert [
         "101.5 s  tests/many.rs",
@@ -73,7 +73,7 @@ def test_the_slowest_tests_come_with_their_files(logs: Path):
         "3.0 s  tests/live/test_b.py::test_three",
         "3.0 s  tests/live/test_d.py::test_three",
         "2.0 s  tests/unit/test_a.py::test_one[x]",
-    ] == said(logs)[:4]
+    ] == printed(logs)[:4]
 
 
 def test_ten_are_enough(logs: Path):
@@ -83,7 +83,7 @@ def test_ten_are_enough(logs: Path):
     cases = "".join(f'<testcase file="a.py" name="t{i}" time="{i}" />' for i in range(50))
     (logs / "tests-in-Python.xml").write_text(f"<testsuite>{cases}</testsuite>")
 
-    lines = said(logs)
+    lines = printed(logs)
 
     assert 10 == lines.index("slowest files") - lines.index("slowest tests") - 1
 

@@ -190,9 +190,11 @@ def test_whoever_only_reads_says_so():
     """
     A transaction that is called read only is begun as one, or is of a session whose transactions are.
     """
-    said = {one.statements[0]: one.access.startswith("read only") for one in terms.ALL if one.begin}
+    found = {
+        one.statements[0]: one.access.startswith("read only") for one in terms.ALL if one.begin
+    }
 
-    assert said == {one.statements[0]: "read only" in one.begin for one in terms.ALL if one.begin}
+    assert found == {one.statements[0]: "read only" in one.begin for one in terms.ALL if one.begin}
     assert "set default_transaction_read_only = on" == sweep.READ_ONLY
 
 

@@ -55,8 +55,8 @@ def test_a_bomb_is_one_sentence_in_bounded_memory(tmp_path, name):
     Status 2, cause and hint, and never the gigabytes that the file would hold.
     """
     (tmp_path / name).write_bytes(BOMBS[name]())
-    status, said, memory_bytes = measured(tmp_path / name)
-    lines = said.splitlines()
+    status, text, memory_bytes = measured(tmp_path / name)
+    lines = text.splitlines()
 
     assert 2 == status
     assert ["error:", "hint:"] == [line.split(" ")[0] for line in lines]

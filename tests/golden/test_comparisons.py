@@ -65,12 +65,12 @@ def test_the_search_service_gained_what_was_published():
     Story 1: reads from 5 to 1 ms, writes from 100 to 15 ms, 213 MB/s by day to 325 MB/s.
     """
     found = of("search-service")
-    told = {(q.subject, q.statistic): (q.before, q.after) for q in (found.quantities)}
+    by_name = {(q.subject, q.statistic): (q.before, q.after) for q in (found.quantities)}
     reads, writes = (
-        told[subject, WindowStatistic.MEDIAN]
+        by_name[subject, WindowStatistic.MEDIAN]
         for subject in (MeasuredQuantity.READ_LATENCY, MeasuredQuantity.WRITE_LATENCY)
     )
-    middle = told[MeasuredQuantity.THROUGHPUT, WindowStatistic.MEDIAN]
+    middle = by_name[MeasuredQuantity.THROUGHPUT, WindowStatistic.MEDIAN]
 
     assert LimitsOutcome.BETTER is found.outcome
     assert reads == (pytest.approx(0.005, rel=0.2), pytest.approx(0.001, rel=0.05))

@@ -40,7 +40,7 @@ def test_the_features_are_really_off():
     """
     script = "from golden.test_other_processors import optional_features as f; print(f())"
     paths = os.pathsep.join([str(FOLDER.parent), *sys.path])
-    told = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", script],
         check=True,
         capture_output=True,
@@ -48,7 +48,7 @@ def test_the_features_are_really_off():
         env=plain_environment() | {"PYTHONPATH": paths},
     )
 
-    assert "[]\n" == told.stdout
+    assert "[]\n" == result.stdout
 
 
 @pytest.mark.parametrize("tests", ["test_examples.py", "test_comparisons.py", "test_plans.py"])
@@ -56,7 +56,7 @@ def test_an_older_processor_gives_the_same_reports(tests: str):
     """
     Examples are reproduced and reports read the same where numpy has no vector instructions.
     """
-    told = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(FOLDER / tests)],
         check=False,
         capture_output=True,
@@ -65,7 +65,7 @@ def test_an_older_processor_gives_the_same_reports(tests: str):
         env=plain_environment(),
     )
 
-    assert 0 == told.returncode, told.stdout[-3000:]
+    assert 0 == result.returncode, result.stdout[-3000:]
 
 
 @pytest.mark.parametrize(

@@ -27,29 +27,29 @@ def test_the_pooled_cluster_reads_as_reviewed(width: int, golden: Callable[[str,
     """
     With the version of its time and a server of 1,000 connections, the findings are what was reviewed.
     """
-    told = lint("--version", "4.1.2", "--max-connections", "1000", "--width", str(width))
+    result = lint("--version", "4.1.2", "--max-connections", "1000", "--width", str(width))
 
-    assert (told.returncode, told.stderr) == (1, "")
-    golden(f"pooler/pooled-cluster-{width}.txt", told.stdout)
+    assert (result.returncode, result.stderr) == (1, "")
+    golden(f"pooler/pooled-cluster-{width}.txt", result.stdout)
 
 
 def test_the_version_is_not_needed(golden: Callable[[str, str], None]):
     """
     The file alone is enough to be warned; what hangs on the version says so.
     """
-    told = lint("--width", "80")
+    result = lint("--width", "80")
 
-    assert (told.returncode, told.stderr) == (1, "")
-    golden("pooler/pooled-cluster-alone.txt", told.stdout)
+    assert (result.returncode, result.stderr) == (1, "")
+    golden("pooler/pooled-cluster-alone.txt", result.stdout)
 
 
 def test_a_mended_release_keeps_what_does_not_hang_on_it():
     """
     In 4.1.4 the timers work; ten clients a child are still few.
     """
-    told = json.loads(lint("--version", "4.1.9", "--format", "json").stdout)
+    report = json.loads(lint("--version", "4.1.9", "--format", "json").stdout)
 
-    assert [finding["code"] for finding in told["findings"]] == [
+    assert [finding["code"] for finding in report["findings"]] == [
         "ChildrenShortLived",
         "IdleLimitContradicts",
     ]

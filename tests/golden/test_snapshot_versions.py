@@ -111,13 +111,13 @@ def test_a_field_that_the_form_does_not_have_is_named(inside):
         decode_snapshot(json.dumps(document).encode())
 
 
-@pytest.mark.parametrize("said", ["plimsoll.snapshot/1.999", "plimsoll.snapshot/2"])
-def test_a_newer_form_is_refused_with_what_to_do(said):
+@pytest.mark.parametrize("expected", ["plimsoll.snapshot/1.999", "plimsoll.snapshot/2"])
+def test_a_newer_form_is_refused_with_what_to_do(expected):
     """
     What a newer Plimsoll wrote is not guessed at; the sentence says that an upgrade reads it.
     """
     with pytest.raises(DataError) as refused:
-        decode_snapshot(json.dumps(today() | {"schema": said}).encode())
+        decode_snapshot(json.dumps(today() | {"schema": expected}).encode())
 
     assert "this Plimsoll reads forms up to" in refused.value.message
     assert "pip install --upgrade plimsoll-db" in refused.value.hint

@@ -9,7 +9,7 @@ from numpy.random import Generator, default_rng
 from plimsoll.kernel import Stage, replay_candidates
 from plimsoll.model.series import BoolArray, IntArray
 from plimsoll.plan.judge.asked import StepDemand
-from plimsoll.plan.judge.search import HOLDS, held_back, search, search_all
+from plimsoll.plan.judge.search import HOLDS, search, search_all, throttled_steps
 from plimsoll.plan.judge.vectors import LimitColumn, LimitVectors, without_idle
 from plimsoll.plan.market.priced import UNKNOWN
 from plimsoll.units import KIB
@@ -73,7 +73,7 @@ def truth(asked: StepDemand, row: np.ndarray, allowed: int) -> bool:
     Whether a demand passes, by one replay to the end.
     """
     if not asked.is_measured.all():
-        return int((held_back(asked, chain(row)) & asked.is_measured).sum()) <= allowed
+        return int((throttled_steps(asked, chain(row)) & asked.is_measured).sum()) <= allowed
     done = replay_candidates(
         asked.ops_per_s,
         asked.io_size_bytes,

@@ -77,5 +77,5 @@ def _children(parent: int) -> tuple[int, ...]:
 
 def _io_of(pid: int) -> tuple[int, int]:
     text = Path(f"/proc/{pid}/io").read_text(encoding="utf-8")
-    told = dict(line.split(": ") for line in text.splitlines())
-    return int(told["rchar"]), int(told["wchar"])
+    found = dict(line.split(": ") for line in text.splitlines())
+    return int(found["rchar"]), int(found["wchar"])

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import psycopg
 
-from live.counted import tell
+from live.counted import flush_statistics
 from live.installed import postgres_folder
 from plimsoll.lab.servers.postgres import Postgres
 
@@ -51,7 +51,7 @@ class Controlled:
             with psycopg.connect(self.dsn, autocommit=True) as connection:
                 for statement in statements:
                     connection.execute(statement.encode())
-                tell(connection)
+                flush_statistics(connection)
 
         return run
 

@@ -1,17 +1,17 @@
-"""When a server's counters have what sessions did: at once where it can be asked for, since PostgreSQL 15."""
+"""Make a server count what sessions did: from PostgreSQL 15 on by request, before at the end of a session."""
 
 import psycopg
 
-# 14 has a process that collects counters, and shows a file of it that may be half a second old.
+# In 14 a process collects the counters in a file that may be half a second old.
 _ASKED_FOR = 150_000
 _WAIT = "select pg_stat_clear_snapshot(), pg_sleep(0.02)"
 _IS_GONE = "select not exists (select from pg_stat_activity where pid = %s)"
 _IS_FRESH = "select pg_stat_get_snapshot_timestamp() > %s"
 
 
-def tell(connection: psycopg.Connection) -> None:
+def flush_statistics(connection: psycopg.Connection) -> None:
     """
-    Have the views count what this session did so far; before 15 that ends the session.
+    Make the views count what this session did so far; before 15 this ends the session.
     """
     if connection.info.server_version >= _ASKED_FOR:
         connection.execute("select pg_stat_force_next_flush()")

@@ -231,13 +231,13 @@ class Answer:
             + (f" at {h.delivered:,.0f}" if h.delivered else "")
             for h in self.ground.held
         )
-        said = ", ".join(
+        text = ", ".join(
             f"{t.family.value} {t.phase.value} {t.seconds:.0f} s at {t.level:,.0f}"
             for t in self.diagnosis.time_at
         )
         verdict = self.diagnosis.verdict.value
         return (
-            f"{self.case.name} ({self.case.db_class}): held [{held}], found [{said}] {verdict}; "
+            f"{self.case.name} ({self.case.db_class}): held [{held}], found [{text}] {verdict}; "
             f"{self.ground.kept_up}"
         )
 

@@ -60,7 +60,7 @@ def bought(db_class: str, kind: str, size_gib: float, iops: float | None = None)
 
 @dataclass(frozen=True, kw_only=True)
 class Pair:
-    """A load, where it was measured, and where it is foretold."""
+    """A load, where it was measured, and where it is predicted."""
 
     name: str
     load: str
@@ -136,8 +136,8 @@ PAIRS = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Told:
-    """What was foretold of a pair, and what happened."""
+class MeasuredPair:
+    """What was predicted of a pair, and what happened."""
 
     pair: Pair
     loop: LoadResponse
@@ -151,7 +151,7 @@ class Told:
 
     @property
     def error(self) -> float:
-        """Foretold over served, less one."""
+        """Predicted over served, less one."""
         return self.effect.served_bytes_per_s.middle / self.served_bytes_per_s - 1
 
     @property
@@ -162,19 +162,19 @@ class Told:
 
     @property
     def is_right(self) -> bool:
-        """Whether throughput and minutes came as foretold."""
+        """Whether throughput and minutes came as predicted."""
         return abs(self.error) <= TOLERATED and self.is_in_band
 
 
-def tell(rig: Rig, pair: Pair) -> Told:
-    """Run the load where it was measured, foretell it, and run it where it was foretold."""
+def run_pair(rig: Rig, pair: Pair) -> MeasuredPair:
+    """Run the load where it was measured, predict it, and run it where it was predicted."""
     first, truth = _measured(rig, pair, pair.before, credit_ratio=pair.credit_ratio)
     diagnosis = diagnose_snapshot(first)
     demand = recover(first, diagnosis)
     chain = tuple(_spent(stage) for stage in chain_of(pair.after, catalog()))
     effect = judge(demand, chain).effect
     second, then = _measured(rig, pair, pair.after, credit_ratio=0.0)
-    return Told(
+    return MeasuredPair(
         pair=pair,
         loop=demand.summary.loop,
         before_bytes_per_s=_served(first, demand.is_held_back, demand.time_s),
@@ -209,7 +209,7 @@ def _measured(
 ) -> tuple[Snapshot, Truth]:
     setup, _ = rig.emulate(instance, credit_ratio=credit_ratio)
     sessions: list[tuple[float, int, int]] = []
-    told: list[_Said] = []
+    texts: list[_ClientLog] = []
     began_s = time.time()
     with _counting(rig, sessions):
         # What works at liberty does so throughout: users beside a job, or a quarter of all arrivals.
@@ -220,18 +220,18 @@ def _measured(
             rest = None if rate is None else 3 * rate
             with _clients(rig, pair.load, pair.clients, rest) as second:
                 time.sleep(pair.heavy_s)
-        told += [first, second]
+        texts += [first, second]
     rig.end_statements()
     ended_s = began_s + pair.light_s + pair.heavy_s
     lines = [x for x in rig.gate.lines() if x.t - x.dt >= began_s and x.t <= ended_s]
     snapshot = snapshot_of(lines, setup)
     start_s = lines[0].t - lines[0].dt
-    signals = _sessions(snapshot, start_s, sessions) | _work(snapshot, start_s, told)
+    signals = _sessions(snapshot, start_s, sessions) | _work(snapshot, start_s, texts)
     return replace(snapshot, series=snapshot.series | signals), truth_of(lines)
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Said:
+class _ClientLog:
     """What one set of clients said of itself each second."""
 
     began_s: float
@@ -273,11 +273,11 @@ def _sessions(
     }
 
 
-def _work(snapshot: Snapshot, start_s: float, told: Sequence[_Said]) -> dict[Metric, Series]:
+def _work(snapshot: Snapshot, start_s: float, lines: Sequence[_ClientLog]) -> dict[Metric, Series]:
     """Transactions done and come, and work that waited outside, as the clients counted them."""
     sums: dict[int, tuple[float, ...]] = {}
-    for said in told:
-        for moment, *counted in said.seconds():
+    for text in lines:
+        for moment, *counted in text.seconds():
             minute = int((moment - start_s) * CLOCK // 60)
             before = sums.get(minute, (0.0, 0.0, 0.0))
             sums[minute] = tuple(a + b for a, b in zip(before, counted, strict=True))
@@ -319,7 +319,7 @@ def _counting(rig: Rig, into: list[tuple[float, int, int]]) -> Iterator[None]:
 
 
 @contextmanager
-def _clients(rig: Rig, load: str, count: int, rate_ops: float | None) -> Iterator[_Said]:
+def _clients(rig: Rig, load: str, count: int, rate_ops: float | None) -> Iterator[_ClientLog]:
     rate = None if rate_ops is None else rate_ops / _READS_OF_POINTS
     command = [str(rig.server.program("pgbench")), "-n", "-c", str(count), "-j", "1", "-P", "1"]
     command += ["-T", "3600", "-f", str(rig.script(load))]
@@ -331,7 +331,7 @@ def _clients(rig: Rig, load: str, count: int, rate_ops: float | None) -> Iterato
             command, env=rig.server.environment, stdout=subprocess.DEVNULL, stderr=out
         )
     try:
-        yield _Said(began_s=time.time(), rate=rate, file=file)
+        yield _ClientLog(began_s=time.time(), rate=rate, file=file)
     finally:
         process.kill()
         process.wait()

@@ -110,10 +110,10 @@ def test_the_requests_of_a_fleet_are_those_computed_and_reported(undisturbed: Ou
     """
     Counted by the proxy, told by the command, foretold by arithmetic: one number.
     """
-    told = overview(undisturbed)["usage"]
+    found = overview(undisturbed)["usage"]
 
-    assert undisturbed.counts == by_action(told)
-    assert planned() == sum(undisturbed.counts.values()) == told["call_count"]
+    assert undisturbed.counts == by_action(found)
+    assert planned() == sum(undisturbed.counts.values()) == found["call_count"]
 
 
 def test_a_pattern_names_some_of_them(double: Double):

@@ -69,7 +69,7 @@ def with_profile(double: Double, folder: Path, text: str) -> Outcome:
 
 
 @pytest.mark.parametrize(
-    ("program", "said"),
+    ("program", "expected"),
     [
         ("false", "failed"),
         ("echo no json", "printed no JSON"),
@@ -77,7 +77,7 @@ def with_profile(double: Double, folder: Path, text: str) -> Outcome:
     ],
 )
 def test_a_credential_process_is_named(
-    program: str, said: str, double: Double, undisturbed: Outcome, tmp_path: Path
+    program: str, expected: str, double: Double, undisturbed: Outcome, tmp_path: Path
 ):
     """
     One that fails, prints something else or hangs: no request, one sentence, and soon.
@@ -86,7 +86,7 @@ def test_a_credential_process_is_named(
     found = with_profile(double, tmp_path, text)
 
     assert (2, "", {}) == (found.status, found.stdout, found.counts), found.shown()
-    assert [f"error: the credential_process of the AWS profile {said}"] == found.errors
+    assert [f"error: the credential_process of the AWS profile {expected}"] == found.errors
     assert found.took_s < 2 * undisturbed.took_s + 2.0 + 4.0
 
 

@@ -98,9 +98,9 @@ def test_data_in_a_given_place_outlives_the_server(place: Path):
         mine = server.data_directory.parent
     (place / "one").rename(place / "two")
     with server.relocated(place / "two", {"work_mem": "5MB"}) as again:
-        told = again.run("psql", "-XAtc", "select number, current_setting('work_mem') from kept")
+        result = again.run("psql", "-XAtc", "select number, current_setting('work_mem') from kept")
 
-    assert "7|5MB\n" == told
+    assert "7|5MB\n" == result
     assert place == mine
     assert (place / "two" / "PG_VERSION").is_file()
 
@@ -116,9 +116,9 @@ def test_after_a_kill_it_is_ready_only_once_it_is(place: Path):
         os.kill(postmaster, signal.SIGKILL)
     wait_for_end(family)
     with server.relocated(place / "one", {"fsync": "off"}) as again:
-        told = again.run("psql", "-XAtc", "select number from kept")
+        result = again.run("psql", "-XAtc", "select number from kept")
 
-    assert "7\n" == told
+    assert "7\n" == result
 
 
 def test_a_place_full_of_something_else_is_left_alone(place: Path):

@@ -39,7 +39,7 @@ def made(folder: Path) -> Postgres:
     """
     A server's data with a table of 24 MB, made without limits; the server is stopped.
     """
-    server = Postgres(SETTINGS, data_directory=folder / "disk" / "data", lent=(folder,))
+    server = Postgres(SETTINGS, data_directory=folder / "disk" / "data", also_remove=(folder,))
     with server, psycopg.connect(server.dsn, autocommit=True) as connection:
         connection.execute(
             "create table orders as select g as id, g % 1000 as customer, repeat('x', 200) as note "
@@ -61,7 +61,7 @@ def test_the_same_plan_without_credits_is_not_the_query():
         loader = made(folder)
         with (
             Gate(
-                GateSetup(instance=MICRO), folder / "disk", folder / "mount", lent=(folder,)
+                GateSetup(instance=MICRO), folder / "disk", folder / "mount", also_remove=(folder,)
             ) as gate,
             loader.relocated(folder / "mount" / "data", SETTINGS) as server,
         ):

@@ -168,8 +168,8 @@ def test_kill_9_loses_nothing_that_fsync_acknowledged(folder: Path, flags: int):
                 time.sleep(dice.uniform(0.0, 0.4))
                 os.kill(gate.daemon_pid, signal.SIGKILL)
                 assert gate.wait(PATIENCE_S)
-                told = keeper.communicate(timeout=PATIENCE_S)[0].split()
-        acknowledged += 20 + len(told)
+                output = keeper.communicate(timeout=PATIENCE_S)[0].split()
+        acknowledged += 20 + len(output)
     with gate_at(folder) as gate:
         assert_kept(gate.mount / "ledger", acknowledged)
     checked = subprocess.run(

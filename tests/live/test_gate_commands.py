@@ -82,14 +82,14 @@ def test_ctrl_c_unmounts(folder: Path, sign: int):
     process = mounting(folder, *STORAGE)
     assert is_gate_at(folder / "disk")
     process.send_signal(sign)
-    told = process.communicate(timeout=PATIENCE_S)[1]
+    output = process.communicate(timeout=PATIENCE_S)[1]
 
-    assert 0 == process.returncode, told
+    assert 0 == process.returncode, output
     assert not is_gate_at(folder / "disk")
     assert not (folder / "disk").exists()
     assert (folder / "data" / "table").exists()
-    assert "credit clock 60: one emulated minute is 1 s" in told
-    assert "no limit made requests wait" in told
+    assert "credit clock 60: one emulated minute is 1 s" in output
+    assert "no limit made requests wait" in output
 
 
 def test_a_gate_is_asked_and_changed_from_another_process(folder: Path, run: Run):

@@ -80,13 +80,13 @@ class Mounted:
             zip(PARTS, (self.process.pid, keeper, children(keeper, "plimsoll-gate")), strict=True)
         )
         assert find_gate(socket).status().clock == 1.0
-        self.told: list[str] = []
+        self.lines: list[str] = []
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
     def _read(self) -> None:
         for line in self.process.stderr:
-            self.told.append(line.rstrip("\n"))
+            self.lines.append(line.rstrip("\n"))
 
     def wait(self) -> int:
         status = self.process.wait(PATIENCE_S)
@@ -227,15 +227,15 @@ def test_ending_waits_for_who_uses_the_mount(folder: Path):
     gate = Mounted(folder)
     with holding(gate.place) as program:
         gate.process.terminate()
-        while not any("still in use" in line for line in gate.told):
+        while not any("still in use" in line for line in gate.lines):
             assert gate.process.poll() is None
             time.sleep(0.01)
         assert is_gate_at(gate.place)
-        said, _ = program.communicate("", timeout=PATIENCE_S)
+        output, _ = program.communicate("", timeout=PATIENCE_S)
 
-    assert "written\n" == said
+    assert "written\n" == output
     assert 0 == gate.wait()
-    assert any(f"({program.pid})" in line for line in gate.told)
+    assert any(f"({program.pid})" in line for line in gate.lines)
     assert b"x" * 1_000_000 + b"late" == (folder / "data" / "held").read_bytes()
 
 
@@ -246,14 +246,14 @@ def test_the_second_signal_takes_the_mount_from_who_still_uses_it(folder: Path):
     gate = Mounted(folder)
     with holding(gate.place) as program:
         gate.process.terminate()
-        while not any("still in use" in line for line in gate.told):
+        while not any("still in use" in line for line in gate.lines):
             time.sleep(0.01)
         gate.process.send_signal(signal.SIGINT)
         assert 0 == gate.wait()
         assert not is_gate_at(gate.place)
-        said, _ = program.communicate("", timeout=PATIENCE_S)
+        output, _ = program.communicate("", timeout=PATIENCE_S)
 
-    assert "" == said
+    assert "" == output
     assert b"x" * 1_000_000 == (folder / "data" / "held").read_bytes()[:1_000_000]
 
 
@@ -278,7 +278,7 @@ def test_a_server_under_load_survives_the_end_of_its_gate():
             ) as load:
                 time.sleep(2)
                 gate.process.terminate()
-                said, failed = load.communicate(timeout=PATIENCE_S)
+                output, failed = load.communicate(timeout=PATIENCE_S)
             assert gate.process.poll() is None
         # A host whose disk is slower than the emulated one makes the run void, and nothing else.
         assert gate.wait() in {0, 2}
@@ -286,6 +286,6 @@ def test_a_server_under_load_survives_the_end_of_its_gate():
 
     assert 0 == load.returncode, failed
     assert "database system is shut down" in text
-    assert "number of failed transactions: 0" in said
+    assert "number of failed transactions: 0" in output
     assert "PANIC" not in text
-    assert any("postgres (" in line for line in gate.told), gate.told
+    assert any("postgres (" in line for line in gate.lines), gate.lines

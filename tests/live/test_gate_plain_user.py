@@ -108,12 +108,12 @@ def test_a_plain_user_mounts_writes_and_ends(folder: Path):
         kind = beside(gate, f"stat --file-system --format %T {mount}")
     finally:
         gate.send_signal(signal.SIGTERM)
-        said = gate.communicate(timeout=PATIENCE_S)[1]
+        output = gate.communicate(timeout=PATIENCE_S)[1]
     below = folder / "back" / "page"
 
-    assert "ready" in ready, said
+    assert "ready" in ready, output
     assert ("held", "fuse") == (read, kind.strip().removesuffix("blk"))
-    assert 0 == gate.returncode, said
+    assert 0 == gate.returncode, output
     assert b"held" == below.read_bytes()
     assert (NOBODY if os.geteuid() == 0 else os.geteuid()) == below.stat().st_uid
     assert stat.S_ISREG(below.stat().st_mode)

@@ -290,10 +290,10 @@ def test_ten_thousand_files_are_open_at_once(gate: Gate):
         ]
         assert ["open\n"] * 4 == [opener.stdout.readline() for opener in openers]
         held = len(list(Path(f"/proc/{gate.daemon_pid}/fd").iterdir()))
-        told = [opener.communicate("\n", timeout=PATIENCE_S)[0] for opener in openers]
+        texts = [opener.communicate("\n", timeout=PATIENCE_S)[0] for opener in openers]
 
     assert held > 10_000
-    assert ["1250\n"] * 4 == told
+    assert ["1250\n"] * 4 == texts
     pages = int(Path(f"/proc/{gate.daemon_pid}/statm").read_text().split()[1])
     assert pages * os.sysconf("SC_PAGE_SIZE") < 64 * MIB
 
@@ -406,10 +406,10 @@ def test_nobody_is_left_waiting_when_it_ends_under_load(is_killed: bool):
             assert gate.wait(PATIENCE_S)
         else:
             gate.stop()
-        told = [writer.communicate(timeout=PATIENCE_S)[0] for writer in writers]
+        texts = [writer.communicate(timeout=PATIENCE_S)[0] for writer in writers]
 
         assert time.monotonic() - begun < 15
-        assert set(told) <= {b"%d\n" % n for n in (errno.ENOTCONN, errno.ECONNABORTED, errno.EIO)}
+        assert set(texts) <= {b"%d\n" % n for n in (errno.ENOTCONN, errno.ECONNABORTED, errno.EIO)}
 
 
 def test_a_dead_mount_with_people_in_it_makes_room_for_the_next():

@@ -47,7 +47,7 @@ def running(command: list[str], folder: Path, **more) -> Iterator[subprocess.Pop
                 it.kill()
 
 
-def told(folder: Path, command: str, name: str) -> Snapshot:
+def snapshot_of(folder: Path, command: str, name: str) -> Snapshot:
     """
     What a shell's pipe into `plimsoll record host --from -` gives, as a snapshot.
     """
@@ -134,7 +134,7 @@ def test_what_came_through_a_pipe_is_what_our_counters_counted(
     """
     folder, device = looked_at
     ours = decode_snapshot((folder / "recorded.json").read_bytes())
-    theirs = told(folder, command.format(chosen=f"--device {device} -o {name}"), name)
+    theirs = snapshot_of(folder, command.format(chosen=f"--device {device} -o {name}"), name)
 
     assert f"device {device}" in theirs.source
     # Each began and ended at another moment; what others did to the disk then is not compared.
@@ -168,7 +168,7 @@ def test_processors_and_memory_come_with_the_disk(looked_at: tuple[Path, str]):
     folder, device = looked_at
     ours = decode_snapshot((folder / "recorded.json").read_bytes())
     command = f"sadf -j sa -- {ACTIVITIES} | $PLIMSOLL record - -o all.json --identifier {device}"
-    snapshot = told(folder, command, "all.json")
+    snapshot = snapshot_of(folder, command, "all.json")
 
     windows = [of.window_s or (0, 0) for of in (ours, snapshot)]
     both = max(start for start, _ in windows), min(end for _, end in windows)
@@ -201,10 +201,10 @@ def test_a_pipeline_that_is_interrupted_keeps_what_came(tmp_path: Path):
             came = tmp_path / "came.txt"
             until(lambda: came.exists() and came.read_text().count("avg-cpu") >= 4)
             os.killpg(pipeline.pid, signal.SIGINT)
-            said = pipeline.communicate(timeout=PATIENCE_S)[1]
+            output = pipeline.communicate(timeout=PATIENCE_S)[1]
         finally:
             pipeline.kill()
     snapshot = decode_snapshot((tmp_path / "kept.json").read_bytes())
 
-    assert "recorded iostat capture standard input" in said
+    assert "recorded iostat capture standard input" in output
     assert snapshot.series[Metric.READ_OPS_PER_S].time_s.size >= 2

@@ -99,14 +99,14 @@ def test_values_sent_again_are_the_headline(postgres: Postgres, run: Run, tmp_pa
         ran = run(
             *("inspect", postgres.dsn, "--for", "3s", "--format", "json", "-o", str(file)),
         )
-    told = json.loads(file.read_text(encoding="utf-8"))
-    first = told["causes"][0]
+    report = json.loads(file.read_text(encoding="utf-8"))
+    first = report["causes"][0]
     password = postgres.environment["PGPASSWORD"]
 
     assert 1 == ran.returncode, ran.stdout + ran.stderr
     assert "toast" == first["kind"]
     assert "public.documents.body" == first["subject"]
-    assert "public.documents.body" in told["headline"]
+    assert "public.documents.body" in report["headline"]
     assert first["written_bytes_per_s"] > 0.5e6
     assert first["share_of_load"] > 0.05
     assert first["remedies"][0]["commands"]

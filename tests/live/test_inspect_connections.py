@@ -74,13 +74,13 @@ def test_transactions_that_are_held_open_are_named(server: Postgres, crowd):
     for connection in crowd(5, "import"):
         with suppress(psycopg.Error):
             connection.execute("select 1/0")
-    told = found(watched(server, 0.5))
+    reading = found(watched(server, 0.5))
 
-    assert told["IdleInTransaction"].severity == "critical"
-    assert told["IdleInTransaction"].subject == "plimsoll 'billing' from 127.0.0.1"
-    assert told["IdleInTransaction"].title.startswith("12 sessions hold a transaction open")
-    assert told["AbortedTransactions"].severity == "warning"
-    assert told["AbortedTransactions"].subject == "plimsoll 'import' from 127.0.0.1"
+    assert reading["IdleInTransaction"].severity == "critical"
+    assert reading["IdleInTransaction"].subject == "plimsoll 'billing' from 127.0.0.1"
+    assert reading["IdleInTransaction"].title.startswith("12 sessions hold a transaction open")
+    assert reading["AbortedTransactions"].severity == "warning"
+    assert reading["AbortedTransactions"].subject == "plimsoll 'import' from 127.0.0.1"
 
 
 def test_a_storm_that_fills_the_server_is_named(server: Postgres, crowd):
@@ -88,13 +88,13 @@ def test_a_storm_that_fills_the_server_is_named(server: Postgres, crowd):
     From two to 40 connections between two glances: a storm, and near the maximum.
     """
     crowd(2)
-    told = found(watched(server, 2.0, lambda: crowd(38, "checkout")))
+    reading = found(watched(server, 2.0, lambda: crowd(38, "checkout")))
 
-    assert told["ConnectionStorm"].severity == "critical"
-    assert "from 2 to 40" in told["ConnectionStorm"].title
-    assert told["ConnectionStorm"].subject == "plimsoll 'checkout' from 127.0.0.1"
-    assert told["NearMaxConnections"].title.startswith(f"40 of {USABLE} usable connections")
-    assert "ConnectionLeak" not in told
+    assert reading["ConnectionStorm"].severity == "critical"
+    assert "from 2 to 40" in reading["ConnectionStorm"].title
+    assert reading["ConnectionStorm"].subject == "plimsoll 'checkout' from 127.0.0.1"
+    assert reading["NearMaxConnections"].title.startswith(f"40 of {USABLE} usable connections")
+    assert "ConnectionLeak" not in reading
 
 
 def test_a_leak_is_named_with_its_holder(server: Postgres, crowd):
@@ -103,10 +103,10 @@ def test_a_leak_is_named_with_its_holder(server: Postgres, crowd):
     """
     crowd(2, "leaky")
     observation = watched(server, 11.0, *[lambda: crowd(1, "leaky")] * 11)
-    told = found(observation)["ConnectionLeak"]
+    result = found(observation)["ConnectionLeak"]
 
-    assert told.subject == "plimsoll 'leaky' from 127.0.0.1"
-    assert told.severity == "critical"  # 47 are full within the minute
+    assert result.subject == "plimsoll 'leaky' from 127.0.0.1"
+    assert result.severity == "critical"  # 47 are full within the minute
     assert len(observation.glances) >= 8
 
 
@@ -123,13 +123,13 @@ def test_connections_of_one_transaction_each_are_named(server: Postgres):
     observation = watched(server, 3.0, every_s=0.5)
     came = _sessions(server) - before
     work.join()
-    told = found(observation)
+    result = found(observation)
 
     counted = (observation.last.counters.sessions or 0) - (observation.first.counters.sessions or 0)
     assert counted == pytest.approx(came, rel=0.15, abs=5)
     # A machine that is busy with other things may not make fifty in three seconds.
-    assert ("ShortConnections" in told) == (counted >= 50 and counted / observation.seconds >= 5)
-    assert {"ShortConnections", "ConnectionArrivals"} & set(told)
+    assert ("ShortConnections" in result) == (counted >= 50 and counted / observation.seconds >= 5)
+    assert {"ShortConnections", "ConnectionArrivals"} & set(result)
 
 
 def _sessions(server: Postgres) -> int:
@@ -152,9 +152,9 @@ def test_what_became_of_them_is_counted(server: Postgres, crowd):
                 " where application_name = 'victim'"
             )
 
-    told = found(watched(server, 1.5, kill, every_s=0.5))
+    reading = found(watched(server, 1.5, kill, every_s=0.5))
 
-    assert "8 killed" in told["SessionsEndedBadly"].title
+    assert "8 killed" in reading["SessionsEndedBadly"].title
 
 
 def test_a_healthy_pgbench_gives_notes_only(server: Postgres):
@@ -168,11 +168,11 @@ def test_a_healthy_pgbench_gives_notes_only(server: Postgres):
     time.sleep(0.5)
     observation = watched(server, 1.5)
     work.join()
-    told = found(observation)
+    result = found(observation)
 
-    assert {cause.severity for cause in told.values()} == {"note"}
-    assert set(told) <= {"ConnectionsHeld", "ConnectionArrivals"}
-    assert told["ConnectionsHeld"].title.startswith(f"4 of {USABLE} usable")
+    assert {cause.severity for cause in result.values()} == {"note"}
+    assert set(result) <= {"ConnectionsHeld", "ConnectionArrivals"}
+    assert result["ConnectionsHeld"].title.startswith(f"4 of {USABLE} usable")
 
 
 def test_a_role_without_rights_is_told_what_it_cannot_see(server: Postgres, crowd):
@@ -185,9 +185,9 @@ def test_a_role_without_rights_is_told_what_it_cannot_see(server: Postgres, crow
         dsn = f"host=127.0.0.1 port={server.port} dbname=postgres user=plain password=plain"
         observation = observe(dsn, duration_s=0.2, wants=WANTS)
         connection.execute("drop role plain")
-    told = found(observation)["ConnectionsHeld"]
+    result = found(observation)["ConnectionsHeld"]
 
-    assert "with a hidden state" in " ".join(piece.text for piece in told.evidence)
+    assert "with a hidden state" in " ".join(piece.text for piece in result.evidence)
     assert "states of sessions" in {gap.name for gap in missing_of(observation)}
 
 
@@ -205,7 +205,7 @@ def test_pools_are_sized_against_a_real_server(server: Postgres, run: Run):
     """
     The limit is read from the server: 2 × 30 do not fit into 47.
     """
-    told = run("pool-size", "--service", "a=2x30", "--for", "1s", PLIMSOLL_DSN=server.dsn)
+    result = run("pool-size", "--service", "a=2x30", "--for", "1s", PLIMSOLL_DSN=server.dsn)
 
-    assert told.returncode == 1, told.stderr
-    assert "50 − 3 reserved = 47" in told.stdout
+    assert result.returncode == 1, result.stderr
+    assert "50 − 3 reserved = 47" in result.stdout

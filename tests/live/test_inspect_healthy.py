@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import psycopg
 import pytest
 
-from live.counted import tell
+from live.counted import flush_statistics
 from live.installed import VERSIONS, postgres_binaries
 from plimsoll.causes.inspect import inspect
 from plimsoll.lab.servers.postgres import Postgres
@@ -24,13 +24,13 @@ def server(request: pytest.FixtureRequest) -> Iterator[Postgres]:
     """
     A server with its default settings and pgbench's tables, which fit its buffers.
     """
-    told = {"shared_preload_libraries": "pg_stat_statements"}
-    with Postgres(told, binaries=postgres_binaries(request.param)) as started:
+    found = {"shared_preload_libraries": "pg_stat_statements"}
+    with Postgres(found, binaries=postgres_binaries(request.param)) as started:
         started.run("pgbench", "-i", "-q", "-s", "2")
         with psycopg.connect(started.dsn, autocommit=True) as connection:
             connection.execute("create extension pg_stat_statements")
             connection.execute("checkpoint")
-            tell(connection)
+            flush_statistics(connection)
         yield started
 
 
@@ -46,8 +46,8 @@ def test_a_healthy_server_is_told_nothing_above_a_note(server: Postgres, load: s
         with psycopg.connect(server.dsn, autocommit=True) as connection:
             # Of a fraction of a second one page is a rate.
             connection.execute("select pg_sleep(3)")
-            tell(connection)
+            flush_statistics(connection)
 
-    told = inspect(observe(server.dsn, duration_s=0.01, sleep=work_instead))
+    inspection = inspect(observe(server.dsn, duration_s=0.01, sleep=work_instead))
 
-    assert [] == [cause.title for cause in told.causes if cause.severity != "note"]
+    assert [] == [cause.title for cause in inspection.causes if cause.severity != "note"]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 import psycopg
 import pytest
 
-from live.counted import tell
+from live.counted import flush_statistics
 from live.installed import WITH_CAUSES, postgres_binaries
 from plimsoll.causes.budget import budget_of
 from plimsoll.causes.indexes import sequential_scans, unused
@@ -51,7 +51,7 @@ def server(request: pytest.FixtureRequest) -> Iterator[Postgres]:
             connection.execute("create index orders_customer on orders ((customer * 31 % 65537))")
             connection.execute("vacuum (freeze, analyze) orders")
             connection.execute("checkpoint")
-            tell(connection)
+            flush_statistics(connection)
         yield running
 
 
@@ -63,7 +63,7 @@ def watched(server: Postgres, work: Work) -> Observation:
     def work_instead(_: float) -> None:
         with psycopg.connect(server.dsn, autocommit=True) as connection:
             work(connection)
-            tell(connection)
+            flush_statistics(connection)
 
     return observe(server.dsn, duration_s=0.01, sleep=work_instead)
 
@@ -83,13 +83,13 @@ def test_a_table_that_is_scanned_is_named_with_its_bytes_and_statement(server: P
     """
     query = "select id from orders where customer = %s"
     with psycopg.connect(server.dsn) as connection:
-        told = connection.execute(
+        found = connection.execute(
             "explain (analyze, buffers, format json) select id from orders where customer = 1"
         ).fetchone()[0]
         connection.commit()
-        tell(connection)
+        flush_statistics(connection)
     seen = watched(server, lambda c: [c.execute(query, (n,)).fetchall() for n in range(8)] and None)
-    read_bytes = 8 * told[0]["Plan"]["Shared Read Blocks"] * 8192
+    read_bytes = 8 * found[0]["Plan"]["Shared Read Blocks"] * 8192
     cause = only(sequential_scans.causes(seen, budget_of(seen)))
 
     assert "public.orders" == cause.subject
@@ -126,14 +126,14 @@ def test_a_sort_that_spills_is_named_with_its_bytes(server: Postgres):
         explain = f"explain (analyze, buffers, format json) {query}"
         plan = connection.execute(explain).fetchone()[0][0]["Plan"]
         connection.commit()
-        tell(connection)
+        flush_statistics(connection)
     seen = watched(server, sort)
     cause = only(temporary_files.causes(seen, budget_of(seen)))
 
-    told = (cause.written_bytes_per_s, cause.read_bytes_per_s)
+    found = (cause.written_bytes_per_s, cause.read_bytes_per_s)
     blocks = (find(plan, "Temp Written Blocks"), find(plan, "Temp Read Blocks"))
 
-    assert pytest.approx([3 * n * 8192 / seen.seconds for n in blocks], rel=WITHIN) == list(told)
+    assert pytest.approx([3 * n * 8192 / seen.seconds for n in blocks], rel=WITHIN) == list(found)
     assert "order by note" in cause.subject
     assert not cause.is_estimated
     assert "BEGIN;\nSET LOCAL work_mem" in cause.remedies[0].commands[0]

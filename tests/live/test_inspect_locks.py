@@ -90,21 +90,21 @@ def test_the_one_that_all_wait_for_is_named(server: Postgres):
         with waiting(server, WAITING):
             observation = observe(server.dsn, duration_s=0.5, every_s=0.2)
         migration.rollback()
-    told = blocked(observation)
-    every = " ".join(piece.text for piece in told.evidence)
+    found = blocked(observation)
+    every = " ".join(piece.text for piece in found.evidence)
 
-    assert told == inspect(observation).causes[0]
-    assert "critical" == told.severity
-    assert f"{WAITING} sessions wait" in told.title
-    assert f"process {pid} of plimsoll 'nightly-migration' from 127.0.0.1" in told.title
+    assert found == inspect(observation).causes[0]
+    assert "critical" == found.severity
+    assert f"{WAITING} sessions wait" in found.title
+    assert f"process {pid} of plimsoll 'nightly-migration' from 127.0.0.1" in found.title
     assert "idle in transaction for" in every
     assert "its transaction is open for" in every
     assert "update account set balance = ? where id = ?" in every
     assert "secret" not in every
     assert f"process {pid} blocks" in every
-    commands = [c for remedy in told.remedies for c in remedy.commands]
+    commands = [c for remedy in found.remedies for c in remedy.commands]
     assert f"SELECT pg_terminate_backend({pid});" in commands
-    assert "Check what it does first" in " ".join(remedy.text for remedy in told.remedies)
+    assert "Check what it does first" in " ".join(remedy.text for remedy in found.remedies)
     assert "MoreActiveThanRuns" not in {cause.code for cause in inspect(observation).causes}
 
 
@@ -130,12 +130,12 @@ def test_a_prepared_transaction_that_holds_the_lock_is_named(server: Postgres):
         connection.execute(f"begin; {UPDATE}; prepare transaction 'orphan'")
         try:
             with waiting(server, 2):
-                told = blocked(observe(server.dsn, duration_s=0.5, every_s=0.2))
+                reading = blocked(observe(server.dsn, duration_s=0.5, every_s=0.2))
         finally:
             connection.execute("rollback prepared 'orphan'")
 
-    assert "a prepared transaction" in told.title
-    assert "ROLLBACK PREPARED '<gid>';" in told.remedies[0].commands
+    assert "a prepared transaction" in reading.title
+    assert "ROLLBACK PREPARED '<gid>';" in reading.remedies[0].commands
 
 
 def test_nobody_who_waits_nothing_to_say(server: Postgres):

@@ -87,15 +87,15 @@ def test_clients_of_a_full_pool_are_seen_to_wait(server: Postgres):
             return any(r.clients_waiting == 3 and (r.longest_wait_s or 0) >= 1 for r in rows)
 
         until(is_waiting)
-        told = found(server, [read_pooler(pooler.url)])
+        reading = found(server, [read_pooler(pooler.url)])
         stack.close()
         for thread in waiting:
             thread.join()
         after = found(server, [read_pooler(pooler.url)])
 
-    assert told["PoolSaturated"].title.startswith("3 clients of pool app for plimsoll wait")
-    assert "All 2 server connections of the pool are in use" in told["PoolSaturated"].text
-    assert told["PreparedStatementsBreak"].severity == "warning"  # 1.18 of Debian 12
+    assert reading["PoolSaturated"].title.startswith("3 clients of pool app for plimsoll wait")
+    assert "All 2 server connections of the pool are in use" in reading["PoolSaturated"].text
+    assert reading["PreparedStatementsBreak"].severity == "warning"  # 1.18 of Debian 12
     assert "PoolSaturated" not in after
 
 
@@ -118,22 +118,22 @@ def test_a_pgpool_without_the_fix_is_caught_by_what_it_does(server: Postgres):
     It calls itself a release that is mended; its cached backends outlive connection_life_time.
     """
     assert UNMENDED.exists(), "run .ci/pgpool-unmended"
-    told = left_alone(server, UNMENDED)["ServersOutliveLifeTime"]
+    result = left_alone(server, UNMENDED)["ServersOutliveLifeTime"]
 
-    assert f"connection_life_time = {LIFE_S} s" in told.title
-    assert "should have the fix of 2020-09-17, but" in told.text
-    assert (told.evidence[0].value or 0) >= LIFE_S + 3
-    assert (told.evidence[1].value or 0) >= 2
+    assert f"connection_life_time = {LIFE_S} s" in result.title
+    assert "should have the fix of 2020-09-17, but" in result.text
+    assert (result.evidence[0].value or 0) >= LIFE_S + 3
+    assert (result.evidence[1].value or 0) >= 2
 
 
 def test_a_pgpool_with_the_fix_lets_go(server: Postgres):
     """
     The same settings, the same clients, Debian's program: nothing outlives its time.
     """
-    told = left_alone(server, None)
+    result = left_alone(server, None)
 
-    assert "ServersOutliveLifeTime" not in told
-    assert "LifeTimeIgnoredUnderSerializeAccept" not in told
+    assert "ServersOutliveLifeTime" not in result
+    assert "LifeTimeIgnoredUnderSerializeAccept" not in result
 
 
 def test_what_pgpool_may_open_is_held_against_the_server(server: Postgres):
@@ -142,10 +142,10 @@ def test_what_pgpool_may_open_is_held_against_the_server(server: Postgres):
     """
     settings = {"num_init_children": "16", "max_pool": "4"}
     with Pgpool(server, settings) as pooler:
-        told = found(server, [read_pooler(pooler.url)])
+        reading = found(server, [read_pooler(pooler.url)])
 
-    assert "16 × 4 = 64 connections" in told["PoolsExceedMaxConnections"].title
-    assert (told["PoolsExceedMaxConnections"].evidence[1].reference) == 37
+    assert "16 × 4 = 64 connections" in reading["PoolsExceedMaxConnections"].title
+    assert (reading["PoolsExceedMaxConnections"].evidence[1].reference) == 37
 
 
 def shipped(name: str) -> Path:
@@ -163,17 +163,17 @@ def test_shipped_configurations_are_sound(run: Run, name: str):
     """
     line = subprocess.run([program(name), "--version"], capture_output=True, text=True, check=False)
     version = next(w for w in (line.stdout + line.stderr).split() if w[0].isdigit())
-    told = run("lint", "pooler", str(shipped(name)), "--version", version)
+    result = run("lint", "pooler", str(shipped(name)), "--version", version)
 
-    assert told.returncode == 0, told.stdout + told.stderr
-    assert "Nothing found." in told.stdout
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert "Nothing found." in result.stdout
 
 
 def test_the_shipped_pgpool_does_not_fit_the_shipped_server(run: Run):
     """
     32 × 4 = 128 connections, and PostgreSQL takes 100 by default.
     """
-    told = run("lint", "pooler", str(shipped("pgpool")), "--max-connections", "100")
+    result = run("lint", "pooler", str(shipped("pgpool")), "--max-connections", "100")
 
-    assert told.returncode == 1
-    assert "32 × 4 = 128 connections" in told.stdout
+    assert result.returncode == 1
+    assert "32 × 4 = 128 connections" in result.stdout

@@ -8,7 +8,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from live.counted import tell
+from live.counted import flush_statistics
 from live.installed import DEBIANS, VERSIONS, postgres_binaries
 from plimsoll.causes.inspect import inspect
 from plimsoll.errors import AccessDenied, Unreachable
@@ -54,7 +54,7 @@ def server(request: pytest.FixtureRequest) -> Iterator[Postgres]:
                 "insert into document select i, 'title', repeat('x', 10000)"
                 " from generate_series(1, 100) i"
             )
-            tell(connection)
+            flush_statistics(connection)
         yield running
 
 
@@ -94,7 +94,7 @@ def did(server: Postgres, *statements: str) -> Callable[[], None]:
         with psycopg.connect(server.dsn, autocommit=True) as connection:
             for statement in statements:
                 connection.execute(statement.encode())
-            tell(connection)
+            flush_statistics(connection)
 
     return run
 
@@ -246,10 +246,10 @@ def test_statements_are_read_where_they_are_kept(server: Postgres):
     found = seen(server.dsn, did(server, "select count(*) from document where id < 7"))
     is_created = "pg_stat_statements" in found.server.extensions
     if "pg_stat_statements" not in found.server.settings["shared_preload_libraries"]:
-        said = dict(found.missing)["statements"]
+        by_name = dict(found.missing)["statements"]
         assert None is found.last.statements
-        assert is_created != ("CREATE EXTENSION pg_stat_statements;" in said)
-        assert "shared_preload_libraries" in said
+        assert is_created != ("CREATE EXTENSION pg_stat_statements;" in by_name)
+        assert "shared_preload_libraries" in by_name
         return
     ours = [one for one in found.last.statements if "from document where id < $1" in one.text]
 

@@ -125,15 +125,15 @@ def test_passwords_are_in_no_reading_and_no_message(pgpool: Pgpool, bouncer: PgB
     Nor is anything that leads to them: files and queries of users, keys.
     """
     readings = [read_pooler(pgpool.url), read_pooler(bouncer.url)]
-    told = [str(reading) for reading in readings]
+    texts = [str(reading) for reading in readings]
     for pooler in (pgpool, bouncer):
         wrong = pooler.url.replace(":", ":wr0ng", 2).replace(":wr0ng//", "://")
         with pytest.raises((AccessDenied, Unreachable)) as refused:
             read_pooler(wrong)
-        told.append(refused.value.message + refused.value.hint)
+        texts.append(refused.value.message + refused.value.hint)
 
     assert not [
-        one for one in told for secret in (pgpool.password, "wr0ng", "auth_file") if secret in one
+        one for one in texts for secret in (pgpool.password, "wr0ng", "auth_file") if secret in one
     ]
 
 
@@ -195,12 +195,12 @@ def test_a_file_is_read_as_its_pooler_reads_it(server: Postgres):
             f"[users]\n{USER} = pool_mode=transaction\n%include {folder}/back.ini"
         )
         with PgBouncer(server, lines, settings={"default_pool_size": "5"}) as running:
-            told = read_pooler(running.url)
+            reading = read_pooler(running.url)
             written = read_pooler_config(running.folder / "pgbouncer.ini")
             place = f"127.0.0.1:{server.port}"
     finally:
         shutil.rmtree(folder)
-    sizes = {d.name: (d.size_max, d.servers_max or 0, d.server) for d in told.databases}
+    sizes = {d.name: (d.size_max, d.servers_max or 0, d.server) for d in reading.databases}
 
     assert (3, 7, place) == sizes["app"]
     assert 4 == sizes["small"][0]
@@ -209,7 +209,7 @@ def test_a_file_is_read_as_its_pooler_reads_it(server: Postgres):
         ("small", 4, None, None, ":5432"),
         ("*", *[None] * 3, place),
     ] == [(d.name, d.size_max, d.servers_max, d.size_min, d.server) for d in written.databases]
-    assert (PooledUser(name=USER, mode="transaction"),) == told.users == written.users
+    assert (PooledUser(name=USER, mode="transaction"),) == reading.users == written.users
 
 
 def test_pgpool_reads_an_included_file_beside_its_own(server: Postgres):
@@ -222,10 +222,10 @@ def test_pgpool_reads_an_included_file_beside_its_own(server: Postgres):
         (folder / "one.conf").write_text("include = 'two.conf'\n")
         (folder / "two.conf").write_text("client_idle_limit = 77\n")
         with Pgpool(server, {"include": f"{folder}/one.conf"}) as running:
-            told = read_pooler(running.url)
+            reading = read_pooler(running.url)
             written = read_pooler_config(running.folder / "pgpool.conf")
     finally:
         shutil.rmtree(folder)
 
-    assert "77" == told.settings["client_idle_limit"] == written.settings["client_idle_limit"]
+    assert "77" == reading.settings["client_idle_limit"] == written.settings["client_idle_limit"]
     assert "include" not in written.settings

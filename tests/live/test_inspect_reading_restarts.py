@@ -233,26 +233,26 @@ def test_after_a_crash_at_the_end_nothing_is_all_clear(server: Controlled, is_ki
     )
     loud = {cause.code for cause in inspect(found).causes if cause.severity != "note"}
     # Autovacuum is off, which is a warning on any day.
-    told = replace(inspect(found), causes=())
-    (gap,) = [gap for gap in told.missing if gap.name == BEFORE]
+    inspection = replace(inspect(found), causes=())
+    (gap,) = [gap for gap in inspection.missing if gap.name == BEFORE]
 
     assert {"AutovacuumOff"} >= loud
     assert 1.5 <= found.forgotten_s <= time.monotonic() - began_s
     assert found.seconds < found.forgotten_s
     assert "verdict" == gap.hides
-    assert 2 == status_of(told)
-    assert headline(told).startswith("We cannot say what")
-    assert BEFORE in headline(told)
+    assert 2 == status_of(inspection)
+    assert headline(inspection).startswith("We cannot say what")
+    assert BEFORE in headline(inspection)
     assert_nothing_left(server)
 
 
 @pytest.mark.parametrize(
-    ("server", "mode", "said"),
+    ("server", "mode", "expected"),
     [(DEBIANS, "immediate", FORGOTTEN), (NEWEST, "fast", WENT_ON)],
     indirect=["server"],
     ids=["immediate", "fast"],
 )
-def test_the_command_survives_a_restart_under_load(server: Controlled, mode: str, said: str):
+def test_the_command_survives_a_restart_under_load(server: Controlled, mode: str, expected: str):
     """
     `plimsoll inspect`: the cause has its table, and no more bytes than the load can have written.
     """
@@ -299,16 +299,16 @@ def test_the_command_survives_a_restart_under_load(server: Controlled, mode: str
         stop.set()
         worker.join()
         server.did("drop table letters")()
-    told = json.loads(out)
-    (cause,) = [one for one in told["causes"] if one["kind"] == "toast"]
+    report = json.loads(out)
+    (cause,) = [one for one in report["causes"] if one["kind"] == "toast"]
 
     assert inspecting.returncode in {0, 1}, err
     assert "" == err
-    assert said in told["notes"]
+    assert expected in report["notes"]
     assert "public.letters.body" == cause["subject"]
     assert cause["evidence"][0]["value"] == pytest.approx(7, rel=0.1)
     # Rows and WAL are 21 kB each time; pages that are written whole, and new files for WAL, are more.
-    assert 0 < cause["written_bytes_per_s"] * told["window"]["duration_s"] < len(sent) * 60_000
+    assert 0 < cause["written_bytes_per_s"] * report["window"]["duration_s"] < len(sent) * 60_000
 
 
 def wait_for_glance(server: Controlled, inspecting: subprocess.Popen) -> None:

@@ -72,8 +72,13 @@ def resets_of(server: Postgres, *reset: str) -> tuple[set[str], int, str, float 
     What was seen to be reset, the exit status without other findings, the headline, and the load.
     """
     seen = watched(server, *reset)
-    told = inspect(seen)
-    return set(seen.resets), status_of(told), headline(told), told.load_written_bytes_per_s
+    inspection = inspect(seen)
+    return (
+        set(seen.resets),
+        status_of(inspection),
+        headline(inspection),
+        inspection.load_written_bytes_per_s,
+    )
 
 
 def test_nothing_was_reset(server: Postgres):
@@ -81,11 +86,11 @@ def test_nothing_was_reset(server: Postgres):
     A window without a reset has its load, and no gap by that name.
     """
     seen = watched(server)
-    told = inspect(seen)
+    inspection = inspect(seen)
 
     assert () == seen.resets
-    assert (told.load_written_bytes_per_s or 0) > 0
-    assert not [gap for gap in told.missing if "reset" in gap.remedy]
+    assert (inspection.load_written_bytes_per_s or 0) > 0
+    assert not [gap for gap in inspection.missing if "reset" in gap.remedy]
 
 
 def test_io_counters_that_were_reset_leave_the_load_unknown(server: Postgres):
@@ -93,22 +98,22 @@ def test_io_counters_that_were_reset_leave_the_load_unknown(server: Postgres):
     From 16 on the load is that of pg_stat_io; before, that of the background writer and checkpoints.
     """
     kind = "io" if version_of(server) >= 16 else "bgwriter"
-    names, status, told, load = resets_of(server, f"select pg_stat_reset_shared('{kind}')")
+    names, status, text, load = resets_of(server, f"select pg_stat_reset_shared('{kind}')")
 
     assert kind in names
     assert load is None
     assert status in {1, 2}
-    assert "No problem" not in told
+    assert "No problem" not in text
 
 
 def test_tables_that_were_reset_leave_the_verdict_open(server: Postgres):
     """
     pg_stat_reset empties the counters of all tables of the database.
     """
-    names, status, told, _ = resets_of(server, "select pg_stat_reset()")
+    names, status, found, _ = resets_of(server, "select pg_stat_reset()")
 
     assert "relations" in names
-    assert status == 2 or not told.startswith("No problem")
+    assert status == 2 or not found.startswith("No problem")
 
 
 def test_wal_and_statements_that_were_reset_are_named(server: Postgres):
@@ -122,11 +127,13 @@ def test_wal_and_statements_that_were_reset_are_named(server: Postgres):
         *(["select pg_stat_statements_reset()"] if has_statements else []),
         *(["select pg_stat_reset_shared('checkpointer')"] if version_of(server) >= 17 else []),
     )
-    told = inspect(seen)
+    inspection = inspect(seen)
     wanted = {"wal"} | ({"statements"} if has_statements else set())
     wanted |= {"checkpointer"} if version_of(server) >= 17 else set()
 
     assert wanted == set(seen.resets)
-    assert len(wanted) == len([gap for gap in told.missing if gap.remedy.startswith("They were")])
-    assert (told.load_written_bytes_per_s is None) == (version_of(server) < 18)
+    assert len(wanted) == len(
+        [gap for gap in inspection.missing if gap.remedy.startswith("They were")]
+    )
+    assert (inspection.load_written_bytes_per_s is None) == (version_of(server) < 18)
     assert seen.last.counters.wal_bytes is None

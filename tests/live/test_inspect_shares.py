@@ -14,7 +14,7 @@ import pytest
 from msgspec.structs import replace
 
 from live.asked_bytes import Asked, asked_by, postmaster_of
-from live.counted import tell
+from live.counted import flush_statistics
 from live.installed import DEBIANS, NEWEST, postgres_binaries
 from live.share_cases import (
     MIXTURES,
@@ -48,7 +48,7 @@ def server(request: pytest.FixtureRequest) -> Iterator[Postgres]:
         with psycopg.connect(started.dsn, autocommit=True) as connection:
             for statement in SETUP:
                 connection.execute(statement.encode())
-            tell(connection)
+            flush_statistics(connection)
         yield started
 
 
@@ -60,7 +60,7 @@ def ran(server: Postgres, work: Work) -> Asked:
     before = asked_by(postmaster)
     with psycopg.connect(server.dsn, autocommit=True) as connection:
         work(connection)
-        tell(connection)
+        flush_statistics(connection)
     # The session's process ends after its connection; WAL of its end is written by another.
     time.sleep(0.1)
     return asked_by(postmaster).since(before)
@@ -73,7 +73,7 @@ def prepared(server: Postgres, part: Part) -> Asked:
     with psycopg.connect(server.dsn, autocommit=True) as connection:
         for statement in part.prepared:
             connection.execute(statement.encode())
-        tell(connection)
+        flush_statistics(connection)
     return ran(server, part.without) if part.without is not None else NOTHING
 
 
@@ -98,13 +98,13 @@ def inspected(server: Postgres, parts: list[Part]) -> tuple[Inspection, list[flo
     return inspect(seen), true, float(whole)
 
 
-def told_of(told: Inspection, part: Part) -> float:
+def bytes_of(inspection: Inspection, part: Part) -> float:
     """
     The share that the part's cause is said to have; 0 where it is not named.
     """
     found = [
         cause.share_of_load
-        for cause in told.causes
+        for cause in inspection.causes
         if cause.code == part.code and cause.subject.lower().startswith(part.subject)
     ]
     return sum(share for share in found if share is not None)
@@ -116,19 +116,19 @@ def test_shares_are_those_of_what_all_processes_asked_for(server: Postgres, name
     Each cause's share of the load, and the load itself.
     """
     parts = [PARTS[name] for name in names]
-    told, true, whole = inspected(server, parts)
+    result, true, whole = inspected(server, parts)
     # Files of several parts are one cause.
     wanted: dict[tuple[str, str], float] = {}
     for part, share in zip(parts, true, strict=True):
         key = (part.code, part.subject)
         wanted[key] = wanted.get(key, 0.0) + share
-    said = {(part.code, part.subject): told_of(told, part) for part in parts}
-    seconds = told.end_s - told.start_s
-    load = (told.load_read_bytes_per_s + told.load_written_bytes_per_s) * seconds
+    found = {(part.code, part.subject): bytes_of(result, part) for part in parts}
+    seconds = result.end_s - result.start_s
+    load = (result.load_read_bytes_per_s + result.load_written_bytes_per_s) * seconds
 
     within = max(part.within for part in parts)
 
-    assert pytest.approx(wanted, abs=within) == said
+    assert pytest.approx(wanted, abs=within) == found
     assert pytest.approx(whole, rel=LOAD_WITHIN, abs=LOAD_WITHIN_BYTES) == load
 
 
@@ -174,8 +174,8 @@ def vacuumed(server: Postgres, work: Work) -> tuple[Observation, float, float]:
     return seen, counted[0].all - logged[0], float(sum(one.all for one in counted))
 
 
-def vacuum_of(told: Inspection) -> Cause:
-    (cause,) = [one for one in told.causes if one.code == "VacuumRunning"]
+def vacuum_of(inspection: Inspection) -> Cause:
+    (cause,) = [one for one in inspection.causes if one.code == "VacuumRunning"]
     return cause
 
 

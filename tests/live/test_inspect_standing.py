@@ -10,7 +10,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from live.counted import tell
+from live.counted import flush_statistics
 from live.installed import VERSIONS, postgres_binaries, postgres_folder
 from plimsoll.causes.inspect import inspect
 from plimsoll.lab.servers.postgres import Postgres
@@ -54,7 +54,7 @@ def server(request: pytest.FixtureRequest) -> Iterator[Postgres]:
             # Nobody holds anything back yet: what is deleted can be removed.
             connection.execute(BLOATED)
             connection.execute("delete from events where id % 20 <> 0")
-            tell(connection)
+            flush_statistics(connection)
         with psycopg.connect(running.dsn, autocommit=True) as connection:
             connection.execute("vacuum analyze events")
             connection.execute(ENDING)
@@ -79,7 +79,7 @@ def seen(server: Postgres) -> Observation:
         began = time.monotonic()
         for _ in range(3):
             writer.execute("update orders set note = note || 'y'")
-        tell(writer)
+        flush_statistics(writer)
         time.sleep(max(5.2 - (time.monotonic() - began), 0))
         return observe(server.dsn, duration_s=0.4, every_s=0.2)
 
@@ -182,7 +182,7 @@ def test_bloat_is_as_much_as_goes_when_it_is_written_anew(
     Of the table and the index a tenth is left after VACUUM FULL, by estimate within a tenth of the size.
     """
     bloat = only(found, code, name)
-    (told,) = [e for e in bloat.evidence if e.text.startswith(f"{name}:")]
+    (texts,) = [e for e in bloat.evidence if e.text.startswith(f"{name}:")]
     with psycopg.connect(server.dsn, autocommit=True) as connection:
         connection.execute("create table again as select * from events")
         connection.execute("create index again_kind on again (kind)")
@@ -191,7 +191,7 @@ def test_bloat_is_as_much_as_goes_when_it_is_written_anew(
         connection.execute("drop table again")
 
     assert "by estimate" in bloat.title
-    assert pytest.approx(size, abs=0.1 * told.value) == told.reference
+    assert pytest.approx(size, abs=0.1 * texts.value) == texts.reference
 
 
 def test_autovacuum_off_is_told_once(found: Inspection):
@@ -215,10 +215,10 @@ def test_no_part_of_it_was_refused(seen: Observation):
     """
     All of it can be read on every version.
     """
-    told = seen.standing
+    result = seen.standing
 
-    assert told is not None
-    assert [] == [name for name in told.__struct_fields__ if getattr(told, name) is None]
+    assert result is not None
+    assert [] == [name for name in result.__struct_fields__ if getattr(result, name) is None]
 
 
 def test_a_role_without_rights_is_told_what_it_lacks(server: Postgres):
@@ -229,10 +229,10 @@ def test_a_role_without_rights_is_told_what_it_lacks(server: Postgres):
         admin.execute("drop role if exists watcher")
         admin.execute("create role watcher login password 's3cret' in role pg_monitor")
     dsn = f"host=127.0.0.1 port={server.port} dbname=postgres user=watcher password=s3cret"
-    told = inspect(observe(dsn, duration_s=0.2, every_s=0.1))
+    inspection = inspect(observe(dsn, duration_s=0.2, every_s=0.1))
 
-    assert "ReplicationSlotHoldsWal" in {cause.code for cause in told.causes}
-    (gap,) = [gap for gap in told.missing if gap.name == "column widths"]
+    assert "ReplicationSlotHoldsWal" in {cause.code for cause in inspection.causes}
+    (gap,) = [gap for gap in inspection.missing if gap.name == "column widths"]
     assert 'GRANT SELECT ON public.events TO "watcher";' == gap.remedy
 
 
@@ -247,7 +247,7 @@ def test_no_lock_is_left_and_none_is_waited_for(server: Postgres):
         with psycopg.connect(server.dsn) as other:
             other.execute("lock table events in access exclusive mode")
             began = time.monotonic()
-            told = reader.standing()
+            reading = reader.standing()
             took_s = time.monotonic() - began
             held = other.execute(
                 "select count(*) from pg_locks l join pg_stat_activity a using (pid)"
@@ -256,8 +256,8 @@ def test_no_lock_is_left_and_none_is_waited_for(server: Postgres):
     finally:
         connection.close()
 
-    assert told is not None
-    assert told.slots
+    assert reading is not None
+    assert reading.slots
     assert took_s < 3
     assert (0,) == held
 
@@ -306,8 +306,8 @@ def test_ids_that_run_out_are_the_headline(old: Postgres):
     """
     1,900 million transactions old: critical, with what is left, and before everything else.
     """
-    told = inspect(observe(old.dsn, duration_s=0.2, every_s=0.1))
-    near = told.causes[0]
+    inspection = inspect(observe(old.dsn, duration_s=0.2, every_s=0.1))
+    near = inspection.causes[0]
 
     assert ("WraparoundNear", "critical") == (near.code, near.severity)
     assert "transaction IDs" in near.title
@@ -325,13 +325,13 @@ def test_the_time_that_ids_last_is_measured(old: Postgres):
             for _ in range(500):
                 connection.execute("select pg_current_xact_id()")
 
-    told = inspect(observe(old.dsn, duration_s=0.01, sleep=work_instead))
-    near = told.causes[0]
+    inspection = inspect(observe(old.dsn, duration_s=0.01, sleep=work_instead))
+    near = inspection.causes[0]
     (age, left) = (
         next(e for e in near.evidence if e.kind == kind) for kind in ("age", "time left")
     )
 
     assert near.title.endswith(" at the present rate")
     assert pytest.approx((age.reference - age.value) / 500, rel=0.01) == left.value / (
-        told.end_s - told.start_s
+        inspection.end_s - inspection.start_s
     )

@@ -90,8 +90,8 @@ def watched(
     """
     with working(server, work):
         seen = observe(server.dsn, duration_s=3.0)
-    told = inspect(seen)
-    return seen, {cause.code: cause for cause in told.causes}, status_of(told)
+    inspection = inspect(seen)
+    return seen, {cause.code: cause for cause in inspection.causes}, status_of(inspection)
 
 
 def test_unused_indexes_are_one_finding_with_their_sum(server: Postgres):
@@ -105,8 +105,8 @@ def test_unused_indexes_are_one_finding_with_their_sum(server: Postgres):
             (turn * 977 % (ROWS - 9), turn * 977 % (ROWS - 9) + 9),
         )
 
-    _, told, status = watched(server, update)
-    cause = told["UnusedIndexes"]
+    _, reading, status = watched(server, update)
+    cause = reading["UnusedIndexes"]
 
     assert 1 == status
     assert "warning" == cause.severity
@@ -123,8 +123,8 @@ def test_partitions_are_read_as_one_table(server: Postgres):
     def select(connection: psycopg.Connection, turn: int) -> None:
         connection.execute("select count(note) from parted where customer = %s", (turn,))
 
-    seen, told, status = watched(server, select)
-    cause = told["SequentialScans"]
+    seen, reading, status = watched(server, select)
+    cause = reading["SequentialScans"]
 
     assert 1 == status
     assert ("public.parted", "critical") == (cause.subject, cause.severity)

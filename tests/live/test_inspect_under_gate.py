@@ -101,18 +101,18 @@ def test_the_rewrites_at_a_ceiling_are_named_and_gone_after_the_remedy(run: Run,
         if not pinned.is_void and pinned.ratio_at_ceiling:
             break
     for seconds in MENDED_S:
-        mended = worked(run, tmp_path, "toast-mended", seconds)
-        if not mended.is_void:
+        found = worked(run, tmp_path, "toast-mended", seconds)
+        if not found.is_void:
             break
     (rewrite,) = pinned.causes("toast")
     vacuums = [c for c in pinned.causes("vacuum") if c["subject"] == "public.documents (TOAST)"]
     shares = [c["share_of_load"] for c in (rewrite, *vacuums)]
-    said = " ".join(pinned.done.stdout.split())
+    output = " ".join(pinned.done.stdout.split())
 
     # Which ceiling, and for how long.
     assert not pinned.is_void, pinned.truth["sentence"]
     assert CEILING == pinned.report["binding"]["family"]
-    assert "up against its instance EBS throughput" in said
+    assert "up against its instance EBS throughput" in output
     assert pinned.ratio_held > 0.5
     assert "instance EBS throughput" == pinned.report["inspection"]["ceiling"]["name"]
     # Who takes it: a value of five chunks leaves six dead rows.
@@ -120,14 +120,14 @@ def test_the_rewrites_at_a_ceiling_are_named_and_gone_after_the_remedy(run: Run,
     assert 6 == rewrite["evidence"][0]["value"]
     assert shares[0] > 0.25
     assert sum(shares[1:]) > 0.05
-    assert "CAUSES" in said
+    assert "CAUSES" in output
     # As much as the disk no longer moves for a document of which only what changed is saved.
-    spared = 1 - mended.bytes_per_update / pinned.bytes_per_update
+    spared = 1 - found.bytes_per_update / pinned.bytes_per_update
     assert sum(shares) == pytest.approx(spared, abs=0.15), (shares, spared)
     # And after the remedy.
-    assert not mended.is_void, mended.truth["sentence"]
-    assert not mended.causes("toast")
-    assert not [c for c in mended.causes("vacuum") if c["severity"] != "note"]
-    assert mended.updates_per_s > pinned.updates_per_s
-    assert mended.ratio_at_ceiling < 0.5 * pinned.ratio_at_ceiling
-    assert mended.ratio_held < 0.5 * pinned.ratio_held
+    assert not found.is_void, found.truth["sentence"]
+    assert not found.causes("toast")
+    assert not [c for c in found.causes("vacuum") if c["severity"] != "note"]
+    assert found.updates_per_s > pinned.updates_per_s
+    assert found.ratio_at_ceiling < 0.5 * pinned.ratio_at_ceiling
+    assert found.ratio_held < 0.5 * pinned.ratio_held

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import psycopg
 import pytest
 
-from live.counted import tell
+from live.counted import flush_statistics
 from live.installed import DEBIANS, NEWEST, VERSIONS, postgres_binaries
 from plimsoll.causes.budget import budget_of
 from plimsoll.causes.indexes.unused import causes
@@ -73,8 +73,8 @@ def server(request: pytest.FixtureRequest) -> Iterator[Postgres]:
     A quiet server of some version, with buffers that hold all or hardly anything.
     """
     version, buffers = request.param
-    told = {**SETTINGS, "shared_buffers": buffers}
-    with Postgres(told, binaries=postgres_binaries(version)) as running:
+    found = {**SETTINGS, "shared_buffers": buffers}
+    with Postgres(found, binaries=postgres_binaries(version)) as running:
         yield running
 
 
@@ -119,7 +119,7 @@ def worked(server: Postgres, work: list[str], *, is_indexed: bool) -> tuple[floa
             for statement in work:
                 connection.execute(statement)
             checkpointed(connection)
-            tell(connection)
+            flush_statistics(connection)
 
     seen = observe(server.dsn, duration_s=0.01, sleep=work_instead)
     load = budget_of(seen).load_bytes_per_s

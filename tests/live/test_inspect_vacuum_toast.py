@@ -14,7 +14,7 @@ import msgspec
 import psycopg
 import pytest
 
-from live.counted import tell
+from live.counted import flush_statistics
 from live.installed import DEBIANS, NEWEST, WITH_CAUSES, postgres_binaries
 from live.machine import Run
 from plimsoll.causes.budget import Budget, budget_of
@@ -84,7 +84,7 @@ def letters(server: Postgres) -> Iterator[dict[int, str]]:
         # What is touched for the first time after a checkpoint is logged as a whole page.
         connection.execute("checkpoint")
         connection.execute("update letters set body = body || ''")
-        tell(connection)
+        flush_statistics(connection)
     yield bodies
     with psycopg.connect(server.dsn, autocommit=True) as connection:
         connection.execute("drop table letters")
@@ -108,7 +108,7 @@ def watch(server: Postgres, work: Callable[[psycopg.Connection], object]) -> Obs
         if not slept:
             with psycopg.connect(server.dsn, autocommit=True) as connection:
                 work(connection)
-                tell(connection)
+                flush_statistics(connection)
         slept.append(seconds)
 
     return observe(server.dsn, duration_s=2.0, clock=lambda: float(sum(slept)), sleep=sleep)
@@ -261,7 +261,7 @@ def test_a_vacuum_of_a_toast_relation_is_seen_with_its_bytes(
     """
     The vacuum of the letters' TOAST relation is named by the table; reads are within 15 %.
     """
-    told: list[str] = []
+    texts: list[str] = []
     started = threading.Event()
     with psycopg.connect(server.dsn, autocommit=True) as connection:
         for _ in range(12):
@@ -272,12 +272,12 @@ def test_a_vacuum_of_a_toast_relation_is_seen_with_its_bytes(
         )
         connection.execute("select count(*) from filler")
         connection.execute("drop table filler")
-        tell(connection)
+        flush_statistics(connection)
 
     def run() -> None:
         with psycopg.connect(server.dsn, autocommit=True) as worker:
-            worker.add_notice_handler(lambda notice: told.append(notice.message_primary or ""))
-            worker.add_notice_handler(lambda notice: told.append(notice.message_detail or ""))
+            worker.add_notice_handler(lambda notice: texts.append(notice.message_primary or ""))
+            worker.add_notice_handler(lambda notice: texts.append(notice.message_detail or ""))
             worker.execute("set vacuum_cost_delay = 20; set vacuum_cost_limit = 600")
             started.set()
             worker.execute("vacuum (verbose) letters")
@@ -299,7 +299,7 @@ def test_a_vacuum_of_a_toast_relation_is_seen_with_its_bytes(
     )
     thread.join()
     (cause,) = [c for c in vacuum.causes(seen, budget_of(seen)) if "TOAST" in c.subject]
-    misses = [int(n) for line in told for n in re.findall(r"(\d+) (?:misses|reads)", line)]
+    misses = [int(n) for line in texts for n in re.findall(r"(\d+) (?:misses|reads)", line)]
 
     assert "public.letters (TOAST)" == cause.subject
     assert cause.title.startswith("VACUUM of public.letters (TOAST) ")
@@ -329,7 +329,7 @@ def test_an_autovacuum_is_seen_with_its_bytes(server: Postgres, letters: dict[in
             "create table filler as select repeat('x', 1000) from generate_series(1, 18000)"
         )
         connection.execute("drop table filler")
-        tell(connection)
+        flush_statistics(connection)
     ticks = iter(range(200))
 
     def sleep(seconds: float) -> None:
@@ -429,8 +429,8 @@ def bytes_read_by(pid: int) -> int:
     """
     What a process asked the system to read so far (proc_pid_io(5)).
     """
-    told = Path(f"/proc/{pid}/io").read_text(encoding="ascii")
-    return int(re.search(r"rchar: (\d+)", told)[1])
+    text = Path(f"/proc/{pid}/io").read_text(encoding="ascii")
+    return int(re.search(r"rchar: (\d+)", text)[1])
 
 
 def cause_relation(cause: Cause) -> str:
@@ -458,7 +458,7 @@ def test_settings_are_read_from_the_table_and_its_toast(server: Postgres):
     (late,) = [c for c in autovacuum_settings.causes(found, BUDGET) if "counts" in c.subject]
     with psycopg.connect(server.dsn, autocommit=True) as connection:
         connection.execute(late.remedies[0].commands[0].encode())
-    mended = watch(server, lambda c: c.execute("update counts set n = n + 1"))
+    reading = watch(server, lambda c: c.execute("update counts set n = n + 1"))
     with psycopg.connect(server.dsn, autocommit=True) as connection:
         connection.execute("drop table counts")
 
@@ -466,5 +466,5 @@ def test_settings_are_read_from_the_table_and_its_toast(server: Postgres):
     # The server's own count of rows is an estimate from a sample of pages.
     assert late.evidence[0].value == pytest.approx(50 + 0.2 * 110_000, rel=0.02)
     assert "public.counts" not in {
-        cause.subject for cause in autovacuum_settings.causes(mended, BUDGET)
+        cause.subject for cause in autovacuum_settings.causes(reading, BUDGET)
     }

@@ -58,7 +58,7 @@ def test_transactions_that_are_held_open_are_named(server: Postgres):
             with suppress(psycopg.errors.DivisionByZero):
                 connection.execute("select 1" if index < 12 else "select 1/0")
         found = inspect(observe(server.dsn, duration_s=0.3, every_s=0.1))
-    told = {cause.code: (cause.severity, cause.subject) for cause in found.causes}
+    by_name = {cause.code: (cause.severity, cause.subject) for cause in found.causes}
 
-    assert ("critical", "plimsoll 'billing' from 127.0.0.1") == told["IdleInTransaction"]
-    assert ("warning", "plimsoll 'import' from 127.0.0.1") == told["AbortedTransactions"]
+    assert ("critical", "plimsoll 'billing' from 127.0.0.1") == by_name["IdleInTransaction"]
+    assert ("warning", "plimsoll 'import' from 127.0.0.1") == by_name["AbortedTransactions"]

@@ -116,18 +116,18 @@ def test_the_rules_are_those_of_the_engine(run: Run, tmp_path: Path):
         stderr=subprocess.PIPE,
         text=True,
     ) as lab:
-        said = []
+        texts = []
         for line in lab.stderr:
-            said.append(line)
+            texts.append(line)
             if line.startswith("emulated minute"):
                 lab.send_signal(signal.SIGINT)
                 break
-        told, rest = lab.communicate(timeout=120)
+        output, rest = lab.communicate(timeout=120)
     snapshot = decode_snapshot((tmp_path / "run.json").read_bytes())
 
     assert lab.returncode in {0, 1, 2}
     assert "interrupted; reporting what was measured" in rest
-    assert "mariadb · gp3, 400 GiB" in told
-    assert "volume IOPS, 12,000 IOPS" in " ".join(told.split()) or "12,000 IOPS" in told
+    assert "mariadb · gp3, 400 GiB" in output
+    assert "volume IOPS, 12,000 IOPS" in " ".join(output.split()) or "12,000 IOPS" in output
     assert "mariadb" == snapshot.instance.engine
     assert before == left_behind()

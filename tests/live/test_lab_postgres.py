@@ -92,7 +92,7 @@ def test_a_burst_ends_at_the_baseline_and_the_report_says_so(run: Run, tmp_path:
         )
         if done.returncode != 2:
             break
-    said = " ".join(done.stdout.split())
+    output = " ".join(done.stdout.split())
     snapshot = decode_snapshot((tmp_path / "run.json").read_bytes())
     served = snapshot.series[Metric.READ_BYTES_PER_S].value
     balance = snapshot.series[Metric.BYTE_BALANCE_RATIO].value
@@ -106,10 +106,10 @@ def test_a_burst_ends_at_the_baseline_and_the_report_says_so(run: Run, tmp_path:
     assert served[:4].max() > 1.5 * median(baseline)
     assert median(burst or [347.5e6]) == pytest.approx(347.5e6, rel=0.05)
     assert 0 == pytest.approx(balance[-1], abs=0.005)
-    assert "instance EBS throughput, baseline, 86.875 MB/s" in said
-    assert "GROUND TRUTH" in said
-    assert "The diagnosis agrees with it." in said
-    assert "credit clock 60" in said
+    assert "instance EBS throughput, baseline, 86.875 MB/s" in output
+    assert "GROUND TRUTH" in output
+    assert "The diagnosis agrees with it." in output
+    assert "credit clock 60" in output
     assert ["instance_ebs_throughput", "baseline"] == [
         truth["bound"][0]["stage"],
         truth["bound"][0]["phase"],

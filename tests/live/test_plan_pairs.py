@@ -1,5 +1,5 @@
 """
-A real load, measured at one instance's limits and foretold at another's.
+A real load, measured at one instance's limits and predicted at another's.
 
 One of the pairs of `bench/plan_lab.py`, shortened; there all of them are run.
 """
@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from live.lab_cases import Rig
-from live.plan_pairs import CLOCK, PAIRS, TOLERATED, Told, tell
+from live.plan_pairs import CLOCK, PAIRS, TOLERATED, MeasuredPair, run_pair
 from plimsoll.model.plan import LoadResponse
 
 pytestmark = pytest.mark.realtime
@@ -24,28 +24,28 @@ TRIES = 3
 
 
 @pytest.fixture
-def told() -> Told:
+def outcome() -> MeasuredPair:
     """The pair, run again where this machine did not keep up."""
     pair = next(pair for pair in PAIRS if pair.name == NAME)
     with tempfile.TemporaryDirectory(dir="/var/tmp") as name:
         Path(name).chmod(0o711)
         with Rig(Path(name), clock=CLOCK) as rig:
             for _ in range(TRIES):
-                found = tell(rig, replace(pair, light_s=LIGHT_S, heavy_s=HEAVY_S))
+                found = run_pair(rig, replace(pair, light_s=LIGHT_S, heavy_s=HEAVY_S))
                 if not found.is_void:
                     break
     return found
 
 
-def test_the_plan_foretells_what_a_real_load_does_elsewhere(told: Told):
+def test_the_plan_predicts_a_real_load_on_other_limits(outcome: MeasuredPair):
     """
     2,000 provisioned IOPS before and 3,000 after: throughput within a tenth, minutes within the band.
 
     On a busy machine clients start some seconds sooner or later in one run than in the other, and a
     second is a minute here.
     """
-    assert told.loop is LoadResponse.CLOSED
-    assert told.before_bytes_per_s < 0.8 * told.served_bytes_per_s
-    assert abs(told.error) <= TOLERATED
-    band, late = told.effect.minutes_at_ceiling, START_S * CLOCK / 60
-    assert band.low - late <= told.minutes_at_ceiling <= band.high + late
+    assert outcome.loop is LoadResponse.CLOSED
+    assert outcome.before_bytes_per_s < 0.8 * outcome.served_bytes_per_s
+    assert abs(outcome.error) <= TOLERATED
+    band, late = outcome.effect.minutes_at_ceiling, START_S * CLOCK / 60
+    assert band.low - late <= outcome.minutes_at_ceiling <= band.high + late

@@ -134,7 +134,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         {QONTO[n]: v for n, v in values.items() if n in QONTO},
         target={"job": "rds", "instance": "exporter:9043"},
     )
-    told: list[World] = []
+    texts: list[World] = []
     lock = threading.Lock()
     host_scrapes = count()
 
@@ -146,11 +146,11 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 
     def live_page() -> str:
         with lock:
-            number = len(told[0].scraped) if told else 0
+            number = len(texts[0].scraped) if texts else 0
             shown = {YACE["ReadIOPS"]: np.array([1000.0 + number])}
             text = text_of(history("yace", [0], shown), with_times=False)
-            if told:
-                told[0].scraped.append((time.time(), 1000.0 + number))
+            if texts:
+                texts[0].scraped.append((time.time(), 1000.0 + number))
         return text
 
     pages = Pages(
@@ -171,11 +171,11 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         }
         text = text_of(backfill, with_times=True, unit_s=True) + "# EOF\n"
         server = PrometheusServer(tmp_path_factory.mktemp("prometheus"), jobs, text)
-        told.append(World(server=server, start_s=start_s, values=values))
+        texts.append(World(server=server, start_s=start_s, values=values))
         with server:
             wait_for("the history", lambda: server.query("count(up == 1) == 3"))
-            wait_for("a few scrapes", lambda: len(told[0].scraped) > SCRAPES)
-            yield told[0]
+            wait_for("a few scrapes", lambda: len(texts[0].scraped) > SCRAPES)
+            yield texts[0]
 
 
 def exported(world: World, folder: Path, names: dict[str, str], *, described: bool) -> Snapshot:

@@ -59,16 +59,16 @@ def test_every_way_to_send_a_value_is_counted(server: Postgres, run: Run):
     """
     done = run("prove", "toast", server.dsn, "--table", 'docs."Letters"', "--format", "json")
     assert not done.returncode, done.stderr
-    told = json.loads(done.stdout)
+    report = json.loads(done.stdout)
     dead = {
         case["name"]: case["rows_updated"] + case["chunks_dead"]
-        for case in reversed(told["cases"])
+        for case in reversed(report["cases"])
         if case["storage"] == "external"
     }
-    copies = {case["name"]: case["chunks_written"] for case in told["copies"]}
-    compressed = [c for c in told["cases"] if c["name"].endswith("text that repeats")]
+    copies = {case["name"]: case["chunks_written"] for case in report["copies"]}
+    compressed = [c for c in report["cases"] if c["name"].endswith("text that repeats")]
 
-    assert 1996 == told["chunk_bytes"]
+    assert 1996 == report["chunk_bytes"]
     assert 6 == dead["send the same value again"] == dead["upsert the same value"]
     assert 6 == dead["suppress_redundant_updates_trigger"]
     assert 1 == dead["leave it alone"] == dead["set it to itself"]

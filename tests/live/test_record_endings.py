@@ -67,11 +67,11 @@ def test_what_was_recorded_until_ctrl_c_is_saved(tmp_path: Path, sign: int):
         until((tmp_path / "pid").exists)
         time.sleep(2.5)
         process.send_signal(sign)
-        told = process.communicate(timeout=PATIENCE_S)[1]
+        output = process.communicate(timeout=PATIENCE_S)[1]
     finally:
         process.kill()
 
-    assert 0 == process.returncode, told
+    assert 0 == process.returncode, output
     snapshot = decode_snapshot((tmp_path / "some.json").read_bytes())
     assert snapshot.series[Metric.READ_BYTES_PER_S].time_s.size >= 1
     assert "ended early" in snapshot.note
@@ -103,12 +103,12 @@ def test_a_failing_command_is_told_and_the_recording_kept(tmp_path: Path):
     The recording succeeded even if what it recorded did not.
     """
     process = start(tmp_path, "-o", "-", "--", "sh", "-c", "echo out; exit 3")
-    out, told = process.communicate(timeout=PATIENCE_S)
+    out, output = process.communicate(timeout=PATIENCE_S)
 
     assert 0 == process.returncode
-    assert "sh failed with status 3" in told
+    assert "sh failed with status 3" in output
     # Standard output is the snapshot's alone; the command's went to standard error.
-    assert "out\n" in told
+    assert "out\n" in output
     assert 1 == decode_snapshot(out.encode()).series[Metric.CPU_RATIO].time_s.size
 
 
@@ -129,10 +129,10 @@ def test_progress_is_shown_on_a_terminal_only(tmp_path: Path):
     finally:
         os.close(ours)
     silent = start(tmp_path, "--for", "1s", "-o", "other.json")
-    told = silent.communicate(timeout=PATIENCE_S)[1]
+    output = silent.communicate(timeout=PATIENCE_S)[1]
 
     assert b"\r\x1b[K1 of 2 s: " in shown
     assert b"\r\x1b[K2 of 2 s: " in shown
     assert b"IOPS" in shown
-    assert "\r" not in told
-    assert "of 1 s" not in told
+    assert "\r" not in output
+    assert "of 1 s" not in output

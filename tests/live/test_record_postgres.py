@@ -108,8 +108,8 @@ def test_transactions_agree_with_pgbench(recorded):
         snapshot.series[m] for m in (Metric.TRANSACTIONS_PER_S, Metric.READ_BYTES_PER_S)
     )
     transactions = float(series.value.mean()) * host.time_s.size
-    said = (folder / "said").read_text()
-    own = float(re.search(r"^tps = ([\d.]+)", said, re.MULTILINE)[1])
+    text = (folder / "said").read_text()
+    own = float(re.search(r"^tps = ([\d.]+)", text, re.MULTILINE)[1])
 
     assert own == pytest.approx(transactions / SECONDS, rel=0.10)
 

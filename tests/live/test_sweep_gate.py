@@ -65,11 +65,11 @@ def test_postgresql_behind_a_gate_finds_what_is_enforced():
     """
     Two configurations, each at baseline and at burst.
     """
-    said: list[str] = []
+    texts: list[str] = []
 
     for _ in range(ROUNDS):
         measured = run_cases(
-            cases_named(NAMES), PLAN, catalog(), tell=said.append, buffers_bytes=64 * MIB
+            cases_named(NAMES), PLAN, catalog(), show_progress=texts.append, buffers_bytes=64 * MIB
         )
         if all(is_even(one.sweep) for one in measured):
             break
@@ -81,7 +81,7 @@ def test_postgresql_behind_a_gate_finds_what_is_enforced():
         assert [] == off(truths, off_max(one.sweep)), one.sweep.points
     baseline = fit_sweep(measured[0].sweep).phases[0]
     assert UnitEvidence.PLATEAU == baseline.unit.evidence
-    assert any("burst" in line for line in said)
+    assert any("burst" in line for line in texts)
 
 
 def test_fio_behind_a_gate_finds_what_is_enforced():
@@ -97,7 +97,7 @@ def test_fio_behind_a_gate_finds_what_is_enforced():
         (gate.backing / "table").write_bytes(os.urandom(MIB) * 256)
 
         for _ in range(ROUNDS):
-            found = sweep_path(gate.mount / "table", PLAN, allow_writes=False, tell=print)
+            found = sweep_path(gate.mount / "table", PLAN, allow_writes=False, show_progress=print)
             if is_even(found, FIO_EVEN_MAX):
                 break
 

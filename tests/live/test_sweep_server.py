@@ -84,10 +84,10 @@ def test_a_table_of_ours_is_dropped(server: Postgres, monkeypatch):
     Also when the sweep is broken off in the middle.
     """
     monkeypatch.setattr(sweep_server, "_SCRATCH_MIN_BYTES", 64 * MIB)
-    said: list[str] = []
+    texts: list[str] = []
 
     def interrupt(line: str) -> None:
-        said.append(line)
+        texts.append(line)
         if line.startswith("1/"):
             raise KeyboardInterrupt
 
@@ -98,10 +98,10 @@ def test_a_table_of_ours_is_dropped(server: Postgres, monkeypatch):
             place="here",
             allow_writes=True,
             table=None,
-            tell=interrupt,
+            show_progress=interrupt,
         )
 
-    assert "8,192 blocks" in said[0]
+    assert "8,192 blocks" in texts[0]
     assert [] == left_over(server)
 
 
@@ -146,7 +146,7 @@ def test_a_table_that_would_not_do_is_refused(server: Postgres, named, words):
             place="",
             allow_writes=False,
             table=named,
-            tell=print,
+            show_progress=print,
         )
 
 
@@ -176,7 +176,7 @@ def test_a_server_that_fails_in_the_middle_is_one_sentence(server: Postgres):
     with pytest.raises(SourceError) as raised:
         sweep_database(
             SweepServer(server.dsn, lambda text: text.replace(secret, "***")),
-            PLAN, place="", allow_writes=False, table=None, tell=end_them,
+            PLAN, place="", allow_writes=False, table=None, show_progress=end_them,
         )  # fmt: skip
 
     assert secret not in raised.value.message
@@ -191,7 +191,12 @@ def test_without_pg_prewarm_scans_are_enough(server: Postgres):
         connection.execute("drop extension pg_prewarm")
     try:
         found = sweep_database(
-            SweepServer(server.dsn, str), PLAN, place="", allow_writes=False, table=None, tell=print
+            SweepServer(server.dsn, str),
+            PLAN,
+            place="",
+            allow_writes=False,
+            table=None,
+            show_progress=print,
         )
     finally:
         with psycopg.connect(server.dsn, autocommit=True) as connection:

@@ -26,10 +26,10 @@ def test_an_error_is_a_cause_and_a_hint(kind):
     """
     Every kind carries the cause, which is also its text, and a hint that may be empty.
     """
-    told = kind("unable to read 'a.json'", "Check the path.")
+    found = kind("unable to read 'a.json'", "Check the path.")
 
-    assert "unable to read 'a.json'" == str(told) == told.message
-    assert "Check the path." == told.hint
+    assert "unable to read 'a.json'" == str(found) == found.message
+    assert "Check the path." == found.hint
     assert "" == kind("no reason").hint
 
 
@@ -53,7 +53,7 @@ def test_a_missing_extra_is_named_with_the_command_that_installs_it():
     """
     What needs the extra, the command, and what helps otherwise: one sentence each.
     """
-    told = ExtraMissing.naming("a picture", "pictures", "Or write text.")
+    found = ExtraMissing.naming("a picture", "pictures", "Or write text.")
 
-    assert "a picture needs the extra 'pictures', which is not installed" == told.message
-    assert "Install it with: pip install 'plimsoll-db[pictures]'. Or write text." == told.hint
+    assert "a picture needs the extra 'pictures', which is not installed" == found.message
+    assert "Install it with: pip install 'plimsoll-db[pictures]'. Or write text." == found.hint

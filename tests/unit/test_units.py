@@ -178,7 +178,7 @@ def test_moments_are_utc():
 
 
 @pytest.mark.parametrize(
-    ("chance", "said"),
+    ("chance", "expected"),
     [
         (0.0, "fewer than 1 of 100"),
         (0.0556, "6 of 100"),
@@ -189,8 +189,8 @@ def test_moments_are_utc():
         (1.0, "99 of 100"),
     ],
 )
-def test_a_chance_is_said_in_cases(chance: float, said: str):
+def test_a_chance_is_said_in_cases(chance: float, expected: str):
     """
     In tenths, near the ends in hundredths, and never none or all.
     """
-    assert said == in_cases(chance)
+    assert expected == in_cases(chance)

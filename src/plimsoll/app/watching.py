@@ -15,17 +15,17 @@ _FOR_EVER_S = 1e9
 class Watching:
     """Observes a database in a thread of its own; `end` returns what was seen."""
 
-    def __init__(self, dsn: str, tell: Callable[[str], None]) -> None:
+    def __init__(self, dsn: str, print_line: Callable[[str], None]) -> None:
         """
         Start observing at once.
 
         Args:
             dsn: libpq connection string or URI.
-            tell: called with a line of text if nothing could be read.
+            print_line: called with a line of text if nothing could be read.
         """
         from plimsoll.sources.postgres.read import observe
 
-        self._tell = tell
+        self._print_line = print_line
         self._over = Event()
         self._ahead_s = 0.0
         self._pool = ThreadPoolExecutor(max_workers=1)
@@ -39,7 +39,7 @@ class Watching:
         try:
             return self._observing.result()
         except PlimsollError as error:
-            self._tell(f"the database was not inspected: {error.message}")
+            self._print_line(f"the database was not inspected: {error.message}")
             return None
         finally:
             self._pool.shutdown()

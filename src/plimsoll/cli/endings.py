@@ -49,14 +49,14 @@ def _attempted(run: Callable[[], int]) -> int:
     except ReaderGone:
         return FAILED
     except PlimsollError as error:
-        _say(error.message, error.hint)
+        _print_error(error.message, error.hint)
         return FAILED
     except KeyboardInterrupt:
         _print("interrupted")
         return INTERRUPTED
     # A panic in Rust, in our core or in a library, is a BaseException, but no Exception.
     except BaseException as error:  # noqa: BLE001
-        _say(*_unforeseen(error))
+        _print_error(*_unforeseen(error))
         if os.environ.get(TRACEBACK):
             import traceback
 
@@ -72,9 +72,9 @@ class Failed:
     hint: str
     is_crash: bool
 
-    def say(self, what: str) -> None:
+    def print_error(self, what: str) -> None:
         """Print what is missing and why."""
-        _say(f"{what}: {self.message}", self.hint)
+        _print_error(f"{what}: {self.message}", self.hint)
 
 
 def attempted(run: Callable[[], _Found]) -> _Found | Failed:
@@ -125,7 +125,7 @@ def _place(error: BaseException) -> str:
     return place
 
 
-def _say(message: str, hint: str) -> None:
+def _print_error(message: str, hint: str) -> None:
     """Print a line for the cause and one for the remedy."""
     _print(f"error: {' '.join(message.split())}")
     if hint:

@@ -167,7 +167,7 @@ def _of_path(path: Path, plan: SweepPlan, table: str | None, *, allow_writes: bo
         raise UsageError("--table needs --dsn, but --path was given", "Leave one of them out.")
     if allow_writes:
         plan = replace(plan, directions=(Direction.READ, Direction.WRITE))
-    return sweep_path(path, plan, allow_writes=allow_writes, tell=print_progress)
+    return sweep_path(path, plan, allow_writes=allow_writes, show_progress=print_progress)
 
 
 def _of_server(dsn: str, plan: SweepPlan, table: str | None, *, allow_writes: bool) -> Sweep:
@@ -182,7 +182,12 @@ def _of_server(dsn: str, plan: SweepPlan, table: str | None, *, allow_writes: bo
         probe.close()
     server = SweepServer(dsn, lambda text: without_password(text, dsn))
     return sweep_database(
-        server, plan, place=place, allow_writes=allow_writes, table=table, tell=print_progress
+        server,
+        plan,
+        place=place,
+        allow_writes=allow_writes,
+        table=table,
+        show_progress=print_progress,
     )
 
 

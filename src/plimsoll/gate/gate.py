@@ -70,7 +70,7 @@ class Gate:
         mount: Path,
         *,
         facts: Catalog | None = None,
-        lent: tuple[Path, ...] = (),
+        also_remove: tuple[Path, ...] = (),
     ) -> None:
         """
         Set what is emulated and where; nothing is started yet.
@@ -81,13 +81,13 @@ class Gate:
             mount: folder where the data appears behind the limits; created if missing, and then
                 removed at the end.
             facts: the documented limits; None for the catalog of this package.
-            lent: folders to remove with their contents if this process is killed.
+            also_remove: folders to remove with their contents if this process is killed.
         """
         self.setup = setup
         self.backing = _resolved(backing)
         self.mount = _resolved(mount)
         self._catalog = facts if facts is not None else catalog()
-        self._lent = lent
+        self._also_remove = also_remove
         self._control: GateControl | None = None
         self._keeper: subprocess.Popen[bytes] | None = None
         self._daemon_mount = self.mount
@@ -377,7 +377,7 @@ class Gate:
             "mount": str(self._daemon_mount),
             "detach": gate_place.detach_commands(self._daemon_mount),
             "made": [str(path) for path in made],
-            "lent": [str(path) for path in self._lent],
+            "also_remove": [str(path) for path in self._also_remove],
             "home": str(home),
         }
         self._known.save_home(

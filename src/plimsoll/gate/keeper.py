@@ -37,7 +37,7 @@ def main() -> int:
 
     The line has `daemon` (the command), `log` (file for its messages), `mount`, `detach` (commands that
     detach the mount, tried in order) and `made` (folders to remove at the end if empty). If the owner is
-    gone without saying so, the files in the folder `home` are removed too, and the folders in `lent` with
+    gone without an `end` line, the files in the folder `home` are removed too, and the folders in `also_remove` with
     their contents. The lines after it are `{"undo": COMMAND}`, run before the daemon ends, the last one
     first, or `{"end": true}`.
 
@@ -91,17 +91,17 @@ _SET_DEATH_SIGNAL = 1
 def _listen(daemon: "subprocess.Popen[bytes]", undo: list[list[str]]) -> bool:
     """Read the owner's lines until it asks for the end (True), is gone, or the daemon has ended (False)."""
     assert daemon.stdout is not None
-    said = daemon.stdout.fileno()
-    listening = [0, said]
+    output = daemon.stdout.fileno()
+    listening = [0, output]
     unread = b""
     while True:
         found = select.select(listening, [], [], _POLL_S)[0]
-        if said in found:
-            text = os.read(said, 65_536)
+        if output in found:
+            text = os.read(output, 65_536)
             if text:
                 os.write(1, text)
             else:
-                listening.remove(said)
+                listening.remove(output)
         if 0 in found:
             part = os.read(0, 65_536)
             if not part:
@@ -113,7 +113,7 @@ def _listen(daemon: "subprocess.Popen[bytes]", undo: list[list[str]]) -> bool:
                     return True
                 undo.append(word["undo"])
         elif daemon.poll() is not None or _is_stuck(daemon.pid):
-            # The owner still runs and will notice; only it knows how long the lent folders are needed.
+            # The owner still runs and will notice; only it knows how long the folders in `also_remove` are needed.
             return True
 
 
@@ -176,7 +176,7 @@ def _abort_if_stuck(job: dict[str, Any], daemon: "subprocess.Popen[bytes]", log:
 
 
 def _clear(job: dict[str, Any]) -> None:
-    for folder in job["lent"]:
+    for folder in job["also_remove"]:
         shutil.rmtree(folder, ignore_errors=True)
     # Only this level: deeper folders may be a mount that is still there, with the user's data.
     for path in [*Path(job["home"]).iterdir(), Path(job["home"])]:

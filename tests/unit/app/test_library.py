@@ -32,11 +32,11 @@ def test_importing_it_loads_nothing():
     The package alone is a table of names: neither numpy nor msgspec comes with it.
     """
     program = "import sys, plimsoll\nprint(*(m for m in sys.modules if m.startswith(('plimsoll.', 'numpy', 'msgspec'))))"
-    told = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
 
-    assert "" == told.stdout.strip()
+    assert "" == result.stdout.strip()
 
 
 def test_every_name_is_there_typed_and_explained():
@@ -72,7 +72,7 @@ def test_the_types_are_seen_by_a_type_checker(tmp_path: Path):
     (tmp_path / "right.py").write_text(right)
     (tmp_path / "wrong.py").write_text("import plimsoll\nplimsoll.diagnose('x')\n")
 
-    told = subprocess.run(
+    result = subprocess.run(
         [
             sys.executable,
             "-m",
@@ -87,9 +87,9 @@ def test_the_types_are_seen_by_a_type_checker(tmp_path: Path):
         check=False,
     )
 
-    assert "(checked 2 source files)" in told.stdout
-    assert "right.py:" not in told.stdout
-    assert 'expected "Snapshot"' in told.stdout
+    assert "(checked 2 source files)" in result.stdout
+    assert "right.py:" not in result.stdout
+    assert 'expected "Snapshot"' in result.stdout
 
 
 def test_examples_in_docstrings_are_true():

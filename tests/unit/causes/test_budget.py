@@ -29,7 +29,7 @@ def minute(
     first=None,
     last=None,
     *,
-    told=FIFTEEN,
+    info=FIFTEEN,
     io=None,
     statements=(None, None),
     indexes=((), ()),
@@ -58,7 +58,7 @@ def minute(
             relations=tables,
             io=io,
         ),
-        told,
+        info,
         **more,
     )
 
@@ -75,8 +75,8 @@ def test_a_late_counter_of_backends_gives_way_to_statements():
     128 MiB of buffers may hide 64 MiB: 20 MB by statements are not yet told, or 20 MB too many are.
     """
     blocks = round(20 * MB / BLOCK)
-    for told in (0.0, 40 * MB):
-        seen = minute(last={"backend_written_bytes": told}, statements=wrote(blocks))
+    for found in (0.0, 40 * MB):
+        seen = minute(last={"backend_written_bytes": found}, statements=wrote(blocks))
 
         assert pytest.approx(20 * MB / WINDOW_S, rel=1e-3) == backend_written_per_s(seen)
 
@@ -128,7 +128,7 @@ def test_before_18_new_files_of_wal_are_written_twice():
     without = with_settings(FIFTEEN, {"wal_init_zero": "off"})
 
     assert pytest.approx((MB + 2.0**25) / WINDOW_S) == wal_written(minute(*files))
-    assert pytest.approx(MB / WINDOW_S) == wal_written(minute(*files, told=without))
+    assert pytest.approx(MB / WINDOW_S) == wal_written(minute(*files, info=without))
 
 
 def test_since_18_wal_is_what_was_counted():
@@ -136,7 +136,7 @@ def test_since_18_wal_is_what_was_counted():
     `pg_stat_io` has the bytes; nothing is added to them.
     """
     io = (io_row("client backend", object="wal", written_bytes=6 * MB),)
-    seen = minute(last={"wal_bytes": MB, "wal_writes": 9}, told=server(), io=io)
+    seen = minute(last={"wal_bytes": MB, "wal_writes": 9}, info=server(), io=io)
 
     assert pytest.approx(6 * MB / WINDOW_S) == wal_written(seen)
     assert pytest.approx(6 * MB / WINDOW_S) == budget_of(seen).written_bytes_per_s

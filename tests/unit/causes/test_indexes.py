@@ -61,8 +61,8 @@ def seen(
         statements=None if statements is None else tuple(pair[1] for pair in statements),
         counters=counters(reset_s=reset_s),
     )
-    told = with_settings(server(), {"checkpoint_timeout": "300"})
-    return observation(first, last, told)
+    configured = with_settings(server(), {"checkpoint_timeout": "300"})
+    return observation(first, last, configured)
 
 
 def scanned(scans: int, **changes) -> Relation:
@@ -395,16 +395,16 @@ def test_indexes_of_partitions_are_those_of_the_parent():
     ]
     written = tuple(replace(part, inserted=60_000) for part in parts)
 
-    def told(scans: int) -> tuple[Cause, ...]:
+    def causes_at(scans: int) -> tuple[Cause, ...]:
         pairs = tuple(
             (one, replace(one, blocks_hit=180_000, scans=scans if n == 1 else 0))
             for n, one in enumerate(own)
         )
         return unused.causes(seen(*written, indexes=pairs, before=parts), budget(10 * MB, 10 * MB))
 
-    assert () == told(scans=1)
-    assert ("DROP INDEX public.i;",) == told(scans=0)[0].remedies[0].commands
-    assert "public.orders" == told(scans=0)[0].subject
+    assert () == causes_at(scans=1)
+    assert ("DROP INDEX public.i;",) == causes_at(scans=0)[0].remedies[0].commands
+    assert "public.orders" == causes_at(scans=0)[0].subject
 
 
 def test_the_index_of_a_toast_relation_is_not_spoken_of():

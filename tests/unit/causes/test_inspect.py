@@ -72,13 +72,13 @@ def _detects(module):
 
 def test_a_server_that_does_nothing_has_no_cause():
     """
-    Silent where there is nothing, for every detector.
+    NoAnswer where there is nothing, for every detector.
     """
-    told = inspect(quiet())
+    inspection = inspect(quiet())
 
-    assert () == told.causes
-    assert () == told.missing
-    assert 0.0 == told.load_read_bytes_per_s == told.load_written_bytes_per_s
+    assert () == inspection.causes
+    assert () == inspection.missing
+    assert 0.0 == inspection.load_read_bytes_per_s == inspection.load_written_bytes_per_s
 
 
 def test_shares_are_of_what_running_vacuums_do_as_well(monkeypatch):
@@ -122,10 +122,10 @@ def test_the_worst_comes_first_then_the_largest(monkeypatch):
         "DETECTORS",
         tuple(lambda o, b, one=one: (one,) for one in made),
     )
-    told = inspect(quiet())
+    inspection = inspect(quiet())
 
-    assert [made[1], made[2], made[0], made[3]] == list(told.causes)
-    assert any("do not add their shares" in note for note in told.notes)
+    assert [made[1], made[2], made[0], made[3]] == list(inspection.causes)
+    assert any("do not add their shares" in note for note in inspection.notes)
 
 
 def test_the_ceiling_reaches_every_detector(monkeypatch):
@@ -134,10 +134,10 @@ def test_the_ceiling_reaches_every_detector(monkeypatch):
     """
     budgets = []
     monkeypatch.setattr(composition, "DETECTORS", (lambda o, b: budgets.append(b) or (),))
-    told = inspect(quiet(), ceiling_bytes_per_s=287.5e6, ceiling_name="instance")
+    inspection = inspect(quiet(), ceiling_bytes_per_s=287.5e6, ceiling_name="instance")
 
     assert (287.5e6, "instance") == (budgets[0].ceiling_bytes_per_s, budgets[0].ceiling_name)
-    assert (287.5e6, "instance") == (told.ceiling_bytes_per_s, told.ceiling_name)
+    assert (287.5e6, "instance") == (inspection.ceiling_bytes_per_s, inspection.ceiling_name)
 
 
 def test_one_reading_is_no_health(monkeypatch):
@@ -146,12 +146,12 @@ def test_one_reading_is_no_health(monkeypatch):
     """
     monkeypatch.setattr(composition, "DETECTORS", (lambda o, b: 1 / 0,))
     one = databases.reading()
-    told = inspect(databases.observation(one, one, missing=(("last reading", "It died."),)))
+    inspection = inspect(databases.observation(one, one, missing=(("last reading", "It died."),)))
 
-    assert () == told.causes
-    assert 1 == told.reading_count
+    assert () == inspection.causes
+    assert 1 == inspection.reading_count
     assert [("a second reading", "verdict"), ("last reading", "")] == [
-        (gap.name, gap.hides) for gap in told.missing
+        (gap.name, gap.hides) for gap in inspection.missing
     ]
 
 
@@ -163,28 +163,28 @@ def test_what_was_not_read_is_handed_on_with_what_it_hides(name, hides):
     """
     The remedy is the reader's; what is hidden follows from the detectors.
     """
-    told = inspect(quiet(missing=((name, "GRANT pg_monitor TO watcher;"),)))
+    inspection = inspect(quiet(missing=((name, "GRANT pg_monitor TO watcher;"),)))
 
-    assert [name] == [gap.name for gap in told.missing]
-    assert hides in told.missing[0].hides
-    assert "GRANT pg_monitor TO watcher;" == told.missing[0].remedy
+    assert [name] == [gap.name for gap in inspection.missing]
+    assert hides in inspection.missing[0].hides
+    assert "GRANT pg_monitor TO watcher;" == inspection.missing[0].remedy
 
 
 def test_remarks_on_the_window_are_notes():
     """
     That somebody interrupted it is no gap.
     """
-    told = inspect(quiet(missing=(("window", "It was interrupted."),)))
+    inspection = inspect(quiet(missing=(("window", "It was interrupted."),)))
 
-    assert () == told.missing
-    assert "It was interrupted." == told.notes[0]
+    assert () == inspection.missing
+    assert "It was interrupted." == inspection.notes[0]
 
 
 def test_what_it_cost_and_how_it_watched_is_carried_along():
     """
     Statements, bytes, seconds; readings and glances.
     """
-    told = inspect(
+    inspection = inspect(
         quiet(
             glances=(databases.glance(1.0), databases.glance(2.0)),
             query_count=40,
@@ -193,10 +193,18 @@ def test_what_it_cost_and_how_it_watched_is_carried_along():
         )
     )
 
-    assert (40, 1234, 0.5) == (told.query_count, told.received_bytes, told.asked_s)
-    assert (2, 2) == (told.reading_count, told.glance_count)
-    assert 60.0 == told.end_s - told.start_s
-    assert ("127.0.0.1:5432/orders", "18.6", "watcher") == (told.place, told.version, told.role)
+    assert (40, 1234, 0.5) == (
+        inspection.query_count,
+        inspection.received_bytes,
+        inspection.asked_s,
+    )
+    assert (2, 2) == (inspection.reading_count, inspection.glance_count)
+    assert 60.0 == inspection.end_s - inspection.start_s
+    assert ("127.0.0.1:5432/orders", "18.6", "watcher") == (
+        inspection.place,
+        inspection.version,
+        inspection.role,
+    )
 
 
 def before_16(**changes):
@@ -235,7 +243,7 @@ def test_before_16_the_load_is_estimated_and_said_so():
     """
     Blocks read, blocks by who wrote them, temporary files and WAL, each counted once; the files are read back.
     """
-    told = inspect(
+    inspection = inspect(
         before_16(
             blocks_read=60_000,
             checkpoint_written_bytes=60e6,
@@ -246,10 +254,10 @@ def test_before_16_the_load_is_estimated_and_said_so():
         )
     )
 
-    assert told.load_is_estimated
-    assert 1000 * 8192 + 4e6 == told.load_read_bytes_per_s
-    assert 20e6 == told.load_written_bytes_per_s
-    assert any("15.18 does not count its system I/O" in note for note in told.notes)
+    assert inspection.load_is_estimated
+    assert 1000 * 8192 + 4e6 == inspection.load_read_bytes_per_s
+    assert 20e6 == inspection.load_written_bytes_per_s
+    assert any("15.18 does not count its system I/O" in note for note in inspection.notes)
     assert not inspect(quiet()).load_is_estimated
 
 
@@ -257,7 +265,7 @@ def test_a_server_that_counts_no_bytes_has_no_load():
     """
     Where not even checkpoints could be read, the whole is not known, and is not zero.
     """
-    told = inspect(
+    inspection = inspect(
         databases.observation(
             databases.reading(),
             databases.reading(databases.START_S + 60),
@@ -265,9 +273,9 @@ def test_a_server_that_counts_no_bytes_has_no_load():
         )
     )
 
-    assert told.load_read_bytes_per_s is None
-    assert told.load_written_bytes_per_s is None
-    assert not told.load_is_estimated
+    assert inspection.load_read_bytes_per_s is None
+    assert inspection.load_written_bytes_per_s is None
+    assert not inspection.load_is_estimated
 
 
 def test_a_vacuum_that_ended_in_a_plateau_is_named():
@@ -289,7 +297,7 @@ def test_a_short_look_says_that_it_was_short():
     """
     Three seconds tell less than a minute, and a minute needs no excuse.
     """
-    told = inspect(
+    inspection = inspect(
         databases.observation(
             databases.reading(io=()), databases.reading(databases.START_S + 3, io=())
         )
@@ -301,7 +309,7 @@ def test_a_short_look_says_that_it_was_short():
         )
     )
 
-    assert any(note.startswith("3 s is short") for note in told.notes)
+    assert any(note.startswith("3 s is short") for note in inspection.notes)
     assert not any("short" in note for note in ten.notes)
     assert not any("short" in note for note in inspect(quiet()).notes)
 
@@ -310,7 +318,7 @@ def test_a_standby_is_told_to_look_at_its_primary():
     """
     Writes come from elsewhere, and commands can only be run there.
     """
-    told = inspect(replace(quiet(), server=databases.server(is_standby=True)))
+    inspection = inspect(replace(quiet(), server=databases.server(is_standby=True)))
 
-    assert told.is_standby
-    assert any("primary" in note for note in told.notes)
+    assert inspection.is_standby
+    assert any("primary" in note for note in inspection.notes)

@@ -36,13 +36,13 @@ SETTINGS = {
 }
 
 
-def minute(*, told=None, first=None, last=None, statements=(None, None), **changes) -> Observation:
+def minute(*, info=None, first=None, last=None, statements=(None, None), **changes) -> Observation:
     """
     A minute of a server with default settings; counters begin at zero.
     """
     before = reading(START_S, counters=counters(**(first or {})), statements=statements[0])
     after = reading(START_S + WINDOW_S, counters=counters(**(last or {})), statements=statements[1])
-    return observation(before, after, told or with_settings(server(), SETTINGS), **changes)
+    return observation(before, after, info or with_settings(server(), SETTINGS), **changes)
 
 
 def of_wal(rate: float, **last) -> Observation:
@@ -192,8 +192,8 @@ def test_a_burst_is_spread():
     """
     A completion target of 0.5 writes the same in half the time.
     """
-    told = with_settings(server(), SETTINGS | {"checkpoint_completion_target": "0.5"})
-    seen = minute(told=told, last={"checkpoint_written_bytes": 12 * MB * 60})
+    configured = with_settings(server(), SETTINGS | {"checkpoint_completion_target": "0.5"})
+    seen = minute(info=configured, last={"checkpoint_written_bytes": 12 * MB * 60})
     cause = only(checkpoints.causes(seen, budget(0.0, 13 * MB)))
 
     assert "completion_target = 0.9" in cause.remedies[0].commands[0]
@@ -227,9 +227,9 @@ def test_a_standby_writes_no_wal_of_its_own():
     """
     What it replays is not its own.
     """
-    told = with_settings(server(is_standby=True), SETTINGS)
+    configured = with_settings(server(is_standby=True), SETTINGS)
 
-    assert () == wal.causes(minute(told=told, last={"wal_bytes": 9e9}), budget(0.0, 9 * MB))
+    assert () == wal.causes(minute(info=configured, last={"wal_bytes": 9e9}), budget(0.0, 9 * MB))
 
 
 def test_small_commits_write_more_than_they_make():
@@ -255,8 +255,8 @@ def test_written_wal_is_counted_from_the_first_18_on(version: int, written: floa
     before = reading(START_S, counters=counters(wal_bytes=0.0), io=())
     row = io_row("client backend", object="wal", written_bytes=8 * MB * 60)
     after = reading(START_S + 60, counters=counters(wal_bytes=1 * MB * 60), io=(row,))
-    told = with_settings(server(version_number=version), SETTINGS)
-    cause = only(wal.causes(observation(before, after, told), budget(0.0, 9 * MB)))
+    configured = with_settings(server(version_number=version), SETTINGS)
+    cause = only(wal.causes(observation(before, after, configured), budget(0.0, 9 * MB)))
 
     assert pytest.approx(written) == cause.written_bytes_per_s
 

@@ -39,7 +39,7 @@ def test_the_headline_names_what_was_lost():
     """
     In place of "no problem found".
     """
-    told = headline(replace(crashed(90.0), causes=()))
+    sentence = headline(replace(crashed(90.0), causes=()))
 
-    assert told.startswith("We cannot say what 127.0.0.1:5432/orders spends")
-    assert f"{NAME} are missing" in told
+    assert sentence.startswith("We cannot say what 127.0.0.1:5432/orders spends")
+    assert f"{NAME} are missing" in sentence

@@ -303,9 +303,9 @@ def test_little_bloat_is_a_note():
     """
     A quarter of the buffers makes a warning: 16 MiB are little beside 1 GiB.
     """
-    told = with_settings(server(), {"shared_buffers": str(GIB // 8192)})
+    configured = with_settings(server(), {"shared_buffers": str(GIB // 8192)})
 
-    assert ["note"] == severities(bloat, replace(standing(tables=(SPACE,)), server=told))
+    assert ["note"] == severities(bloat, replace(standing(tables=(SPACE,)), server=configured))
 
 
 def test_values_and_indexes_may_be_empty_as_well():

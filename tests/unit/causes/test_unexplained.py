@@ -94,7 +94,7 @@ def test_more_than_all_is_all():
     assert 0.0 == left(cause(CauseKind.TOAST, read=90 * MB, written=90 * MB))
 
 
-def told(*resets: str, read=40 * MB, written=60 * MB, causes=()) -> dict[str, str]:
+def gaps_of(*resets: str, read=40 * MB, written=60 * MB, causes=()) -> dict[str, str]:
     """
     What is hidden, by name, after so many resets.
     """
@@ -107,7 +107,7 @@ def test_without_a_reset_there_is_no_gap():
     """
     Nothing is missing of what was not reset.
     """
-    assert {} == told()
+    assert {} == gaps_of()
 
 
 @pytest.mark.parametrize("name", ["io", "wal", "bgwriter"])
@@ -115,14 +115,14 @@ def test_a_load_that_is_not_known_leaves_the_verdict_open(name: str):
     """
     No share of it can be told.
     """
-    assert {"verdict"} == set(told(name, read=None, written=None).values())
+    assert {"verdict"} == set(gaps_of(name, read=None, written=None).values())
 
 
 def test_tables_decide_always():
     """
     Most detectors look at nothing else.
     """
-    assert {"verdict"} == set(told("relations", read=0.0, written=0.0).values())
+    assert {"verdict"} == set(gaps_of("relations", read=0.0, written=0.0).values())
 
 
 def test_other_counters_decide_where_much_has_no_cause():
@@ -132,10 +132,10 @@ def test_other_counters_decide_where_much_has_no_cause():
     """
     explained = (cause(CauseKind.TOAST, read=40 * MB, written=50 * MB),)
 
-    assert {"verdict"} == set(told("statements").values())
+    assert {"verdict"} == set(gaps_of("statements").values())
     assert {"which statements are responsible"} == set(
-        told("statements", causes=explained).values()
+        gaps_of("statements", causes=explained).values()
     )
     assert {"which statements are responsible"} == set(
-        told("statements", read=1e3, written=1e3).values()
+        gaps_of("statements", read=1e3, written=1e3).values()
     )

@@ -58,13 +58,13 @@ def test_a_file_is_compared_with_one_of_after_the_step():
     typed = check_command(
         "my export.csv", flags, ReadOptions(region="eu-west-1"), before=NOW, after=NEW
     )
-    told = check_command("snapshot.json", InstanceOptions(), ReadOptions(), before=NOW, after=NEW)
+    found = check_command("snapshot.json", InstanceOptions(), ReadOptions(), before=NOW, after=NEW)
 
     assert (
         "plimsoll compare 'my export.csv' AFTER --class-a db.t3.xlarge --size-gib-a 1200 "
         "--class-b db.m6g.xlarge --size-gib-b 1200 --engine postgres"
     ) == typed
-    assert "plimsoll compare snapshot.json AFTER" == told
+    assert "plimsoll compare snapshot.json AFTER" == found
 
 
 def test_nothing_is_printed_with_a_secret_or_for_a_pipe():

@@ -66,11 +66,11 @@ def test_without_a_dsn_nothing_is_watched(run):
     The report has no section of causes, and its JSON form says null.
     """
     _, text, asked = run(diagnose, PRESSED)
-    _, told, _ = run(diagnose, PRESSED, "--format", "json")
+    _, result, _ = run(diagnose, PRESSED, "--format", "json")
 
     assert [] == asked
     assert "CAUSES" not in text
-    assert json.loads(told)["inspection"] is None
+    assert json.loads(result)["inspection"] is None
 
 
 def test_causes_stand_after_the_findings(run):
@@ -107,8 +107,8 @@ def test_every_form_has_the_causes(run, tmp_path):
     """
     page = tmp_path / "page.html"
     _, marked, _ = run(diagnose, PRESSED, "--dsn", DSN, "--format", "markdown", "--html", page)
-    _, told, asked = run(diagnose, PRESSED, "--dsn", DSN, "--for", "5m", "--format", "json")
-    inspection = json.loads(told)["inspection"]
+    _, result, asked = run(diagnose, PRESSED, "--dsn", DSN, "--for", "5m", "--format", "json")
+    inspection = json.loads(result)["inspection"]
 
     assert "\n## Causes\n" in marked
     assert '<h2 id="causes">Causes</h2>' in page.read_text(encoding="utf-8")
@@ -136,13 +136,13 @@ def test_a_snapshot_with_an_observation_round_trips():
     """
     bare = read(PRESSED)
     relations = databases.toast_of(databases.table(10, "public.a", options={"fillfactor": "70"}))
-    told = databases.seen(
+    found = databases.seen(
         relations,
         relations,
         glances=(databases.glance(1.0, sessions=(databases.session(),)),),
         missing=(("statements", "GRANT"),),
     )
-    full = replace(bare, observation=told)
+    full = replace(bare, observation=found)
 
     assert full == decode_snapshot(encode_snapshot(full))
     assert full.observation == decode_snapshot(encode_snapshot(full)).observation
@@ -200,10 +200,10 @@ def test_a_database_that_cannot_be_watched_ends_no_recording(monkeypatch):
 
     monkeypatch.setattr("plimsoll.sources.postgres.read.observe", observe)
 
-    told = []
+    texts = []
 
-    assert Watching(DSN, told.append).end() is None
-    assert ["the database was not inspected: PostgreSQL did not answer"] == told
+    assert Watching(DSN, texts.append).end() is None
+    assert ["the database was not inspected: PostgreSQL did not answer"] == texts
 
 
 def test_inspecting_needs_a_database(run, monkeypatch):

@@ -41,7 +41,7 @@ def plimsoll(
     return subprocess.run(shell + command, env=environment, **given)  # noqa: PLW1510
 
 
-def told_by(run: Callable[[], int], capsys) -> tuple[int, list[str]]:
+def output_of(run: Callable[[], int], capsys) -> tuple[int, list[str]]:
     """Exit status of a command, and the lines it ends with."""
     status = endings.run_to_end(run)
     return status, capsys.readouterr().err.splitlines()
@@ -54,12 +54,12 @@ def failing(error: BaseException) -> Callable[[], int]:
     return run
 
 
-def assert_one_sentence(said: bytes) -> None:
-    lines = said.decode().splitlines()
-    assert 2 == len(lines), said
+def assert_one_sentence(text: bytes) -> None:
+    lines = text.decode().splitlines()
+    assert 2 == len(lines), text
     assert lines[0].startswith("error: ")
     assert lines[1].startswith("hint: ")
-    assert b"Traceback" not in said
+    assert b"Traceback" not in text
 
 
 # --- crashes ---------------------------------------------------------------------------------------
@@ -73,7 +73,7 @@ def test_a_crash_is_one_sentence_that_says_whose_mistake_it_is(capsys, error):
     """
     Whatever is raised, the command ends with 2, says that it is a bug, and shows no traceback.
     """
-    status, lines = told_by(failing(error), capsys)
+    status, lines = output_of(failing(error), capsys)
 
     assert (2, 2) == (status, len(lines))
     assert type(error).__name__ in lines[0]
@@ -88,7 +88,7 @@ def test_a_crash_says_where_it_happened(capsys):
     def run() -> int:
         return len(number("no number"))  # type: ignore[arg-type]
 
-    _, lines = told_by(run, capsys)
+    _, lines = output_of(run, capsys)
 
     assert "in units.py, line" in lines[0]
 
@@ -101,7 +101,7 @@ def test_a_panic_is_a_crash(capsys):
     class PanicError(BaseException):
         pass
 
-    assert 2 == told_by(failing(PanicError("index out of bounds")), capsys)[0]
+    assert 2 == output_of(failing(PanicError("index out of bounds")), capsys)[0]
 
 
 def test_a_traceback_is_shown_where_it_was_asked_for(capsys, monkeypatch):
@@ -109,7 +109,7 @@ def test_a_traceback_is_shown_where_it_was_asked_for(capsys, monkeypatch):
     PLIMSOLL_TRACEBACK=1 adds what a bug report needs.
     """
     monkeypatch.setenv("PLIMSOLL_TRACEBACK", "1")
-    status, lines = told_by(failing(ZeroDivisionError("x")), capsys)
+    status, lines = output_of(failing(ZeroDivisionError("x")), capsys)
 
     assert 2 == status
     assert "Traceback (most recent call last):" in lines
@@ -120,13 +120,13 @@ def test_what_the_system_refuses_is_not_called_a_bug(capsys):
     A full disk or too little memory is said as it is.
     """
     full = OSError(errno.ENOSPC, "No space left on device", "/t")
-    for error, said in (
+    for error, text in (
         (full, "error: the system refused '/t': no space left on device"),
         (MemoryError(), "error: there is not enough memory"),
     ):
-        status, lines = told_by(failing(error), capsys)
+        status, lines = output_of(failing(error), capsys)
 
-        assert (2, said) == (status, lines[0])
+        assert (2, text) == (status, lines[0])
 
 
 @pytest.mark.parametrize(
@@ -142,9 +142,9 @@ def test_what_was_foreseen_has_its_own_words(capsys, error, status, lines):
     """
     An error of the user is cause and hint, a reader that went away is silence, Ctrl-C is 130.
     """
-    said = [line.partition(": ")[2] or line for line in told_by(failing(error), capsys)[1]]
+    texts = [line.partition(": ")[2] or line for line in output_of(failing(error), capsys)[1]]
 
-    assert lines == said
+    assert lines == texts
     assert status == endings.run_to_end(failing(error))
 
 
@@ -164,11 +164,11 @@ def test_a_full_disk_is_no_verdict(name):
     """
     On /dev/full every command ends with 2 and says why.
     """
-    told = plimsoll(*COMMANDS[name], streams=">/dev/full")
+    result = plimsoll(*COMMANDS[name], streams=">/dev/full")
 
-    assert 2 == told.returncode
-    assert_one_sentence(told.stderr)
-    assert b"no space left on device" in told.stderr
+    assert 2 == result.returncode
+    assert_one_sentence(result.stderr)
+    assert b"no space left on device" in result.stderr
 
 
 @pytest.mark.parametrize("name", SOME)
@@ -176,11 +176,11 @@ def test_a_closed_standard_output_is_no_verdict(name):
     """
     Nothing that was to be printed lands in a file that is opened meanwhile.
     """
-    told = plimsoll(*COMMANDS[name], streams=">&-")
+    result = plimsoll(*COMMANDS[name], streams=">&-")
 
-    assert 2 == told.returncode
-    assert_one_sentence(told.stderr)
-    assert b"standard output: it is closed" in told.stderr
+    assert 2 == result.returncode
+    assert_one_sentence(result.stderr)
+    assert b"standard output: it is closed" in result.stderr
 
 
 @pytest.mark.parametrize("name", SOME)
@@ -191,11 +191,11 @@ def test_a_reader_that_went_away_is_no_verdict(name):
     reader, writer = os.pipe()
     os.close(reader)
     try:
-        told = plimsoll(*COMMANDS[name], stdout=writer)
+        result = plimsoll(*COMMANDS[name], stdout=writer)
     finally:
         os.close(writer)
 
-    assert (2, b"") == (told.returncode, told.stderr)
+    assert (2, b"") == (result.returncode, result.stderr)
 
 
 @pytest.mark.parametrize(
@@ -206,10 +206,10 @@ def test_an_encoding_without_our_characters_replaces_them(encoding, target, stat
     """
     A terminal that has no `·` gets a question mark, and the verdict.
     """
-    told = plimsoll("diagnose", target, env={"PYTHONIOENCODING": encoding})
+    result = plimsoll("diagnose", target, env={"PYTHONIOENCODING": encoding})
 
-    assert (status, b"") == (told.returncode, told.stderr)
-    assert "EBS" in told.stdout.decode(encoding)
+    assert (status, b"") == (result.returncode, result.stderr)
+    assert "EBS" in result.stdout.decode(encoding)
 
 
 def test_messages_that_cannot_be_said_change_no_verdict(tmp_path):
@@ -229,9 +229,9 @@ def test_nothing_can_be_said_at_all():
     """
     With all three streams closed there is no verdict either.
     """
-    told = plimsoll(*COMMANDS["diagnose"], streams="<&- >&- 2>&-")
+    result = plimsoll(*COMMANDS["diagnose"], streams="<&- >&- 2>&-")
 
-    assert 2 == told.returncode
+    assert 2 == result.returncode
 
 
 def test_a_file_that_cannot_be_written_is_no_verdict(tmp_path, monkeypatch, capsys):
@@ -274,9 +274,9 @@ sys.argv = ["plimsoll", "diagnose", {str(QUIET)!r}]
 from plimsoll.cli.main import main
 main()
 """
-    told = subprocess.run([sys.executable, "-c", script], check=False, capture_output=True)
+    result = subprocess.run([sys.executable, "-c", script], check=False, capture_output=True)
 
-    assert (130, b"", b"interrupted\n") == (told.returncode, told.stdout, told.stderr)
+    assert (130, b"", b"interrupted\n") == (result.returncode, result.stdout, result.stderr)
 
 
 def test_a_module_that_cannot_be_loaded_is_no_verdict():
@@ -290,7 +290,7 @@ sys.argv = ["plimsoll", "diagnose", "orders.json"]
 from plimsoll.cli.main import main
 main()
 """
-    told = subprocess.run([sys.executable, "-c", script], check=False, capture_output=True)
+    result = subprocess.run([sys.executable, "-c", script], check=False, capture_output=True)
 
-    assert 2 == told.returncode
-    assert_one_sentence(told.stderr)
+    assert 2 == result.returncode
+    assert_one_sentence(result.stderr)

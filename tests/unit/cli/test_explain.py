@@ -97,7 +97,7 @@ def test_files_of_one_name_are_told_apart_by_their_folders(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "expected"),
     [
         (("record",), "no server"),
         (("record", "host=127.0.0.1 port=1"), "no statement"),
@@ -106,10 +106,10 @@ def test_files_of_one_name_are_told_apart_by_their_folders(tmp_path: Path):
         (("record", "host=127.0.0.1", "--statement", "table t", "--timeout", "soon"), "--timeout"),
     ],
 )
-def test_what_cannot_be_meant_is_refused(arguments, said, monkeypatch):
+def test_what_cannot_be_meant_is_refused(arguments, expected, monkeypatch):
     """
     Before anything is connected to.
     """
     monkeypatch.delenv("PLIMSOLL_DSN", raising=False)
 
-    assert said in refusal(*arguments)
+    assert expected in refusal(*arguments)

@@ -87,11 +87,11 @@ def test_what_needs_an_extra_is_one_sentence(tmp_path, monkeypatch, arguments, e
     monkeypatch.chdir(tmp_path)
     Path("t.parquet").write_bytes(corpus.parquet(corpus.made(3)))
     found = run_plain(*arguments)
-    said = " ".join(found.stderr.split())
+    output = " ".join(found.stderr.split())
 
     assert (2, "") == (found.returncode, found.stdout)
-    assert f"needs the extra '{extra}', which is not installed" in said
-    assert f"pip install 'plimsoll-db[{extra}]'" in said
+    assert f"needs the extra '{extra}', which is not installed" in output
+    assert f"pip install 'plimsoll-db[{extra}]'" in output
     assert ["t.parquet"] == [file.name for file in tmp_path.iterdir()]
 
 

@@ -57,7 +57,7 @@ def test_help_loads_nothing_heavy():
     The help of the program and of every command comes without numpy and the libraries of reports.
     """
     lines = ["", *COMMANDS, *(" ".join(names) for names in SUBCOMMANDS)]
-    told = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", PROGRAM],
         input="\n".join(lines),
         capture_output=True,
@@ -65,7 +65,7 @@ def test_help_loads_nothing_heavy():
         check=True,
     )
 
-    assert set() == HEAVY & set(told.stderr.split())
+    assert set() == HEAVY & set(result.stderr.split())
 
 
 def test_help_of_the_program_loads_no_command():
@@ -73,11 +73,11 @@ def test_help_of_the_program_loads_no_command():
     The list of commands has their summaries; their modules are loaded when they are called.
     """
     program = "import sys\nfrom plimsoll.cli.commands import run\nrun(['--help'])\nprint(*sys.modules, file=sys.stderr)"
-    told = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
 
-    assert not {place.module for place in COMMANDS.values()} & set(told.stderr.split())
+    assert not {place.module for place in COMMANDS.values()} & set(result.stderr.split())
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -142,7 +142,7 @@ def test_a_shell_completes_commands_and_options(shell, environment, wanted):
     """
     asked = environment | {"_PLIMSOLL_COMPLETE": f"complete_{shell}"}
     script = CliRunner().invoke(app, ["--completion", shell]).stdout
-    told = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-m", "plimsoll"],
         env=os.environ | asked,
         capture_output=True,
@@ -151,7 +151,7 @@ def test_a_shell_completes_commands_and_options(shell, environment, wanted):
     )
 
     assert f"_PLIMSOLL_COMPLETE=complete_{shell}" in script
-    assert wanted in told.stdout
+    assert wanted in result.stdout
 
 
 def test_bash_completes_with_the_printed_script():
@@ -164,7 +164,7 @@ def test_bash_completes_with_the_printed_script():
         'echo "${COMPREPLY[@]}"\n'
     )
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    told = subprocess.run(
+    result = subprocess.run(
         ["bash", "-c", session],
         env=os.environ | {"PATH": path},
         capture_output=True,
@@ -172,7 +172,7 @@ def test_bash_completes_with_the_printed_script():
         check=True,
     )
 
-    assert "diagnose" == told.stdout.strip()
+    assert "diagnose" == result.stdout.strip()
 
 
 def test_an_unknown_shell_is_refused():

@@ -68,11 +68,11 @@ def test_every_format_is_read_from_standard_input(plimsoll, name: str):
     Not only captures: whatever a file may hold, and a recorded snapshot again.
     """
     data = corpus.all_formats()[name]
-    status, _, told = plimsoll("record", "-", "-o", "f.json", given=data)
-    assert (0, True) == (status, "standard input" in told), told
-    status, _, told = plimsoll("record", "-", "-o", "g.json", given=Path("f.json").read_bytes())
+    status, _, result = plimsoll("record", "-", "-o", "f.json", given=data)
+    assert (0, True) == (status, "standard input" in result), result
+    status, _, result = plimsoll("record", "-", "-o", "g.json", given=Path("f.json").read_bytes())
 
-    assert 0 == status, told
+    assert 0 == status, result
     assert saved("f.json") == saved("g.json")
     assert Metric.READ_OPS_PER_S in saved().series
 
@@ -84,9 +84,9 @@ def test_a_capture_is_recorded_for_chosen_devices_and_a_claimed_class(plimsoll):
     flags = ("--class", "db.r5.2xlarge", "--storage", "gp2", "--size-gib", "1000")
     given = SAR.read_bytes()
     arguments = ("record", "host", "--from", "-", "--device", "vda,loop0", "-o", "f.json")
-    status, _, told = plimsoll(*arguments, "--identifier", "orders", *flags, given=given)
+    status, _, result = plimsoll(*arguments, "--identifier", "orders", *flags, given=given)
 
-    assert 0 == status, told
+    assert 0 == status, result
     assert "devices vda, loop0" in saved().source
     assert ("orders", "db.r5.2xlarge", None) == (
         saved().instance.identifier,
@@ -99,9 +99,9 @@ def test_a_capture_in_a_file_is_recorded_from_it(plimsoll):
     """
     Without -o the file is called after the host and the first moment.
     """
-    status, _, told = plimsoll("record", "host", "--from", str(SAR))
+    status, _, result = plimsoll("record", "host", "--from", str(SAR))
 
-    assert 0 == status, told
+    assert 0 == status, result
     assert "sar output 'sar.txt', device vda" == saved("host-20261120T124522Z.json").source
 
 
@@ -111,9 +111,9 @@ def test_a_described_instance_goes_with_a_capture(plimsoll, tmp_path: Path):
     """
     (tmp_path / "d.json").write_bytes(corpus.described())
     arguments = ("record", "-", "--instance", "d.json", "-o", "f.json")
-    status, _, told = plimsoll(*arguments, given=SAR.read_bytes())
+    status, _, result = plimsoll(*arguments, given=SAR.read_bytes())
 
-    assert 0 == status, told
+    assert 0 == status, result
     assert (corpus.IDENTIFIER, "db.r5.2xlarge", 2) == (
         saved().instance.identifier,
         saved().instance.db_class,
@@ -126,14 +126,14 @@ def test_a_capture_without_times_is_read_by_the_second_or_as_told(plimsoll):
     Its reports stand in a row; the report says that a second was assumed.
     """
     given = WITHOUT_TIMES.encode()
-    _, shown, told = plimsoll("diagnose", "-", given=given)
-    assert ("", True) == (told, "1 s is assumed" in " ".join(shown.split()))
+    _, shown, result = plimsoll("diagnose", "-", given=given)
+    assert ("", True) == (result, "1 s is assumed" in " ".join(shown.split()))
 
     arguments = ("record", "host", "--from", "-", "--every", "1s", "-o", "f.json")
     assert 0 == plimsoll(*arguments, given=given)[0]
     assert {"times"} & {gap.metric for gap in saved().gaps}
-    status, _, told = plimsoll(*arguments, given=SAR.read_bytes())
-    assert (2, True) == (status, "Leave out --every" in told)
+    status, _, result = plimsoll(*arguments, given=SAR.read_bytes())
+    assert (2, True) == (status, "Leave out --every" in result)
 
 
 @pytest.mark.parametrize(
@@ -150,29 +150,29 @@ def test_what_is_about_measuring_does_not_go_with_a_capture(plimsoll, more, says
     """
     Contradictions are told before standard input is read.
     """
-    status, _, told = plimsoll("record", "host", "--from", "-", *more)
+    status, _, result = plimsoll("record", "host", "--from", "-", *more)
 
-    assert (2, True) == (status, says in told)
-    assert "nothing came" not in told
+    assert (2, True) == (status, says in result)
+    assert "nothing came" not in result
 
 
 def test_an_export_is_no_capture(plimsoll):
     """
     `record host --from` says where exports go.
     """
-    status, _, told = plimsoll("record", "host", "--from", "-", given=b"timestamp,ReadIOPS\n")
+    status, _, result = plimsoll("record", "host", "--from", "-", given=b"timestamp,ReadIOPS\n")
 
-    assert (2, True) == (status, "not a capture of iostat, sar or sadf" in told)
-    assert "plimsoll record TARGET" in told
+    assert (2, True) == (status, "not a capture of iostat, sar or sadf" in result)
+    assert "plimsoll record TARGET" in result
 
 
 def test_a_missing_file_is_one_sentence(plimsoll):
     """
     As for every file.
     """
-    status, _, told = plimsoll("record", "host", "--from", "none.txt")
+    status, _, result = plimsoll("record", "host", "--from", "none.txt")
 
-    assert (2, True) == (status, "unable to read 'none.txt'" in told)
+    assert (2, True) == (status, "unable to read 'none.txt'" in result)
 
 
 class Interrupted(io.BytesIO):
@@ -191,9 +191,9 @@ def test_ctrl_c_ends_a_capture_and_keeps_it(plimsoll, monkeypatch: pytest.Monkey
     """
     pipe = Interrupted(SAR.read_bytes())
     monkeypatch.setattr("plimsoll.sources.targets.standard_input._stream", lambda: pipe)
-    status, _, told = plimsoll("record", "host", "--from", "-", "-o", "f.json")
+    status, _, result = plimsoll("record", "host", "--from", "-", "-o", "f.json")
 
-    assert 0 == status, told
+    assert 0 == status, result
     assert "ended from outside" in {g.metric: g.reason for g in saved().gaps}["standard input"]
 
     pipe.seek(0)

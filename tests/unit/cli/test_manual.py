@@ -45,10 +45,12 @@ def test_a_page_says_what_the_help_says(words: str):
     """
     Summary, options and their texts are the same.
     """
-    said = CliRunner().invoke(app, [*words.split(), "--help"], env={"COLUMNS": "200"}).stdout
+    output = CliRunner().invoke(app, [*words.split(), "--help"], env={"COLUMNS": "200"}).stdout
     page = plain(every_page()[f"plimsoll {words}"])
 
-    rows = [line.split("  ", 1) for line in re.findall(r"^  (-\S.*?  +\S.*)$", said, re.MULTILINE)]
+    rows = [
+        line.split("  ", 1) for line in re.findall(r"^  (-\S.*?  +\S.*)$", output, re.MULTILINE)
+    ]
     assert len(rows) > 3
     for name, text in rows:
         assert name.strip() in page

@@ -101,11 +101,11 @@ def test_what_an_example_prints_runs(run, name):
     """
     The command at the end of a report is a command: it answers.
     """
-    said = run("diagnose", ROOT / "examples" / name)
-    if "  plimsoll plan " not in said.out:
-        assert "up against" not in said.out.splitlines()[0]
+    result = run("diagnose", ROOT / "examples" / name)
+    if "  plimsoll plan " not in result.out:
+        assert "up against" not in result.out.splitlines()[0]
         return
-    ran = run(*said.printed)
+    ran = run(*result.printed)
 
     assert (1, "") == (ran.status, ran.err)
 
@@ -124,12 +124,12 @@ def test_the_flags_of_an_export_are_printed_again(run, export):
         "--size-gib",
         1200,
     )
-    said = run("diagnose", export, *flags)
-    ran = run(*said.printed)
+    result = run("diagnose", export, *flags)
+    ran = run(*result.printed)
 
-    assert ["plan", str(export), *(str(flag) for flag in flags)] == said.printed[:-2]
-    assert ["--region", "us-east-1"] == said.printed[-2:]
-    assert "the prices of your region in place of us-east-1" in said.out
+    assert ["plan", str(export), *(str(flag) for flag in flags)] == result.printed[:-2]
+    assert ["--region", "us-east-1"] == result.printed[-2:]
+    assert "the prices of your region in place of us-east-1" in result.out
     assert (1, "") == (ran.status, ran.err)
 
 
@@ -146,10 +146,10 @@ def test_the_window_of_a_live_instance_is_printed_again(run, account, window, pr
     """
     The last samples may be late; a window that is too short to plan for is left to plan's two weeks.
     """
-    said = run("diagnose", "rds:orders", *window)
-    ran = run(*said.printed)
+    result = run("diagnose", "rds:orders", *window)
+    ran = run(*result.printed)
 
-    assert ["plan", "rds:orders", *printed] == said.printed
+    assert ["plan", "rds:orders", *printed] == result.printed
     assert (1, "") == (ran.status, ran.err)
     assert (printed[1] if printed else "14d") == account[-1]
 

@@ -20,7 +20,7 @@ COMMANDS = {
 }
 
 
-def said(name: str, form: str, *more: str) -> str:
+def output_of(name: str, form: str, *more: str) -> str:
     """What a command prints in a form, on standard output alone."""
     result = CliRunner().invoke(app, [*COMMANDS[name].split(), "--format", form, *more])
     assert result.exit_code in {0, 1}
@@ -33,13 +33,13 @@ def test_every_form_says_the_same_headline(name: str, tmp_path: Path):
     The first sentence of the text is the title of the Markdown and of the page.
     """
     page = tmp_path / "report.html"
-    marked = said(name, "markdown", "--html", str(page))
+    marked = output_of(name, "markdown", "--html", str(page))
     title = marked.splitlines()[0].removeprefix("# ").replace("\\", "")
 
-    text = " ".join(said(name, "text", "--width", "120").split())
+    text = " ".join(output_of(name, "text", "--width", "120").split())
     assert text.startswith(title)
     assert title in page.read_text(encoding="utf-8").replace("\u00a0", " ").replace("&#39;", "'")
-    assert json.loads(said(name, "json"))
+    assert json.loads(output_of(name, "json"))
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -48,7 +48,7 @@ def test_a_page_loads_nothing(name: str, tmp_path: Path):
     No script and no address: a page is read where it was sent, by whoever gets it.
     """
     page = tmp_path / "report.html"
-    said(name, "text", "--html", str(page))
+    output_of(name, "text", "--html", str(page))
     text = page.read_text(encoding="utf-8")
 
     assert "default-src 'none'" in text
@@ -63,7 +63,7 @@ def test_a_report_goes_to_a_file_in_the_form_of_its_name(name: str, start: str, 
     """
     file = tmp_path / name
     forms = {".json": "json", ".md": "markdown", ".txt": "text"}
-    printed = said("limits", forms[file.suffix], "--width", "100")
+    printed = output_of("limits", forms[file.suffix], "--width", "100")
 
     result = CliRunner().invoke(
         app, [*COMMANDS["limits"].split(), "-o", str(file), "--width", "100"]
@@ -77,13 +77,13 @@ def test_a_report_goes_to_a_file_in_the_form_of_its_name(name: str, start: str, 
 
 def test_a_form_that_is_named_goes_before_the_ending(tmp_path: Path):
     file = tmp_path / "r.txt"
-    said("limits", "json", "-o", str(file))
+    output_of("limits", "json", "-o", str(file))
 
     assert json.loads(file.read_text(encoding="utf-8"))
 
 
 def test_a_dash_is_standard_output():
-    assert said("limits", "json") == said("limits", "json", "-o", "-")
+    assert output_of("limits", "json") == output_of("limits", "json", "-o", "-")
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -172,6 +172,6 @@ def test_an_ending_that_names_no_other_kind_of_file_is_taken(name: str, tmp_path
     """
     What follows the last full stop of a date is not a kind of file.
     """
-    said("limits", "text", "-o", str(tmp_path / name))
+    output_of("limits", "text", "-o", str(tmp_path / name))
 
     assert (tmp_path / name).exists()

@@ -124,7 +124,7 @@ def test_a_disputed_price_is_status_2(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "expected"),
     [
         (("--region", "eu-wset-1"), "the catalog has no price for region 'eu-wset-1'"),
         (("--class", "db.m66g.large"), "unknown instance class 'db.m66g.large'"),
@@ -133,12 +133,12 @@ def test_a_disputed_price_is_status_2(tmp_path: Path):
         (("--prices", "/dev/null"), "'/dev/null' is not a regular file"),
     ],
 )
-def test_what_cannot_be_is_one_sentence(options, said):
+def test_what_cannot_be_is_one_sentence(options, expected):
     """
     A region, class, engine or file that is not there.
     """
     error = show(*options).exception
 
     assert isinstance(error, PlimsollError)
-    assert said in error.message
+    assert expected in error.message
     assert error.hint

@@ -27,30 +27,30 @@ def test_a_sample_needs_a_table(run):
     """
     Updates of which table? Nothing is connected to before that is known.
     """
-    status, said = run(NOWHERE, "--decode", "5s")
+    status, result = run(NOWHERE, "--decode", "5s")
 
     assert 2 == status
-    assert "--decode needs --table" in said
+    assert "--decode needs --table" in result
 
 
 def test_a_sample_is_no_longer_than_a_minute(run):
     """
     A slot holds things back, so a longer time is refused.
     """
-    status, said = run(NOWHERE, "--table", "public.docs", "--decode", "2m")
+    status, result = run(NOWHERE, "--table", "public.docs", "--decode", "2m")
 
     assert 2 == status
-    assert "longer than 60 s" in said
+    assert "longer than 60 s" in result
 
 
 def test_a_server_that_is_not_there_is_named_without_a_password(run):
     """
     The message says which server did not answer, and keeps the secret.
     """
-    status, said = run(NOWHERE)
+    status, result = run(NOWHERE)
     wrong_status, wrong = run("hidden-word is no connection string")
 
     assert (2, 2) == (status, wrong_status)
-    assert "did not answer" in said
+    assert "did not answer" in result
     assert "not a PostgreSQL connection string" in wrong
-    assert "hidden-word" not in said + wrong
+    assert "hidden-word" not in result + wrong

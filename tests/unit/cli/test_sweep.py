@@ -75,7 +75,7 @@ def test_what_was_found_is_printed_and_written(form, tmp_path: Path, capsys):
 
     write_sweeps([report()], Output(format_given=form, html=files[0], width=80), files[1])
 
-    said = capsys.readouterr().out
-    assert said.startswith({"text": "I/O sizes of", "json": "{", "markdown": "# I/O"}[form])
+    output = capsys.readouterr().out
+    assert output.startswith({"text": "I/O sizes of", "json": "{", "markdown": "# I/O"}[form])
     assert all(file.stat().st_size > 1000 for file in files)
     assert is_explained([report()])

@@ -240,7 +240,7 @@ def test_a_class_that_only_the_account_knows_has_the_limits_of_its_ec2_type():
     """
     A class newer than the catalog is judged by what EC2 says of the same type, and that is said.
     """
-    told = EbsLimits(
+    found = EbsLimits(
         baseline_bytes_per_s=mb_per_s(78.125),
         burst_bytes_per_s=mb_per_s(1250),
         baseline_ops_per_s=3_600,
@@ -248,7 +248,7 @@ def test_a_class_that_only_the_account_knows_has_the_limits_of_its_ec2_type():
         source="ec2:DescribeInstanceTypes of z9z.large",
         read_on="2026-11-22",
     )
-    instance = Instance(db_class="db.z9z.large", engine="postgres", ebs_limits=told)
+    instance = Instance(db_class="db.z9z.large", engine="postgres", ebs_limits=found)
     diagnosis = of(pressed(78.1e6), EMPTIED, instance=instance)
     (gap,) = [m for m in diagnosis.missing if m.name == "db.z9z.large in the catalog"]
 

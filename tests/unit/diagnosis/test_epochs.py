@@ -241,7 +241,7 @@ def test_sessions_that_waited_for_io_are_evidence():
         {Metric.ACTIVE_SESSION_COUNT: active, Metric.IO_WAITING_SESSION_COUNT: waiting}
     )
     found = diagnose(replace(made, series={**made.series, **sessions.series}), catalog())
-    told = [e.text for e in found.intervals[0].evidence if e.kind == "sessions"]
+    texts = [e.text for e in found.intervals[0].evidence if e.kind == "sessions"]
 
-    assert 1 == len(told)
-    assert told[0].startswith("6.5 of 8 active sessions waited for I/O")
+    assert 1 == len(texts)
+    assert texts[0].startswith("6.5 of 8 active sessions waited for I/O")

@@ -208,8 +208,8 @@ def test_without_a_ceiling_the_peak_is_shown_and_the_verdict_unknown():
     assert "no documented limit" in resource.note
 
 
-@pytest.mark.parametrize(("phase", "said"), [(Phase.BASELINE, False), (Phase.LEGACY, True)])
-def test_what_bound_binds(phase, said):
+@pytest.mark.parametrize(("phase", "expected"), [(Phase.BASELINE, False), (Phase.LEGACY, True)])
+def test_what_bound_binds(phase, expected):
     """
     Time at a ceiling makes the verdict, with its length; a legacy limit is called so.
     """
@@ -227,7 +227,7 @@ def test_what_bound_binds(phase, said):
 
     assert Verdict.BINDS == resource.verdict
     assert "1 h 30 min" in resource.note
-    assert said == ("legacy" in resource.note)
+    assert expected == ("legacy" in resource.note)
 
 
 def test_memory_is_what_is_not_freeable():

@@ -122,8 +122,8 @@ def test_an_instance_without_a_class_misses_its_limits():
     assert "--class" in gap.remedy
 
 
-@pytest.mark.parametrize(("measured_h", "said"), [(3.0, "70 % of the window"), (9.6, None)])
-def test_what_was_asked_for_and_not_measured_is_said(measured_h, said):
+@pytest.mark.parametrize(("measured_h", "expected"), [(3.0, "70 % of the window"), (9.6, None)])
+def test_what_was_asked_for_and_not_measured_is_said(measured_h, expected):
     """
     Three of ten hours asked for leave seven unknown; a late sample leaves nothing to say.
     """
@@ -131,17 +131,17 @@ def test_what_was_asked_for_and_not_measured_is_said(measured_h, said):
     snapshot = msgspec.structs.replace(builders.snapshot(values()), asked_s=asked_s)
     names = [gap.name for gap in not_covered(snapshot, measured_h * 3600)]
 
-    assert ([said] if said else []) == names
+    assert ([expected] if expected else []) == names
 
 
 def test_an_unknown_class_is_named_with_its_neighbours():
     """
     What the catalog said of the class is the remedy.
     """
-    said = "class 'db.r5.3xlarge' is not in the catalog. Nearest: db.r5.2xlarge, db.r5.4xlarge."
-    (gap,) = of(builders.snapshot(values(), instance=KNOWN), unknown_class=said)
+    text = "class 'db.r5.3xlarge' is not in the catalog. Nearest: db.r5.2xlarge, db.r5.4xlarge."
+    (gap,) = of(builders.snapshot(values(), instance=KNOWN), unknown_class=text)
 
-    assert ("instance class", said) == (gap.name, gap.remedy)
+    assert ("instance class", text) == (gap.name, gap.remedy)
 
 
 def test_storage_that_is_not_described_is_named():

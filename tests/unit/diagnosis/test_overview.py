@@ -248,9 +248,9 @@ def test_contexts_come_by_the_time_they_explain():
     """
     What explains most of the time at ceilings is told first; each once.
     """
-    said = ("lazy loading after a restore", "storage optimisation after a change of storage")
+    text = ("lazy loading after a restore", "storage optimisation after a change of storage")
 
-    assert (said[1], said[0]) == row_of().contexts
+    assert (text[1], text[0]) == row_of().contexts
 
 
 def test_nothing_measured_is_a_row_too():

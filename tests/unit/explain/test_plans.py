@@ -216,9 +216,9 @@ def test_settings_that_one_side_lacks_are_not_compared():
     """
     A log without auto_explain.log_settings does not mean default settings.
     """
-    told = capture(settings={"work_mem": "64MB"})
+    found = capture(settings={"work_mem": "64MB"})
 
-    assert () == compare_pair(told, capture(settings_known=False)).settings
+    assert () == compare_pair(found, capture(settings_known=False)).settings
 
 
 def test_what_was_only_planned_cannot_be_judged():

@@ -41,7 +41,7 @@ def test_a_group_has_the_quota_and_the_memory_of_the_class(root: Path):
 
 
 @pytest.mark.parametrize(
-    ("file", "text", "said"),
+    ("file", "text", "expected"),
     [
         ("../MOUNTS", "30 1 0:26 / /x rw - tmpfs tmpfs rw\n", "this machine has no cgroup v2"),
         ("cgroup.controllers", "hugetlb\n", "does not control cpu and memory: cgroup v1"),
@@ -51,7 +51,7 @@ def test_a_group_has_the_quota_and_the_memory_of_the_class(root: Path):
     ids=["no cgroup v2", "controllers elsewhere", "not delegated", "too little memory"],
 )
 def test_what_this_machine_cannot_give_is_refused_with_the_reason(
-    root: Path, file: str, text: str, said: str
+    root: Path, file: str, text: str, expected: str
 ):
     """
     Nothing is created; the error has the cause, the hint a way out.
@@ -60,7 +60,7 @@ def test_what_this_machine_cannot_give_is_refused_with_the_reason(
 
     with pytest.raises(UsageError) as raised:
         group()
-    assert said in raised.value.message
+    assert expected in raised.value.message
     assert raised.value.hint.endswith(".")
 
 

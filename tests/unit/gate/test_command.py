@@ -88,14 +88,14 @@ def test_a_command_that_runs_on_is_ended_gently_first():
         "while True: time.sleep(0.05)\n"
     )
     read_end, write_end = os.pipe()
-    with os.fdopen(write_end, "w") as output, os.fdopen(read_end) as told:
+    with os.fdopen(write_end, "w") as output, os.fdopen(read_end) as found:
         command = ChildCommand([sys.executable, "-c", code], output=output)
         command.start()
         output.close()
 
-        assert "ready\n" == told.readline()
+        assert "ready\n" == found.readline()
         assert 5 == command.stop()
-        assert "ended\n" == told.readline()
+        assert "ended\n" == found.readline()
 
 
 def test_waiting_ends_after_the_given_time():

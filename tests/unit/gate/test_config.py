@@ -41,7 +41,7 @@ def test_the_chain_is_that_of_the_instance():
     """
     db.t3.xlarge on four gp2 volumes: four stages, with documented capacities whatever the clock.
     """
-    told = config(GateSetup(instance=T3, clock=60.0, credits=0.2))
+    configured = config(GateSetup(instance=T3, clock=60.0, credits=0.2))
 
     assert [
         ("instance_ebs_throughput", 86.875e6, 347.5e6, (347.5e6 - 86.875e6) * 1800, "bytes", 1),
@@ -50,29 +50,29 @@ def test_the_chain_is_that_of_the_instance():
         ("volume_iops", 750.0, 3000.0, 5.4e6, "operations", 4),
     ] == [
         tuple(stage[key] for key in ("name", "baseline", "burst", "capacity", "counts", "stripes"))
-        for stage in told["chain"]
+        for stage in configured["chain"]
     ]
-    assert [0.2] * 4 == told["balance_ratio"]
-    assert 60.0 == told["clock"]
-    assert [None, None, None, 262_144] == [stage["unit_bytes"] for stage in told["chain"]]
+    assert [0.2] * 4 == configured["balance_ratio"]
+    assert 60.0 == configured["clock"]
+    assert [None, None, None, 262_144] == [stage["unit_bytes"] for stage in configured["chain"]]
 
 
 def test_the_document_has_the_names_that_the_daemon_knows():
     """
     Paths and settings have the names that the daemon knows, and the document is plain JSON.
     """
-    told = json.loads(json.dumps(config(GateSetup(instance=T3))))
+    report = json.loads(json.dumps(config(GateSetup(instance=T3))))
 
     assert {
         *("backing", "mount", "mode", "socket", "record", "allow_other", "clock", "memory_bytes"),
         *("slack_s", "max_background", "chain", "balance_ratio", "latency_s", "is_limited"),
         "chunk_bytes",
-    } == set(told)
+    } == set(report)
     assert ("/backing", "/mount", "/socket", "/record") == (
-        *(told["backing"], told["mount"], told["socket"], told["record"]),
+        *(report["backing"], report["mount"], report["socket"], report["record"]),
     )
     assert ("fs", True, True, None) == tuple(
-        told[key] for key in ("mode", "is_limited", "allow_other", "memory_bytes")
+        report[key] for key in ("mode", "is_limited", "allow_other", "memory_bytes")
     )
 
 
@@ -81,9 +81,11 @@ def test_a_block_image_has_its_size():
     In block mode the daemon serves one file, and needs its size.
     """
     paths = {name: Path(f"/{name}") for name in ("backing", "mount", "socket", "record")}
-    told = config_of(GateSetup(instance=T3, mode="block"), catalog(), **paths, image_bytes=2**30)
+    configured = config_of(
+        GateSetup(instance=T3, mode="block"), catalog(), **paths, image_bytes=2**30
+    )
 
-    assert ("block-image", 2**30) == (told["mode"], told["image_bytes"])
+    assert ("block-image", 2**30) == (configured["mode"], configured["image_bytes"])
 
 
 @pytest.mark.parametrize("kind", sorted(BASE_LATENCIES))
@@ -142,7 +144,7 @@ def test_legacy_limits_that_nobody_knows_are_an_error():
 
 
 @pytest.mark.parametrize(
-    ("setup", "said"),
+    ("setup", "expected"),
     [
         (GateSetup(instance=T3, clock=0.5), "a credit clock of 0.5"),
         (GateSetup(instance=T3, clock=float("nan")), "a credit clock of nan"),
@@ -159,14 +161,14 @@ def test_legacy_limits_that_nobody_knows_are_an_error():
         ),
     ],
 )
-def test_what_cannot_be_emulated_is_refused(setup: GateSetup, said: str):
+def test_what_cannot_be_emulated_is_refused(setup: GateSetup, expected: str):
     """
     Each error names the number or fact, and what to do.
     """
     with pytest.raises(UsageError) as raised:
         config(setup)
 
-    assert raised.value.message.startswith(said)
+    assert raised.value.message.startswith(expected)
     assert raised.value.hint.endswith(".")
 
 
@@ -180,9 +182,9 @@ def test_every_class_with_limits_can_be_emulated():
 
     assert len(with_limits) > 200
     for one in with_limits:
-        told = config(GateSetup(instance=one))["chain"]
+        configured = config(GateSetup(instance=one))["chain"]
         assert [(s.baseline, s.burst, s.capacity) for s in chain_of(one, facts)] == [
-            (stage["baseline"], stage["burst"], stage["capacity"]) for stage in told
+            (stage["baseline"], stage["burst"], stage["capacity"]) for stage in configured
         ]
 
 
@@ -200,18 +202,18 @@ def test_limits_of_a_file_take_the_place_of_class_and_storage():
     setup = GateSetup(
         instance=Instance(), stages=own.stages, latency=own.latency, limits_name="disk.json"
     )
-    told = config(setup)
+    configured = config(setup)
 
     assert "limits of disk.json" == setup.name
     assert [(1e6, 2e6, 5e6), (100.0, 100.0, 0.0)] == [
-        (stage["baseline"], stage["burst"], stage["capacity"]) for stage in told["chain"]
+        (stage["baseline"], stage["burst"], stage["capacity"]) for stage in configured["chain"]
     ]
     assert [True, False] == [has_credits(stage) for stage in own.stages]
-    assert {"read": 0.002, "write": 0.003} == told["latency_s"]
+    assert {"read": 0.002, "write": 0.003} == configured["latency_s"]
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "expected"),
     [
         ("{", "unable to read"),
         ("[]", "unable to read"),
@@ -233,12 +235,12 @@ def test_limits_of_a_file_take_the_place_of_class_and_storage():
         ),
     ],
 )
-def test_limits_that_cannot_be_name_the_place(text: str, said: str):
+def test_limits_that_cannot_be_name_the_place(text: str, expected: str):
     """
     A file of limits is refused with its name, the stage and what is wrong with it.
     """
     with pytest.raises(DataError) as raised:
         parse_limits(text.encode(), "disk.json")
 
-    assert said in raised.value.message
+    assert expected in raised.value.message
     assert "'disk.json'" in raised.value.message

@@ -121,12 +121,12 @@ def test_the_daemon_gets_the_setup(make: Make):
     The file it starts from has the chain, the clock and the folders.
     """
     with make() as gate:
-        told = json.loads((gate.folder / "config.json").read_text())
+        report = json.loads((gate.folder / "config.json").read_text())
 
     assert (60.0, str(gate.backing), str(gate.mount)) == tuple(
-        told[key] for key in ("clock", "backing", "mount")
+        report[key] for key in ("clock", "backing", "mount")
     )
-    assert "instance_ebs_throughput" == told["chain"][0]["name"]
+    assert "instance_ebs_throughput" == report["chain"][0]["name"]
 
 
 def test_the_status_is_what_the_daemon_answers(make: Make):
@@ -222,21 +222,23 @@ def test_credits_are_granted_and_drained(make: Make):
 
 
 @pytest.mark.parametrize(
-    ("family", "ratio", "said"),
+    ("family", "ratio", "expected"),
     [
         (Family.VOLUME_THROUGHPUT, 0.5, "stage 'volume_throughput' has no credits here"),
         (Family.CPU, 0.5, "stage 'cpu' has no credits here"),
         (Family.VOLUME_IOPS, 1.5, "a balance of 1.5 is not possible"),
     ],
 )
-def test_credits_that_do_not_exist_are_refused(make: Make, family: Family, ratio: float, said: str):
+def test_credits_that_do_not_exist_are_refused(
+    make: Make, family: Family, ratio: float, expected: str
+):
     """
     The hint names the stages that have some.
     """
     with make() as gate, pytest.raises(UsageError) as raised:
         gate.set_balance(family, ratio)
 
-    assert raised.value.message == said
+    assert raised.value.message == expected
     assert () == gate.changes()
 
 

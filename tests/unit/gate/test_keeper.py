@@ -31,12 +31,12 @@ Start = Callable[..., subprocess.Popen]
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
     """
-    A gate's folder with a file in it, a folder that was lent, and one that was made for it.
+    A gate's folder with a file in it, a folder to also remove, and one that was made for it.
     """
-    for name in ("home", "lent", "made"):
+    for name in ("home", "also_remove", "made"):
         (tmp_path / name).mkdir()
     (tmp_path / "home" / "gate.json").touch()
-    (tmp_path / "lent" / "table").touch()
+    (tmp_path / "also_remove" / "table").touch()
     return tmp_path
 
 
@@ -61,7 +61,7 @@ def start(place: Path):
             "mount": str(place / "nothing is mounted here"),
             "detach": [["touch", str(place / "detached")]],
             "made": [str(place / "made")],
-            "lent": [str(place / "lent")],
+            "also_remove": [str(place / "also_remove")],
             "home": str(place / "home"),
         }
         keeper.stdin.write(json.dumps(job) + "\n")
@@ -78,7 +78,7 @@ def start(place: Path):
 
 def test_an_owner_that_ends_silently_leaves_nothing(start: Start, place: Path):
     """
-    Its input ends: the daemon ends in good order, and what was lent and kept for it goes.
+    Its input ends: the daemon ends in good order, and the folders to also remove are removed.
     """
     keeper, pid = start()
     keeper.communicate(timeout=PATIENCE_S)
@@ -99,7 +99,7 @@ def test_an_owner_that_asks_for_the_end_keeps_its_folders(start: Start, place: P
     keeper.communicate('{"end": true}\n', timeout=PATIENCE_S)
 
     assert 0 == keeper.returncode
-    assert ["home", "lent", "told"] == sorted(path.name for path in place.iterdir())
+    assert ["also_remove", "home", "told"] == sorted(path.name for path in place.iterdir())
     assert (place / "home" / "gate.json").exists()
 
 
@@ -131,13 +131,13 @@ def test_an_undo_that_fails_stops_nothing_else(start: Start, place: Path):
 
 def test_a_killed_daemon_gives_exit_status_1(start: Start, place: Path):
     """
-    The owner finds the keeper gone, with 1; what was lent is its own affair.
+    The owner finds the keeper gone, with 1; the owner removes the folders itself.
     """
     keeper, pid = start()
     os.kill(pid, signal.SIGKILL)
 
     assert 1 == keeper.wait(PATIENCE_S)
-    assert (place / "lent" / "table").exists()
+    assert (place / "also_remove" / "table").exists()
 
 
 def test_a_daemon_that_ends_cleanly_gives_exit_status_3(start: Start):
@@ -173,7 +173,7 @@ def test_a_daemon_that_cannot_be_run_is_in_the_log(place: Path):
     job = {
         "daemon": ["/nonexistent/plimsoll-gate"],
         "log": str(place / "home" / "log"),
-        **{name: [] for name in ("detach", "made", "lent")},
+        **{name: [] for name in ("detach", "made", "also_remove")},
         **{name: str(place / "home") for name in ("mount", "home")},
     }
     done = subprocess.run(

@@ -261,9 +261,9 @@ def test_prepared_statements_depend_on_version_and_setting(version, settings, se
     They break before 1.21 always, from 1.21 on by default, and from 1.24 on only if disabled.
     """
     found = pgbouncer(version, pool_mode="transaction", **settings)
-    said = [cause.severity for cause in found if cause.code == "PreparedStatementsBreak"]
+    texts = [cause.severity for cause in found if cause.code == "PreparedStatementsBreak"]
 
-    assert said == ([severity] if severity else [])
+    assert texts == ([severity] if severity else [])
 
 
 def test_session_mode_keeps_sessions():

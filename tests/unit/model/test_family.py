@@ -26,10 +26,10 @@ def test_no_two_families_are_called_the_same(of):
     """
     People tell families apart by name, machines by code.
     """
-    said = [getattr(facts, of) for facts in FAMILIES.values()]
+    texts = [getattr(facts, of) for facts in FAMILIES.values()]
 
-    assert len(said) == len(set(said))
-    assert all(said)
+    assert len(texts) == len(set(texts))
+    assert all(texts)
 
 
 def test_requests_to_storage_meet_four_limits():

@@ -20,20 +20,20 @@ def taking(minutes: float, **changed: object) -> Option:
 
 
 @pytest.mark.parametrize(
-    ("took", "takes", "said"),
+    ("took", "takes", "expected"),
     [
         (774.0, 414.0, "6.9 h instead of 12.9 h"),
         (554.0, 18.2, "18 min instead of 9.2 h"),
         (106.0, 45.0, "45 min instead of 106 min"),
     ],
 )
-def test_the_same_work_is_said_in_hours_or_in_minutes(took, takes, said):
+def test_the_same_work_is_said_in_hours_or_in_minutes(took, takes, expected):
     """
     Whichever reads better, without digits that mean nothing.
     """
     found = headline_of(taking(took, is_present=True), (taking(takes),), (), None)
 
-    assert said in found
+    assert expected in found
 
 
 def test_a_price_is_said_whole_where_its_difference_is_not_known():

@@ -18,10 +18,10 @@ from unit.plan.judge.test_effect import demand_of, level
 
 
 @pytest.mark.parametrize(
-    ("minutes", "said"),
+    ("minutes", "expected"),
     [(25, Judgement.LIFTS), (45, Judgement.UNSURE), (75, Judgement.DOES_NOT)],
 )
-def test_at_least_30_minutes_may_be_an_hour_and_are_no_more(minutes: int, said: Judgement):
+def test_at_least_30_minutes_may_be_an_hour_and_are_no_more(minutes: int, expected: Judgement):
     """
     EC2 promises the maximum for 30 minutes at least: 25 are safe, 45 nobody knows, 75 are not said.
     """
@@ -38,7 +38,7 @@ def test_at_least_30_minutes_may_be_an_hour_and_are_no_more(minutes: int, said: 
         level(burst, minutes=minutes, otherwise=10.0), balance_at_start={"instance_ebs_iops": 1.0}
     )
 
-    assert said == judge(demand, (stage,)).judgement
+    assert expected == judge(demand, (stage,)).judgement
 
 
 def loop_with(sessions: FloatArray) -> LoadResponse:

@@ -246,9 +246,9 @@ def test_an_unknown_license_leaves_options_without_a_price_until_it_is_said():
     """
     oracle = replace(instance(kind="gp2", size_gib=200.0), engine="oracle-se2", license_model=None)
     mine = builders.snapshot(day(57e6), instance=oracle)
-    said = replace(mine, instance=replace(oracle, license_model="license-included"))
+    altered = replace(mine, instance=replace(oracle, license_model="license-included"))
 
-    unknown, known = planned(mine), planned(said)
+    unknown, known = planned(mine), planned(altered)
 
     changed = [o for o in (*unknown.options, *unknown.unpriced) if o.instance.db_class]
     other = [o for o in changed if o.instance.db_class != oracle.db_class]

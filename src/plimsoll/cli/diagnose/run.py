@@ -106,7 +106,7 @@ def run_diagnose(target: str, options: DiagnoseOptions) -> int:
     failed = _write_files(diagnosis, snapshot, parts, html=output.html, png=options.png)
     failed = planned if isinstance(planned, Failed) else failed
     if failed is not None:
-        failed.say("no plan")
+        failed.print_error("no plan")
     crashed = failed is not None and failed.is_crash
     return FAILED if crashed else EXIT[diagnosis.verdict]
 

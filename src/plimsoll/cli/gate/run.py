@@ -83,8 +83,8 @@ def mount_until_ended(flags: GateFlags) -> int:
     with ended_like_ctrl_c():
         try:
             with gate:
-                _say(f"{gate_words.emulated(setup)} at {gate.mount}, {minutes_of(setup)}")
-                _say(f"data: {gate.backing} · socket: {gate.socket_path} · Ctrl-C unmounts")
+                _print_line(f"{gate_words.emulated(setup)} at {gate.mount}, {minutes_of(setup)}")
+                _print_line(f"data: {gate.backing} · socket: {gate.socket_path} · Ctrl-C unmounts")
                 _until_ctrl_c(gate, flags)
                 # A second Ctrl-C unmounts even if processes still use the mount.
                 gate.release(_name_users, None)
@@ -110,11 +110,11 @@ def run_in_gate(flags: GateFlags, argv: tuple[str, ...]) -> int:
     scratch = place.disk_folder() / f"plimsoll-gate-{token_hex(6)}"
     mount = flags.mount or scratch
     backing = flags.backing or scratch.with_name(f"{scratch.name}.data")
-    lent = () if flags.backing is not None else (backing,)
-    gate = Gate(setup, backing, mount, lent=lent)
+    also_remove = () if flags.backing is not None else (backing,)
+    gate = Gate(setup, backing, mount, also_remove=also_remove)
     group = group_of(setup) if flags.has_cpu else None
     with ended_like_ctrl_c(), ExitStack() as stack:
-        for folder in lent:
+        for folder in also_remove:
             stack.callback(shutil.rmtree, folder, ignore_errors=True)
         stack.enter_context(gate)
         where = {"GATE_DIR": str(gate.mount)}
@@ -127,7 +127,7 @@ def run_in_gate(flags: GateFlags, argv: tuple[str, ...]) -> int:
             )
             command.name = name
         stack.callback(command.stop)
-        _say(f"{gate_words.emulated(setup)} at {gate.mount}, {minutes_of(setup)}")
+        _print_line(f"{gate_words.emulated(setup)} at {gate.mount}, {minutes_of(setup)}")
         command.start()
         try:
             _watch(gate, flags, command)
@@ -143,7 +143,7 @@ def run_in_gate(flags: GateFlags, argv: tuple[str, ...]) -> int:
     assert status is not None
     if status:
         how = f"was ended by signal {-status}" if status < 0 else f"failed with status {status}"
-        _say(f"{command.name} {how}")
+        _print_line(f"{command.name} {how}")
     return void or (128 - status if status < 0 else status)
 
 
@@ -248,8 +248,10 @@ def _until_ctrl_c(gate: Gate, flags: GateFlags) -> None:
 
 
 def _name_users(users: Sequence[User]) -> None:
-    _say(f"limits lifted; the mount is still in use by {user_names(users)}")
-    _say("it is unmounted when they have closed it; Ctrl-C unmounts now, and they get errors")
+    _print_line(f"limits lifted; the mount is still in use by {user_names(users)}")
+    _print_line(
+        "it is unmounted when they have closed it; Ctrl-C unmounts now, and they get errors"
+    )
 
 
 def _watch(gate: Gate, flags: GateFlags, command: ChildCommand | None = None) -> None:
@@ -304,16 +306,16 @@ def _finish(gate: Gate, flags: GateFlags) -> int:
         truth_file = truth_path(flags.output)
         write_aside(truth_file, encode_truth(truth, gate.setup, gate.changes()))
         write_snapshot(flags.output, gate.snapshot())
-        _say(f"snapshot: {flags.output} · truth: {truth_file}")
+        _print_line(f"snapshot: {flags.output} · truth: {truth_file}")
     return _VOID if truth.is_void else 0
 
 
 def _end_line() -> None:
     """End the progress line, which has no line break of its own."""
     if sys.stderr.isatty():
-        _say("")
+        _print_line("")
 
 
-def _say(text: str) -> None:
+def _print_line(text: str) -> None:
     sys.stderr.write(f"{text}\n")
     sys.stderr.flush()

@@ -111,7 +111,9 @@ def _measure(
         "starting servers and filling a table come on top"
     )
     with ended_like_ctrl_c():
-        measured = run_cases(cases, plan, catalog(), tell=sweep.print_progress, binaries=pg_bin)
+        measured = run_cases(
+            cases, plan, catalog(), show_progress=sweep.print_progress, binaries=pg_bin
+        )
     reports = []
     for one in measured:
         fit = fit_sweep(one.sweep)

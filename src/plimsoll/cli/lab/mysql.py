@@ -151,7 +151,7 @@ def _run(flags: MySqlFlags) -> int:
     from plimsoll.lab.sessions.session import check_memory
     from plimsoll.units import format_bytes
 
-    def say(text: str) -> None:
+    def print_line(text: str) -> None:
         sys.stderr.write(f"{text}\n")
         sys.stderr.flush()
 
@@ -179,9 +179,11 @@ def _run(flags: MySqlFlags) -> int:
         group=group_of(setup) if flags.has_cpu else None,
     )
     with ended_like_ctrl_c():
-        say(f"{gate_words.emulated(setup)}, {minutes_of(setup)}")
+        print_line(f"{gate_words.emulated(setup)}, {minutes_of(setup)}")
         sizes = format_bytes(memory_bytes), format_bytes(load.size_bytes)
-        say(f"emulated memory {sizes[0]}, tables {sizes[1]}")
-        with display() as tell:
-            outcome = run_mysql(plan, catalog(), tell=tell, say=say)
+        print_line(f"emulated memory {sizes[0]}, tables {sizes[1]}")
+        with display() as report_progress:
+            outcome = run_mysql(
+                plan, catalog(), report_progress=report_progress, print_line=print_line
+            )
     return report(outcome, flags)

@@ -44,7 +44,7 @@ _VOID = 2
 # Without a terminal, a line is printed every ten emulated minutes and at the end.
 _LINE_EVERY_S = 10 * MINUTE_S
 
-Tell = Callable[[LabProgress], None]
+ReportProgress = Callable[[LabProgress], None]
 
 
 class LabFlags(RunFlags, frozen=True, kw_only=True):
@@ -72,14 +72,14 @@ def run_postgres(flags: LabFlags) -> int:
     plan = plan_of(flags)
     # SIGTERM during the run ends the run early; before and after, it ends the command.
     with ended_like_ctrl_c():
-        _say(f"{gate_words.emulated(plan.setup)}, {minutes_of(plan.setup)}")
-        _say(_memory_line(plan))
-        with display() as tell:
+        _print_line(f"{gate_words.emulated(plan.setup)}, {minutes_of(plan.setup)}")
+        _print_line(_memory_line(plan))
+        with display() as report_progress:
             outcome = run_lab(
                 plan,
                 catalog(),
-                tell=tell,
-                say=_say,
+                report_progress=report_progress,
+                print_line=_print_line,
                 watch=_watched if flags.is_inspecting else None,
             )
     return report(outcome, flags)
@@ -94,7 +94,7 @@ def report(outcome: Outcome, flags: RunFlags) -> int:
     """
     from plimsoll.catalog.load import catalog
 
-    _say(_done(outcome))
+    _print_line(_done(outcome))
     diagnosis = diagnose_snapshot(outcome.snapshot)
     ground = compare_with_truth(
         diagnosis,
@@ -169,7 +169,7 @@ def setup_for(instance: InstanceOptions, engine: str, *, clock: float, balance: 
 
 def _watched(dsn: str) -> Callable[[], Observation | None]:
     """Start to watch a database; return the function that ends it."""
-    return Watching(dsn, _say).end
+    return Watching(dsn, _print_line).end
 
 
 def check_length(setup: GateSetup, duration_s: int) -> None:
@@ -207,7 +207,7 @@ def _done(outcome: Outcome) -> str:
 
 
 @contextmanager
-def display() -> Iterator[Tell]:
+def display() -> Iterator[ReportProgress]:
     """Show progress: a display that is redrawn each second on a terminal, else lines."""
     from plimsoll.reports.lab import text as lab_text
 
@@ -220,25 +220,25 @@ def display() -> Iterator[Tell]:
     console = Console(stderr=True, highlight=False, markup=False, emoji=False)
     with Live(console=console, auto_refresh=False) as picture:
 
-        def tell(progress: LabProgress) -> None:
+        def report_progress(progress: LabProgress) -> None:
             picture.update(lab_text.live(lab_text.progress_lines(progress)), refresh=True)
 
-        yield tell
+        yield report_progress
 
 
-def _lines() -> Tell:
+def _lines() -> ReportProgress:
     from plimsoll.reports.lab.text import progress_line
 
     shown = 0
 
-    def tell(progress: LabProgress) -> None:
+    def report_progress(progress: LabProgress) -> None:
         nonlocal shown
         due = int(progress.emulated_s // _LINE_EVERY_S)
         if due > shown or progress.elapsed_s >= progress.duration_s:
             shown = due
-            _say(progress_line(progress))
+            _print_line(progress_line(progress))
 
-    return tell
+    return report_progress
 
 
 def _print(diagnosis: Diagnosis, outcome: Outcome, ground: GroundTruth, width: int | None) -> None:
@@ -271,17 +271,17 @@ def _save(diagnosis: Diagnosis, outcome: Outcome, flags: RunFlags) -> None:
         write_snapshot(flags.output, outcome.snapshot)
         truth_file = truth_path(flags.output)
         write_aside(truth_file, encode_truth(outcome.truth, outcome.setup, outcome.changes))
-        _say(f"snapshot: {flags.output} · truth: {truth_file}")
+        _print_line(f"snapshot: {flags.output} · truth: {truth_file}")
     if flags.html is not None:
         from plimsoll.reports.diagnosis.html import render_html
 
         page = render_html(diagnosis, outcome.snapshot, None, _inspected(diagnosis, outcome))
         write_aside(flags.html, page.encode())
-        _say(f"report written to {flags.html}")
+        _print_line(f"report written to {flags.html}")
     if outcome.kept is not None:
-        _say(f"database kept in {outcome.kept}")
+        _print_line(f"database kept in {outcome.kept}")
 
 
-def _say(text: str) -> None:
+def _print_line(text: str) -> None:
     sys.stderr.write(f"{text}\n")
     sys.stderr.flush()

@@ -100,8 +100,8 @@ def record_host(flags: HostFlags) -> Snapshot:
             stack.callback(probe.close)
         server = _open(probe)
         host, reader = _host(flags, clock, server)
-        _say(f"recording {', '.join(host.choice.devices)} ({host.choice.reason})")
-        watching = Watching(dsn, _say) if flags.is_inspecting and dsn else None
+        _print_line(f"recording {', '.join(host.choice.devices)} ({host.choice.reason})")
+        watching = Watching(dsn, _print_line) if flags.is_inspecting and dsn else None
         if watching is not None:
             stack.callback(watching.end)
         # The stack ends the pool before the probe, so the last reading has returned or timed out by then.
@@ -118,7 +118,7 @@ def record_host(flags: HostFlags) -> Snapshot:
             on_step=_progress(plan),
         )
         if sys.stderr.isatty():
-            _say("")  # The line of progress has no end of its own.
+            _print_line("")  # The line of progress has no end of its own.
         observation = watching.end() if watching is not None else None
         _see_out(command, recording)
     snapshot = snapshot_of(
@@ -148,7 +148,9 @@ def _of_capture(flags: HostFlags, capture: str) -> Snapshot:
     step_s = seconds_of(flags.every, "--every") if flags.every is not None else None
     path = Path(capture)
     if capture == "-" and sys.stderr.isatty():
-        _say("reading standard input until it ends; Ctrl-C ends it early and keeps what was read")
+        _print_line(
+            "reading standard input until it ends; Ctrl-C ends it early and keeps what was read"
+        )
     with ended_like_ctrl_c():
         snapshot = read_capture(path, device=flags.device, step_s=step_s)
     instance = _claimed(snapshot.instance, flags)
@@ -183,7 +185,7 @@ def _embedded(flags: HostFlags, stack: ExitStack) -> Postgres | None:
         return None
     postgres = stack.enter_context(Postgres())
     if flags.scale is not None:
-        _say(f"filling a temporary PostgreSQL with pgbench's tables at scale {flags.scale}")
+        _print_line(f"filling a temporary PostgreSQL with pgbench's tables at scale {flags.scale}")
         postgres.run("pgbench", "-i", "-q", "-s", str(flags.scale))
     return postgres
 
@@ -254,13 +256,13 @@ def _see_out(command: ChildCommand | None, recording: Recording) -> None:
         return
     try:
         if not command.is_over() and not recording.was_interrupted:
-            _say(f"recorded; waiting for {command.name} to end")
+            _print_line(f"recorded; waiting for {command.name} to end")
         status = command.stop() if recording.was_interrupted else command.wait()
     except KeyboardInterrupt:
         status = command.stop()
     if status:
         how = f"was ended by signal {-status}" if status < 0 else f"failed with status {status}"
-        _say(f"{command.name} {how}")
+        _print_line(f"{command.name} {how}")
 
 
 def _progress(plan: RecordingPlan) -> Callable[[int, Mapping[Metric, float]], None]:
@@ -285,6 +287,6 @@ def _nothing(*_: object) -> None:
     """Do nothing."""
 
 
-def _say(text: str) -> None:
+def _print_line(text: str) -> None:
     sys.stderr.write(f"{text}\n")
     sys.stderr.flush()

@@ -5,7 +5,7 @@ This runs as a separate program (`python -I keeper.py`) with the standard librar
 session: Ctrl-C in the terminal reaches the owner, not the server. The owner keeps the keeper's standard
 input open. When the owner ends in any way, even by kill -9, that input ends too, and the keeper ends the
 server and removes its directory. An owner that writes a line before it closes the input is still running:
-then the folders that it lent to the server stay.
+then the folders in `also_remove` stay.
 """
 
 import json
@@ -31,7 +31,7 @@ def main() -> int:
     """
     Keep one server, described by one JSON line on standard input.
 
-    The line has `directory` (removed at the end), `lent` (folders removed only if the owner ended without
+    The line has `directory` (removed at the end), `also_remove` (folders removed only if the owner ended without
     a line), `log` (a file in `directory`), `first` (commands run to completion first), `server` (the
     command that keeps running), `environment`, and `uid` and `gid` to run them as (null: as this process).
     `endings` has the signals that end the server, the gentlest first (default: PostgreSQL's). `group` is
@@ -71,7 +71,7 @@ def _keep(job: dict[str, Any]) -> int:
     if not is_ended:
         return _fail(job["log"])
     # The input ended without a line: the owner is gone, and nobody else will clear up.
-    for folder in job["lent"] if not sys.stdin.readline() else ():
+    for folder in job["also_remove"] if not sys.stdin.readline() else ():
         shutil.rmtree(folder, ignore_errors=True)
     return 0
 

@@ -41,7 +41,7 @@ class MariaDb(KeptServer):
         *,
         data_directory: Path,
         binaries: Path | None = None,
-        lent: tuple[Path, ...] = (),
+        also_remove: tuple[Path, ...] = (),
     ) -> None:
         """
         Find the programs; nothing is started yet.
@@ -50,12 +50,12 @@ class MariaDb(KeptServer):
             settings: settings under MariaDB's own names.
             data_directory: folder of the data, which stays; created if it does not exist.
             binaries: folder with `mariadbd`, or with `bin` and `sbin`; None for the installed programs.
-            lent: folders to remove with their contents if this process is killed.
+            also_remove: folders to remove with their contents if this process is killed.
 
         Raises:
             UsageError: a program is missing, or root has no other account to use.
         """
-        super().__init__(settings, lent)
+        super().__init__(settings, also_remove)
         self._binaries = binaries
         self.server = self.program(_SERVER)
         self.data_directory = data_directory

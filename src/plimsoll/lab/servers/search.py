@@ -54,7 +54,7 @@ class SearchServer(KeptServer):
         *,
         data_directory: Path | None = None,
         store: ServerStore | None = None,
-        lent: tuple[Path, ...] = (),
+        also_remove: tuple[Path, ...] = (),
     ) -> None:
         """
         Find Java and the engine, which is downloaded if it is not there; nothing is started yet.
@@ -64,13 +64,13 @@ class SearchServer(KeptServer):
             data_directory: folder of the indexes, which stays; created if it does not exist. None for a
                 folder that is removed at the end.
             store: where the engine is kept (default: this account's store).
-            lent: folders to remove with their contents if this process is killed.
+            also_remove: folders to remove with their contents if this process is killed.
 
         Raises:
             UsageError: there is no Java or no Maven, or root has no other account to use.
             SourceError: the download failed.
         """
-        super().__init__(settings or {}, lent)
+        super().__init__(settings or {}, also_remove)
         self._java = find_java()
         self._home = (store or default_store()).get(self.package)
         self._given_data = data_directory

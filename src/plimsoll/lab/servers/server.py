@@ -101,20 +101,20 @@ class KeptServer(ABC):
     kind: str
     """Part of its folders' names."""
 
-    def __init__(self, settings: Mapping[str, str], lent: tuple[Path, ...]) -> None:
+    def __init__(self, settings: Mapping[str, str], also_remove: tuple[Path, ...]) -> None:
         """
         Choose the account; nothing is started yet.
 
         Args:
             settings: settings under the server's own names.
-            lent: folders to remove with their contents if this process is killed.
+            also_remove: folders to remove with their contents if this process is killed.
 
         Raises:
             UsageError: root has no other account to use.
         """
         self.account = unprivileged_account()
         self._settings = dict(settings)
-        self._lent = lent
+        self._also_remove = also_remove
         self._group: ClassGroup | None = None
         self._keeper: subprocess.Popen[str] | None = None
         self._directory = Path()
@@ -164,7 +164,7 @@ class KeptServer(ABC):
         log.touch(mode=0o600)
         return {
             "directory": str(self._directory),
-            "lent": [str(folder) for folder in self._lent],
+            "also_remove": [str(folder) for folder in self._also_remove],
             "log": str(log),
             "first": [] if first is None else [first],
             "server": server,

@@ -13,9 +13,9 @@ from plimsoll.lab.load.sysbench import LOADING, MySqlLoad, SysbenchClients, fill
 from plimsoll.lab.servers.mysql import MariaDb
 from plimsoll.lab.sessions.session import (
     Outcome,
+    PrintLine,
+    ReportProgress,
     RunPlan,
-    Say,
-    Tell,
     check_space,
     run_behind_gate,
     with_page_cache,
@@ -35,22 +35,26 @@ class MySqlPlan(RunPlan, frozen=True, kw_only=True):
     load: MySqlLoad
 
 
-def run_mysql(plan: MySqlPlan, facts: Catalog, *, tell: Tell, say: Say) -> Outcome:
+def run_mysql(
+    plan: MySqlPlan, facts: Catalog, *, report_progress: ReportProgress, print_line: PrintLine
+) -> Outcome:
     """
     Run MariaDB behind a gate, and clear up.
 
     Args:
         plan: what to run.
         facts: the documented limits.
-        tell: called about once a second while the clients work.
-        say: called with a sentence before each step.
+        report_progress: called about once a second while the clients work.
+        print_line: called with a sentence before each step.
 
     Raises:
         UsageError: this machine has no FUSE or no MariaDB, or the plan is not possible.
         SourceError: the server, the gate or the clients did not start or ended early.
         DataError: the run was too short for one emulated minute.
     """
-    return run_behind_gate(plan, _MariaDbParts(plan), facts, tell=tell, say=say)
+    return run_behind_gate(
+        plan, _MariaDbParts(plan), facts, report_progress=report_progress, print_line=print_line
+    )
 
 
 class _MariaDbParts:
@@ -65,16 +69,18 @@ class _MariaDbParts:
         cache_bytes = max(self._plan.memory_bytes - self._pool_bytes, MEMORY_MIN_BYTES)
         return with_page_cache(self._plan.setup, cache_bytes=cache_bytes)
 
-    def loader(self, data: Path, lent: tuple[Path, ...]) -> MariaDb:
-        server = MariaDb(LOADING, data_directory=data, binaries=self._plan.binaries, lent=lent)
+    def loader(self, data: Path, also_remove: tuple[Path, ...]) -> MariaDb:
+        server = MariaDb(
+            LOADING, data_directory=data, binaries=self._plan.binaries, also_remove=also_remove
+        )
         server.program("sysbench")
         return server
 
-    def make_tables(self, loader: MariaDb, folder: Path, say: Say) -> None:
+    def make_tables(self, loader: MariaDb, folder: Path, print_line: PrintLine) -> None:
         load = self._plan.load
         count = "a table" if load.table_count == 1 else f"{load.table_count} tables"
         size = format_bytes(load.size_bytes)
-        say(f"making {count} of {size} in MariaDB {loader.version}; no limit yet")
+        print_line(f"making {count} of {size} in MariaDB {loader.version}; no limit yet")
         check_space(folder, load.size_bytes)
         with loader:
             fill(loader, load)

@@ -16,9 +16,9 @@ from plimsoll.lab.load.workload import Clients, Workload
 from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.lab.sessions.session import (
     Outcome,
+    PrintLine,
+    ReportProgress,
     RunPlan,
-    Say,
-    Tell,
     check_space,
     run_behind_gate,
     without_watch,
@@ -58,7 +58,12 @@ def sized_setup(setup: GateSetup, workload: Workload, *, cache_bytes: int) -> Ga
 
 
 def run_lab(
-    plan: PostgresPlan, facts: Catalog, *, tell: Tell, say: Say, watch: Watch | None = None
+    plan: PostgresPlan,
+    facts: Catalog,
+    *,
+    report_progress: ReportProgress,
+    print_line: PrintLine,
+    watch: Watch | None = None,
 ) -> Outcome:
     """
     Run PostgreSQL behind a gate, and clear up.
@@ -66,8 +71,8 @@ def run_lab(
     Args:
         plan: what to run.
         facts: the documented limits.
-        tell: called about once a second while the clients work.
-        say: called with a sentence before each step.
+        report_progress: called about once a second while the clients work.
+        print_line: called with a sentence before each step.
         watch: observes the database while the clients work; None for no observation.
 
     Raises:
@@ -75,7 +80,13 @@ def run_lab(
         SourceError: the server, the gate or the clients did not start or ended early.
         DataError: the run was too short for one emulated minute.
     """
-    return run_behind_gate(plan, _PostgresParts(plan, watch), facts, tell=tell, say=say)
+    return run_behind_gate(
+        plan,
+        _PostgresParts(plan, watch),
+        facts,
+        report_progress=report_progress,
+        print_line=print_line,
+    )
 
 
 class _PostgresParts:
@@ -91,11 +102,13 @@ class _PostgresParts:
         cache_bytes = plan.memory_bytes - self._buffers_bytes
         return sized_setup(plan.setup, plan.workload, cache_bytes=cache_bytes)
 
-    def loader(self, data: Path, lent: tuple[Path, ...]) -> Postgres:
-        return Postgres(LOADING, binaries=self._plan.binaries, data_directory=data, lent=lent)
+    def loader(self, data: Path, also_remove: tuple[Path, ...]) -> Postgres:
+        return Postgres(
+            LOADING, binaries=self._plan.binaries, data_directory=data, also_remove=also_remove
+        )
 
-    def make_tables(self, loader: Postgres, folder: Path, say: Say) -> None:
-        self._has_statements = _make_tables(loader, self._plan, folder, say)
+    def make_tables(self, loader: Postgres, folder: Path, print_line: PrintLine) -> None:
+        self._has_statements = _make_tables(loader, self._plan, folder, print_line)
 
     def server(self, loader: Postgres, data: Path) -> Postgres:
         plan = self._plan
@@ -116,7 +129,7 @@ class _PostgresParts:
         return without_watch(server) if self._watch is None else self._watch(server.dsn)
 
 
-def _make_tables(loader: Postgres, plan: PostgresPlan, folder: Path, say: Say) -> bool:
+def _make_tables(loader: Postgres, plan: PostgresPlan, folder: Path, print_line: PrintLine) -> bool:
     """Create the tables; return whether the server can also count its statements, if the plan wants that."""
     dataset = plan.dataset
     what = {
@@ -125,7 +138,9 @@ def _make_tables(loader: Postgres, plan: PostgresPlan, folder: Path, say: Say) -
         "pgbench": f"pgbench's tables at scale {dataset.scale:,}",
     }[dataset.kind]
     size = dataset.size_bytes
-    say(f"making {what}, about {format_bytes(size)}, in PostgreSQL {loader.version}; no limit yet")
+    print_line(
+        f"making {what}, about {format_bytes(size)}, in PostgreSQL {loader.version}; no limit yet"
+    )
     check_space(folder, size)
     with loader:
         fill(loader, dataset)

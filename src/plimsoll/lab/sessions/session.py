@@ -48,8 +48,8 @@ _STEP_S = 1.0
 _PATIENCE_S = 15.0
 
 Server = TypeVar("Server", bound=KeptServer)
-Tell = Callable[[LabProgress], None]
-Say = Callable[[str], None]
+ReportProgress = Callable[[LabProgress], None]
+PrintLine = Callable[[str], None]
 
 
 class RunPlan(Struct, frozen=True, kw_only=True):
@@ -108,10 +108,10 @@ class EngineParts(Protocol[Server]):
     def setup(self) -> GateSetup:
         """Return the setup, with the page cache that the server's buffers leave."""
 
-    def loader(self, data: Path, lent: tuple[Path, ...]) -> Server:
-        """Return a server for creating the tables, not started; `lent` folders go if this process dies."""
+    def loader(self, data: Path, also_remove: tuple[Path, ...]) -> Server:
+        """Return a server for creating the tables, not started; `also_remove` is for a process that dies."""
 
-    def make_tables(self, loader: Server, folder: Path, say: Say) -> None:
+    def make_tables(self, loader: Server, folder: Path, print_line: PrintLine) -> None:
         """Create the tables in a run's folder."""
 
     def server(self, loader: Server, data: Path) -> Server:
@@ -125,7 +125,12 @@ class EngineParts(Protocol[Server]):
 
 
 def run_behind_gate(
-    plan: RunPlan, parts: EngineParts[Server], facts: Catalog, *, tell: Tell, say: Say
+    plan: RunPlan,
+    parts: EngineParts[Server],
+    facts: Catalog,
+    *,
+    report_progress: ReportProgress,
+    print_line: PrintLine,
 ) -> Outcome:
     """
     Run a server and its clients behind a gate, and clear up.
@@ -134,8 +139,8 @@ def run_behind_gate(
         plan: what to run.
         parts: part of the engine.
         facts: the documented limits.
-        tell: called about once a second while the clients work.
-        say: called with a sentence before each step.
+        report_progress: called about once a second while the clients work.
+        print_line: called with a sentence before each step.
 
     Raises:
         UsageError: this machine has no FUSE or no such server, or the plan is not possible.
@@ -148,15 +153,15 @@ def run_behind_gate(
     stages_of(setup, facts)  # Refuse what cannot be emulated before tables are created for it.
     with ExitStack() as stack:
         folder = _new_folder(stack, keeps=plan.keeps)
-        lent = () if plan.keeps else (folder,)
-        loader = parts.loader(folder / "disk" / "data", lent)
+        also_remove = () if plan.keeps else (folder,)
+        loader = parts.loader(folder / "disk" / "data", also_remove)
         # Execute-only for others: the server's account must pass through to its data below, which only
         # it may read.
         (folder / "disk").mkdir(mode=0o711)
         loader.account.own(folder / "disk")
-        parts.make_tables(loader, folder, say)
+        parts.make_tables(loader, folder, print_line)
         gate = stack.enter_context(
-            Gate(setup, folder / "disk", folder / "mount", facts=facts, lent=lent)
+            Gate(setup, folder / "disk", folder / "mount", facts=facts, also_remove=also_remove)
         )
         if plan.group is not None:
             stack.enter_context(plan.group)
@@ -168,7 +173,7 @@ def run_behind_gate(
         end_watch = parts.watch(server)
         stack.callback(end_watch)
         began_s = time.time()
-        was_interrupted = LoadPeriod(plan.duration_s, gate, clients).watch(tell)
+        was_interrupted = LoadPeriod(plan.duration_s, gate, clients).watch(report_progress)
         ended_s = time.time()
         # While the clients still work, so that the observation has nothing but the load.
         observation = end_watch()
@@ -230,7 +235,7 @@ class LoadPeriod:
         self._duration_s, self._gate, self._clients = duration_s, gate, clients
         self._recent: deque[GateStatus] = deque(maxlen=_RATE_STEPS)
 
-    def watch(self, tell: Tell) -> bool:
+    def watch(self, report_progress: ReportProgress) -> bool:
         """Start the clients and watch them for their time; return whether the user interrupted."""
         began_s = time.monotonic()
         self._clients.start()
@@ -244,7 +249,7 @@ class LoadPeriod:
                 elapsed_s = time.monotonic() - began_s
                 if self._clients.is_over():
                     raise self._clients.failure()
-                tell(self._progress(elapsed_s))
+                report_progress(self._progress(elapsed_s))
                 if elapsed_s >= self._duration_s:
                     return False
         except KeyboardInterrupt:

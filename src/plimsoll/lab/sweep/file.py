@@ -44,7 +44,7 @@ class SweepFile(Struct, frozen=True, kw_only=True):
 
 @contextmanager
 def file_at(
-    place: Path, *, allow_writes: bool, temporary_bytes: int, tell: ShowProgress
+    place: Path, *, allow_writes: bool, temporary_bytes: int, show_progress: ShowProgress
 ) -> Iterator[SweepFile]:
     """
     Yield a file to sweep while the block lasts.
@@ -54,7 +54,7 @@ def file_at(
         allow_writes: whether a file of our own may be made in a folder; otherwise the largest file
             in it is read.
         temporary_bytes: size of a file of our own.
-        tell: called with lines of progress.
+        show_progress: called with lines of progress.
 
     Raises:
         UsageError: the place does not exist, has no file that is large enough, or is not accessible.
@@ -68,7 +68,7 @@ def file_at(
             )
         yield _existing_file(place)
     elif allow_writes:
-        with _temporary_file(place, temporary_bytes, tell) as own:
+        with _temporary_file(place, temporary_bytes, show_progress) as own:
             yield own
     else:
         yield _largest_file(place)
@@ -152,7 +152,9 @@ def _readable_bytes(path: Path, device: int) -> int:
 
 
 @contextmanager
-def _temporary_file(folder: Path, size_bytes: int, tell: ShowProgress) -> Iterator[SweepFile]:
+def _temporary_file(
+    folder: Path, size_bytes: int, show_progress: ShowProgress
+) -> Iterator[SweepFile]:
     free = os.statvfs(folder).f_bavail * os.statvfs(folder).f_frsize
     # Room for the file, and as much again for other programs that write there.
     if free < 2 * size_bytes:
@@ -171,7 +173,7 @@ def _temporary_file(folder: Path, size_bytes: int, tell: ShowProgress) -> Iterat
     try:
         # An unlinked file stays reachable through our open descriptor, and ends with this process.
         Path(name).unlink()
-        _write_throughout(handle, size_bytes, tell)
+        _write_throughout(handle, size_bytes, show_progress)
         yield SweepFile(
             path=f"/proc/{os.getpid()}/fd/{handle}",
             size_bytes=size_bytes,
@@ -182,9 +184,9 @@ def _temporary_file(folder: Path, size_bytes: int, tell: ShowProgress) -> Iterat
         os.close(handle)
 
 
-def _write_throughout(handle: int, size_bytes: int, tell: ShowProgress) -> None:
+def _write_throughout(handle: int, size_bytes: int, show_progress: ShowProgress) -> None:
     """Fill the file with random blocks, which no disk can compress, deduplicate or leave out."""
-    tell(f"writing {format_bytes(size_bytes)} to read from")
+    show_progress(f"writing {format_bytes(size_bytes)} to read from")
     try:
         written = 0
         while written < size_bytes:

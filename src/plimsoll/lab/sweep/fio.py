@@ -54,7 +54,7 @@ def sweep_path(
     plan: SweepPlan,
     *,
     allow_writes: bool,
-    tell: ShowProgress,
+    show_progress: ShowProgress,
     temporary_bytes: int = OWN_BYTES,
     phase: Phase = Phase.FIXED,
 ) -> Sweep:
@@ -66,7 +66,7 @@ def sweep_path(
             temporary file is made.
         plan: what to measure; it writes only if it says so, and only to the temporary file.
         allow_writes: whether that file may be made.
-        tell: called with lines of progress.
+        show_progress: called with lines of progress.
         temporary_bytes: size of that file.
         phase: phase of the storage's credits, if the caller knows it.
 
@@ -80,7 +80,12 @@ def sweep_path(
     fio = find_fio()
     with ExitStack() as stack:
         file = stack.enter_context(
-            file_at(place, allow_writes=allow_writes, temporary_bytes=temporary_bytes, tell=tell)
+            file_at(
+                place,
+                allow_writes=allow_writes,
+                temporary_bytes=temporary_bytes,
+                show_progress=show_progress,
+            )
         )
         _check_size(file, plan)
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="plimsoll-fio-")))
@@ -92,7 +97,7 @@ def sweep_path(
             point = runner.measure(step, budget.share(step.size_bytes))
             budget.spend(point.bytes_per_s * point.length_s)
             (alone if step.is_alone else points).append(point)
-            tell(f"{number}/{len(steps)}  {step.name}: {point_line(point)}")
+            show_progress(f"{number}/{len(steps)}  {step.name}: {point_line(point)}")
     return Sweep(
         subject=str(place),
         method=f"{_version(fio)} with direct I/O on {file.description}, {plan.depth} requests in flight",

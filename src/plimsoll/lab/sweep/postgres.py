@@ -51,7 +51,7 @@ def sweep_database(
     place: str,
     allow_writes: bool,
     table: str | None,
-    tell: ShowProgress,
+    show_progress: ShowProgress,
     phase: Phase = Phase.FIXED,
 ) -> Sweep:
     """
@@ -63,7 +63,7 @@ def sweep_database(
         place: name of the server for people, without secrets.
         allow_writes: whether a table may be created and dropped.
         table: table to read; None for the largest.
-        tell: called with lines of progress.
+        show_progress: called with lines of progress.
         phase: phase of the storage's credits, if the caller knows it.
 
     Raises:
@@ -80,10 +80,12 @@ def sweep_database(
                     "--allow-writes creates a table, but --table names an existing one",
                     "Leave one of them out.",
                 )
-            source = stack.enter_context(server.scratch_table(facts, tell))
+            source = stack.enter_context(server.scratch_table(facts, show_progress))
         else:
             source = server.existing_table(facts, table)
-        points, alone = measure(server, facts, source, plan, tell=tell, phase=phase)
+        points, alone = measure(
+            server, facts, source, plan, show_progress=show_progress, phase=phase
+        )
     return Sweep(
         subject=place,
         method=f"PostgreSQL {facts.version} reading {source.name}, {format_bytes(source.size_bytes)}, in "
@@ -100,7 +102,7 @@ def measure(
     table: SweepTable,
     plan: SweepPlan,
     *,
-    tell: ShowProgress,
+    show_progress: ShowProgress,
     phase: Phase = Phase.FIXED,
     at_start: Callable[[], None] = _do_nothing,
     is_held: Callable[[], bool] | None = None,
@@ -113,7 +115,7 @@ def measure(
         facts: capabilities of the server.
         table: table to read.
         plan: what to measure, as `fit_to_server` returns it.
-        tell: called with lines of progress.
+        show_progress: called with lines of progress.
         phase: phase of the storage's credits.
         at_start: called before each point, when nothing has been read for it.
         is_held: called after each point, if known; returns whether a limit throttled all the time. If
@@ -136,7 +138,7 @@ def measure(
                 point = max(point, again, key=lambda one: one.bytes_per_s)
             budget.spend(point.bytes_per_s * point.length_s)
             (alone if step.is_alone else points).append(point)
-            tell(f"{number}/{len(steps)}  {step.name}: {point_line(point)}")
+            show_progress(f"{number}/{len(steps)}  {step.name}: {point_line(point)}")
     finally:
         streams.close()
     return tuple(points), tuple(alone)

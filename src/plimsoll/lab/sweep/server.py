@@ -122,15 +122,15 @@ class SweepServer:
         import psycopg
 
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-        said = self._hide(lines[0] if lines else type(error).__name__)
+        reason = self._hide(lines[0] if lines else type(error).__name__)
         if isinstance(error, psycopg.errors.InsufficientPrivilege):
-            return AccessDenied(f"{doing}: {said}", "Use a role with this privilege.")
+            return AccessDenied(f"{doing}: {reason}", "Use a role with this privilege.")
         if isinstance(error, psycopg.errors.QueryCanceled):
             return SourceError(
                 f"{doing}: no answer within {SWEEP.statement_s} s",
                 "The storage is too slow for this depth or size: give less --depth or smaller --sizes.",
             )
-        return SourceError(f"{doing}: {said}", "See the server's log.")
+        return SourceError(f"{doing}: {reason}", "See the server's log.")
 
     def facts(self) -> SweepServerFacts:
         """
@@ -209,7 +209,9 @@ class SweepServer:
         return SweepTable(name=row["name"], size_bytes=int(row["size_bytes"]))
 
     @contextmanager
-    def scratch_table(self, facts: SweepServerFacts, tell: ShowProgress) -> Iterator[SweepTable]:
+    def scratch_table(
+        self, facts: SweepServerFacts, show_progress: ShowProgress
+    ) -> Iterator[SweepTable]:
         """
         Create a table with one row in each block, and drop it at the end.
 
@@ -232,7 +234,7 @@ class SweepServer:
             name = f"{quoted_name(schema)}.{plain}"
             try:
                 connection.execute(sql.NO_EVENT_TRIGGERS)
-                _fill(connection, name, blocks, facts, tell)
+                _fill(connection, name, blocks, facts, show_progress)
                 row = connection.execute(sql.NAMED.encode(), [[schema], [plain]]).fetchone()
                 assert row is not None
                 yield SweepTable(name=row["name"], size_bytes=int(row["size_bytes"]), is_own=True)
@@ -259,13 +261,13 @@ def _fill(
     name: str,
     blocks: int,
     facts: SweepServerFacts,
-    tell: ShowProgress,
+    show_progress: ShowProgress,
 ) -> None:
     import psycopg
 
     # A row that leaves no room for a second one; plain storage neither compresses nor moves it.
     width = facts.block_bytes - 300
-    tell(f"making a table of {blocks:,} blocks, one row in each")
+    show_progress(f"making a table of {blocks:,} blocks, one row in each")
     connection.execute(sql.NO_TIMEOUT)
     connection.execute(sql.made(name).encode())
     done = 0

@@ -49,53 +49,53 @@ _NAME = Column(title="")
 
 def compare_document(comparison: Comparison) -> Document:
     """Return the document of a comparison."""
-    said = compare_outline(comparison)
+    outline = compare_outline(comparison)
     return Document(
         kind="comparison",
-        headline=said.headline,
-        tone=_OUTCOMES[said.outcome],
-        simulated=said.simulated,
-        parts=(*_step(said), *_parts(said)),
+        headline=outline.headline,
+        tone=_OUTCOMES[outline.outcome],
+        simulated=outline.simulated,
+        parts=(*_step(outline), *_parts(outline)),
     )
 
 
-def _step(said: CompareOutline) -> Iterator[Part]:
+def _step(outline: CompareOutline) -> Iterator[Part]:
     """Yield whether the step was enough, and the next command."""
-    if said.step:
-        yield Paragraph(text=said.step)
-    if said.next_command:
-        yield Command(line=said.next_command)
-    yield Facts(facts=said.sides)
+    if outline.step:
+        yield Paragraph(text=outline.step)
+    if outline.next_command:
+        yield Command(line=outline.next_command)
+    yield Facts(facts=outline.sides)
 
 
-def _parts(said: CompareOutline) -> Iterator[Part]:
-    bought = tuple((row.name, row.before, row.after) for row in said.bought)
+def _parts(outline: CompareOutline) -> Iterator[Part]:
+    bought = tuple((row.name, row.before, row.after) for row in outline.bought)
     changed: Part = bullets_of([NOTHING_CHANGED])
     if bought:
         sides = (Column(title="Before", may_break=False), Column(title="After", may_break=False))
         changed = Table(columns=(_NAME, *sides), rows=bought)
     yield Section(title="What changed", parts=(changed,))
     yield Section(
-        title=f"Time at ceilings: {BADGES[said.outcome]}",
-        parts=(_times(said), Facts(facts=said.bounds, are_sentences=True)),
+        title=f"Time at ceilings: {BADGES[outline.outcome]}",
+        parts=(_times(outline), Facts(facts=outline.bounds, are_sentences=True)),
     )
-    for section in said.sections:
+    for section in outline.sections:
         yield Section(title=section.title, parts=(_numbers(section.rows),))
-    if said.ceilings:
-        yield Section(title="Ceilings", parts=(_ceilings(said.ceilings),))
-    if said.headroom:
-        yield Section(title="Headroom", parts=(_headroom(said.headroom),))
-    if said.unknown:
-        unknown = Facts(facts=said.unknown, are_sentences=True)
+    if outline.ceilings:
+        yield Section(title="Ceilings", parts=(_ceilings(outline.ceilings),))
+    if outline.headroom:
+        yield Section(title="Headroom", parts=(_headroom(outline.headroom),))
+    if outline.unknown:
+        unknown = Facts(facts=outline.unknown, are_sentences=True)
         yield Section(title="Not compared", parts=(unknown,))
-    if said.caveats:
-        yield Section(title="Caveats", parts=(bullets_of(said.caveats),))
+    if outline.caveats:
+        yield Section(title="Caveats", parts=(bullets_of(outline.caveats),))
 
 
-def _times(said: CompareOutline) -> Table:
+def _times(outline: CompareOutline) -> Table:
     """Return the verdict and the time at each ceiling."""
-    verdicts = ("verdict", *map(_verdict, said.verdicts), "")
-    rows = ((_limit(row), row.before, row.after, row.difference) for row in said.time_at)
+    verdicts = ("verdict", *map(_verdict, outline.verdicts), "")
+    rows = ((_limit(row), row.before, row.after, row.difference) for row in outline.time_at)
     columns = (_NAME, *_numeric("Before", "After"), _number("Difference", _WIDE))
     return Table(columns=columns, rows=(verdicts, *rows))
 

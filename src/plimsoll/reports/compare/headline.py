@@ -31,11 +31,11 @@ def compare_headline(comparison: Comparison) -> str:
         return f"We cannot say whether {names[1]} was at a ceiling {' or '.join(unknown)}{tail}."
     if _is_all_same(comparison):
         return f"No difference: {names[1]} spent {_spent(comparison.after)}, on both sides."
-    said = _spent(comparison.before, like=comparison.after)
+    spent_before = _spent(comparison.before, like=comparison.after)
     if names[0] != names[1]:
-        return f"{names[1]} spent {_spent(comparison.after)}; {names[0]} {said}{tail}."
+        return f"{names[1]} spent {_spent(comparison.after)}; {names[0]} {spent_before}{tail}."
     lead = _lead(comparison)
-    return f"{lead} {names[1]} spent {_spent(comparison.after)}; before, {said}{tail}."
+    return f"{lead} {names[1]} spent {_spent(comparison.after)}; before, {spent_before}{tail}."
 
 
 def step_sentence(comparison: Comparison) -> str:
@@ -59,14 +59,14 @@ def step_sentence(comparison: Comparison) -> str:
                 "was at a ceiling. Compare again when it does."
             )
     lead = "It was not enough" if comparison.bought else "The ceiling is still reached"
-    said = (
+    sentence = (
         f"{lead}: {share} of the time after is spent at a ceiling; {allowed}. "
         "For a load that uses any throughput it gets, for example a vacuum, compare how soon its "
         "work is done."
     )
     if not comparison.next_command:
-        return said
-    return f"{said} The next step, priced{comparison.next_where}:"
+        return sentence
+    return f"{sentence} The next step, priced{comparison.next_where}:"
 
 
 def _lead(comparison: Comparison) -> str:
@@ -123,7 +123,7 @@ def limit_of(diagnosis: Diagnosis) -> str:
 
 def _latencies(quantities: Iterable[Quantity]) -> str:
     """Return `reads take 1.9 ms instead of 9.8 ms, writes 15 ms instead of 100 ms`."""
-    said: list[str] = []
+    parts: list[str] = []
     for subject, noun in (
         (MeasuredQuantity.READ_LATENCY, "reads"),
         (MeasuredQuantity.WRITE_LATENCY, "writes"),
@@ -135,9 +135,9 @@ def _latencies(quantities: Iterable[Quantity]) -> str:
         if mean is None or mean.before is None or mean.after is None:
             continue
         old, new = format_latency(mean.before), format_latency(mean.after)
-        verb = "" if said else " take"
-        said.append(f"{noun}{verb} {new} {'as before' if old == new else f'instead of {old}'}")
-    return ", ".join(said)
+        verb = "" if parts else " take"
+        parts.append(f"{noun}{verb} {new} {'as before' if old == new else f'instead of {old}'}")
+    return ", ".join(parts)
 
 
 def time_of(seconds: float) -> str:

@@ -239,17 +239,17 @@ def _window(diagnosis: Diagnosis) -> str:
 
 
 def _bought_row(bought: SetupChange) -> ComparedRow:
-    said: list[str] = []
+    values: list[str] = []
     for value in (bought.before, bought.after):
         form = _FORMS.get(bought.name)
         if value is None:
-            said.append("unknown")
+            values.append("unknown")
         elif isinstance(value, str):
-            said.append(words.plain(value))
+            values.append(words.plain(value))
         else:
-            said.append(form(value) if form else number(value))
+            values.append(form(value) if form else number(value))
     name = _NAMES.get(bought.name, bought.name)
-    return ComparedRow(name=name, before=said[0], after=said[1])
+    return ComparedRow(name=name, before=values[0], after=values[1])
 
 
 def _time_rows(comparison: Comparison) -> tuple[ComparedRow, ...]:
@@ -288,16 +288,16 @@ def _time_share(seconds: float | None, share: float | None) -> str:
 def _levels(row: TimePair) -> str:
     """Return `86.875 MB/s`, or `86.875 → 148.5 MB/s` if the sides differ."""
     digits = 4 if row.family is Family.UNKNOWN else 5
-    said = [
+    levels = [
         format_ops_per_s(level)
         if row.dimension is Dimension.IOPS
         else format_bytes_per_s(level, digits)
         for level in (row.level_before, row.level_after)
         if level is not None
     ]
-    if len(set(said)) < 2:
-        return said[0]
-    return f"{said[0].rpartition(' ')[0]} → {said[1]}"
+    if len(set(levels)) < 2:
+        return levels[0]
+    return f"{levels[0].rpartition(' ')[0]} → {levels[1]}"
 
 
 def _bound(diagnosis: Diagnosis) -> str:
@@ -354,11 +354,11 @@ def _quantity_rows(
 ) -> Iterable[ComparedRow]:
     """Yield the rows of these subjects; the name is in the first row of each."""
     wanted = tuple(subjects)
-    told: MeasuredQuantity | None = None
+    previous: MeasuredQuantity | None = None
     for quantity in quantities:
         if quantity.subject in wanted and _is_shown(quantity) and _is_known(quantity):
-            yield _quantity_row(quantity, is_first=quantity.subject is not told)
-            told = quantity.subject
+            yield _quantity_row(quantity, is_first=quantity.subject is not previous)
+            previous = quantity.subject
 
 
 def _is_shown(quantity: Quantity) -> bool:
@@ -378,14 +378,14 @@ def _is_known(quantity: Quantity) -> bool:
 
 
 def _quantity_row(quantity: Quantity, *, is_first: bool = True) -> ComparedRow:
-    said = pair(quantity.before, quantity.after, quantity.unit)
+    shown = pair(quantity.before, quantity.after, quantity.unit)
     return ComparedRow(
         name=_SUBJECTS[quantity.subject] if is_first else "",
         statistic=_STATISTICS[quantity.statistic],
-        before=said.before,
-        after=said.after,
-        difference=said.difference,
-        percent=said.percent,
+        before=shown.before,
+        after=shown.after,
+        difference=shown.difference,
+        percent=shown.percent,
     )
 
 
@@ -395,8 +395,8 @@ def _ceiling_row(row: CeilingPair) -> ComparedRow:
     is_storage = row.dimension is not Dimension.AMOUNT
     difference = percent = ""
     if before is not None and after is not None:
-        said = _published(abs(after - before), row.unit)
-        difference = SAME if before == after else f"{'+' if after > before else '−'}{said}"
+        amount = _published(abs(after - before), row.unit)
+        difference = SAME if before == after else f"{'+' if after > before else '−'}{amount}"
         percent = percent_of(before, after)
     return ComparedRow(
         name=words.limit_name(*limit),

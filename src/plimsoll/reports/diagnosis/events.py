@@ -75,8 +75,8 @@ def events_of(annotations: Iterable[Annotation], window_s: tuple[int, int]) -> E
     ordered = [a for a in in_order(annotations) if a.time_s < end_s]
     earlier = [a for a in ordered if a.time_s < start_s and a.kind in _CHANGES]
     inside = [a for a in ordered if a.time_s >= start_s]
-    told = [a for a in inside if a.kind is not EventKind.BACKUP]
-    kept = sorted(told, key=lambda a: (_IMPORTANCE.index(a.kind), a.time_s))[:EVENTS_SHOWN]
+    listed = [a for a in inside if a.kind is not EventKind.BACKUP]
+    kept = sorted(listed, key=lambda a: (_IMPORTANCE.index(a.kind), a.time_s))[:EVENTS_SHOWN]
     has_seconds = end_s - start_s <= 3600
     rows = [_row(a, "", has_seconds=has_seconds) for a in earlier[-_EARLIER_SHOWN:]]
     rows += [
@@ -84,7 +84,7 @@ def events_of(annotations: Iterable[Annotation], window_s: tuple[int, int]) -> E
         for a, mark in zip(in_order(kept), _MARKS, strict=False)
     ]
     backups = [a for a in inside if a.kind is EventKind.BACKUP]
-    return Events(rows=tuple(rows), more=_more(len(told) - len(kept), backups))
+    return Events(rows=tuple(rows), more=_more(len(listed) - len(kept), backups))
 
 
 def _row(note: Annotation, mark: str, *, has_seconds: bool) -> EventRow:

@@ -66,7 +66,7 @@ def render_html(
     chart = _chart(diagnosis, snapshot) if has_chart else {"svg": "", "document": ""}
     return rendered_page(
         "report.html.j2",
-        said=outline(diagnosis),
+        report=outline(diagnosis),
         title=words.subject(diagnosis.instance),
         verdict_badges=words.VERDICT_BADGES,
         has_chart=has_chart,

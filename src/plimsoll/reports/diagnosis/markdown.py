@@ -29,56 +29,56 @@ def render_markdown(
         snapshot: the series it was found in.
         inspection: what inside the database spends it, for a section of its own; None leaves it out.
     """
-    said = outline(diagnosis)
+    report = outline(diagnosis)
     blocks = timeline_blocks(diagnosis, snapshot, width=_BLOCKS_WIDTH)
     causes = "" if inspection is None else part_in_markdown(causes_section(inspection))
-    return "\n\n".join(part for part in _parts(said, blocks, causes) if part) + "\n"
+    return "\n\n".join(part for part in _parts(report, blocks, causes) if part) + "\n"
 
 
-def _parts(said: Outline, blocks: list[str], causes: str) -> Iterable[str]:
-    yield f"# {escaped(said.headline)}"
-    if said.is_simulated:
-        yield f"> **Simulated data.** {escaped(said.note)}".rstrip()
-    yield facts(said.identity)
-    yield section("What to do first", numbered(said.moves))
-    if said.is_missing_first:
-        yield section("Not known", facts(said.missing))
-    yield section("Why", *_why(said))
-    yield section("Possible causes", facts(said.causes))
+def _parts(report: Outline, blocks: list[str], causes: str) -> Iterable[str]:
+    yield f"# {escaped(report.headline)}"
+    if report.is_simulated:
+        yield f"> **Simulated data.** {escaped(report.note)}".rstrip()
+    yield facts(report.identity)
+    yield section("What to do first", numbered(report.moves))
+    if report.is_missing_first:
+        yield section("Not known", facts(report.missing))
+    yield section("Why", *_why(report))
+    yield section("Possible causes", facts(report.causes))
     yield section("Timeline", "\n".join(["```text", *blocks, "```"]) if blocks else "")
-    yield section("What happened", _events(said), escaped(said.events.more))
-    yield section("Ruled out", facts(said.ruled_out))
-    yield section("Resources", _resources(said))
-    yield section("Time at a ceiling", facts(said.time_at), _intervals(said))
-    yield section("Waiting without a known ceiling", _waiting(said))
-    yield section("Credits and forecasts", bullets((*said.forecasts, *said.buckets)))
-    yield section("Also found", _also_found(said))
+    yield section("What happened", _events(report), escaped(report.events.more))
+    yield section("Ruled out", facts(report.ruled_out))
+    yield section("Resources", _resources(report))
+    yield section("Time at a ceiling", facts(report.time_at), _intervals(report))
+    yield section("Waiting without a known ceiling", _waiting(report))
+    yield section("Credits and forecasts", bullets((*report.forecasts, *report.buckets)))
+    yield section("Also found", _also_found(report))
     yield causes
-    if not said.is_missing_first:
-        yield section("Not known", facts(said.missing))
-    yield section("Documented ceilings", _ceilings(said))
-    yield section("How it was measured", facts(said.measured))
+    if not report.is_missing_first:
+        yield section("Not known", facts(report.missing))
+    yield section("Documented ceilings", _ceilings(report))
+    yield section("How it was measured", facts(report.measured))
 
 
-def _why(said: Outline) -> Iterable[str]:
-    if said.findings:
-        yield escaped(f"{said.findings[0].title} {said.findings[0].text}".strip())
-    if said.shown:
-        yield f"Evidence, {said.shown.when} UTC, confidence {said.shown.confidence}:"
-    items = list(said.strongest)
-    if said.documented:
-        row = said.documented
+def _why(report: Outline) -> Iterable[str]:
+    if report.findings:
+        yield escaped(f"{report.findings[0].title} {report.findings[0].text}".strip())
+    if report.shown:
+        yield f"Evidence, {report.shown.when} UTC, confidence {report.shown.confidence}:"
+    items = list(report.strongest)
+    if report.documented:
+        row = report.documented
         valid = f", valid {row.valid}" if row.valid else ""
         items.append(f"Documented: {row.name}, {row.value} ({row.source}{valid}).")
-    if said.next_ceiling:
-        items.append(f"Next ceiling at the same I/O size: {said.next_ceiling}.")
-    if said.refuted_by:
-        items.append(sentence(f"We would be wrong if {said.refuted_by}"))
-    if said.findings or said.shown:
+    if report.next_ceiling:
+        items.append(f"Next ceiling at the same I/O size: {report.next_ceiling}.")
+    if report.refuted_by:
+        items.append(sentence(f"We would be wrong if {report.refuted_by}"))
+    if report.findings or report.shown:
         yield bullets(items)
 
 
-def _resources(said: Outline) -> str:
+def _resources(report: Outline) -> str:
     shown = table(
         ("Resource", "Verdict", "Peak", "p99", "Mean", "Ceiling", "Above 80 %"),
         (
@@ -87,14 +87,14 @@ def _resources(said: Outline) -> str:
                 f"{VERDICT_SIGNS[row.verdict]} {VERDICT_WORDS[row.verdict]}",
                 *(row.peak, row.p99, row.mean, row.ceiling, row.above),
             )
-            for row in said.resources
+            for row in report.resources
         ),
     )
-    notes = facts([Fact(row.name, row.note) for row in said.resources if row.note])
+    notes = facts([Fact(row.name, row.note) for row in report.resources if row.note])
     return "\n\n".join(part for part in (shown, notes) if part)
 
 
-def _intervals(said: Outline) -> str:
+def _intervals(report: Outline) -> str:
     shown = table(
         ("When (UTC)", "Long", "Served", "Limit", "Confidence"),
         (
@@ -105,19 +105,19 @@ def _intervals(said: Outline) -> str:
                 "; ".join(filter(None, (r.limit, r.remark))),
                 r.confidence,
             )
-            for r in said.intervals
+            for r in report.intervals
         ),
     )
-    return f"{shown}\n\n{said.intervals_more}" if said.intervals_more else shown
+    return f"{shown}\n\n{report.intervals_more}" if report.intervals_more else shown
 
 
-def _waiting(said: Outline) -> str:
-    rows = ((r.when, r.waited, r.times, r.latency, r.queue, r.rate) for r in said.waiting)
+def _waiting(report: Outline) -> str:
+    rows = ((r.when, r.waited, r.times, r.latency, r.queue, r.rate) for r in report.waiting)
     shown = table(COLUMNS, rows)
-    return f"{shown}\n\n{said.waiting_more}" if said.waiting_more else shown
+    return f"{shown}\n\n{report.waiting_more}" if report.waiting_more else shown
 
 
-def _events(said: Outline) -> str:
+def _events(report: Outline) -> str:
     """Return the events with the letters that mark them on the timeline."""
     return table(
         ("", "When (UTC)", "Kind", "What the source said"),
@@ -128,24 +128,24 @@ def _events(said: Outline) -> str:
                 row.kind,
                 row.text if row.mark else f"Before the window: {row.text}",
             )
-            for row in said.events.rows
+            for row in report.events.rows
         ),
     )
 
 
-def _also_found(said: Outline) -> str:
+def _also_found(report: Outline) -> str:
     lines = []
-    for finding in said.findings[1:]:
+    for finding in report.findings[1:]:
         lines.append(f"- {escaped(f'{finding.title} {finding.text}'.strip())}")
         lines += [f"  - {escaped(move)}" for move in finding.moves]
     return "\n".join(lines)
 
 
-def _ceilings(said: Outline) -> str:
+def _ceilings(report: Outline) -> str:
     return table(
         ("Ceiling", "Value", "Valid", "Source"),
         (
             (r.name, r.value, r.valid, f"{r.source}. {r.note}" if r.note else r.source)
-            for r in said.ceilings
+            for r in report.ceilings
         ),
     )

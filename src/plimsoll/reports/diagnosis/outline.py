@@ -252,28 +252,28 @@ def _more(intervals: tuple[Interval, ...], listed: tuple[Interval, ...]) -> str:
 
 def _evidence(interval: Interval, step_s: int) -> tuple[str, ...]:
     """Return the context and then every sign, the heaviest first, as sentences."""
-    said = (*_reading(interval, step_s), *(e.text for e in interval.evidence))
-    return tuple(words.sentence(text) for text in said)
+    texts = (*_reading(interval, step_s), *(e.text for e in interval.evidence))
+    return tuple(words.sentence(text) for text in texts)
 
 
 def _strongest(interval: Interval, step_s: int) -> tuple[str, ...]:
     """Return the heaviest signs, those clearly against the claim, and the number of the others."""
-    told = interval.evidence[:SIGNS_SHOWN]
-    told += tuple(e for e in interval.evidence[SIGNS_SHOWN:] if e.weight <= -1)
-    said = [*_reading(interval, step_s), *(e.text for e in told)]
-    left = len(interval.evidence) - len(told)
+    strongest = interval.evidence[:SIGNS_SHOWN]
+    strongest += tuple(e for e in interval.evidence[SIGNS_SHOWN:] if e.weight <= -1)
+    texts = [*_reading(interval, step_s), *(e.text for e in strongest)]
+    left = len(interval.evidence) - len(strongest)
     if left:
         noun = "observation" if left == 1 else "observations"
-        said.append(f"{left} more {noun}: see the HTML or JSON report")
-    return tuple(words.sentence(text) for text in said)
+        texts.append(f"{left} more {noun}: see the HTML or JSON report")
+    return tuple(words.sentence(text) for text in texts)
 
 
 def _reading(interval: Interval, step_s: int) -> tuple[str, ...]:
-    said = [f"context: {interval.context}"] if interval.context else []
+    texts = [f"context: {interval.context}"] if interval.context else []
     if _is_finer(interval, step_s):
         fine, coarse = format_duration(interval.step_s), format_duration(step_s)
-        said.append(f"seen in samples of {fine}; the whole window has samples of {coarse}")
-    return tuple(said)
+        texts.append(f"seen in samples of {fine}; the whole window has samples of {coarse}")
+    return tuple(texts)
 
 
 def _is_finer(interval: Interval, step_s: int) -> bool:

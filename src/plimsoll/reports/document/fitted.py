@@ -27,7 +27,9 @@ def is_fitted(part: Table) -> bool:
     return bool(part.remarks) or any(column.leaves for column in part.columns)
 
 
-def fitted_table(part: Table, width: int, told: Callable[[str | Cell], Text]) -> RenderableType:
+def fitted_table(
+    part: Table, width: int, format_cell: Callable[[str | Cell], Text]
+) -> RenderableType:
     """
     Return the table in a number of columns, with remarks below their rows and the legend at the end.
 
@@ -36,7 +38,7 @@ def fitted_table(part: Table, width: int, told: Callable[[str | Cell], Text]) ->
         width: columns of the terminal.
         told: how a cell is written.
     """
-    cells = [[told(cell) for cell in row] for row in part.rows]
+    cells = [[format_cell(cell) for cell in row] for row in part.rows]
     natural = [
         max([cell_len(column.title), *(_widest(row[n]) for row in cells)])
         for n, column in enumerate(part.columns)

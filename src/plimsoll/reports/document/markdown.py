@@ -59,7 +59,7 @@ def _table(part: d.Table) -> str:
     rows = [[_cell(cell) for cell in row] for row in part.rows]
     if any(part.remarks):
         titles.append("Remarks")
-        rows = [[*row, words.plain(said)] for row, said in zip(rows, part.remarks, strict=True)]
+        rows = [[*row, words.plain(remark)] for row, remark in zip(rows, part.remarks, strict=True)]
     legend = " ".join(_plain(column.legend) for column in part.columns if column.legend)
     return _joined([table(titles, rows), legend])
 

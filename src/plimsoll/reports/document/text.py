@@ -70,8 +70,8 @@ def part_in_text(part: d.Part, width: int) -> Iterable[RenderableType]:
 def _whole(document: d.Document, width: int) -> Iterable[RenderableType]:
     yield styled(words.plain(document.headline), style=_TONES[document.tone] or "bold")
     for note in document.simulated:
-        told = f" · {words.plain(note)}" if note else ""
-        yield Text.assemble(("SIMULATED DATA", "bold reverse"), glued(told))
+        suffix = f" · {words.plain(note)}" if note else ""
+        yield Text.assemble(("SIMULATED DATA", "bold reverse"), glued(suffix))
     for part in document.parts:
         # What stands before the first section belongs to the headline.
         yield from _part(part, width, 2 if isinstance(part, _INDENTED) else 0)
@@ -223,7 +223,7 @@ def _paragraph(
     part: d.Table, shown: Sequence[int], row: Sequence[str | d.Cell], width: int
 ) -> Text:
     first, *others = shown
-    said = Text.assemble((_cell(row[first], width).plain, "bold"))
+    line = Text.assemble((_cell(row[first], width).plain, "bold"))
     mark = ": "
     for n in others:
         cell = _cell(row[n], width)
@@ -231,9 +231,9 @@ def _paragraph(
             title = part.columns[n].title
             name = f"{title} " if part.columns[n].is_number and title[:1] != "$" else ""
             unit = f" {title.removeprefix('$ ')}" if title[:1] == "$" else ""
-            said.append(f"{mark}{name}").append_text(cell).append(unit)
+            line.append(f"{mark}{name}").append_text(cell).append(unit)
             mark = "; "
-    return said
+    return line
 
 
 def _cell(cell: str | d.Cell, width: int) -> Text:
@@ -241,8 +241,10 @@ def _cell(cell: str | d.Cell, width: int) -> Text:
         return styled(_plain_lines(cell))
     is_brief = cell.brief is not None and width < cell.brief_below
     shown = cell.brief if is_brief and cell.brief is not None else cell.text
-    told = Text(glued(_plain_lines(shown)), style=_TONES[cell.tone])
-    return Text.assemble(told, ("\n" + glued(words.plain(cell.note)), "dim")) if cell.note else told
+    value = Text(glued(_plain_lines(shown)), style=_TONES[cell.tone])
+    return (
+        Text.assemble(value, ("\n" + glued(words.plain(cell.note)), "dim")) if cell.note else value
+    )
 
 
 def _plain_lines(text: str) -> str:

@@ -103,8 +103,10 @@ def _summary(pairs: Sequence[StatementPair]) -> str:
     if not pairs:
         return "No statement is on both sides."
     counts = {o: sum(pair.outcome is o for pair in pairs) for o in PairOutcome}
-    told = ", ".join(f"{count} {WORDS[outcome]}" for outcome, count in counts.items() if count)
-    return f"{len(pairs)} {'statement' if len(pairs) == 1 else 'statements'} on both sides: {told}."
+    counted = ", ".join(f"{count} {WORDS[outcome]}" for outcome, count in counts.items() if count)
+    return (
+        f"{len(pairs)} {'statement' if len(pairs) == 1 else 'statements'} on both sides: {counted}."
+    )
 
 
 def _pair(pair: StatementPair) -> Card:

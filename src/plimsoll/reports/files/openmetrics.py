@@ -51,9 +51,9 @@ def render_openmetrics(snapshot: Snapshot, *, account_id: str = "") -> str:
         "source": snapshot.source,
     }
     # Not a label: a note that changes would begin a new series each time.
-    told = f"what the samples are of. {snapshot.note}".rstrip()
+    described = f"what the samples are of. {snapshot.note}".rstrip()
     lines = [
-        *_family("instance_info", told),
+        *_family("instance_info", described),
         _sample("instance_info", {**identity, **facts}, 1.0),
     ]
     times = []

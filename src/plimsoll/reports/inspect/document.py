@@ -28,55 +28,57 @@ from plimsoll.reports.inspect.outline import (
 
 def inspect_document(inspection: Inspection) -> Document:
     """Return the document of an inspection, the largest cause first."""
-    said = inspection_outline(inspection)
+    outline = inspection_outline(inspection)
     return Document(
         kind="inspection",
-        headline=said.headline,
-        tone=SEVERITY_TONES[said.severity] if said.severity else Tone.PLAIN,
+        headline=outline.headline,
+        tone=SEVERITY_TONES[outline.severity] if outline.severity else Tone.PLAIN,
         parts=(
-            Paragraph(text=said.identity, weight="quiet"),
-            Paragraph(text=said.watched),
-            Section(title="What it reads and writes", parts=(Facts(facts=said.load),)),
-            Section(title="Causes", parts=tuple(causes_parts(said))),
-            Section(title="Notes", parts=(bullets_of(said.notes),) if said.notes else ()),
+            Paragraph(text=outline.identity, weight="quiet"),
+            Paragraph(text=outline.watched),
+            Section(title="What it reads and writes", parts=(Facts(facts=outline.load),)),
+            Section(title="Causes", parts=tuple(causes_parts(outline))),
+            Section(title="Notes", parts=(bullets_of(outline.notes),) if outline.notes else ()),
             Section(
                 title="Not known",
-                parts=(Facts(facts=said.missing, are_sentences=True),) if said.missing else (),
+                parts=(Facts(facts=outline.missing, are_sentences=True),)
+                if outline.missing
+                else (),
             ),
-            Section(title="How it was measured", parts=(Facts(facts=said.measured),)),
+            Section(title="How it was measured", parts=(Facts(facts=outline.measured),)),
         ),
     )
 
 
 def causes_section(inspection: Inspection) -> Section:
     """Return the same as a section of a diagnosis."""
-    said = inspection_outline(inspection)
-    notes = (bullets_of(said.notes),) if said.notes else ()
-    missing = (Facts(facts=said.missing, are_sentences=True),) if said.missing else ()
+    outline = inspection_outline(inspection)
+    notes = (bullets_of(outline.notes),) if outline.notes else ()
+    missing = (Facts(facts=outline.missing, are_sentences=True),) if outline.missing else ()
     return Section(
         title="Causes",
         parts=(
             Paragraph(
-                text=said.headline,
-                tone=SEVERITY_TONES[said.severity] if said.severity else Tone.PLAIN,
+                text=outline.headline,
+                tone=SEVERITY_TONES[outline.severity] if outline.severity else Tone.PLAIN,
                 weight="strong",
             ),
-            Paragraph(text=said.identity, weight="quiet"),
-            Paragraph(text=said.watched),
-            Facts(facts=said.load),
-            *causes_parts(said),
+            Paragraph(text=outline.identity, weight="quiet"),
+            Paragraph(text=outline.watched),
+            Facts(facts=outline.load),
+            *causes_parts(outline),
             *notes,
             *missing,
-            Paragraph(text=said.cost),
+            Paragraph(text=outline.cost),
         ),
     )
 
 
-def causes_parts(said: InspectionOutline) -> Iterator[Part]:
+def causes_parts(outline: InspectionOutline) -> Iterator[Part]:
     """Yield each cause with its evidence and its remedies."""
-    if said.counted:
-        yield Paragraph(text=said.counted)
-    for card in said.causes:
+    if outline.counted:
+        yield Paragraph(text=outline.counted)
+    for card in outline.causes:
         yield Card(
             title=card.title,
             number=card.number,
@@ -84,7 +86,7 @@ def causes_parts(said: InspectionOutline) -> Iterator[Part]:
             tone=SEVERITY_TONES[card.severity],
             parts=tuple(_cause(card)),
         )
-    if said.has_commands:
+    if outline.has_commands:
         yield Paragraph(text=NEVER_RUN, weight="strong")
 
 

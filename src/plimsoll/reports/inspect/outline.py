@@ -79,8 +79,8 @@ class InspectionOutline:
     @property
     def cost(self) -> str:
         """Return one sentence about the measurement, for a section of another report."""
-        told = [f"{fact.name[0].lower()}{fact.name[1:]}: {fact.value}" for fact in self.measured]
-        return words.sentence(f"Watching the database cost this; {'; '.join(told)}")
+        costs = [f"{fact.name[0].lower()}{fact.name[1:]}: {fact.value}" for fact in self.measured]
+        return words.sentence(f"Watching the database cost this; {'; '.join(costs)}")
 
     @property
     def has_commands(self) -> bool:
@@ -166,22 +166,22 @@ def rate(bytes_per_s: float) -> str:
 
 def _shares(inspection: Inspection, cause: Cause) -> str:
     """Return the end of the headline, in full words; nothing that the title says, or that is not known."""
-    said = []
+    parts = []
     for share, whole in (
         (cause.share_of_load, "all that the database reads and writes"),
         (cause.share_of_ceiling, _ceiling(inspection)),
     ):
         if share is not None and format_ratio(share) not in cause.title:
-            said.append(f"{format_ratio(share)} of {whole}")
-    return f", {' and '.join(said)}" if said else ""
+            parts.append(f"{format_ratio(share)} of {whole}")
+    return f", {' and '.join(parts)}" if parts else ""
 
 
 def _ceiling(inspection: Inspection) -> str:
     value = inspection.ceiling_bytes_per_s
     if value is None:
         return "the ceiling"
-    said, name = words.published(value, "bytes/s"), words.plain(inspection.ceiling_name)
-    return f"{name} ({said})" if name else f"the ceiling of {said}"
+    amount, name = words.published(value, "bytes/s"), words.plain(inspection.ceiling_name)
+    return f"{name} ({amount})" if name else f"the ceiling of {amount}"
 
 
 def _identity(inspection: Inspection) -> str:
@@ -239,8 +239,8 @@ def _left(inspection: Inspection) -> list[Fact]:
     left, share = inspection.unexplained_bytes_per_s, inspection.unexplained_share
     if left is None or share is None:
         return []
-    told = f"at least {rate(left)}, {format_ratio(share)} of the load" if left else "nothing"
-    return [Fact("Not explained", told)]
+    amount = f"at least {rate(left)}, {format_ratio(share)} of the load" if left else "nothing"
+    return [Fact("Not explained", amount)]
 
 
 def _uncounted(inspection: Inspection) -> float:

@@ -1,7 +1,7 @@
 """
 The text of a lab run for a terminal or a log: its progress, and the ground truth at its end.
 
-Rule 1: the credit clock is said with every number that depends on it.
+Rule 1: the credit clock is shown with every number that depends on it.
 Rule 2: what a colour says, a word says too.
 """
 
@@ -243,13 +243,13 @@ def _short(name: str) -> str:
 
 
 def _name(name: str, phase: Phase) -> str:
-    said = phase_name(phase)
-    return f"{_family(name)}, {said}" if said else _family(name)
+    shown = phase_name(phase)
+    return f"{_family(name)}, {shown}" if shown else _family(name)
 
 
 def _phase(stage: StageNow) -> str:
-    said = phase_name(stage.phase)
-    return f" ({said})" if said else ""
+    name = phase_name(stage.phase)
+    return f" ({name})" if name else ""
 
 
 def _rate(value: float, stage: StageNow) -> str:

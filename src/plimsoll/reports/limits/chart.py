@@ -177,11 +177,13 @@ def _stage_line(
     is_burst: bool,
 ) -> _StageLine:
     is_level = FAMILIES[line.family].dimension is Dimension.THROUGHPUT
-    said = f"{number(mb[0], 5)} MB/s" if is_level else f"{mb[0] * 1e6 / (sizes[0] * KIB):,.0f} IOPS"
+    label = (
+        f"{number(mb[0], 5)} MB/s" if is_level else f"{mb[0] * 1e6 / (sizes[0] * KIB):,.0f} IOPS"
+    )
     if is_level and line.family is Family.VOLUME_THROUGHPUT:
-        said += f" ({number(mb[0] * 1e6 / MIB)} MiB/s)"
+        label += f" ({number(mb[0] * 1e6 / MIB)} MiB/s)"
     return _StageLine(
-        kib=sizes, mb=mb, names=names, number=said, is_level=is_level, is_burst=is_burst
+        kib=sizes, mb=mb, names=names, number=label, is_level=is_level, is_burst=is_burst
     )
 
 
@@ -237,7 +239,7 @@ def _slope_labels(lines: list[_StageLine], frame: _Frame, look: Look) -> list[Sp
             names.setdefault(line.mb[0], (line.number, []))[1].extend(line.names)
     rows: list[Spec] = []
     last_px, turn = -inf, 0
-    for mb, (said, owners) in sorted(names.items()):
+    for mb, (label, owners) in sorted(names.items()):
         turn = turn + 1 if frame.height_px(mb) - last_px < 2 * _LABEL_PX else 0
         last_px = frame.height_px(mb)
         along = 0.15 + 1.7 * (turn % 3)  # octaves from the left edge
@@ -245,7 +247,7 @@ def _slope_labels(lines: list[_StageLine], frame: _Frame, look: Look) -> list[Sp
             {
                 "kib": frame.kib_min * 2**along,
                 "mb": mb * 2**along,
-                "text": f"{said}, {words.series_of(owners)}",
+                "text": f"{label}, {words.series_of(owners)}",
             }
         )
     mark = {
@@ -381,12 +383,12 @@ def _title(sheet: LimitSheet, look: Look) -> Spec:
 
 def _chain_sources(sheet: LimitSheet) -> list[str]:
     drawn = {line.family for line in sheet.stages}
-    said = [
+    sources = [
         f"{c.origin.source} ({c.origin.read_on})" if c.origin.read_on else "the storage as bought"
         for c in sheet.ceilings
         if c.family in drawn and c.phase is not Phase.LEGACY
     ]
-    return list(dict.fromkeys(said))
+    return list(dict.fromkeys(sources))
 
 
 def _x_axis(sheet: LimitSheet, look: Look) -> Spec:

@@ -118,12 +118,12 @@ def _rate(rate: ChainRate) -> list[str]:
 def _knees(sheet: LimitSheet) -> str:
     if sheet.knee is None:
         binding = words.FAMILY_NAMES[sheet.rows[-1].baseline.binding]
-        said = f"No knee at the baseline: {binding} binds at every size."
+        sentence = f"No knee at the baseline: {binding} binds at every size."
     else:
-        said = f"Knee at {_knee(sheet.knee)}."
+        sentence = f"Knee at {_knee(sheet.knee)}."
     if sheet.burst_knee is None:
-        return said
-    return f"{said} While credits last, at {_knee(sheet.burst_knee)}."
+        return sentence
+    return f"{sentence} While credits last, at {_knee(sheet.burst_knee)}."
 
 
 def _knee(knee: Knee) -> str:
@@ -139,8 +139,8 @@ def _ceilings(sheet: LimitSheet, ceilings: list[Ceiling]) -> Table:
     rows = []
     for ceiling in ceilings:
         remark = _remark(ceiling)
-        said = words.ceiling_value(ceiling) + (f"; {remark}" if remark else "")
-        rows.append((_name(ceiling), said, _reference(sheet, ceiling)))
+        value = words.ceiling_value(ceiling) + (f"; {remark}" if remark else "")
+        rows.append((_name(ceiling), value, _reference(sheet, ceiling)))
     columns = (
         Column(title="Ceiling"),
         Column(title="Value"),
@@ -205,8 +205,8 @@ def _legacy_notes(legacy: list[Ceiling]) -> list[str]:
 
 
 def _sources(sheet: LimitSheet) -> tuple[Part, ...]:
-    told = [
+    sources = [
         (f"[{index}]", f"{origin.source} ({origin.read_on})")
         for index, origin in enumerate(sheet.origins, start=1)
     ]
-    return (facts_of(told),) if told else ()
+    return (facts_of(sources),) if sources else ()

@@ -67,32 +67,32 @@ def overview_document(overview: Overview, *, lists_all: bool = False) -> Documen
         lists_all: whether every instance gets a row; without it those that are not near a limit are
             listed by name.
     """
-    said = overview_outline(overview)
+    outline = overview_outline(overview)
     return Document(
         kind="overview",
-        headline=said.headline,
-        tone=TONES[said.worst],
-        simulated=(said.simulated,) if said.simulated else (),
-        parts=tuple(_parts(said, lists_all=lists_all)),
+        headline=outline.headline,
+        tone=TONES[outline.worst],
+        simulated=(outline.simulated,) if outline.simulated else (),
+        parts=tuple(_parts(outline, lists_all=lists_all)),
         is_wide=True,
     )
 
 
-def _parts(said: OverviewText, *, lists_all: bool) -> Iterator[Part]:
-    if said.stopped:
-        yield Paragraph(text=said.stopped, tone=Tone.UNKNOWN)
-    shown = [r for r in said.rows if lists_all or r.verdict in (Verdict.BINDS, Verdict.NEAR)]
+def _parts(outline: OverviewText, *, lists_all: bool) -> Iterator[Part]:
+    if outline.stopped:
+        yield Paragraph(text=outline.stopped, tone=Tone.UNKNOWN)
+    shown = [r for r in outline.rows if lists_all or r.verdict in (Verdict.BINDS, Verdict.NEAR)]
     if shown:
         yield Section(title="Instances", parts=(_table(shown),))
-    yield _groups("Could not be judged", said.unknown)
-    yield _groups("Could not be read", said.unread)
-    if said.failed:
-        yield Section(title="Read only in part", parts=(_group_facts(said.failed),))
-    folded = [folded_name(r) for r in said.rows if r.verdict is Verdict.SLACK and r not in shown]
+    yield _groups("Could not be judged", outline.unknown)
+    yield _groups("Could not be read", outline.unread)
+    if outline.failed:
+        yield Section(title="Read only in part", parts=(_group_facts(outline.failed),))
+    folded = [folded_name(r) for r in outline.rows if r.verdict is Verdict.SLACK and r not in shown]
     if folded:
         names = Paragraph(text=", ".join(sorted(folded)))
         yield Section(title=f"Not near a limit: {len(folded)}", parts=(names,))
-    yield Section(title="How it was measured", parts=(facts_of(said.measured),))
+    yield Section(title="How it was measured", parts=(facts_of(outline.measured),))
 
 
 def _table(rows: Sequence[OverviewRowText]) -> Table:
@@ -119,5 +119,5 @@ def _groups(title: str, groups: Sequence[Group]) -> Section:
 
 
 def _group_facts(groups: Sequence[Group]) -> Facts:
-    said = [(g.reason, f"{', '.join(g.names)}. {g.remedy}".strip()) for g in groups]
-    return facts_of(said, are_sentences=True)
+    facts = [(g.reason, f"{', '.join(g.names)}. {g.remedy}".strip()) for g in groups]
+    return facts_of(facts, are_sentences=True)

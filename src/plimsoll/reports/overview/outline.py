@@ -115,8 +115,8 @@ def failed_groups(overview: Overview) -> dict[tuple[str, str], list[str]]:
         for gap in row.failed:
             by_reason.setdefault((gap.reason, gap.remedy), []).append(published(gap.metric))
         for (reason, remedy), names in by_reason.items():
-            said = f"{words.series_of([words.plain(n) for n in names])}: {reason}"
-            found.setdefault((said, remedy), []).append(row.instance.identifier)
+            described = f"{words.series_of([words.plain(n) for n in names])}: {reason}"
+            found.setdefault((described, remedy), []).append(row.instance.identifier)
     return found
 
 
@@ -344,8 +344,8 @@ def _gap_names(row: OverviewRow) -> str:
 def _remedies(row: OverviewRow) -> str:
     if row.waiting:
         return row.waiting.check
-    said = dict.fromkeys(m.remedy for m in row.gaps if m.hides == "verdict")
-    return " ".join(words.sentence(remedy) for remedy in said)
+    remedies = dict.fromkeys(m.remedy for m in row.gaps if m.hides == "verdict")
+    return " ".join(words.sentence(remedy) for remedy in remedies)
 
 
 def _grouped(items: Iterable[tuple[str, str, str]]) -> tuple[Group, ...]:

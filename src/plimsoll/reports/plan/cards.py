@@ -19,7 +19,7 @@ from plimsoll.model.plan import (
     Option,
     Plan,
 )
-from plimsoll.reports.plan import words as said_as
+from plimsoll.reports.plan import words as plan_words
 from plimsoll.reports.render import words
 from plimsoll.reports.render.facts import Fact
 from plimsoll.units import format_bytes, format_duration, format_ratio, in_cases, number
@@ -49,7 +49,7 @@ class OptionRow:
     chance: str
     """In how many of the cases considered possible it is enough; empty for what is there as it was seen.
     Of a load that takes whatever it is given, how long the same work takes."""
-    chance_said: str
+    chance_text: str
     """The same as a clause: `enough in 7 of 10 cases`; may be empty."""
     minutes: str
     served: str
@@ -82,15 +82,18 @@ class OptionCard:
 def option_row(plan: Plan, option: Option, number_: str) -> OptionRow:
     """Return the row of an option; its number is `now` for the current setup."""
     effect = option.effect
-    is_observed = said_as.is_observed(plan)
+    is_observed = plan_words.is_observed(plan)
     is_present = number_ == "now"
     is_unsure = option.judgement is Judgement.UNSURE
-    judged = said_as.PRESENT_WORDS[option.judgement] if is_present else option.judgement.value
-    if said_as.is_by_hours(plan):
-        answer, said = said_as.work(effect.work) or said_as.UNKNOWN, "the same work takes {}"
+    judged = plan_words.PRESENT_WORDS[option.judgement] if is_present else option.judgement.value
+    if plan_words.is_by_hours(plan):
+        answer, template = (
+            plan_words.work(effect.work) or plan_words.UNKNOWN,
+            "the same work takes {}",
+        )
     else:
         answer = "" if is_present and not is_unsure else _chance(option.probability)
-        said = "enough in {} cases"
+        template = "enough in {} cases"
     return OptionRow(
         number=number_,
         title=words.plain(option.title),
@@ -98,19 +101,21 @@ def option_row(plan: Plan, option: Option, number_: str) -> OptionRow:
         judgement=option.judgement,
         verdict=judged,
         chance=answer,
-        chance_said=answer and said.format(answer),
-        minutes=said_as.minutes(effect.minutes_at_ceiling, is_observed=is_observed),
+        chance_text=answer and template.format(answer),
+        minutes=plan_words.minutes(effect.minutes_at_ceiling, is_observed=is_observed),
         served=(
-            said_as.UNKNOWN if is_spread(option) else said_as.bytes_per_s(effect.served_bytes_per_s)
+            plan_words.UNKNOWN
+            if is_spread(option)
+            else plan_words.bytes_per_s(effect.served_bytes_per_s)
         ),
-        without_waiting=said_as.share_served(effect.served_ratio, is_observed=is_observed),
-        latency_mean=said_as.latency(effect.latency_s_mean),
-        latency_p95=said_as.latency(effect.latency_s_p95),
-        usd_per_day=_cell(option.cost.usd_per_day, said_as.usd),
-        usd_per_month=_cell(option.cost.usd_per_month, said_as.usd),
-        usd_per_day_more="" if is_present else _cell(option.usd_per_day_more, said_as.usd_more),
+        without_waiting=plan_words.share_served(effect.served_ratio, is_observed=is_observed),
+        latency_mean=plan_words.latency(effect.latency_s_mean),
+        latency_p95=plan_words.latency(effect.latency_s_p95),
+        usd_per_day=_cell(option.cost.usd_per_day, plan_words.usd),
+        usd_per_month=_cell(option.cost.usd_per_month, plan_words.usd),
+        usd_per_day_more="" if is_present else _cell(option.usd_per_day_more, plan_words.usd_more),
         disruption="" if is_present else _short_disruption(option),
-        next_ceiling=said_as.next_ceiling(effect.next_ceiling, is_short=True),
+        next_ceiling=plan_words.next_ceiling(effect.next_ceiling, is_short=True),
     )
 
 
@@ -123,12 +128,12 @@ def _role(plan: Plan, option: Option) -> str:
     """Return `cheapest that lifts` if cheaper options exist that may not lift, else the plain role."""
     role = words.plain(option.role)
     if option.break_even is not None:
-        return f"{role}, cheaper below {said_as.break_even(option.break_even.usd_per_hour)}"
+        return f"{role}, cheaper below {plan_words.break_even(option.break_even.usd_per_hour)}"
     if role == _CHEAPEST and option.judgement is Judgement.LIFTS:
         role += " that lifts"
     ladder = plan.ladder
     if ladder is not None and plan.options[ladder.rungs[ladder.recommended].option] is option:
-        is_advised = said_as.is_recommended(ladder, ladder.recommended)
+        is_advised = plan_words.is_recommended(ladder, ladder.recommended)
         role += ", recommended" if is_advised else ", the most likely"
     return role
 
@@ -154,7 +159,7 @@ def option_card(plan: Plan, option: Option, number_: str) -> OptionCard:
         settled_by=words.sentence(option.settled_by),
         rejected=tuple(
             Fact(
-                f"{words.plain(other.name)} ({said_as.usd_per_month(other.usd_per_month)})",
+                f"{words.plain(other.name)} ({plan_words.usd_per_month(other.usd_per_month)})",
                 words.sentence(other.reason),
             )
             for other in option.rejected
@@ -172,23 +177,23 @@ def _break_even(option: Option) -> str:
     """Return the break-even price of its class; nothing where its price is known."""
     if option.break_even is None:
         return ""
-    usd = said_as.break_even(option.break_even.usd_per_hour)
+    usd = plan_words.break_even(option.break_even.usd_per_hour)
     than = words.plain(option.break_even.than)
     return f"below {usd} on demand it costs less than {than}, which is as likely to be enough"
 
 
 def _cost_facts(before: Cost, option: Option) -> list[Fact]:
     """Return the total price before and after, or only the difference where the total is unknown."""
-    after, more = option.cost, said_as.usd_per_day_more(option.usd_per_day_more)
+    after, more = option.cost, plan_words.usd_per_day_more(option.usd_per_day_more)
     if after.usd_per_month is None:
-        whole = said_as.PRICE_UNKNOWN
+        whole = plan_words.PRICE_UNKNOWN
         if option.usd_per_day_more is not None:
             whole = f"{more}; the total price is unknown"
             whole += f" (on demand, as of {after.as_of})" if after.as_of else ""
         return [Fact("Cost", " ".join(map(words.sentence, (whole, *after.unknown))))]
     if before.usd_per_month is None:
-        text = f"{said_as.usd_per_day(after.usd_per_day)}, "
-        text += said_as.usd_per_month(after.usd_per_month)
+        text = f"{plan_words.usd_per_day(after.usd_per_day)}, "
+        text += plan_words.usd_per_month(after.usd_per_month)
         text += "; the current price is unknown"
         if option.usd_per_day_more is not None:
             text += f", the difference is: {more}"
@@ -203,7 +208,7 @@ def _cost_facts(before: Cost, option: Option) -> list[Fact]:
 def _parts_of(cost: Cost) -> str:
     parts = []
     if cost.instance_usd_per_hour is not None:
-        parts.append(f"instance {said_as.usd_per_hour(cost.instance_usd_per_hour)}")
+        parts.append(f"instance {plan_words.usd_per_hour(cost.instance_usd_per_hour)}")
     for name, amount in (
         ("storage", cost.storage_usd_per_month),
         ("IOPS", cost.iops_usd_per_month),
@@ -211,7 +216,7 @@ def _parts_of(cost: Cost) -> str:
         ("CPU credits", cost.credits_usd_per_month),
     ):
         if amount:
-            parts.append(f"{name} {said_as.usd_per_month(amount)}")
+            parts.append(f"{name} {plan_words.usd_per_month(amount)}")
     text = ", ".join(parts)
     if text and cost.as_of:
         text += f" (on demand, as of {cost.as_of})"
@@ -227,10 +232,10 @@ def is_spread(option: Option) -> bool:
 
 def _effect_facts(plan: Plan, option: Option) -> list[Fact]:
     after = option.effect
-    before, is_observed = plan.present.effect, said_as.is_observed(plan)
+    before, is_observed = plan.present.effect, plan_words.is_observed(plan)
     time = _arrow(
-        said_as.minutes(before.minutes_at_ceiling, is_observed=is_observed),
-        said_as.minutes(after.minutes_at_ceiling, is_observed=is_observed),
+        plan_words.minutes(before.minutes_at_ceiling, is_observed=is_observed),
+        plan_words.minutes(after.minutes_at_ceiling, is_observed=is_observed),
     )
     waiting = Fact("At a ceiling", f"{time} (you allow {allowed_minutes(plan)} min)")
     if is_spread(option):
@@ -239,14 +244,14 @@ def _effect_facts(plan: Plan, option: Option) -> list[Fact]:
         waiting,
         Fact(
             "Served",
-            _arrow(*(said_as.bytes_per_s(e.served_bytes_per_s) for e in (before, after)))
+            _arrow(*(plan_words.bytes_per_s(e.served_bytes_per_s) for e in (before, after)))
             + f" on average {_when_served(plan.demand)}",
         ),
         Fact(
             "Without waiting",
             _arrow(
                 *(
-                    said_as.share_served(e.served_ratio, is_observed=is_observed)
+                    plan_words.share_served(e.served_ratio, is_observed=is_observed)
                     for e in (before, after)
                 )
             )
@@ -254,9 +259,12 @@ def _effect_facts(plan: Plan, option: Option) -> list[Fact]:
         ),
         Fact("Same work", _same_work(before, after)),
         Fact(
-            "Latency, mean", _arrow(*(said_as.latency(e.latency_s_mean) for e in (before, after)))
+            "Latency, mean",
+            _arrow(*(plan_words.latency(e.latency_s_mean) for e in (before, after))),
         ),
-        Fact("Latency, p95", _arrow(*(said_as.latency(e.latency_s_p95) for e in (before, after)))),
+        Fact(
+            "Latency, p95", _arrow(*(plan_words.latency(e.latency_s_p95) for e in (before, after)))
+        ),
         Fact("Lowest balance", _lowest(after)),
         Fact("Next ceiling", _following(after)),
     ]
@@ -272,15 +280,15 @@ def _same_work(before: Effect, after: Effect) -> str:
     """Return the duration of the jobs, back to back; nothing where nothing was throttled."""
     if before.work is None or after.work is None:
         return ""
-    chained = _arrow(*(said_as.work(one.work) for one in (before, after)))
+    chained = _arrow(*(plan_words.work(one.work) for one in (before, after)))
     independent = _minutes(after.work.independent_minutes)
-    if independent == said_as.work(after.work):
+    if independent == plan_words.work(after.work):
         return chained
     return f"{chained} with tasks back to back; {independent} if each keeps its start time"
 
 
 def _minutes(value: float) -> str:
-    return said_as.minutes(Band(low=value, middle=value, high=value), is_observed=False)
+    return plan_words.minutes(Band(low=value, middle=value, high=value), is_observed=False)
 
 
 def _lowest(effect: Effect) -> str:
@@ -299,13 +307,13 @@ def _lowest(effect: Effect) -> str:
 def _following(effect: Effect) -> str:
     if effect.next_ceiling is None:
         return ""
-    return f"{said_as.next_ceiling(effect.next_ceiling)}, at the window's I/O size"
+    return f"{plan_words.next_ceiling(effect.next_ceiling)}, at the window's I/O size"
 
 
 def _disruption(disruption: Disruption) -> str:
     text = words.sentence(disruption.text)
     if disruption.optimising_s is not None:
-        span = said_as.duration(disruption.optimising_s)
+        span = plan_words.duration(disruption.optimising_s)
         text += f" Optimising takes {span} by the figures that EBS publishes."
     copied = "" if disruption.moved_bytes is None else format_bytes(disruption.moved_bytes)
     if copied and copied not in text:
@@ -325,13 +333,13 @@ def _short_disruption(option: Option) -> str:
     return ", ".join(parts) or "none"
 
 
-def _cell(amount: Decimal | None, said: Callable[[Decimal], str]) -> str:
+def _cell(amount: Decimal | None, format_amount: Callable[[Decimal], str]) -> str:
     """Return the text of a price for a table with a price column."""
-    return said_as.UNKNOWN if amount is None else said(amount)
+    return plan_words.UNKNOWN if amount is None else format_amount(amount)
 
 
 def _change(before: Decimal | None, after: Decimal | None) -> str:
-    return _arrow(said_as.usd(before), said_as.usd(after))
+    return _arrow(plan_words.usd(before), plan_words.usd(after))
 
 
 def _arrow(before: str, after: str) -> str:

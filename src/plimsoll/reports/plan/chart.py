@@ -18,7 +18,7 @@ from plimsoll.model.plan import FASTER, Band, Judgement, Option, Plan
 from plimsoll.reports.chart.drawing import VEGALITE_SCHEMA, Spec, svg, write_png
 from plimsoll.reports.chart.look import LIGHT, Look
 from plimsoll.reports.files.file import write_aside
-from plimsoll.reports.plan import words as said_as
+from plimsoll.reports.plan import words as plan_words
 from plimsoll.reports.plan.cards import is_spread
 from plimsoll.reports.plan.chart_names import Plane, key_of, named_marks
 from plimsoll.reports.render import words
@@ -252,12 +252,12 @@ def _points(plan: Plan) -> list[Spec]:
     there, found = plan.present, proposed(plan)
     name = words.plain(there.instance.db_class or there.title)
     points += _of_option(
-        "present", "now", f"{name}, {said_as.usd(there.cost.usd_per_month)}", there
+        "present", "now", f"{name}, {plan_words.usd(there.cost.usd_per_month)}", there
     )
     for n, option in enumerate(plan.options, start=1):
         if option is found:
             title = words.plain(option.title).removesuffix(", storage as it is")
-            label = f"{title}, {said_as.usd(option.cost.usd_per_month)}"
+            label = f"{title}, {plan_words.usd(option.cost.usd_per_month)}"
             points += _of_option("proposed", str(n), label, option)
         else:
             points += _of_option("option", str(n), "", option)

@@ -20,7 +20,7 @@ from plimsoll.reports.chart.labels import (
     text_width,
 )
 from plimsoll.reports.chart.look import Look
-from plimsoll.reports.plan import words as said_as
+from plimsoll.reports.plan import words as plan_words
 from plimsoll.reports.render import words
 
 # In pixels, as the axes' own labels.
@@ -169,7 +169,7 @@ def _text(named: NamedLine, place: LabelPlace, look: Look) -> list[Spec]:
 
 def key_of(plan: Plan, look: Look, width: int) -> Spec:
     """Return the view of the key: numbers with verdict, price, difference and setup."""
-    rows = [("now", said_as.PRESENT_WORDS[plan.present.judgement], plan.present)]
+    rows = [("now", plan_words.PRESENT_WORDS[plan.present.judgement], plan.present)]
     rows += [
         (str(number), option.judgement.value, option)
         for number, option in enumerate(plan.options, start=1)
@@ -177,11 +177,11 @@ def key_of(plan: Plan, look: Look, width: int) -> Spec:
     layers = []
     for row, (number, verdict, option) in enumerate(rows):
         is_compared = number != "now" and option.usd_per_day_more is not None
-        more = f" ({said_as.usd_per_day_more(option.usd_per_day_more)})" if is_compared else ""
+        more = f" ({plan_words.usd_per_day_more(option.usd_per_day_more)})" if is_compared else ""
         texts = (
             number,
-            f"{said_as.SIGNS[option.judgement]} {verdict}",
-            said_as.usd(option.cost.usd_per_month),
+            f"{plan_words.SIGNS[option.judgement]} {verdict}",
+            plan_words.usd(option.cost.usd_per_month),
             "",
             words.plain(option.title) + more,
         )

@@ -46,82 +46,82 @@ _TONES = {
 
 def plan_document(plan: Plan) -> Document:
     """Return the document of a plan."""
-    said = plan_outline(plan)
+    outline = plan_outline(plan)
     return Document(
         kind="plan",
-        headline=said.headline,
-        tone=_TONES[said.judgement],
-        simulated=("",) if said.is_simulated else (),
+        headline=outline.headline,
+        tone=_TONES[outline.judgement],
+        simulated=("",) if outline.is_simulated else (),
         parts=(
-            Paragraph(text=said.identity, weight="quiet"),
-            Paragraph(text=said.conditions),
-            *_parts(said, plan),
+            Paragraph(text=outline.identity, weight="quiet"),
+            Paragraph(text=outline.conditions),
+            *_parts(outline, plan),
         ),
     )
 
 
 def plan_section(plan: Plan) -> Section:
     """Return the same as a section below a diagnosis, which names the instance already."""
-    said = plan_outline(plan)
+    outline = plan_outline(plan)
     return Section(
         title="Plan",
         parts=(
-            Paragraph(text=said.headline, weight="strong"),
-            Paragraph(text=said.conditions),
-            *_parts(said, plan),
+            Paragraph(text=outline.headline, weight="strong"),
+            Paragraph(text=outline.conditions),
+            *_parts(outline, plan),
         ),
     )
 
 
-def _parts(said: PlanOutline, plan: Plan) -> Iterator[Part]:
+def _parts(outline: PlanOutline, plan: Plan) -> Iterator[Part]:
     if has_chart(plan):
         yield Picture(characters=None, spec=_drawn(plan), caption=CAPTION)
-    yield Section(title="Demand", parts=tuple(_demand(said.demand)))
-    if said.steps:
-        yield Section(title="What to try", parts=tuple(_steps(said)))
-    yield Section(title="Options", parts=tuple(_options(said)))
-    if said.unpriced:
-        yield Section(title="Price not known", parts=tuple(_unpriced(said.unpriced)))
-    if said.work:
-        yield Section(title=WORK_TITLE, parts=(_work(said),))
-    if said.curve:
-        yield Section(title="Throughput by price", parts=(_curve(said),))
-    yield Section(title="Notes", parts=(bullets_of(said.notes),) if said.notes else ())
+    yield Section(title="Demand", parts=tuple(_demand(outline.demand)))
+    if outline.steps:
+        yield Section(title="What to try", parts=tuple(_steps(outline)))
+    yield Section(title="Options", parts=tuple(_options(outline)))
+    if outline.unpriced:
+        yield Section(title="Price not known", parts=tuple(_unpriced(outline.unpriced)))
+    if outline.work:
+        yield Section(title=WORK_TITLE, parts=(_work(outline),))
+    if outline.curve:
+        yield Section(title="Throughput by price", parts=(_curve(outline),))
+    yield Section(title="Notes", parts=(bullets_of(outline.notes),) if outline.notes else ())
 
 
 def _drawn(plan: Plan) -> Callable[[int], Spec]:
     return lambda width: plan_spec(plan, look=page_look(), width=width, is_titled=False)
 
 
-def _demand(said: DemandOutline) -> Iterator[Part]:
-    yield Paragraph(text=said.lead)
-    if said.facts:
-        yield Facts(facts=said.facts)
-    if said.statements:
-        yield bullets_of(said.statements)
-    if said.assumptions:
+def _demand(outline: DemandOutline) -> Iterator[Part]:
+    yield Paragraph(text=outline.lead)
+    if outline.facts:
+        yield Facts(facts=outline.facts)
+    if outline.statements:
+        yield bullets_of(outline.statements)
+    if outline.assumptions:
         yield Paragraph(text="Assumed:")
-        yield bullets_of(said.assumptions)
+        yield bullets_of(outline.assumptions)
 
 
-def _steps(said: PlanOutline) -> Iterator[Part]:
-    yield bullets_of(said.steps)
-    if said.check:
-        yield Paragraph(text=said.check_lead)
-        yield Command(line=said.check)
+def _steps(outline: PlanOutline) -> Iterator[Part]:
+    yield bullets_of(outline.steps)
+    if outline.check:
+        yield Paragraph(text=outline.check_lead)
+        yield Command(line=outline.check)
 
 
-def _options(said: PlanOutline) -> Iterator[Part]:
-    if said.present:
-        yield Paragraph(text=said.present)
-    yield _named(said.rows)
-    yield _priced(said.rows, said.enough)
-    yield _effects(said.rows)
-    if said.no_option:
-        yield Paragraph(text=said.no_option)
-    yield from map(_card, said.cards)
-    if not said.unpriced:
-        yield from _closing(said.cards)
+def _options(outline: PlanOutline) -> Iterator[Part]:
+    if outline.present:
+        yield Paragraph(text=outline.present)
+    yield _named(outline.rows)
+    yield _priced(outline.rows, outline.enough)
+    yield _effects(outline.rows)
+    if outline.no_option:
+        yield Paragraph(text=outline.no_option)
+    yield from map(_card, outline.cards)
+    if not outline.unpriced:
+        yield from _closing(outline.cards)
 
 
 def _unpriced(cards: Sequence[OptionCard]) -> Iterator[Part]:
@@ -222,16 +222,16 @@ def _card_parts(card: OptionCard) -> Iterator[Part]:
         yield from (Command(line=line) for line in card.commands)
 
 
-def _work(said: PlanOutline) -> Table:
+def _work(outline: PlanOutline) -> Table:
     name, *numbers = WORK_COLUMNS
     return Table(
         columns=(Column(title=name), *map(_number, numbers)),
-        rows=tuple((row.name, row.usd_per_day_more, row.work) for row in said.work),
+        rows=tuple((row.name, row.usd_per_day_more, row.work) for row in outline.work),
         stacks=True,
     )
 
 
-def _curve(said: PlanOutline) -> Table:
+def _curve(outline: PlanOutline) -> Table:
     return Table(
         columns=(
             Column(title="Setup"),
@@ -240,7 +240,7 @@ def _curve(said: PlanOutline) -> Table:
         ),
         rows=tuple(
             (f"{r.name}{' (now)' if r.is_present else ''}", r.usd_per_month, r.served)
-            for r in said.curve
+            for r in outline.curve
         ),
         stacks=True,
     )

@@ -22,7 +22,7 @@ from plimsoll.model.plan import (
 )
 from plimsoll.model.price import LICENSES
 from plimsoll.model.shell import shell_word
-from plimsoll.reports.plan import words as said_as
+from plimsoll.reports.plan import words as plan_words
 from plimsoll.reports.plan.cards import (
     OptionCard,
     OptionRow,
@@ -143,12 +143,12 @@ def plan_outline(plan: Plan) -> PlanOutline:
         steps=steps_of(plan),
         check_lead=_check_lead(plan),
         check="" if plan.ladder is None else words.plain(plan.ladder.check),
-        enough=SAME_WORK if said_as.is_by_hours(plan) else ENOUGH_IN,
+        enough=SAME_WORK if plan_words.is_by_hours(plan) else ENOUGH_IN,
         rows=(present, *(card.row for card in (*cards, *unpriced))),
         no_option=_no_option(plan),
         cards=cards,
         unpriced=unpriced,
-        work=_work_rows(plan) if said_as.is_by_hours(plan) else (),
+        work=_work_rows(plan) if plan_words.is_by_hours(plan) else (),
         curve=tuple(_curve_row(plan, point) for point in _thinned(plan.curve)),
         notes=_notes(plan),
     )
@@ -227,9 +227,9 @@ def _demand(plan: Plan) -> DemandOutline:
     for name, value in (
         (
             "Peak throughput",
-            demand.peak_bytes_per_s and said_as.bytes_per_s(demand.peak_bytes_per_s),
+            demand.peak_bytes_per_s and plan_words.bytes_per_s(demand.peak_bytes_per_s),
         ),
-        ("Peak IOPS", demand.peak_ops_per_s and said_as.ops_per_s(demand.peak_ops_per_s)),
+        ("Peak IOPS", demand.peak_ops_per_s and plan_words.ops_per_s(demand.peak_ops_per_s)),
         ("Not served", _held_back(demand)),
     ):
         if value:
@@ -270,7 +270,7 @@ def _held_back(demand: DemandSummary) -> str:
     amount = demand.held_back_bytes
     if amount is None or demand.held_back_s == 0:
         return ""
-    return f"{said_as.sizes(amount)} of demand in the window"
+    return f"{plan_words.sizes(amount)} of demand in the window"
 
 
 def _no_option(plan: Plan) -> str:
@@ -283,12 +283,12 @@ def _no_option(plan: Plan) -> str:
 
 def _notes(plan: Plan) -> tuple[str, ...]:
     """Return the notes of the plan, with the extent of the search and the source of the samples."""
-    said = [words.sentence(note) for note in (*plan.notes, *plan.present.cost.unknown)]
+    sentences = [words.sentence(note) for note in (*plan.notes, *plan.present.cost.unknown)]
     if plan.candidate_count:
-        said.append(_searched(plan))
+        sentences.append(_searched(plan))
     if plan.source:
-        said.append(f"The samples came from {words.plain(plan.source)}.")
-    return tuple(said)
+        sentences.append(f"The samples came from {words.plain(plan.source)}.")
+    return tuple(sentences)
 
 
 def _searched(plan: Plan) -> str:
@@ -300,12 +300,12 @@ def _searched(plan: Plan) -> str:
 
 def _work_rows(plan: Plan) -> tuple[WorkRow, ...]:
     """Return the current setup first, then every setup that is sooner than all cheaper ones."""
-    now = WorkRow(name="now", usd_per_day_more="", work=said_as.work(plan.present.effect.work))
+    now = WorkRow(name="now", usd_per_day_more="", work=plan_words.work(plan.present.effect.work))
     rows = tuple(
         WorkRow(
             name=words.plain(point.name),
-            usd_per_day_more=said_as.usd_more(point.usd_per_day_more),
-            work=said_as.work(point.work),
+            usd_per_day_more=plan_words.usd_more(point.usd_per_day_more),
+            work=plan_words.work(point.work),
         )
         for point in plan.work_by_price
     )
@@ -324,8 +324,10 @@ def _thinned(curve: Sequence[CurvePoint]) -> list[CurvePoint]:
 def _curve_row(plan: Plan, point: CurvePoint) -> CurveRow:
     return CurveRow(
         name=words.plain(point.name),
-        usd_per_month=said_as.usd(point.usd_per_month),
-        usd_per_day=said_as.usd(point.usd_per_month * 24 / 730),
-        served=said_as.share_served(point.served_ratio, is_observed=said_as.is_observed(plan)),
+        usd_per_month=plan_words.usd(point.usd_per_month),
+        usd_per_day=plan_words.usd(point.usd_per_month * 24 / 730),
+        served=plan_words.share_served(
+            point.served_ratio, is_observed=plan_words.is_observed(plan)
+        ),
         is_present=point.is_present,
     )

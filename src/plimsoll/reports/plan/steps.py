@@ -3,7 +3,7 @@
 from decimal import Decimal
 
 from plimsoll.model.plan import Ladder, Option, Plan, RungKind
-from plimsoll.reports.plan import words as said_as
+from plimsoll.reports.plan import words as plan_words
 from plimsoll.reports.render import words
 from plimsoll.units import in_cases, number
 
@@ -13,9 +13,9 @@ def steps_of(plan: Plan) -> tuple[str, ...]:
     ladder = plan.ladder
     if ladder is None:
         return ()
-    said = [_step(plan, place) for place in range(len(ladder.rungs))]
-    said += [words.sentence(ladder.note), _certain(plan, ladder), _expected(ladder)]
-    return tuple(part for part in said if part)
+    steps = [_step(plan, place) for place in range(len(ladder.rungs))]
+    steps += [words.sentence(ladder.note), _certain(plan, ladder), _expected(ladder)]
+    return tuple(part for part in steps if part)
 
 
 def _step(plan: Plan, place: int) -> str:
@@ -27,7 +27,7 @@ def _step(plan: Plan, place: int) -> str:
         return _sooner(plan, place, named)
     chance = f"enough in {in_cases(rung.chance)} cases we consider possible"
     if rung.kind is RungKind.FREE:
-        is_advised = said_as.is_recommended(plan.ladder, place)
+        is_advised = plan_words.is_recommended(plan.ladder, place)
         lead = "Recommended, and free" if is_advised else "First, because it is free"
         return f"{lead}: {named}: {chance}."
     after = f"then enough in {in_cases(rung.chance_after)} cases"
@@ -37,7 +37,7 @@ def _step(plan: Plan, place: int) -> str:
     if place < recommended:
         return f"Cheaper try: {named}: {chance}."
     if place == recommended:
-        is_advised = said_as.is_recommended(plan.ladder, place)
+        is_advised = plan_words.is_recommended(plan.ladder, place)
         return f"{'Recommended' if is_advised else 'Most likely'}: {named}: {chance}."
     return f"If it reaches its ceiling again: {named}: {after}."
 
@@ -47,7 +47,7 @@ def _sooner(plan: Plan, place: int, named: str) -> str:
     assert plan.ladder is not None
     rung = plan.ladder.rungs[place]
     took, takes = (
-        said_as.work(one.effect.work) for one in (plan.present, plan.options[rung.option])
+        plan_words.work(one.effect.work) for one in (plan.present, plan.options[rung.option])
     )
     work = f"the same work in {takes} instead of {took}"
     if place > plan.ladder.recommended:
@@ -60,7 +60,7 @@ def _certain(plan: Plan, ladder: Ladder) -> str:
     if ladder.certain is None or any(rung.option == ladder.certain for rung in ladder.rungs):
         return ""
     lead = "Almost certain today"
-    if said_as.is_by_hours(plan):
+    if plan_words.is_by_hours(plan):
         lead = "Almost certain to stay below its ceiling, if demand is fixed"
     return f"{lead}: {_named(plan.options[ladder.certain], ladder.certain)}."
 
@@ -78,7 +78,7 @@ def _expected(ladder: Ladder) -> str:
 
 def _named(option: Option, place: int) -> str:
     price = (
-        f"{said_as.usd_per_day(option.cost.usd_per_day)} in total"
+        f"{plan_words.usd_per_day(option.cost.usd_per_day)} in total"
         if option.usd_per_day_more is None
         else _more(option.usd_per_day_more)
     )
@@ -87,7 +87,7 @@ def _named(option: Option, place: int) -> str:
 
 def _more(usd_per_day: Decimal) -> str:
     """Return `$0.67 a day more`."""
-    text = said_as.usd_per_day(abs(usd_per_day))
-    if said_as.usd_more(usd_per_day) == "same price":
+    text = plan_words.usd_per_day(abs(usd_per_day))
+    if plan_words.usd_more(usd_per_day) == "same price":
         return "at the same price"
     return f"{text} {'more' if usd_per_day > 0 else 'less'}"

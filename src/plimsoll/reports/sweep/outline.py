@@ -123,8 +123,8 @@ def with_phase(name: str, phase: Phase) -> str:
 
 def group_title(phase: Phase, direction: Direction) -> str:
     """Return `Reads at burst, with credits`."""
-    said = _DIRECTIONS[direction].capitalize()
-    return f"{said}, {_PHASES[phase]}" if phase in _PHASES else said
+    title = _DIRECTIONS[direction].capitalize()
+    return f"{title}, {_PHASES[phase]}" if phase in _PHASES else title
 
 
 def amount(value: float, unit: str) -> str:
@@ -206,26 +206,26 @@ def _ops(point: SweepPoint | None) -> str:
 
 
 def _limits(fit: PhaseFit) -> list[tuple[str, str]]:
-    said = [
+    rows = [
         ("operations", estimate(fit.ops_limit, "ops/s")),
         ("throughput", estimate(fit.bytes_limit, "bytes/s")),
     ]
     if fit.knee is not None:
-        said.append(("knee", estimate(fit.knee, "bytes")))
+        rows.append(("knee", estimate(fit.knee, "bytes")))
     if fit.unit is not None:
         evidence = _EVIDENCE[fit.unit.evidence]
         size = fit.unit.size
         plain = amount(size.value, "bytes") if size.low is None else estimate(size, "bytes")
-        said.append(("accounting unit", f"{plain}: {evidence}"))
+        rows.append(("accounting unit", f"{plain}: {evidence}"))
     if fit.request_limit is not None:
         limit = estimate(fit.request_limit, "ops/s")
-        said.append(("requests", f"{limit} of sequential ones, merged or not"))
+        rows.append(("requests", f"{limit} of sequential ones, merged or not"))
     if fit.scatter_ratio is not None:
         off = format_ratio(fit.scatter_ratio)
-        said.append(
+        rows.append(
             ("points", f"{off} off the model" + ("" if fit.is_explained else ", so no limits"))
         )
-    return said
+    return rows
 
 
 def _merged(merges: Sequence[Merge]) -> str:

@@ -37,7 +37,7 @@
     };
 
     // What is known of one moment, above the chart.
-    const say = (now) => {
+    const show = (now) => {
       readout.replaceChildren();
       const add = (text, label) => {
         const item = document.createElement("span");
@@ -49,9 +49,9 @@
       add(clock(now.t - given.step_ms / 2), "UTC");
       for (const [name, label, unit, digits] of given.readout) {
         const value = now[name];
-        const said = value === null ? "unknown"
+        const text = value === null ? "unknown"
           : value.toLocaleString("en-US", { maximumFractionDigits: digits }) + (unit ? " " + unit : "");
-        add(said, label);
+        add(text, label);
       }
     };
 
@@ -59,7 +59,7 @@
     const point = (index) => {
       at = clamp(index, 0, count - 1);
       const now = row(at);
-      say(now);
+      show(now);
       view.signal("cursor", now.t).run();
     };
 
@@ -69,11 +69,11 @@
       if (room <= 100 || room === width) return;
       view.signal("width", (width = room)).run();
       // Room for the longest answer is kept, so that the chart does not move under the pointer.
-      const said = [...readout.childNodes];
+      const shown = [...readout.childNodes];
       readout.style.minHeight = "";
-      say(row(0));
+      show(row(0));
       readout.style.minHeight = readout.offsetHeight + "px";
-      readout.replaceChildren(...said);
+      readout.replaceChildren(...shown);
     };
     fit();
     new ResizeObserver(fit).observe(box);

@@ -104,18 +104,18 @@ def _name(case: ToastCase) -> str:
 def _sample(sample: ToastSample) -> str:
     known = sample.resent_same + sample.resent_changed
     if not known + sample.resent_unknown:
-        said = "no value was sent again"
+        result = "no value was sent again"
     elif not known:
-        said = "whether values changed could not be seen: the table has no primary key, or rows were new"
+        result = "whether values changed could not be seen: the table has no primary key, or rows were new"
     else:
-        said = (
+        result = (
             f"{sample.resent_same:,} of {known:,} values sent were the same as stored "
             f"({format_ratio(sample.resent_same / known)})"
         )
     parts = [
         (
             f"Column {sample.column} of {sample.table}, {number(sample.seconds, 3)} s of logical decoding: "
-            f"{said}; {sample.untouched:,} updates left the value alone"
+            f"{result}; {sample.untouched:,} updates left the value alone"
         )
     ]
     if sample.resent_unknown and known:

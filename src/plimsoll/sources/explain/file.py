@@ -50,13 +50,13 @@ def _recorded(data: bytes, name: str) -> CaptureFile | None:
     if not isinstance(head, dict) or not isinstance(head.get("schema"), str):
         return None
     if head["schema"] != EXPLAIN_SCHEMA:
-        said = shown(head["schema"], 60)
-        raise DataError(f"{name} is of the form '{said}', not '{EXPLAIN_SCHEMA}'", _HINT)
+        detail = shown(head["schema"], 60)
+        raise DataError(f"{name} is of the form '{detail}', not '{EXPLAIN_SCHEMA}'", _HINT)
     try:
         return msgspec.convert(head, CaptureFile)
     except (msgspec.ValidationError, RecursionError) as error:
-        said = shown(" ".join(str(error).split()), 200)
-        raise DataError(f"{name} is not what its form says: {said}", _HINT) from error
+        detail = shown(" ".join(str(error).split()), 200)
+        raise DataError(f"{name} is not what its form says: {detail}", _HINT) from error
 
 
 def _explained(data: bytes, path: Path, name: str) -> CaptureFile | None:

@@ -49,8 +49,8 @@ def capture_of(
     try:
         return _capture(entry, statement=statement, source=source, time_s=time_s)
     except (TypeError, ValueError, KeyError, AttributeError, OverflowError) as error:
-        said = shown(str(error), 100)
-        raise DataError(f"{where} is not what EXPLAIN writes: {said}", _HINT) from error
+        detail = shown(str(error), 100)
+        raise DataError(f"{where} is not what EXPLAIN writes: {detail}", _HINT) from error
 
 
 def _capture(

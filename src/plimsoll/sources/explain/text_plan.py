@@ -58,7 +58,7 @@ def capture_of_text(
     root: _Growing | None = None
     stack: list[_Growing] = []
     role = ""
-    told: dict[str, float] = {}
+    times_s: dict[str, float] = {}
     settings: dict[str, str] = {}
     query_id: int | None = None
     is_planning = False
@@ -69,9 +69,9 @@ def capture_of_text(
         elif match := _ROLE.match(line):
             role = match["role"]
         elif match := _TIME.match(line):
-            told[match[1]] = float(match[2]) / 1000
+            times_s[match[1]] = float(match[2]) / 1000
         elif match := _RUNTIME.match(line):
-            told["Execution"] = float(match[1]) / 1000
+            times_s["Execution"] = float(match[1]) / 1000
         elif line.strip() == "Planning:":
             is_planning = True
         elif (match := _PROPERTY.match(line)) and match["name"] == "Settings":
@@ -97,8 +97,8 @@ def capture_of_text(
         settings=settings,
         settings_known=bool(settings),
         was_run=plan.loops is not None,
-        planning_s=told.get("Planning"),
-        execution_s=told.get("Execution"),
+        planning_s=times_s.get("Planning"),
+        execution_s=times_s.get("Execution"),
         rows=plan.rows,
         blocks=plan.blocks,
     )

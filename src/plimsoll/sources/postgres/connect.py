@@ -31,11 +31,11 @@ _ROW_BYTES = 7
 _VALUE_BYTES = 4
 
 
-class Silent(Exception):
-    """A request without an answer; the message has the reason, without secrets."""
+class NoAnswer(Exception):
+    """A request got no answer; the message gives the reason, without secrets."""
 
     def __init__(self, reason: str, state: str = "", *, is_connection_lost: bool = False) -> None:
-        """Keep the sentence, PostgreSQL's five letters for it, and whether we must connect anew."""
+        """Keep the reason, its SQLSTATE, and whether the connection is lost."""
         super().__init__(reason)
         self.reason = reason
         self.state = state
@@ -96,7 +96,7 @@ class ServerConnection:
             lock: is run before them, and gives no rows.
 
         Raises:
-            Silent: one of them failed, or the connection did.
+            NoAnswer: one of them failed, or the connection did.
         """
         import psycopg
 
@@ -109,7 +109,9 @@ class ServerConnection:
         except psycopg.Error as error:
             state = getattr(error, "sqlstate", None) or ""
             is_lost = not self._roll_back()
-            raise Silent(first_line(error, self._dsn), state, is_connection_lost=is_lost) from None
+            raise NoAnswer(
+                first_line(error, self._dsn), state, is_connection_lost=is_lost
+            ) from None
         except BaseException:
             # Ctrl-C: the answer, if it still comes, belongs to nobody.
             self.close()

@@ -3,7 +3,7 @@
 from msgspec.structs import replace
 
 from plimsoll.model.database import LockWait, Session
-from plimsoll.sources.postgres.connect import ServerConnection, Silent
+from plimsoll.sources.postgres.connect import NoAnswer, ServerConnection
 from plimsoll.sources.postgres.rows import masked
 from plimsoll.sources.postgres.statements.locks import LOCK_WAITS
 
@@ -15,13 +15,13 @@ def with_locks(
     Return the sessions with the statements of those involved, and who waits for whom.
 
     Raises:
-        Silent: the connection is lost. A question that is refused leaves all as it was.
+        NoAnswer: the connection is lost. A question that is refused leaves all as it was.
     """
     if not any(session.wait_event_type == "Lock" for session in sessions):
         return sessions, ()
     try:
         (rows,) = connection.ask(LOCK_WAITS)
-    except Silent as why:
+    except NoAnswer as why:
         if why.is_connection_lost:
             raise
         return sessions, ()

@@ -14,7 +14,7 @@ import msgspec
 from plimsoll.errors import PlimsollError, Unreachable
 from plimsoll.model.database import Glance, Observation, PoolerReading
 from plimsoll.model.standing import ServerHealth
-from plimsoll.sources.postgres.connect import ServerConnection, Silent
+from plimsoll.sources.postgres.connect import NoAnswer, ServerConnection
 from plimsoll.sources.postgres.moment import ServerReading, ServerRun, compared, has_gone_back
 from plimsoll.sources.postgres.parts import EVERYTHING, ReadingPart
 from plimsoll.sources.postgres.reader import Reader
@@ -111,7 +111,7 @@ class _SessionWatch:
         try:
             self._run = self._reader.run()
             self._first = self._reader.first()
-        except Silent as why:
+        except NoAnswer as why:
             raise Unreachable(
                 f"PostgreSQL stopped answering: {why.reason}",
                 "Check that the server runs and is not overwhelmed, and try again.",
@@ -177,7 +177,7 @@ class _SessionWatch:
     def _standing(self) -> ServerHealth | None:
         try:
             return self._reader.standing()
-        except Silent as why:
+        except NoAnswer as why:
             self.note("what may stop the server", f"PostgreSQL stopped answering: {why.reason}")
             return None
 
@@ -194,7 +194,7 @@ class _SessionWatch:
         try:
             self._see_whether_it_is_the_same()
             self._glances.append(self._reader.glance())
-        except Silent as why:
+        except NoAnswer as why:
             self._miss(why)
             return False
         return True
@@ -206,7 +206,7 @@ class _SessionWatch:
             try:
                 self._see_whether_it_is_the_same()
                 return self._reader.last()
-            except Silent as why:
+            except NoAnswer as why:
                 self._is_lost = self._is_lost or why.is_connection_lost
                 if "does not exist" in why.reason or self._clock() >= deadline_s:
                     self.note("last reading", f"PostgreSQL did not answer: {why.reason}")
@@ -218,7 +218,7 @@ class _SessionWatch:
     ) -> tuple[ServerReading, ServerReading]:
         try:
             return self._reader.described(first, last)
-        except Silent as why:
+        except NoAnswer as why:
             self.note("columns", f"PostgreSQL stopped answering: {why.reason}")
             return first, last
 
@@ -255,7 +255,7 @@ class _SessionWatch:
         self._run = run
         self._is_lost = False
 
-    def _miss(self, why: Silent) -> None:
+    def _miss(self, why: NoAnswer) -> None:
         self._hole_count += 1
         self._notes["hole"] = why.reason
         self._is_lost = self._is_lost or why.is_connection_lost

@@ -2,7 +2,7 @@
 Take readings and session samples of one server, and skip statements that the server refuses.
 
 A part that the server refuses is left out and named in `missing`, with what would supply it; a lost
-connection ends the reading (`Silent`), and who called decides what then.
+connection ends the reading (`NoAnswer`), and who called decides what then.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,7 +20,7 @@ from plimsoll.model.database import (
     Statement,
 )
 from plimsoll.model.standing import ServerHealth
-from plimsoll.sources.postgres.connect import Rows, ServerConnection, Silent
+from plimsoll.sources.postgres.connect import NoAnswer, Rows, ServerConnection
 from plimsoll.sources.postgres.locks import with_locks
 from plimsoll.sources.postgres.moment import (
     ServerReading,
@@ -102,7 +102,7 @@ class Reader:
             (facts,), extensions, settings = self._connection.ask(
                 queries.FACTS, queries.EXTENSIONS, queries.SETTINGS
             )
-        except (Silent, ValueError) as why:
+        except (NoAnswer, ValueError) as why:
             raise SourceError(
                 f"the server at {self._connection.place} does not answer as PostgreSQL does: {why}",
                 "Is it PostgreSQL 14 or later?",
@@ -139,7 +139,7 @@ class Reader:
         Choose what will be looked at, and read it.
 
         Raises:
-            Silent: the connection is lost.
+            NoAnswer: the connection is lost.
         """
         if ReadingPart.RELATIONS in self._wants:
             self._choose(self._chosen_tables())
@@ -152,7 +152,7 @@ class Reader:
         Return another first reading of what was chosen, of a server that has forgotten the first one.
 
         Raises:
-            Silent: the connection is lost.
+            NoAnswer: the connection is lost.
         """
         if self._statements_at is not None and ReadingPart.STATEMENTS in self._wants:
             # Those that it knew it knows no longer; what comes again is new.
@@ -164,7 +164,7 @@ class Reader:
         Read again what the first reading chose, and tables and statements that came since.
 
         Raises:
-            Silent: the connection is lost.
+            NoAnswer: the connection is lost.
         """
         if ReadingPart.RELATIONS in self._wants and self._newest:
             self._choose(self._part("relations", queries.tables_since(self._newest)) or [])
@@ -175,7 +175,7 @@ class Reader:
         Return what tells whether it is still the same server, and remembers.
 
         Raises:
-            Silent: it does not answer.
+            NoAnswer: it does not answer.
         """
         (((started_s, is_standby),), databases) = self._connection.ask(
             queries.RUN, queries.DATABASES
@@ -193,7 +193,7 @@ class Reader:
         Read the current sessions and running vacuums.
 
         Raises:
-            Silent: they did not come.
+            NoAnswer: they did not come.
         """
         number = self.server.version_number
         wants_sessions = ReadingPart.SESSIONS in self._wants
@@ -232,7 +232,7 @@ class Reader:
         Return what stands on the server, whatever it does now; None where tables are not asked for.
 
         Raises:
-            Silent: the connection is lost.
+            NoAnswer: the connection is lost.
         """
         if ReadingPart.RELATIONS not in self._wants:
             return None
@@ -472,13 +472,13 @@ class Reader:
         """Return the rows of the last statement; None, with an entry in `missing`, if the server refused one."""
         try:
             return self._connection.ask(*statements, lock=lock)[-1]
-        except Silent as why:
+        except NoAnswer as why:
             if why.is_connection_lost:
                 raise
             self.missing[name] = self._remedy(why)
             return None
 
-    def _remedy(self, why: Silent) -> str:
+    def _remedy(self, why: NoAnswer) -> str:
         if why.state == _NOT_PERMITTED:
             return self._grant("pg_monitor")
         if why.state == _NOT_GENUINE:

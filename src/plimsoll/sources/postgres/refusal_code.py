@@ -67,14 +67,14 @@ def _give_codes(connection: "PGconn") -> bool:
             if module is not None and (module.__file__ or "").endswith(".so")
             else getattr(module, "pq", None)
         )
-        tell = library.PQsetErrorVerbosity  # type: ignore[union-attr]
+        set_verbosity = library.PQsetErrorVerbosity  # type: ignore[union-attr]
     except (AttributeError, OSError):
         return False
-    tell.argtypes, tell.restype = (ctypes.c_void_p, ctypes.c_int), ctypes.c_int
+    set_verbosity.argtypes, set_verbosity.restype = (ctypes.c_void_p, ctypes.c_int), ctypes.c_int
     pointer: int | None = getattr(connection, "pgconn_ptr", None)
     if pointer is None:
         return False
-    tell(pointer, _ERRORS_SQLSTATE)
+    set_verbosity(pointer, _ERRORS_SQLSTATE)
     return True
 
 

@@ -25,7 +25,7 @@ def read_standing(part: Part, version_number: int, block_bytes: int) -> model.Se
         block_bytes: of the server.
 
     Raises:
-        Silent: the connection is lost.
+        NoAnswer: the connection is lost.
     """
 
     def objects(

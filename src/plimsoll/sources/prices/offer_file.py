@@ -107,9 +107,9 @@ def price_list_of(data: bytes, path: Path, region: str) -> PriceTable:
 def _table(gathered: Gathered, about: About, path: Path, region: str) -> PriceTable:
     offer, published, version = about.offer_code, about.published, about.version
     if offer != OFFER:
-        said = f"the offer of '{shown(offer)}'" if offer else "an offer file without a service"
+        described = f"the offer of '{shown(offer)}'" if offer else "an offer file without a service"
         raise DataError(
-            f"'{path}' is {said}, and prices of RDS are in that of {OFFER}",
+            f"'{path}' is {described}, and prices of RDS are in that of {OFFER}",
             ADVICE.format(region=shell_word(region)),
         )
     as_of = published[:10] if published else None

@@ -101,12 +101,12 @@ def test_the_holder_is_told_with_its_statement_and_since_when():
     Who, in which state, since when, what it ran last; and a command that is a suggestion.
     """
     (cause,) = found(glance({2: (1,)}))
-    told = [piece.text for piece in cause.evidence]
+    texts = [piece.text for piece in cause.evidence]
 
     assert "process 1 of app 'nightly' from 10.0.0.1" == cause.subject
-    assert "idle in transaction for 5 min, its transaction is open for 7 min" in told[0]
-    assert told[1] == "Its last statement: update t set a = ?"
-    assert "process 1 blocks 2 (30 s)" == told[2]
+    assert "idle in transaction for 5 min, its transaction is open for 7 min" in texts[0]
+    assert texts[1] == "Its last statement: update t set a = ?"
+    assert "process 1 blocks 2 (30 s)" == texts[2]
     assert any("SELECT pg_terminate_backend(1);" in r.commands for r in cause.remedies)
 
 

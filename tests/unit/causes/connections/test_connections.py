@@ -17,7 +17,7 @@ def crowd(count: int, first_pid: int = 1000, **changes) -> list[Session]:
 
 
 def observed(
-    rows: Sequence[Sequence[Session]], *, every_s: float = 2.0, told=None, **counted
+    rows: Sequence[Sequence[Session]], *, every_s: float = 2.0, info=None, **counted
 ) -> Observation:
     """
     Glances every two seconds; `counted` are the counters' differences over the whole minute.
@@ -32,7 +32,7 @@ def observed(
         db.reading(
             db.START_S + db.WINDOW_S, counters=msgspec.structs.replace(zero, **(after | counted))
         ),
-        told,
+        info,
         glances=glances,
     )
 
@@ -64,12 +64,14 @@ def test_a_healthy_server_has_notes_only():
     """
     steady = crowd(8, state="active") + crowd(4, 2000)
     title = "0.15 connections were opened per second; most stay open longer than the window"
-    told = found(observed([steady] * 10, sessions=9))
+    reading = found(observed([steady] * 10, sessions=9))
 
-    assert set(told) == {"ConnectionsHeld", "ConnectionArrivals"}
-    assert {cause.severity for cause in told.values()} == {"note"}
-    assert told["ConnectionArrivals"].title == title
-    assert told["ConnectionsHeld"].title == "12 of 97 usable connections are open, 8 of them active"
+    assert set(reading) == {"ConnectionsHeld", "ConnectionArrivals"}
+    assert {cause.severity for cause in reading.values()} == {"note"}
+    assert reading["ConnectionArrivals"].title == title
+    assert (
+        reading["ConnectionsHeld"].title == "12 of 97 usable connections are open, 8 of them active"
+    )
 
 
 def test_what_is_held_is_set_against_what_the_machine_runs():
@@ -78,7 +80,7 @@ def test_what_is_held_is_set_against_what_the_machine_runs():
     """
 
     def room(**known) -> str:
-        seen = observed([crowd(3)], told=db.server(**known))
+        seen = observed([crowd(3)], info=db.server(**known))
         (piece,) = [p for p in found(seen)["ConnectionsHeld"].evidence if p.kind == "rule"]
         return piece.text
 
@@ -98,9 +100,9 @@ def test_states_are_told_with_ages_and_holders():
         *crowd(5, 2000, state_s=40.0, application="batch", address=None),
     ]
     held = found(observed([sessions]))["ConnectionsHeld"].evidence
-    told = [piece.text for piece in held if piece.kind == "sessions"]
+    texts = [piece.text for piece in held if piece.kind == "sessions"]
 
-    assert told == [
+    assert texts == [
         "3 active, for less than 1 s",
         "5 idle, for 40 s",
         "held by 5 app 'batch' from a local socket, 3 app 'web' from 10.0.0.1",
@@ -151,9 +153,9 @@ def test_an_open_transaction_names_its_holder_and_the_timeout():
     """
     Who, for how long, and the exact setting that would end it.
     """
-    told = db.with_settings(db.server(), {"idle_in_transaction_session_timeout": "0"})
+    configured = db.with_settings(db.server(), {"idle_in_transaction_session_timeout": "0"})
     sessions = crowd(2, state="idle in transaction", state_s=120.0, application="billing")
-    cause = found(observed([sessions], told=told))["IdleInTransaction"]
+    cause = found(observed([sessions], info=configured))["IdleInTransaction"]
 
     assert cause.subject == "app 'billing' from 10.0.0.1"
     assert cause.title == "2 sessions hold a transaction open and are idle, for 2 min at most"
@@ -175,22 +177,22 @@ def test_arrivals_and_what_became_of_them():
     60 came in a minute, two more are open than before: 58 left, 6 of them badly.
     """
     rows = [crowd(10), crowd(12)]
-    told = found(observed(rows, sessions=60, sessions_abandoned=4, sessions_fatal=2))
-    bad = told["SessionsEndedBadly"]
+    reading = found(observed(rows, sessions=60, sessions_abandoned=4, sessions_fatal=2))
+    bad = reading["SessionsEndedBadly"]
 
     assert bad.severity == "warning"
     assert bad.evidence[0].text == (
         "60 were opened in 1 min; 2 more are open than before; about 52 ended normally, 4 lost their"
         " client, 2 ended with a fatal error"
     )
-    assert told["ConnectionArrivals"].title == (
+    assert reading["ConnectionArrivals"].title == (
         "1 connections were opened per second; each stays open for 11 s (Little's law)"
     )
 
 
 def test_few_bad_endings_are_accidents():
     """
-    Four of 60, or six of 600, are not told.
+    Four of 60, or six of 600, are not info.
     """
     few = observed([crowd(10)] * 2, sessions=60, sessions_killed=4)
     many = observed([crowd(10)] * 2, sessions=600, sessions_killed=6)
@@ -309,9 +311,9 @@ def test_a_sudden_rise_is_a_storm():
     """
     1,000 to 2,500 in 12 seconds, as in the pooled cluster of 2021.
     """
-    told = db.server(connection_max=8000)
+    result = db.server(connection_max=8000)
     rows = [crowd(n, state="active") for n in (600, 1000, 1400, 1900, 2300, 2500, 2500)]
-    cause = found(observed(rows, every_s=4.0, told=told))["ConnectionStorm"]
+    cause = found(observed(rows, every_s=4.0, info=result))["ConnectionStorm"]
 
     assert cause.severity == "warning"
     assert cause.title == "Connections rose from 600 to 1,900 within 12 s"
@@ -333,9 +335,9 @@ def test_a_small_rise_is_no_storm(counts: tuple[int, int]):
     """
     Fewer than twenty more, or less than half as many again.
     """
-    told = db.server(connection_max=500)
+    result = db.server(connection_max=500)
 
-    assert "ConnectionStorm" not in found(observed([crowd(n) for n in counts], told=told))
+    assert "ConnectionStorm" not in found(observed([crowd(n) for n in counts], info=result))
 
 
 def worked(busy: Sequence[int], per_s: Sequence[float], **changes) -> Observation:
@@ -396,9 +398,9 @@ def test_processors_give_a_rule_of_thumb():
     """
     Without a curve 2 × vCPUs are held against the mean, and called what they are.
     """
-    crowded = observed([crowd(13, state="active")] * 3, told=db.server(vcpu_count=4))
-    enough = observed([crowd(11, state="active")] * 3, told=db.server(vcpu_count=4))
-    many = observed([crowd(32, state="active")] * 3, told=db.server(vcpu_count=4))
+    crowded = observed([crowd(13, state="active")] * 3, info=db.server(vcpu_count=4))
+    enough = observed([crowd(11, state="active")] * 3, info=db.server(vcpu_count=4))
+    many = observed([crowd(32, state="active")] * 3, info=db.server(vcpu_count=4))
     cause = found(crowded)["MoreActiveThanRuns"]
     assert "the machine can run 8 by a rule of thumb" in cause.title
     assert ("note", "warning") == (cause.severity, found(many)["MoreActiveThanRuns"].severity)

@@ -47,15 +47,15 @@ def kept(
         blocks_hit=round(looked_at * entries) - read,
         size_bytes=(LEAVES + grown) * BLOCK_BYTES,
     )
-    told = {"checkpoints_timed": checkpoints_before + 1, **counted}
+    by_name = {"checkpoints_timed": checkpoints_before + 1, **counted}
     written = replace(TABLE, inserted=entries)
     zero = counters(
         checkpoints_timed=checkpoints_before,
-        **dict.fromkeys((name for name in told if name.startswith("wal")), 0),
+        **dict.fromkeys((name for name in by_name if name.startswith("wal")), 0),
     )
     seen = observation(
         reading(START_S, counters=zero),
-        reading(START_S + WINDOW_S, counters=counters(**told)),
+        reading(START_S + WINDOW_S, counters=counters(**by_name)),
         with_settings(server(version_number=version), {"checkpoint_timeout": "300"}),
     )
     found = upkeep_of(
@@ -150,9 +150,9 @@ def test_images_are_as_small_as_compression_makes_them():
     """
     Of a mean of 2,000 bytes a page, every image of the index is taken to be so, too.
     """
-    told = {"wal_full_pages": LEAVES, "wal_records": 1000}
-    plain = kept(**told, wal_bytes=LEAVES * 8000.0)
-    small = kept(**told, wal_bytes=LEAVES * 2000.0 + 1000 * 64)
+    found = {"wal_full_pages": LEAVES, "wal_records": 1000}
+    plain = kept(**found, wal_bytes=LEAVES * 8000.0)
+    small = kept(**found, wal_bytes=LEAVES * 2000.0 + 1000 * 64)
 
     assert pytest.approx(LEAVES * (0.8 * BLOCK_BYTES - 2000) / WINDOW_S, rel=0.01) == (
         plain.written_bytes_per_s - small.written_bytes_per_s

@@ -87,8 +87,8 @@ def pgpool(
     ]
 
 
-def found(readings: list[PoolerReading], sessions=(), **told) -> dict[str, Cause]:
-    server = db.server(**({"connection_max": 500} | told))
+def found(readings: list[PoolerReading], sessions=(), **result) -> dict[str, Cause]:
+    server = db.server(**({"connection_max": 500} | result))
     observation: Observation = db.observation(
         db.reading(),
         db.reading(db.START_S + 60),

@@ -72,9 +72,9 @@ def sent(
     watched = seen((owner, toast), (after, toast_after), **changes)
     if not statements:
         return watched
-    told = tuple(statement(text, updates) for text in statements)
+    found = tuple(statement(text, updates) for text in statements)
     first = msgspec.structs.replace(watched.first, statements=())
-    last = msgspec.structs.replace(watched.last, statements=told)
+    last = msgspec.structs.replace(watched.last, statements=found)
     return msgspec.structs.replace(watched, first=first, last=last)
 
 
@@ -382,9 +382,9 @@ def test_an_unknown_chunk_size_follows_from_the_block():
     """
     Four rows of a TOAST relation fill a page: 1,996 bytes each of 8,192.
     """
-    told = server(toast_chunk_bytes=None)
+    found = server(toast_chunk_bytes=None)
     (known,) = causes(sent(), budget())
-    (derived,) = causes(sent(told=told), budget())
+    (derived,) = causes(sent(server_info=found), budget())
 
     assert known.bytes_per_s == derived.bytes_per_s
 

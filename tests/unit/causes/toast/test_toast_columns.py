@@ -9,7 +9,7 @@ from unit.causes.toast.test_toast import sent
 
 
 @pytest.mark.parametrize(
-    ("width_bytes", "told"),
+    ("width_bytes", "expected"),
     [
         (14.0, "body (the only one that can be stored out of line)"),
         (17.0, "body, scan (one or more of them; counters do not say which)"),
@@ -17,7 +17,7 @@ from unit.causes.toast.test_toast import sent
         (22.0, "body (the only one whose width in the row is that of a pointer)"),
     ],
 )
-def test_a_value_out_of_line_leaves_18_bytes_in_the_row(width_bytes: float, told: str):
+def test_a_value_out_of_line_leaves_18_bytes_in_the_row(width_bytes: float, expected: str):
     """
     Values of 14 bytes are shorter than a pointer, of 22 longer; of 17 and 19 some may be pointers.
     """
@@ -28,7 +28,7 @@ def test_a_value_out_of_line_leaves_18_bytes_in_the_row(width_bytes: float, told
     last = msgspec.structs.replace(watched.last, relations=relations)
     (cause,) = causes(msgspec.structs.replace(watched, last=last), budget())
 
-    assert f"Column: {told}." in cause.text
+    assert f"Column: {expected}." in cause.text
 
 
 def with_columns(*columns):

@@ -20,7 +20,7 @@ from unit.causes.toast.test_toast import sent
 
 
 def pressed(
-    *, data: float = 0.0, wal: float = 0.0, whole_pages: int = 0, zeros: float = 0.0, **told
+    *, data: float = 0.0, wal: float = 0.0, whole_pages: int = 0, zeros: float = 0.0, **more
 ) -> Observation:
     """
     A minute of updates on a TOAST relation of 40 MB, with what the server wrote meanwhile.
@@ -31,7 +31,7 @@ def pressed(
         zeros: bytes that new log files were filled with.
     """
     plain = sent(
-        statements=("update documents set title = $1, status = $2, body = $3, note = $4",), **told
+        statements=("update documents set title = $1, status = $2, body = $3, note = $4",), **more
     )
     rows = (
         io_row("client backend", written_bytes=data),
@@ -115,14 +115,14 @@ def test_before_16_what_vacuums_wrote_is_taken_off():
     Backends' writes are counted together there; without those of a vacuum the rest is shared out.
     """
     pages = 6000 * (2 + 2) * 8192
-    told = sent(told=server(version_number=150018))
-    toast = next(r for r in told.last.relations if r.owner_oid)
+    result = sent(server_info=server(version_number=150018))
+    toast = next(r for r in result.last.relations if r.owner_oid)
     runs = [vacuum(toast, scanned_blocks=n, vacuumed_blocks=n, running_s=n + 1.0) for n in (0, 600)]
     both = msgspec.structs.replace(
-        told,
-        first=msgspec.structs.replace(told.first, counters=counters(backend_written_bytes=0.0)),
+        result,
+        first=msgspec.structs.replace(result.first, counters=counters(backend_written_bytes=0.0)),
         last=msgspec.structs.replace(
-            told.last, counters=counters(backend_written_bytes=pages + 600 * 8192)
+            result.last, counters=counters(backend_written_bytes=pages + 600 * 8192)
         ),
         glances=tuple(glance(60.0 * n, vacuums=(run,)) for n, run in enumerate(runs)),
     )

@@ -33,7 +33,7 @@ def documents(oid: int = 16384, *, toast_options=None, dead: int = 0, **changes)
     )
 
 
-def told(*relations, settings=None, dying: int = 0):
+def found_in(*relations, settings=None, dying: int = 0):
     """
     What is found in a minute in which so many rows of each relation die.
     """
@@ -46,7 +46,7 @@ def test_off_for_the_server_is_told_once():
     Five large tables, one finding: the dead rows of all, the worst table first, the way back on.
     """
     tables = [one for n in range(5) for one in documents(1000 * (n + 1), dead=n)]
-    (found,) = told(*tables, settings={"autovacuum": "off"})
+    (found,) = found_in(*tables, settings={"autovacuum": "off"})
 
     assert ("AutovacuumOff", "warning", "") == (found.code, found.severity, found.subject)
     assert "110 dead rows" in found.title
@@ -60,7 +60,7 @@ def test_without_counters_autovacuum_never_comes_either():
     """
     `track_counts = off` switches it off as well.
     """
-    (found,) = told(*documents(), settings={"track_counts": "off"})
+    (found,) = found_in(*documents(), settings={"track_counts": "off"})
 
     assert "track_counts = off" in found.title
 
@@ -81,7 +81,7 @@ def test_one_command_covers_the_table_and_its_values():
     """
     Off for the table is off for its TOAST relation; one finding, and a remedy that ends both.
     """
-    (found,) = told(*documents(options=OFF), dying=1000)
+    (found,) = found_in(*documents(options=OFF), dying=1000)
 
     assert ("AutovacuumDisabled", "warning") == (found.code, found.severity)
     assert (
@@ -93,7 +93,7 @@ def test_off_for_the_values_alone_is_found():
     """
     The TOAST relation has a setting of its own.
     """
-    (found,) = told(*documents(toast_options=OFF, dead=1))
+    (found,) = found_in(*documents(toast_options=OFF, dead=1))
 
     assert "10 in the TOAST relation" in found.text
 
@@ -102,7 +102,7 @@ def test_a_setting_that_has_done_no_harm_is_a_note():
     """
     Nothing dead and nothing dying; with dead rows beyond the trigger it is a warning.
     """
-    quiet, due = told(*documents(options=OFF)), told(*documents(options=OFF, dead=MILLION))
+    quiet, due = found_in(*documents(options=OFF)), found_in(*documents(options=OFF, dead=MILLION))
 
     assert ["note"] == [cause.severity for cause in quiet]
     assert ["warning"] == [cause.severity for cause in due]
@@ -114,7 +114,7 @@ def test_many_tables_are_told_in_part_and_counted():
     """
     tables = [one for n in range(8) for one in documents(1000 * (n + 1), options=OFF, dead=MILLION)]
 
-    assert 6 == len(told(*tables))
+    assert 6 == len(found_in(*tables))
 
 
 def test_a_trigger_that_never_fires_is_not_judged_as_well():

@@ -37,12 +37,12 @@ def documents(**changes) -> tuple[Relation, Relation]:
     )
 
 
-def watched(*relations: Relation, dead: int = 60_000, told=None) -> Observation:
+def watched(*relations: Relation, dead: int = 60_000, info=None) -> Observation:
     """
     A minute in which `dead` rows of every relation die.
     """
     later = tuple(msgspec.structs.replace(r, deleted=r.deleted + dead) for r in relations)
-    return seen(relations, later, told)
+    return seen(relations, later, info)
 
 
 def by_subject(observation: Observation):
@@ -169,12 +169,12 @@ def test_settings_that_fit_are_no_finding():
     """
     With 0.01 for the whole server nothing is said, nor of tables that use the default rightly.
     """
-    told = with_settings(server(), {"autovacuum_vacuum_scale_factor": "0.01"})
+    configured = with_settings(server(), {"autovacuum_vacuum_scale_factor": "0.01"})
     seldom = table(
         20000, "public.seldom", live_rows=5 * MILLION, inserted=5 * MILLION, updated=MILLION
     )
 
-    assert not by_subject(watched(*documents(), told=told))
+    assert not by_subject(watched(*documents(), info=configured))
     assert not by_subject(watched(seldom))
 
 
@@ -244,7 +244,7 @@ def test_18_caps_what_is_waited_for():
         updated=9000 * MILLION,
     )
     capped = by_subject(watched(huge))["public.huge"]
-    old = by_subject(watched(huge, told=server(version_number=170005)))["public.huge"]
+    old = by_subject(watched(huge, info=server(version_number=170005)))["public.huge"]
 
     assert capped.evidence[0].value == pytest.approx(100 * MILLION)
     assert old.evidence[0].value == pytest.approx(600 * MILLION, rel=0.001)
@@ -300,7 +300,7 @@ def test_a_quiet_window_falls_back_on_all_counters():
 
 def test_many_tables_are_told_in_part_and_counted():
     """
-    Of fifteen tables ten are told one by one, and the rest together.
+    Of fifteen tables ten are info one by one, and the rest together.
     """
     owner, _ = documents()
     many = [msgspec.structs.replace(owner, oid=n, name=f"public.t{n}") for n in range(1, 16)]
@@ -314,7 +314,7 @@ def test_hidden_settings_are_named_as_missing():
     """
     Without settings nothing is claimed, and the right that would show them is said.
     """
-    blind = watched(*documents(), told=server(settings={}))
+    blind = watched(*documents(), info=server(settings={}))
 
     assert not causes(blind, budget())
     assert "pg_read_all_settings" in missing_of(blind)[0].remedy

@@ -31,7 +31,7 @@ def watched(
     size_gib: int = 400,
     read: float = 100e6,
     written: float = 20e6,
-    told=None,
+    info=None,
     options: dict[str, str] | None = None,
     **run,
 ) -> Observation:
@@ -57,7 +57,7 @@ def watched(
         reading(
             START_S + 60, relations=(owner, toast), io=(io_row("autovacuum worker", "vacuum"),)
         ),
-        told,
+        info,
         glances=(glance(0, vacuums=(done,)), glance(60, vacuums=(later,))),
     )
 
@@ -348,10 +348,10 @@ def test_sleep_is_a_share_of_the_time_that_it_ran(running_s: float, words: list[
         for g in seen.glances
     )
     (cause,) = causes(msgspec.structs.replace(seen, glances=(begun, later)), budget())
-    said = [e.text for e in cause.evidence if e.kind == "delay"]
+    texts = [e.text for e in cause.evidence if e.kind == "delay"]
 
-    assert len(words) == len(said)
-    assert all(word in text for word, text in zip(words, said, strict=True))
+    assert len(words) == len(texts)
+    assert all(word in text for word, text in zip(words, texts, strict=True))
 
 
 def test_what_is_over_and_took_nothing_is_not_told():
@@ -425,7 +425,7 @@ def test_runs_too_short_for_a_glance_are_summed():
     """
     seen = msgspec.structs.replace(inside(read=6000e6, own_blocks=0), glances=())
 
-    def told(count: int, load: float) -> Cause:
+    def cause_of_runs(count: int, load: float) -> Cause:
         relations = tuple(
             msgspec.structs.replace(r, autovacuum_count=count) for r in seen.last.relations
         )
@@ -434,11 +434,14 @@ def test_runs_too_short_for_a_glance_are_summed():
         return cause
 
     # 100 MB/s of 210, and of 3,000; what came once is chance.
-    assert ("AutovacuumIo", "public.orders") == (told(2, 210e6).code, told(2, 210e6).subject)
+    assert ("AutovacuumIo", "public.orders") == (
+        cause_of_runs(2, 210e6).code,
+        cause_of_runs(2, 210e6).subject,
+    )
     assert ["critical", "note", "note"] == [
-        told(*case).severity for case in ((2, 210e6), (2, 3000e6), (1, 210e6))
+        cause_of_runs(*case).severity for case in ((2, 210e6), (2, 3000e6), (1, 210e6))
     ]
-    assert "is chance" in told(1, 210e6).text
+    assert "is chance" in cause_of_runs(1, 210e6).text
 
 
 def test_runs_too_short_for_a_glance_take_what_they_read_and_write():

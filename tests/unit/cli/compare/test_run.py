@@ -134,16 +134,16 @@ def test_one_target_is_split_at_the_change(run, export):
         "compare", export(), "--at", format_time(CHANGE_S),
         "--class-a", "db.t3.xlarge", "--class-b", "m6g.xlarge", "--format", "json",
     )  # fmt: skip
-    told = json.loads(ran.out)
+    report = json.loads(ran.out)
 
     assert 0 == ran.status
-    assert told["headline"].startswith("After the change to db.m6g.xlarge claims spent 0 min")
-    assert ["db_class"] == [b["name"] for b in told["bought"]]
+    assert report["headline"].startswith("After the change to db.m6g.xlarge claims spent 0 min")
+    assert ["db_class"] == [b["name"] for b in report["bought"]]
     assert ("baseline", BASELINE) == (
-        told["before"]["binding"]["phase"],
-        told["before"]["binding"]["ceiling"],
+        report["before"]["binding"]["phase"],
+        report["before"]["binding"]["ceiling"],
     )
-    assert format_time(CHANGE_S) == told["before"]["end"] == told["after"]["start"]
+    assert format_time(CHANGE_S) == report["before"]["end"] == report["after"]["start"]
 
 
 def test_every_option_belongs_to_its_side(run, export):
@@ -173,22 +173,22 @@ def test_an_earlier_class_that_nobody_said_is_unknown(run, export):
     """
     target = export(of_class(CHANGE_S))
     ran = run("compare", target, "--at", format_time(CHANGE_S), "--format", "json")
-    told = json.loads(ran.out)
+    report = json.loads(ran.out)
 
-    assert (None, "db.m6g.xlarge") == (told["before"]["db_class"], told["after"]["db_class"])
-    assert "unknown" == told["before"]["binding"]["family"]
-    assert any("--class-a" in caveat["text"] for caveat in told["caveats"])
+    assert (None, "db.m6g.xlarge") == (report["before"]["db_class"], report["after"]["db_class"])
+    assert "unknown" == report["before"]["binding"]["family"]
+    assert any("--class-a" in caveat["text"] for caveat in report["caveats"])
 
 
 def test_the_moment_of_the_change_is_offered(run, export):
     """
     One target without a moment is an error, whose hint names the last change of class or storage.
     """
-    told = run("compare", export(of_class(CHANGE_S - 3600), of_class(CHANGE_S)))
+    result = run("compare", export(of_class(CHANGE_S - 3600), of_class(CHANGE_S)))
     untold = run("compare", QUIET)
 
-    assert (2, "") == (told.status, told.out)
-    assert f"hint: The class was changed at {format_time(CHANGE_S)}: add --at" in told.err
+    assert (2, "") == (result.status, result.out)
+    assert f"hint: The class was changed at {format_time(CHANGE_S)}: add --at" in result.err
     assert "--window-a and --window-b" in untold.err
 
 
@@ -200,14 +200,14 @@ def test_two_windows_of_one_target(run):
         "compare", SEARCH, "--format", "json",
         "--window-a", "2021-03-09T02:00Z/2021-03-09T08:00Z", "--window-b", "2021-03-09T18:00Z/PT6H",
     )  # fmt: skip
-    told = json.loads(ran.out)
+    report = json.loads(ran.out)
 
     assert ("2021-03-09T02:00:00Z", 6 * 3600) == (
-        told["before"]["start"],
-        told["before"]["duration_s"],
+        report["before"]["start"],
+        report["before"]["duration_s"],
     )
-    assert "2021-03-10T00:00:00Z" == told["after"]["end"]
-    assert "better" == told["outcome"]
+    assert "2021-03-10T00:00:00Z" == report["after"]["end"]
+    assert "better" == report["outcome"]
 
 
 @pytest.mark.parametrize(
@@ -383,12 +383,12 @@ def test_what_it_prints_for_the_next_step_runs(run):
     Where the ceiling is still reached, the command that plans from the window after is complete.
     """
     claims = ROOT / "examples" / "claims-pipeline"
-    said = run("compare", claims, "--at", "2023-02-14T08:00Z")
-    lines = said.out.splitlines()
+    result = run("compare", claims, "--at", "2023-02-14T08:00Z")
+    lines = result.out.splitlines()
     first = next(n for n, line in enumerate(lines) if line.lstrip().startswith("plimsoll plan "))
     ran = run(*shlex.split(" ".join(line.rstrip("\\") for line in lines[first : first + 2]))[1:])
 
-    assert "The ceiling is still reached: 26 % of the time after" in said.out
+    assert "The ceiling is still reached: 26 % of the time after" in result.out
     assert (1, "") == (ran.status, ran.err)
     assert "2023-02-14 08:00 – 2023-02-15 08:00 UTC" in ran.out
 
@@ -398,8 +398,8 @@ def test_a_short_window_after_is_planned_for_by_itself(run):
     A plan needs a day, unless it is told that these hours are all there is.
     """
     claims = ROOT / "examples" / "claims-pipeline"
-    said = run("compare", claims, "--at", "2023-02-14T12:00Z", "--format", "json")
-    step = json.loads(said.out)["step"]
+    result = run("compare", claims, "--at", "2023-02-14T12:00Z", "--format", "json")
+    step = json.loads(result.out)["step"]
 
     assert "not_enough" == step["result"]
     assert step["next_command"].endswith("--allow short-window")

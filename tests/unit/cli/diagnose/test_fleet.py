@@ -269,14 +269,14 @@ def test_progress_is_told_on_a_terminal(monkeypatch, capsys):
     """
     How many of how many, or how many so far; the line is emptied before the table comes.
     """
-    told = Terminal()
-    monkeypatch.setattr(sys, "stderr", told)
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
     fleet.run("rds:*", Counted(quiet("a"), UNREAD), output=Output())
-    counted = told.getvalue()
+    counted = terminal.getvalue()
     fleet.run("rds:*", (item for item in (quiet("a"), UNREAD)), output=Output())
 
     assert "\r1 of 2\r2 of 2\r      \r" == counted
-    assert "\r1 read\r2 read\r      \r" == told.getvalue().removeprefix(counted)
+    assert "\r1 read\r2 read\r      \r" == terminal.getvalue().removeprefix(counted)
 
 
 def test_progress_is_not_told_to_a_pipe(capsys):
@@ -292,13 +292,13 @@ def test_an_interrupted_reading_leaves_a_clean_line(monkeypatch):
     """
     Control-C ends the reading; what was told of its progress is wiped first.
     """
-    told = Terminal()
-    monkeypatch.setattr(sys, "stderr", told)
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
 
     with pytest.raises(KeyboardInterrupt):
         fleet.run("rds:*", failing(quiet(), error=KeyboardInterrupt()), output=Output())
 
-    assert told.getvalue().endswith("\r      \r")
+    assert terminal.getvalue().endswith("\r      \r")
 
 
 def recorded(folder: Path, *snapshots: Snapshot) -> Path:

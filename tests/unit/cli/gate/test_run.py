@@ -136,7 +136,7 @@ def test_limits_of_a_file_stand_alone(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("given", "kind", "said"),
+    ("given", "kind", "expected"),
     [
         ({"clock": 0.0}, UsageError, "a credit clock of 0"),
         ({"credits": -0.1}, UsageError, "a starting balance of -0.1"),
@@ -169,7 +169,9 @@ def test_limits_of_a_file_stand_alone(tmp_path: Path):
         ),
     ],
 )
-def test_flags_that_cannot_be_are_refused(given: dict, kind: type[PlimsollError] | None, said: str):
+def test_flags_that_cannot_be_are_refused(
+    given: dict, kind: type[PlimsollError] | None, expected: str
+):
     """
     Before anything is mounted, in one sentence.
     """
@@ -179,7 +181,7 @@ def test_flags_that_cannot_be_are_refused(given: dict, kind: type[PlimsollError]
     with pytest.raises(kind) as raised:
         setup_of(flags(**given))
 
-    assert raised.value.message.startswith(said)
+    assert raised.value.message.startswith(expected)
 
 
 def test_limits_that_cannot_be_read_name_the_file(tmp_path: Path):
@@ -348,14 +350,14 @@ def test_balances_that_are_none_are_refused(text: str):
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "expected"),
     [
         ({}, "no change was given"),
         ({"grant": True, "drain": True}, "--grant and --drain contradict each other"),
         ({"balances": ("byte",)}, "--balance 'byte' is not NAME=RATIO with a ratio from 0 to 1"),
     ],
 )
-def test_orders_that_cannot_be_are_refused_before_a_gate_is_looked_for(given: dict, said: str):
+def test_orders_that_cannot_be_are_refused_before_a_gate_is_looked_for(given: dict, expected: str):
     """
     So the message is about the order, whether or not a gate runs.
     """
@@ -369,7 +371,7 @@ def test_orders_that_cannot_be_are_refused_before_a_gate_is_looked_for(given: di
     with pytest.raises(UsageError) as raised:
         give_orders(None, Orders(**(usual | given)))
 
-    assert said == raised.value.message
+    assert expected == raised.value.message
 
 
 def test_every_command_explains_itself():

@@ -109,12 +109,12 @@ def test_each_form_is_printed_or_written(run, tmp_path):
     file = tmp_path / "inspection.json"
     text = run(DSN, "--width", 60)
     marked = run(DSN, "--format", "markdown")
-    told = run(DSN, "--format", "json", "-o", file)
+    result = run(DSN, "--format", "json", "-o", file)
 
     assert 60 >= max(len(line) for line in text.out.splitlines())
     assert marked.out.startswith("# No problem found in 127.0.0.1:5432/orders")
-    assert "" == told.out
-    assert f"inspection written to {file}" in told.err
+    assert "" == result.out
+    assert f"inspection written to {file}" in result.err
     assert "plimsoll.inspection/1" == json.loads(file.read_text())["schema"]
 
 
@@ -123,10 +123,10 @@ def test_shares_are_of_the_ceiling_of_the_target(run):
     `--against` diagnoses it; the ceiling that binds is the one that shares are of.
     """
     ran = run(DSN, "--against", PRESSED, "--format", "json")
-    told = json.loads(ran.out)
+    report = json.loads(ran.out)
 
-    assert "instance EBS throughput, legacy baseline" == told["ceiling"]["name"]
-    assert 212.5e6 == told["ceiling"]["bytes_per_s"]
+    assert "instance EBS throughput, legacy baseline" == report["ceiling"]["name"]
+    assert 212.5e6 == report["ceiling"]["bytes_per_s"]
 
 
 def test_vcpus_are_of_the_target_unless_they_were_seen(run):

@@ -67,10 +67,10 @@ def lab(monkeypatch):
     """
 
     def simulated(**load: float) -> None:
-        def run(plan, facts, *, tell, say, watch=None) -> Outcome:
-            say("making tables")
+        def run(plan, facts, *, report_progress, print_line, watch=None) -> Outcome:
+            print_line("making tables")
             for elapsed_s in (4.0, 5.0, 6.0, float(plan.duration_s)):
-                tell(progress(plan, elapsed_s))
+                report_progress(progress(plan, elapsed_s))
             done = outcome(plan, **load)
             if watch is None:
                 return done
@@ -151,14 +151,14 @@ def test_the_report_has_the_truth_beside_it_and_the_status_of_a_diagnosis(lab, c
     lab()
 
     assert 1 == run_postgres(flags(width=120))
-    told = capsys.readouterr()
-    said = " ".join(told.out.split())
-    assert "GROUND TRUTH" in said
-    assert "The diagnosis agrees with it." in said
-    assert "instance EBS throughput, baseline, 86.875 MB/s" in said
-    assert "making tables" in told.err
-    assert "done: 12.3 transactions/s, 81 ms each" in told.err
-    assert "making tables" not in told.out
+    result = capsys.readouterr()
+    text = " ".join(result.out.split())
+    assert "GROUND TRUTH" in text
+    assert "The diagnosis agrees with it." in text
+    assert "instance EBS throughput, baseline, 86.875 MB/s" in text
+    assert "making tables" in result.err
+    assert "done: 12.3 transactions/s, 81 ms each" in result.err
+    assert "making tables" not in result.out
 
 
 @pytest.fixture
@@ -196,15 +196,15 @@ def test_what_the_database_said_stands_in_the_report(lab, busy, capsys, tmp_path
         html=tmp_path / "run.html",
     )
     run_postgres(given)
-    said = " ".join(capsys.readouterr().out.split())
+    output = " ".join(capsys.readouterr().out.split())
     kept = decode_snapshot((tmp_path / "run.json").read_bytes())
 
     assert ["port=1"] == busy
-    assert "Writes 72.3 MB/s" in said
-    assert "86.875 MB/s, instance EBS throughput, baseline: 83 % of it is taken" in said
-    assert "the ceiling's times use credit clock 60, where a minute lasts 1 s" in said
-    assert "another time" not in said
-    assert said.index("CAUSES") < said.index("GROUND TRUTH")
+    assert "Writes 72.3 MB/s" in output
+    assert "86.875 MB/s, instance EBS throughput, baseline: 83 % of it is taken" in output
+    assert "the ceiling's times use credit clock 60, where a minute lasts 1 s" in output
+    assert "another time" not in output
+    assert output.index("CAUSES") < output.index("GROUND TRUTH")
     assert 60 == kept.observation.seconds
     assert 60 == kept.credit_clock.ratio
     assert '<h2 id="causes">' in (tmp_path / "run.html").read_text()
@@ -260,10 +260,10 @@ def test_snapshot_truth_and_page_are_saved(lab, tmp_path, capsys):
     """
     lab()
     run_postgres(flags(output=tmp_path / "run.json", html=tmp_path / "run.html", keeps=True))
-    told = capsys.readouterr().err
+    output = capsys.readouterr().err
 
     assert ["run.html", "run.json", "run.truth.json"] == sorted(p.name for p in tmp_path.iterdir())
-    assert "database kept in /var/tmp/plimsoll-lab-1/disk/data" in told
+    assert "database kept in /var/tmp/plimsoll-lab-1/disk/data" in output
 
 
 def test_tables_that_fit_the_memory_are_told(lab, capsys):
@@ -336,7 +336,7 @@ def test_with_cpu_gives_the_server_the_size_of_the_class(engine: str, tmp_path, 
 
 @pytest.mark.parametrize("engine", ["postgres", "mysql"])
 @pytest.mark.parametrize(
-    ("bought", "said"),
+    ("bought", "expected"),
     [
         (("--class", "db.m6g.large", "--storage", "gp3"), "does not control cpu and memory"),
         (("--storage", "gp3"), "--with-cpu needs a class"),
@@ -344,7 +344,7 @@ def test_with_cpu_gives_the_server_the_size_of_the_class(engine: str, tmp_path, 
     ids=["elsewhere", "no class"],
 )
 def test_with_cpu_is_refused_with_the_reason(
-    engine: str, bought: tuple[str, ...], said: str, tmp_path, monkeypatch
+    engine: str, bought: tuple[str, ...], expected: str, tmp_path, monkeypatch
 ):
     """
     As 'gate run' refuses it, and before anything starts.
@@ -357,7 +357,7 @@ def test_with_cpu_is_refused_with_the_reason(
     refusal = CliRunner().invoke(app, words).exception
 
     assert isinstance(refusal, UsageError)
-    assert said in refusal.message
+    assert expected in refusal.message
 
 
 @pytest.mark.parametrize("engine", ["postgres", "mysql"])

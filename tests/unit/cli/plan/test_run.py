@@ -163,13 +163,13 @@ def test_each_form_is_printed(run):
     """
     text = run(PRESSED, "--width", 60)
     marked = run(PRESSED, "--format", "markdown")
-    told = run(PRESSED, "--format", "json")
+    result = run(PRESSED, "--format", "json")
 
     assert text.out.startswith("db.m6g.xlarge with the storage")
     assert 60 >= max(len(line) for line in text.out.splitlines() if str(PRESSED) not in line)
     assert marked.out.startswith("# db.m6g.xlarge")
-    assert "plimsoll.plan/1" == json.loads(told.out)["schema"]
-    assert "" == text.err == marked.err == told.err
+    assert "plimsoll.plan/1" == json.loads(result.out)["schema"]
+    assert "" == text.err == marked.err == result.err
 
 
 def test_files_are_written_and_named(run, tmp_path):
@@ -388,11 +388,11 @@ def test_the_examples_are_planned_for(example, status, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["plimsoll", *arguments])
     with pytest.raises(SystemExit) as stopped:
         main()
-    told = json.loads(capsys.readouterr().out)
+    report = json.loads(capsys.readouterr().out)
 
     assert status == stopped.value.code
-    assert [] == [e.message for e in jsonschema.Draft202012Validator(SCHEMA).iter_errors(told)]
-    assert (status == 0) == told["is_observed"]
+    assert [] == [e.message for e in jsonschema.Draft202012Validator(SCHEMA).iter_errors(report)]
+    assert (status == 0) == report["is_observed"]
 
 
 @pytest.mark.parametrize("example", ["claims-pipeline", "search-service"])
@@ -406,11 +406,11 @@ def test_no_example_says_zero_minutes_behind_a_ceiling(example, monkeypatch, cap
         monkeypatch.setattr(sys, "argv", ["plimsoll", *arguments])
         with pytest.raises(SystemExit):
             main()
-        said = " ".join(capsys.readouterr().out.split())
+        output = " ".join(capsys.readouterr().out.split())
 
-        assert "db." in said
-        assert not re.search(r"(?<![0-9.,])(?:0(?:\.0+)?|no|zero) min(?:ute)?", said)
-        assert not re.search(r"100 % of the (?:bytes|demand)", said)
+        assert "db." in output
+        assert not re.search(r"(?<![0-9.,])(?:0(?:\.0+)?|no|zero) min(?:ute)?", output)
+        assert not re.search(r"100 % of the (?:bytes|demand)", output)
 
 
 def once(search):

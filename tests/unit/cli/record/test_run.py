@@ -95,12 +95,12 @@ def test_flags_that_cannot_be_are_refused_before_anything_is_recorded(
     One line of error, one of hint, status 2; the loop is never entered.
     """
     monkeypatch.setattr(record_host, "record", lambda *_a, **_k: pytest.fail("it recorded"))
-    code, _, told = plimsoll("record", "host", *arguments)
+    code, _, result = plimsoll("record", "host", *arguments)
 
     assert 2 == code
-    assert told.startswith("error: ")
-    assert says in told
-    assert "hint: " in told
+    assert result.startswith("error: ")
+    assert says in result
+    assert "hint: " in result
 
 
 def test_a_target_is_saved_as_a_snapshot(plimsoll, tmp_path: Path):
@@ -124,9 +124,9 @@ def test_options_may_come_before_the_target(plimsoll, tmp_path: Path):
 
     assert 0 == plimsoll("record", "-o", "out.json", "in.json")[0]
     assert (tmp_path / "out.json").exists()
-    code, _, told = plimsoll("record", "-o", "other.json", "host")
+    code, _, result = plimsoll("record", "-o", "other.json", "host")
     assert 2 == code
-    assert "plimsoll record host -o FILE" in told
+    assert "plimsoll record host -o FILE" in result
 
 
 def test_a_snapshot_can_go_to_standard_output(plimsoll, tmp_path: Path):
@@ -134,9 +134,9 @@ def test_a_snapshot_can_go_to_standard_output(plimsoll, tmp_path: Path):
     A dash is standard output, which then holds nothing else.
     """
     (tmp_path / "in.json").write_bytes(encode_snapshot(SNAPSHOT))
-    code, out, told = plimsoll("record", "in.json", "-o", "-")
+    code, out, result = plimsoll("record", "in.json", "-o", "-")
 
-    assert (0, "") == (code, told)
+    assert (0, "") == (code, result)
     assert SNAPSHOT.series == decode_snapshot(out.encode()).series
 
 

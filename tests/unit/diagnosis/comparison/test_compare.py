@@ -230,14 +230,14 @@ def test_what_one_side_lacks_is_unknown_with_the_reason():
     """
     balance = builders.series(Metric.BYTE_BALANCE_RATIO, np.full(24 * 60, 0.05))
     before = builders.snapshot(*calm().series.values(), balance, instance=T3)
-    told = Gap(metric="byte_balance_ratio", reason="access denied", remedy="Allow it.")
-    after = replace(calm(start_s=LATER_S), gaps=(told,))
+    result = Gap(metric="byte_balance_ratio", reason="access denied", remedy="Allow it.")
+    after = replace(calm(start_s=LATER_S), gaps=(result,))
     found = compared(before, after)
     lowest = number(found, MeasuredQuantity.BYTE_BALANCE, WindowStatistic.LOWEST)
 
     assert (0.05, None) == (lowest.before, lowest.after)
     assert () == lowest.gaps_before
-    assert (replace(told, metric="EBSByteBalance%"),) == lowest.gaps_after
+    assert (replace(result, metric="EBSByteBalance%"),) == lowest.gaps_after
     assert 1.0 == number(found, MeasuredQuantity.BYTE_BALANCE, WindowStatistic.BELOW_TENTH).before
     assert (gap("CPUUtilization"),) == number(
         found, MeasuredQuantity.CPU, WindowStatistic.MEAN
@@ -399,7 +399,7 @@ def test_holes_are_said():
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "said"),
+    ("before", "after", "expected"),
     [
         (pressed(), calm(start_s=LATER_S, rate=90e6, instance=M6G), "demand that had waited"),
         (pressed(), calm(start_s=LATER_S), "took less time, or there was less"),
@@ -407,14 +407,14 @@ def test_holes_are_said():
         (calm(), pressed(start_s=LATER_S), "After was at a ceiling"),
     ],
 )
-def test_served_at_a_ceiling_is_not_demand(before, after, said):
+def test_served_at_a_ceiling_is_not_demand(before, after, expected):
     """
     Where a side was at a ceiling, what its served rate does and does not tell is said first.
     """
     first = compared(before, after).caveats[0]
 
     assert "demand" == first.kind
-    assert said in first.text
+    assert expected in first.text
 
 
 def event(hours: float, kind: EventKind) -> Annotation:
@@ -437,22 +437,22 @@ def test_a_change_within_a_window_is_said_once():
     """
     A window that holds a change of class mixes two classes, however many events tell of it.
     """
-    told = (event(7 * 24 + 5, EventKind.CLASS_CHANGE), event(7 * 24 + 6, EventKind.CLASS_CHANGE))
-    after = replace(calm(start_s=LATER_S), annotations=told)
+    found = (event(7 * 24 + 5, EventKind.CLASS_CHANGE), event(7 * 24 + 6, EventKind.CLASS_CHANGE))
+    after = replace(calm(start_s=LATER_S), annotations=found)
 
     (caveat,) = compared(calm(), after).caveats
 
     assert "change" == caveat.kind
-    assert f"changed at {format_clock(told[0].time_s)} UTC" in caveat.text
+    assert f"changed at {format_clock(found[0].time_s)} UTC" in caveat.text
 
 
 def test_an_earlier_class_that_nobody_said_is_asked_for():
     """
     Where the class was changed between the windows and the first one's is not known, the flag is named.
     """
-    told = (event(30, EventKind.CLASS_CHANGE),)
+    found = (event(30, EventKind.CLASS_CHANGE),)
     before = calm(instance=replace(T3, db_class=None))
-    after = replace(calm(start_s=LATER_S), annotations=told)
+    after = replace(calm(start_s=LATER_S), annotations=found)
     texts = [c.text for c in compared(before, after).caveats if c.kind == "change"]
 
     assert 1 == len(texts)

@@ -34,7 +34,7 @@ def row(phase: Phase, *, published: bool = False) -> Ceiling:
     )  # fmt: skip
 
 
-def said(rate: np.ndarray, of: Ceiling, *runs: tuple[int, int], step_s: int = 60) -> Credits:
+def verdict_of(rate: np.ndarray, of: Ceiling, *runs: tuple[int, int], step_s: int = 60) -> Credits:
     values = builders.storage(rate if of.unit == "bytes/s" else rate * 16_384)
     frame = frame_of(builders.snapshot(values, step_s=step_s))
     assert frame is not None
@@ -49,7 +49,7 @@ def test_a_baseline_after_hours_of_rest_is_refuted(is_gp2, base):
     """
     rate = np.concatenate((np.full(20 * HOUR, base / 8), np.full(HOUR, base)))
 
-    assert Credits.REFUTED == said(
+    assert Credits.REFUTED == verdict_of(
         rate, row(Phase.BASELINE, published=is_gp2), (20 * HOUR, 21 * HOUR)
     )
 
@@ -60,14 +60,14 @@ def test_a_baseline_after_a_burst_that_used_all_credits_is_shown():
     """
     rate = np.concatenate((np.full(31, MOST), np.full(HOUR, BASE)))
 
-    assert Credits.SHOWN == said(rate, row(Phase.BASELINE), (31, 31 + HOUR))
+    assert Credits.SHOWN == verdict_of(rate, row(Phase.BASELINE), (31, 31 + HOUR))
 
 
 def test_a_baseline_from_the_first_minute_depends_on_the_start():
     """
     A window that begins at the baseline shows neither that credits were left nor that they were not.
     """
-    assert Credits.FROM_START == said(np.full(HOUR, BASE), row(Phase.BASELINE), (0, HOUR))
+    assert Credits.FROM_START == verdict_of(np.full(HOUR, BASE), row(Phase.BASELINE), (0, HOUR))
 
 
 def test_a_short_pause_refutes_no_baseline():
@@ -77,7 +77,9 @@ def test_a_short_pause_refutes_no_baseline():
     rate = np.full(2 * HOUR, BASE * 0.997)
     rate[HOUR] = BASE / 3
 
-    assert Credits.FROM_START == said(rate, row(Phase.BASELINE), (0, HOUR), (HOUR + 1, 2 * HOUR))
+    assert Credits.FROM_START == verdict_of(
+        rate, row(Phase.BASELINE), (0, HOUR), (HOUR + 1, 2 * HOUR)
+    )
 
 
 def test_what_was_not_measured_may_have_used_the_credits():
@@ -86,7 +88,7 @@ def test_what_was_not_measured_may_have_used_the_credits():
     """
     rate = np.concatenate((np.full(20 * HOUR, 10e6), np.full(HOUR, np.nan), np.full(HOUR, BASE)))
 
-    assert Credits.REFUTED != said(rate, row(Phase.BASELINE), (21 * HOUR, 22 * HOUR))
+    assert Credits.REFUTED != verdict_of(rate, row(Phase.BASELINE), (21 * HOUR, 22 * HOUR))
 
 
 @pytest.mark.parametrize(("pause_min", "verdict"), [(0, Credits.SHOWN), (60, Credits.FROM_START)])
@@ -98,7 +100,7 @@ def test_a_pause_that_nobody_measured_may_have_earned_credits(pause_min, verdict
     rate = np.concatenate((np.full(31, MOST), hole, np.full(30, BASE)))
     start = 31 + pause_min
 
-    assert verdict == said(rate, row(Phase.BASELINE), (start, start + 30))
+    assert verdict == verdict_of(rate, row(Phase.BASELINE), (start, start + 30))
 
 
 def test_hours_hide_what_a_bucket_did():
@@ -107,7 +109,7 @@ def test_hours_hide_what_a_bucket_did():
     """
     rate = np.concatenate((np.full(20, 10e6), np.full(20, BASE)))
 
-    assert Credits.REFUTED != said(rate, row(Phase.BASELINE), (20, 40), step_s=3600)
+    assert Credits.REFUTED != verdict_of(rate, row(Phase.BASELINE), (20, 40), step_s=3600)
 
 
 @pytest.mark.parametrize(("minutes", "verdict"), [(30, Credits.SILENT), (200, Credits.REFUTED)])
@@ -115,7 +117,7 @@ def test_a_burst_lasts_no_longer_than_its_bucket_pays_for(minutes, verdict):
     """
     Half an hour at the maximum is promised; more than three hours no reading of it allows.
     """
-    assert verdict == said(np.full(minutes, MOST), row(Phase.BURST), (0, minutes))
+    assert verdict == verdict_of(np.full(minutes, MOST), row(Phase.BURST), (0, minutes))
 
 
 @pytest.mark.parametrize(("minutes", "verdict"), [(36, Credits.SILENT), (40, Credits.REFUTED)])
@@ -125,7 +127,7 @@ def test_a_gp2_burst_is_held_to_its_published_bucket(minutes, verdict):
     """
     rate = np.full(minutes, 3000.0)
 
-    assert verdict == said(rate, row(Phase.BURST, published=True), (0, minutes))
+    assert verdict == verdict_of(rate, row(Phase.BURST, published=True), (0, minutes))
 
 
 def test_what_refutes_a_burst_is_told_with_its_arithmetic():

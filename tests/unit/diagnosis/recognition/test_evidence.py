@@ -74,7 +74,7 @@ def view(low: float, high: float, change_per_s: float = 0.0) -> BalanceView:
     return BalanceView(low=low, high=high, change_per_s=change_per_s)
 
 
-def told(one: Plateau, meanwhile=(NAN,)) -> dict[str, str]:
+def texts_by_kind(one: Plateau, meanwhile=(NAN,)) -> dict[str, str]:
     found = evidence_of(one, STRETCH)
     found += context_evidence_of(one, STRETCH, np.asarray(meanwhile, dtype=float))
     return {evidence.kind: evidence.text for evidence in found}
@@ -101,25 +101,25 @@ def test_a_ceiling_is_described_in_the_unit_it_is_sold_in(row, text):
     assert text.endswith(format_ceiling(row))
 
 
-@pytest.mark.parametrize(("level", "said"), [(213e6, "0.24 % above"), (211e6, "0.71 % below")])
-def test_the_match_says_how_far_and_on_which_side(level, said):
+@pytest.mark.parametrize(("level", "expected"), [(213e6, "0.24 % above"), (211e6, "0.71 % below")])
+def test_the_match_says_how_far_and_on_which_side(level, expected):
     """
     The level is compared with the documented number, in percent.
     """
-    text = told(plateau(level=level))["match"]
+    text = texts_by_kind(plateau(level=level))["match"]
 
-    assert f"the level is {said} the documented legacy instance EBS throughput baseline" in text
+    assert f"the level is {expected} the documented legacy instance EBS throughput baseline" in text
 
 
 def test_flatness_and_the_workloads_own_noise_are_told_apart():
     """
     A spread of 0.2 % at the level is one sign, 5 % at other times another.
     """
-    said = told(plateau())
+    text = texts_by_kind(plateau())
 
-    assert said["flatness"] == "reads and writes together stayed within 0.2 % of 213 MB/s"
-    assert "and by 5 % at other times" in said["noise"]
-    assert "noise" not in told(plateau(signs=replace(SEEN, log_sd_elsewhere=NAN)))
+    assert text["flatness"] == "reads and writes together stayed within 0.2 % of 213 MB/s"
+    assert "and by 5 % at other times" in text["noise"]
+    assert "noise" not in texts_by_kind(plateau(signs=replace(SEEN, log_sd_elsewhere=NAN)))
 
 
 def test_what_speaks_against_the_claim_says_so():
@@ -127,13 +127,13 @@ def test_what_speaks_against_the_claim_says_so():
     A workload that is flatter elsewhere than at the level is no proof, and is not told as one.
     """
     signs = replace(SEEN, log_sd=0.0034, log_sd_elsewhere=0.0006)
-    said = told(plateau(signs=signs))
+    text = texts_by_kind(plateau(signs=signs))
 
-    assert said["noise"] == (
+    assert text["noise"] == (
         "from one sample to the next the rate varied by 0.34 % at this level, and by 0.06 % at other"
         f" times; {AGAINST}"
     )
-    assert AGAINST not in said["flatness"]
+    assert AGAINST not in text["flatness"]
 
 
 def test_every_sign_that_weighs_is_told_and_nothing_else():
@@ -162,10 +162,10 @@ def test_every_sign_has_a_sentence(sign):
     Each row tells a number in one sentence, without a full stop.
     """
     one = plateau(None, balances={BYTES: view(0.0, 0.0)})
-    told_of = sign.text_of(replace(one.case, stretch=STRETCH, credits=SHOWN))
+    evidence = sign.text_of(replace(one.case, stretch=STRETCH, credits=SHOWN))
 
-    assert told_of.text
-    assert not told_of.text.endswith(".")
+    assert evidence.text
+    assert not evidence.text.endswith(".")
 
 
 def test_elasticity_is_told_as_a_factor():
@@ -174,17 +174,20 @@ def test_elasticity_is_told_as_a_factor():
     """
     assert (
         "latency and queue depth varied 50 times as much as the rate"
-        in told(plateau())["elasticity"]
+        in texts_by_kind(plateau())["elasticity"]
     )
-    assert "elasticity" not in told(plateau(signs=replace(SEEN, elasticity=NAN)))
+    assert "elasticity" not in texts_by_kind(plateau(signs=replace(SEEN, elasticity=NAN)))
 
 
 def test_recurrence_counts_stretches_and_time():
     """
     Three stretches of together 90 minutes are said so; one stretch is not a recurrence.
     """
-    assert "reached this level 3 times, for 1 h 30 min in total" in told(plateau())["recurrence"]
-    assert "recurrence" not in told(plateau(signs=replace(SEEN, run_count=1)))
+    assert (
+        "reached this level 3 times, for 1 h 30 min in total"
+        in texts_by_kind(plateau())["recurrence"]
+    )
+    assert "recurrence" not in texts_by_kind(plateau(signs=replace(SEEN, run_count=1)))
 
 
 @pytest.mark.parametrize(
@@ -199,21 +202,23 @@ def test_balances_are_told_with_their_numbers(seen, text):
     """
     Empty, falling, or not short: each with the percentage that was read.
     """
-    assert text == told(plateau(balances={BYTES: seen}))["balance"].removesuffix(f"; {AGAINST}")
+    assert text == texts_by_kind(plateau(balances={BYTES: seen}))["balance"].removesuffix(
+        f"; {AGAINST}"
+    )
 
 
 def test_unknown_limits_have_no_match():
     """
     Where no number fits, none is claimed.
     """
-    assert "match" not in told(plateau(None, level=150e6))
+    assert "match" not in texts_by_kind(plateau(None, level=150e6))
 
 
 def test_a_constant_io_size_is_confessed():
     """
     Where both rates stand still and no number decides, the other reading of the plateau is told.
     """
-    text = told(plateau(None, level=150e6), np.full(60, 9_155.0))["io_size"]
+    text = texts_by_kind(plateau(None, level=150e6), np.full(60, 9_155.0))["io_size"]
 
     assert "a limit of 9,155 IOPS would look the same" in text
 
@@ -224,17 +229,17 @@ def test_a_varying_io_size_decides():
     """
     varied = 9_000 * np.linspace(0.9, 1.1, 60)
 
-    assert "io_size" not in told(plateau(None, level=150e6), varied)
-    assert "io_size" not in told(plateau(), np.full(60, 9_155.0))
+    assert "io_size" not in texts_by_kind(plateau(None, level=150e6), varied)
+    assert "io_size" not in texts_by_kind(plateau(), np.full(60, 9_155.0))
 
 
 def test_waiting_is_told_against_the_reference():
     """
     Latency is compared with what the storage takes when not pressed; the queue is told with it.
     """
-    said = told(plateau())["waiting"]
+    text = texts_by_kind(plateau())["waiting"]
 
-    assert said == (
+    assert text == (
         "latency was 18 ms, 15 times the 1.2 ms of this storage under light load;"
         " queue depth was 72"
     )
@@ -244,9 +249,9 @@ def test_a_general_reference_is_told_as_one():
     """
     Where the window never shows the storage at ease, the sentence does not claim that it does.
     """
-    said = told(plateau(signs=replace(SEEN, is_reference_seen=False)))["waiting"]
+    changed = texts_by_kind(plateau(signs=replace(SEEN, is_reference_seen=False)))["waiting"]
 
-    assert "15 times the 1.2 ms usual for SSD storage (the window shows no light load)" in said
+    assert "15 times the 1.2 ms usual for SSD storage (the window shows no light load)" in changed
 
 
 def test_nothing_is_claimed_that_was_not_measured():
@@ -255,10 +260,10 @@ def test_nothing_is_claimed_that_was_not_measured():
     """
     blind = replace(SEEN, log_excess=NAN, waited_share=NAN, elasticity=NAN)
     found = evidence_of(plateau(signs=blind), Stretch())
-    said = {e.kind: e.text for e in found}
+    by_name = {e.kind: e.text for e in found}
 
-    assert said["waiting"].startswith("neither latency nor queue depth was measured")
-    assert not {"waited_share", "elasticity"} & said.keys()
+    assert by_name["waiting"].startswith("neither latency nor queue depth was measured")
+    assert not {"waited_share", "elasticity"} & by_name.keys()
     assert () == context_evidence_of(plateau(signs=blind), Stretch(), np.array([NAN]))
 
 
@@ -311,7 +316,7 @@ def test_a_weaker_explanation_is_shown_with_its_probability():
 
 
 @pytest.mark.parametrize(
-    ("ops", "said"),
+    ("ops", "expected"),
     [
         (3_000, "3,000 IOPS were served, only 25 % of this limit"),
         (15_000, "15,000 IOPS were served, above this limit"),
@@ -321,11 +326,11 @@ def test_a_weaker_explanation_is_shown_with_its_probability():
         ),
     ],
 )
-def test_the_other_dimension_is_ruled_out_by_what_was_served(ops, said):
+def test_the_other_dimension_is_ruled_out_by_what_was_served(ops, expected):
     """
     Operations below, above or at an IOPS limit each speak differently against it.
     """
-    assert said == reasons(plateau(), OPS_BASELINE, other_rate=ops)[12_000]
+    assert expected == reasons(plateau(), OPS_BASELINE, other_rate=ops)[12_000]
 
 
 @pytest.mark.parametrize("unmeasured", [None, NAN])
@@ -337,7 +342,7 @@ def test_the_other_dimension_is_not_ruled_out_unseen(unmeasured):
 
 
 @pytest.mark.parametrize(
-    ("row", "said"),
+    ("row", "expected"),
     [
         (BASELINE, "EBSByteBalance% stayed well above 0 % at 213 MB/s"),
         (LEGACY, "EBSByteBalance% stayed well above 0 % at 213 MB/s"),
@@ -346,8 +351,8 @@ def test_the_other_dimension_is_not_ruled_out_unseen(unmeasured):
         (None, "more than 213 MB/s were served for minutes"),
     ],
 )
-def test_every_claim_says_what_would_refute_it(row, said):
+def test_every_claim_says_what_would_refute_it(row, expected):
     """
     A baseline is refuted by credits left, a burst and a fixed limit by more being served.
     """
-    assert refuted_by(plateau(row)).startswith(said)
+    assert refuted_by(plateau(row)).startswith(expected)

@@ -65,7 +65,7 @@ def test_a_size_between_two_multiples_shows_the_unit():
     assert near(300 * UNIT_BYTES) == fit.bytes_limit.value
     assert UnitEvidence.SPLITTING == fit.unit.evidence
     assert near(UNIT_BYTES) == fit.unit.size.value
-    assert any("No throughput limit was reached" in said for said in fit.unknown)
+    assert any("No throughput limit was reached" in text for text in fit.unknown)
 
 
 def test_without_such_a_size_the_burst_shows_the_unit():
@@ -78,7 +78,7 @@ def test_without_such_a_size_the_burst_shows_the_unit():
     assert near(UNIT_BYTES) == baseline.unit.size.value
     assert near(134.22e6) == burst.bytes_limit.value
     assert burst.unit is None
-    assert not any("is not excluded" in said for said in baseline.unknown)
+    assert not any("is not excluded" in text for text in baseline.unknown)
 
 
 def test_without_either_the_unit_is_a_surmise_and_said_to_be_one():
@@ -88,7 +88,7 @@ def test_without_either_the_unit_is_a_surmise_and_said_to_be_one():
     (fit,) = fit_sweep(sweep(GP2, sizes_kib=POWERS_KIB)).phases
 
     assert UnitEvidence.DOCUMENTED == fit.unit.evidence
-    assert any("measure 384 KiB to decide" in said for said in fit.unknown)
+    assert any("measure 384 KiB to decide" in text for text in fit.unknown)
 
 
 def test_a_throughput_limit_at_the_unit_is_recognised_where_sizes_between_deliver_as_much():
@@ -100,7 +100,7 @@ def test_a_throughput_limit_at_the_unit_is_recognised_where_sizes_between_delive
     (fit,) = fit_sweep(sweep(chain)).phases
 
     assert fit.unit is None
-    assert any("as much as others" in said for said in fit.unknown)
+    assert any("as much as others" in text for text in fit.unknown)
 
 
 @pytest.mark.parametrize("unit_kib", [16, 32, 64, 128, 512])
@@ -269,7 +269,7 @@ def test_sizes_below_the_knee_tell_no_throughput():
 
     assert fit.bytes_limit is None
     assert fit.knee is None
-    assert any("No size up to 32 KiB" in said and "32.77 MB/s" in said for said in fit.unknown)
+    assert any("No size up to 32 KiB" in text and "32.77 MB/s" in text for text in fit.unknown)
 
 
 def test_sequential_points_alone_are_taken_with_a_warning():
@@ -280,7 +280,7 @@ def test_sequential_points_alone_are_taken_with_a_warning():
 
     assert Pattern.SEQUENTIAL == fit.pattern
     assert near(250e6) == fit.bytes_limit.value
-    assert any("may merge them" in said for said in fit.unknown)
+    assert any("may merge them" in text for text in fit.unknown)
     assert () == fit.merges
 
 
@@ -290,11 +290,11 @@ def test_two_sizes_without_errors_of_their_own_have_no_range():
     """
     (bare,) = fit_sweep(sweep(IO1, sizes_kib=(8, 1024))).phases
     known = [point(IO1, kib(s), error_ratio=0.01) for s in (8, 1024)]
-    (told,) = fit_sweep(Sweep(subject="s", method="m", points=tuple(known))).phases
+    (found,) = fit_sweep(Sweep(subject="s", method="m", points=tuple(known))).phases
 
     assert bare.ops_limit.low is None
     assert bare.ops_limit.error_ratio is None
-    assert 0.0196 == pytest.approx(told.ops_limit.error_ratio, rel=0.01)
+    assert 0.0196 == pytest.approx(found.ops_limit.error_ratio, rel=0.01)
 
 
 def test_a_mean_of_mixed_sizes_is_charged_by_its_mean():

@@ -22,7 +22,7 @@ def test_tables_exceed_the_memory(name: str, ratio: int, tables: int):
 
 
 @pytest.mark.parametrize(
-    ("facts", "said"),
+    ("facts", "expected"),
     [
         ({"name": "tpcb"}, "unknown workload 'tpcb'"),
         ({"clients": 0}, "0 clients are not possible"),
@@ -30,7 +30,7 @@ def test_tables_exceed_the_memory(name: str, ratio: int, tables: int):
         ({"size_bytes": 200_000 * MIB}, "tables of 200,000 MiB are too large"),
     ],
 )
-def test_what_is_not_possible_is_refused(facts: dict, said: str):
+def test_what_is_not_possible_is_refused(facts: dict, expected: str):
     """
     Unknown names, and numbers out of range.
     """
@@ -38,7 +38,7 @@ def test_what_is_not_possible_is_refused(facts: dict, said: str):
     with pytest.raises(UsageError) as raised:
         load_of(**{**usual, **facts}, memory_bytes=MIB)
 
-    assert said in raised.value.message
+    assert expected in raised.value.message
 
 
 def test_what_sysbench_prints_is_read():

@@ -202,13 +202,13 @@ def test_the_servers_error_is_the_cause_of_a_failure(server, tmp_path):
     """
     pgbench's messages about its clients follow it.
     """
-    told = (
+    found = (
         "pgbench: error: client 2 script 0 aborted in command 0 query 0: "
         'ERROR:  relation "orders" does not exist\n'
         "LINE 1: select * from orders\n"
         "pgbench: error: Run was aborted due to an error in thread 0\n"
     )
-    clients = over(clients_of(server(tells=PROGRESS + told, then="exit 2"), tmp_path))
+    clients = over(clients_of(server(tells=PROGRESS + found, then="exit 2"), tmp_path))
 
     assert clients.is_over()
     assert clients.failure().message.endswith('early: relation "orders" does not exist')

@@ -15,13 +15,13 @@ def job(
     directory: Path,
     server: list[str],
     first: list[list[str]] | None = None,
-    lent: tuple[Path, ...] = (),
+    also_remove: tuple[Path, ...] = (),
     group: Path | None = None,
 ) -> str:
     return json.dumps(
         {
             "directory": str(directory),
-            "lent": [str(folder) for folder in lent],
+            "also_remove": [str(folder) for folder in also_remove],
             "log": str(directory / "log"),
             "first": first or [],
             "server": server,
@@ -64,10 +64,10 @@ def test_the_server_ends_and_the_directory_goes_when_the_owner_does(kept, tmp_pa
     process.stdin.flush()
     server = int(ready.read_text())
     os.kill(server, 0)
-    told, _ = process.communicate(timeout=60)
+    output, _ = process.communicate(timeout=60)
 
     assert 0 == process.returncode
-    assert "" == told
+    assert "" == output
     assert "interrupted\n" == (tmp_path / "end").read_text()
     assert not directory.exists()
     with pytest.raises(ProcessLookupError):
@@ -81,11 +81,11 @@ def test_the_output_of_a_server_that_ends_by_itself_is_kept(kept):
     process, directory = kept
     process.stdin.write(job(directory, ["sh", "-c", "echo no space left; exit 1"]) + "\n")
     process.stdin.flush()
-    told = process.stdout.read()
+    output = process.stdout.read()
     process.wait(timeout=60)
 
     assert 1 == process.returncode
-    assert "no space left\n" == told
+    assert "no space left\n" == output
     assert not directory.exists()
 
 
@@ -95,11 +95,11 @@ def test_a_preparation_that_fails_stops_it(kept, tmp_path: Path):
     """
     process, directory = kept
     first = [["sh", "-c", "echo prepared"], ["sh", "-c", "echo cannot prepare; exit 3"]]
-    told, _ = process.communicate(
+    output, _ = process.communicate(
         job(directory, ["touch", str(tmp_path / "started")], first) + "\n", timeout=60
     )
 
-    assert "prepared\ncannot prepare\n" == told
+    assert "prepared\ncannot prepare\n" == output
     assert not (tmp_path / "started").exists()
     assert not directory.exists()
 
@@ -111,9 +111,9 @@ def test_a_keeper_joins_a_control_group_before_its_server(kept, tmp_path: Path):
     process, directory = kept
     members = tmp_path / "cgroup.procs"
     first = [["sh", "-c", f"cat {members}; exit 1"]]
-    told, _ = process.communicate(job(directory, [], first, group=members) + "\n", timeout=60)
+    output, _ = process.communicate(job(directory, [], first, group=members) + "\n", timeout=60)
 
-    assert str(process.pid) == told
+    assert str(process.pid) == output
 
 
 def test_no_server_runs_outside_the_group_that_it_was_to_join(kept, tmp_path: Path):
@@ -123,9 +123,9 @@ def test_no_server_runs_outside_the_group_that_it_was_to_join(kept, tmp_path: Pa
     process, directory = kept
     members = tmp_path / "none/cgroup.procs"
     server = ["touch", str(tmp_path / "started")]
-    told, _ = process.communicate(job(directory, server, group=members) + "\n", timeout=60)
+    output, _ = process.communicate(job(directory, server, group=members) + "\n", timeout=60)
 
-    assert f"unable to join '{members}': No such file or directory\n" == told
+    assert f"unable to join '{members}': No such file or directory\n" == output
     assert 1 == process.returncode
     assert not (tmp_path / "started").exists()
     assert not directory.exists()
@@ -144,7 +144,7 @@ def test_lent_folders_go_only_with_an_owner_that_ends_silently(
     ready = tmp_path / "ready"
     os.mkfifo(ready)
     script = f"trap 'kill $!; exit' INT; sleep 600 & echo ready > {ready}; wait"
-    process.stdin.write(job(directory, ["sh", "-c", script], lent=(data,)) + "\n")
+    process.stdin.write(job(directory, ["sh", "-c", script], also_remove=(data,)) + "\n")
     process.stdin.flush()
     ready.read_text()
     process.communicate(word, timeout=60)

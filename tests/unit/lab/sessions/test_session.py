@@ -111,10 +111,10 @@ def test_a_bucket_that_is_spent_as_it_fills_is_empty():
     """
     of, name = setup(), Family.INSTANCE_EBS_THROUGHPUT.value
     few = status(of, bytes_per_s=87e6, left=0.0005)
-    told = msgspec.structs.replace(
+    changed = msgspec.structs.replace(
         status(of, bytes_per_s=87e6, left=0.003, binding=name), phase=Phase.BASELINE
     )
-    for seen in (progress(few), progress(told)):
+    for seen in (progress(few), progress(changed)):
         at = stage(seen, Family.INSTANCE_EBS_THROUGHPUT)
 
         assert (Phase.BASELINE, 86.875e6, None) == (at.phase, at.ceiling, at.empty_in_s)

@@ -30,7 +30,10 @@ def disk(tmp_path: Path, monkeypatch) -> Path:
 
 def used(place: Path, *, allow_writes: bool = False, temporary_bytes: int = MIB):
     return file_at(
-        place, allow_writes=allow_writes, temporary_bytes=temporary_bytes, tell=lambda _: None
+        place,
+        allow_writes=allow_writes,
+        temporary_bytes=temporary_bytes,
+        show_progress=lambda _: None,
     )
 
 

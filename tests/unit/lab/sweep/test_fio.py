@@ -92,7 +92,7 @@ def test_without_fio_the_package_is_named(monkeypatch, tmp_path: Path):
     monkeypatch.setenv("PATH", str(tmp_path))
 
     with pytest.raises(UsageError) as raised:
-        sweep_path(tmp_path, SweepPlan(), allow_writes=False, tell=print)
+        sweep_path(tmp_path, SweepPlan(), allow_writes=False, show_progress=print)
 
     assert "fio is not installed" in raised.value.message
     assert "apt-get install fio" in raised.value.hint
@@ -114,7 +114,7 @@ def test_a_fio_that_fails_says_why(monkeypatch, tmp_path: Path):
     monkeypatch.setattr("plimsoll.lab.sweep.file.FILE_MIN_BYTES", KIB)
 
     with pytest.raises(SourceError, match="refuses direct I/O"):
-        sweep_path(file, SweepPlan(sizes_bytes=(4096,)), allow_writes=False, tell=print)
+        sweep_path(file, SweepPlan(sizes_bytes=(4096,)), allow_writes=False, show_progress=print)
 
 
 def test_writes_need_permission(tmp_path: Path):
@@ -124,7 +124,7 @@ def test_writes_need_permission(tmp_path: Path):
     plan = SweepPlan(directions=(Direction.READ, Direction.WRITE))
 
     with pytest.raises(UsageError, match="the plan writes"):
-        sweep_path(tmp_path, plan, allow_writes=False, tell=print)
+        sweep_path(tmp_path, plan, allow_writes=False, show_progress=print)
 
 
 def test_fio_reads_with_readonly():

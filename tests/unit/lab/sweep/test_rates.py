@@ -54,6 +54,6 @@ def test_the_error_of_the_mean_is_honest():
     Of runs with independent noise the standard error is right on average.
     """
     dice = np.random.default_rng(11)
-    told = [error_of_mean(list(dice.normal(100, 5, 16))) for _ in range(400)]
+    texts = [error_of_mean(list(dice.normal(100, 5, 16))) for _ in range(400)]
 
-    np.testing.assert_allclose(np.mean(told), 0.05 / 4, rtol=0.15)
+    np.testing.assert_allclose(np.mean(texts), 0.05 / 4, rtol=0.15)

@@ -205,8 +205,8 @@ def test_assumptions_are_said():
     calm, held = recovered(pressed(60e6)), recovered(pressed(200e6))
 
     assert calm.summary.assumptions == ()
-    assert any("we could not see" in said for said in held.summary.assumptions)
-    assert any("uses any throughput it gets" in said for said in held.summary.assumptions)
+    assert any("we could not see" in text for text in held.summary.assumptions)
+    assert any("uses any throughput it gets" in text for text in held.summary.assumptions)
 
 
 @pytest.mark.parametrize(("slower", "is_endless"), [(2.0, False), (10.0, True)])

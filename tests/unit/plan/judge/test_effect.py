@@ -194,7 +194,7 @@ def test_nothing_to_replay_against_is_refused():
 
 
 @pytest.mark.parametrize(
-    ("strict", "nearly", "is_lower_bound", "said"),
+    ("strict", "nearly", "is_lower_bound", "expected"),
     [
         (0.95, 1.0, False, Judgement.LIFTS),
         (0.94, 1.0, False, Judgement.UNSURE),
@@ -204,24 +204,26 @@ def test_nothing_to_replay_against_is_refused():
     ],
 )
 def test_verdicts_need_nearly_all_of_the_belief(
-    strict: float, nearly: float, is_lower_bound: bool, said: Judgement
+    strict: float, nearly: float, is_lower_bound: bool, expected: Judgement
 ):
     """
     Lifts from 95 % with the smaller buckets, does not up to 2 % that come near; never lifts alone.
     """
     share = PassShare(strict=strict, nearly=nearly)
 
-    assert verdict_of(share, is_lower_bound=is_lower_bound) == said
+    assert verdict_of(share, is_lower_bound=is_lower_bound) == expected
 
 
-@pytest.mark.parametrize(("minutes", "said"), [(20, Judgement.UNSURE), (40, Judgement.DOES_NOT)])
-def test_does_not_is_said_of_twice_what_is_allowed(minutes: int, said: Judgement):
+@pytest.mark.parametrize(
+    ("minutes", "expected"), [(20, Judgement.UNSURE), (40, Judgement.DOES_NOT)]
+)
+def test_does_not_is_said_of_twice_what_is_allowed(minutes: int, expected: Judgement):
     """
     Of 15 allowed minutes 20 are too many, but a replay is not as exact as that; 40 are clear.
     """
     asked = level(1000.0, minutes=minutes)
 
-    assert said == judge(demand_of(asked), fixed(500.0), allowed_ratio=0.15).judgement
+    assert expected == judge(demand_of(asked), fixed(500.0), allowed_ratio=0.15).judgement
 
 
 def test_joined_requests_may_be_fewer_operations():

@@ -323,7 +323,7 @@ def test_nothing_held_back_takes_no_time_that_is_known():
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "said"),
+    ("before", "after", "expected"),
     [
         (
             (774, 774),
@@ -335,7 +335,7 @@ def test_nothing_held_back_takes_no_time_that_is_known():
     ],
 )
 def test_hours_are_said_with_their_range(
-    before: tuple[float, float], after: tuple[float, float], said: str
+    before: tuple[float, float], after: tuple[float, float], expected: str
 ):
     """
     One number where both readings are the same.
@@ -344,4 +344,4 @@ def test_hours_are_said_with_their_range(
         WorkTime(chained_minutes=one[0], independent_minutes=one[1]) for one in (before, after)
     )
 
-    assert said == text_of(was, will)
+    assert expected == text_of(was, will)

@@ -280,7 +280,7 @@ def test_what_was_told_of_a_class_goes_with_it():
     """
     EBS limits, cores and connections that the instance told are those of its present class.
     """
-    told = EbsLimits(
+    result = EbsLimits(
         baseline_bytes_per_s=90e6,
         burst_bytes_per_s=350e6,
         baseline_ops_per_s=4000,
@@ -289,7 +289,7 @@ def test_what_was_told_of_a_class_goes_with_it():
         read_on="2026-11-01",
     )
     before = claims(
-        ebs_limits=told, vcpu_count=4, connection_max=500, pending=("class db.m5.large",)
+        ebs_limits=result, vcpu_count=4, connection_max=500, pending=("class db.m5.large",)
     )
     found = offered(before)
     is_same = list(found.is_same_class)
@@ -298,14 +298,14 @@ def test_what_was_told_of_a_class_goes_with_it():
     assert found.instance(other).ebs_limits is None
     assert found.instance(other).connection_max is None
     assert found.instance(other).pending == ()
-    assert found.instance(same).ebs_limits == told
+    assert found.instance(same).ebs_limits == result
 
 
 def test_a_class_unknown_to_the_catalog_may_be_left():
     """
     What the provider told of it is enough to compare others with.
     """
-    told = EbsLimits(
+    found = EbsLimits(
         baseline_bytes_per_s=90e6,
         burst_bytes_per_s=350e6,
         baseline_ops_per_s=4000,
@@ -314,7 +314,7 @@ def test_a_class_unknown_to_the_catalog_may_be_left():
         read_on="2026-11-01",
     )
     before = claims(
-        db_class="db.z9.xlarge", ebs_limits=told, vcpu_count=4, memory_bytes=16 * 1024**3
+        db_class="db.z9.xlarge", ebs_limits=found, vcpu_count=4, memory_bytes=16 * 1024**3
     )
 
     assert "db.z9.xlarge" in classes(offered(before))

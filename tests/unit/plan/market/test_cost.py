@@ -170,9 +170,9 @@ def test_a_missing_part_makes_the_sum_unknown_and_is_named():
     assert cost.usd_per_day is None
     assert cost.instance_usd_per_hour is None
     assert (25, 240) == (cost.storage_usd_per_month, cost.iops_usd_per_month)
-    (said,) = cost.unknown
-    assert "the price of db.m8a.2xlarge for postgres, Multi-AZ, in us-east-1 is not in" in said
-    assert "plimsoll prices refresh --region us-east-1" in said
+    (text,) = cost.unknown
+    assert "the price of db.m8a.2xlarge for postgres, Multi-AZ, in us-east-1 is not in" in text
+    assert "plimsoll prices refresh --region us-east-1" in text
 
 
 def test_what_does_not_change_cancels_though_nobody_knows_its_price():
@@ -255,7 +255,7 @@ def test_credits_are_part_of_a_difference(before, after, more):
 
 
 @pytest.mark.parametrize(
-    ("fields", "said"),
+    ("fields", "expected"),
     [
         ({"db_class": "db.t4g.large"}, "cpu surplus credits arm in us-east-1 is not in"),
         ({"db_class": "db.t3.large", "engine": "sqlserver-se"}, "credits sqlserver in us-east-1"),
@@ -263,14 +263,14 @@ def test_credits_are_part_of_a_difference(before, after, more):
         ({"db_class": "db.t3.large", "multi_az": True}, "whether a standby's CPU credits"),
     ],
 )
-def test_credits_without_a_source_are_unknown(fields, said):
+def test_credits_without_a_source_are_unknown(fields, expected):
     """
     What a credit of another kind costs is not taken from the one price that is known.
     """
     cost = priced(bought(**fields), cpu_credits_per_hour=6)
 
     assert cost.usd_per_month is None
-    assert any(said in sentence for sentence in cost.unknown)
+    assert any(expected in sentence for sentence in cost.unknown)
 
 
 def test_a_discount_is_on_the_instance_alone():
@@ -285,7 +285,7 @@ def test_a_discount_is_on_the_instance_alone():
 
 
 @pytest.mark.parametrize(
-    ("fields", "said"),
+    ("fields", "expected"),
     [
         ({"db_class": "db.m8a.large"}, "the price of db.m8a.large for postgres in us-east-1"),
         (
@@ -314,14 +314,14 @@ def test_a_discount_is_on_the_instance_alone():
         ),
     ],
 )
-def test_what_cannot_be_priced_is_named(fields, said):
+def test_what_cannot_be_priced_is_named(fields, expected):
     """
     Nothing that is missing is taken for zero.
     """
     cost = priced(bought(**fields))
 
     assert cost.usd_per_month is None
-    assert any(said in sentence for sentence in cost.unknown)
+    assert any(expected in sentence for sentence in cost.unknown)
 
 
 def test_oracle_is_priced_once_the_license_is_said():
@@ -330,8 +330,8 @@ def test_oracle_is_priced_once_the_license_is_said():
     """
     instance = bought("db.m5.large", engine="oracle-se2-cdb")
     included, brought = (
-        priced(replace(instance, license_model=said))
-        for said in ("license-included", "bring-your-own-license")
+        priced(replace(instance, license_model=text))
+        for text in ("license-included", "bring-your-own-license")
     )
 
     assert included.instance_usd_per_hour > brought.instance_usd_per_hour > 0

@@ -110,9 +110,9 @@ def test_credits_that_are_borrowed_are_paid():
         network_transmit_bytes_per_s=1e5,
     )
     found = offered(before, busy)
-    lent, idle = prices_of(found, busy), prices_of(offered(before), calm(before))
+    loaded, idle = prices_of(found, busy), prices_of(offered(before), calm(before))
     name = "db.t3.large, gp2 1,200 GiB"
-    dear = lent.usd_per_month(place(found, name))
+    dear = loaded.usd_per_month(place(found, name))
     cheap = idle.usd_per_month(place(offered(before), name))
 
     assert dear is not None

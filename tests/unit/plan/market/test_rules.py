@@ -385,7 +385,7 @@ def test_aurora_is_changed_by_class_and_never_stopped_alone():
 
 
 @pytest.mark.parametrize(
-    ("was", "will", "said"),
+    ("was", "will", "expected"),
     [
         (
             "db.r5.large",
@@ -407,12 +407,14 @@ def test_aurora_is_changed_by_class_and_never_stopped_alone():
         ("db.x2g.large", "db.r8g.large", ""),
     ],
 )
-def test_a_change_of_generation_allows_or_excludes_savings_plans(was: str, will: str, said: str):
+def test_a_change_of_generation_allows_or_excludes_savings_plans(
+    was: str, will: str, expected: str
+):
     """
     They are sold from the 7th generation on; within either side nothing changes, and x counts its own.
     """
     notes = disruption(claims(db_class=was), claims(db_class=will)).notes
     found = [note for note in notes if "Savings Plans" in note]
 
-    assert bool(said) == bool(found)
-    assert all(note.startswith(said) for note in found)
+    assert bool(expected) == bool(found)
+    assert all(note.startswith(expected) for note in found)

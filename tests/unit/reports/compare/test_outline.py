@@ -95,46 +95,48 @@ def test_the_sentence_says_both_sides_with_numbers():
     Time after and before, the limit with its number, and what requests take.
     """
     after = with_instance(quiet, db_class="db.r5.4xlarge")
-    said = compare_headline(compare(*pressed(), *after))
+    headline = compare_headline(compare(*pressed(), *after))
 
-    assert said.startswith("After the change to db.r5.4xlarge search-primary spent 0 min of ")
-    assert "; before, " in said
-    assert "instance EBS throughput, legacy baseline, 212.5 MB/s" in said
-    assert re.search(r"; reads take [0-9.]+ ms instead of [0-9.]+ ms, writes ", said)
+    assert headline.startswith("After the change to db.r5.4xlarge search-primary spent 0 min of ")
+    assert "; before, " in headline
+    assert "instance EBS throughput, legacy baseline, 212.5 MB/s" in headline
+    assert re.search(r"; reads take [0-9.]+ ms instead of [0-9.]+ ms, writes ", headline)
 
 
 def test_two_instances_are_both_named():
     """
     Where the sides are different instances there is no before, but two names.
     """
-    said = compare_headline(compare(*pressed(), *with_instance(quiet, identifier="orders")))
+    headline = compare_headline(compare(*pressed(), *with_instance(quiet, identifier="orders")))
 
-    assert "before" not in said
-    assert said.startswith("orders spent 0 min of 24 h at a ceiling; search-primary 11 h 32 min of")
+    assert "before" not in headline
+    assert headline.startswith(
+        "orders spent 0 min of 24 h at a ceiling; search-primary 11 h 32 min of"
+    )
 
 
 def test_a_side_that_could_not_be_judged_is_named():
     """
     The sentence names the side that could not be judged, and the time there is unknown, not never.
     """
-    said = compare_outline(of("unknown", "quiet"))
+    outline = compare_outline(of("unknown", "quiet"))
 
-    assert "We cannot say" in said.headline
-    assert "before" in said.headline
-    assert "unknown" == said.time_at[0].before
-    assert "never" == said.time_at[0].after
+    assert "We cannot say" in outline.headline
+    assert "before" in outline.headline
+    assert "unknown" == outline.time_at[0].before
+    assert "never" == outline.time_at[0].after
 
 
 def test_no_difference_is_said_so():
     """
     A window beside itself is called without difference, and every difference reads *same*.
     """
-    said = compare_outline(of("pressed", "pressed"))
-    rows = [row for section in said.sections for row in section.rows]
+    outline = compare_outline(of("pressed", "pressed"))
+    rows = [row for section in outline.sections for row in section.rows]
 
-    assert said.headline.startswith("No difference: ")
+    assert outline.headline.startswith("No difference: ")
     assert {"same"} == {row.difference for row in rows}
-    assert () == said.bought
+    assert () == outline.bought
     assert "Nothing: both sides have the same setup" in text_of("pressed", "pressed")
 
 
@@ -144,9 +146,9 @@ def test_nothing_bought_differs_is_no_change():
     """
     diagnosis, shot = pressed()
     less = msgspec.structs.replace(diagnosis, intervals=(), time_at=())
-    said = compare_headline(compare(diagnosis, shot, less, shot))
+    headline = compare_headline(compare(diagnosis, shot, less, shot))
 
-    assert said.startswith("From 2021-03-08 00:00 UTC search-primary spent 0 min")
+    assert headline.startswith("From 2021-03-08 00:00 UTC search-primary spent 0 min")
 
 
 def test_an_unknown_limit_has_no_documented_name():
@@ -159,18 +161,18 @@ def test_an_unknown_limit_has_no_documented_name():
         seconds=36_000.0, interval_count=3, ceiling=None,
     )  # fmt: skip
     other = msgspec.structs.replace(diagnosis, binding=level, time_at=(level,))
-    said = compare_outline(compare(*quiet(), other, shot))
+    outline = compare_outline(compare(*quiet(), other, shot))
 
-    assert "an IOPS limit of unknown origin, 9,000 IOPS" in said.headline
-    assert ["unknown limit, 9,000 IOPS"] == [row.name for row in said.time_at[1:]]
+    assert "an IOPS limit of unknown origin, 9,000 IOPS" in outline.headline
+    assert ["unknown limit, 9,000 IOPS"] == [row.name for row in outline.time_at[1:]]
 
 
 def test_what_was_not_compared_has_its_reason():
     """
     A quantity that one side lacks is listed with the side; what both lack is said once.
     """
-    said = compare_outline(of("unknown", "quiet"))
-    facts = {fact.name: fact.value for fact in said.unknown}
+    outline = compare_outline(of("unknown", "quiet"))
+    facts = {fact.name: fact.value for fact in outline.unknown}
 
     assert "Not in the export. Export ReadThroughput." == facts["ReadThroughput, before"]
     assert "Not measured." == next(
@@ -240,10 +242,10 @@ def test_each_share_is_of_its_own_window():
     diagnosis, shot = pressed()
     half = msgspec.structs.replace(diagnosis, measured_s=diagnosis.measured_s / 2)
     found = compare(diagnosis, shot, half, shot)
-    told = json.loads(render_compare_json(found))
-    (first, *_) = told["time_at"]
+    report = json.loads(render_compare_json(found))
+    (first, *_) = report["time_at"]
 
-    assert 2 * told["before"]["at_ceiling_ratio"] == told["after"]["at_ceiling_ratio"]
+    assert 2 * report["before"]["at_ceiling_ratio"] == report["after"]["at_ceiling_ratio"]
     assert 2 * first["before_ratio"] == first["after_ratio"]
     assert ("11 h 32 min (48 %)", "11 h 32 min (96 %)") == (
         compare_outline(found).time_at[0].before,

@@ -47,11 +47,11 @@ def test_what_changes_the_limits_is_kept_before_what_does_not():
     """
     many = [event(60 * i, EventKind.RESTART) for i in range(20)]
     change = event(86_000, EventKind.CLASS_CHANGE, "became db.r5.4xlarge")
-    said = events_of((*many, change), WINDOW)
+    events = events_of((*many, change), WINDOW)
 
-    assert EVENTS_SHOWN == len(said.rows)
-    assert "became db.r5.4xlarge" == said.rows[-1].text
-    assert "Besides: 12 other events." == said.more
+    assert EVENTS_SHOWN == len(events.rows)
+    assert "became db.r5.4xlarge" == events.rows[-1].text
+    assert "Besides: 12 other events." == events.more
 
 
 def test_backups_are_counted():
@@ -63,8 +63,8 @@ def test_backups_are_counted():
 
     assert () == events_of((one, other), WINDOW).rows
     assert "Besides: 1 backup event, at 2021-03-08 01:00." == events_of((one,), WINDOW).more
-    said = events_of((other, one), WINDOW).more
-    assert "Besides: 2 backup events, the last 2021-03-08 01:10." == said
+    events = events_of((other, one), WINDOW).more
+    assert "Besides: 2 backup events, the last 2021-03-08 01:10." == events
 
 
 def test_a_change_before_the_window_is_told():
@@ -82,10 +82,10 @@ def test_what_comes_after_the_window_is_not_told():
     """
     The end of the window is not in it.
     """
-    said = events_of((event(DAY_S), event(DAY_S - 1)), WINDOW)
+    events = events_of((event(DAY_S), event(DAY_S - 1)), WINDOW)
 
-    assert 1 == len(said.rows)
-    assert "" == said.more
+    assert 1 == len(events.rows)
+    assert "" == events.more
 
 
 def test_seconds_are_told_where_the_window_is_short():
@@ -106,12 +106,12 @@ def test_no_event_of_the_window_is_lost(notes):
     """
     What is shown and what is counted are together all events of the window.
     """
-    said = events_of(notes, WINDOW)
+    events = events_of(notes, WINDOW)
     inside = [n for n in notes if WINDOW[0] <= n.time_s < WINDOW[1]]
-    counted = [int(n) for n in re.findall(r"(\d+) (?:other|backup) event", said.more)]
+    counted = [int(n) for n in re.findall(r"(\d+) (?:other|backup) event", events.more)]
 
-    assert len(inside) == sum(bool(r.mark) for r in said.rows) + sum(counted)
-    assert sorted(r.time_s for r in said.rows) == [r.time_s for r in said.rows]
+    assert len(inside) == sum(bool(r.mark) for r in events.rows) + sum(counted)
+    assert sorted(r.time_s for r in events.rows) == [r.time_s for r in events.rows]
 
 
 @settings(deadline=None)
@@ -184,15 +184,15 @@ def test_backups_are_faint_and_silent_in_the_chart():
     """
     diagnosis, shot = pressed()
     first = timeline_spec(diagnosis, shot)["vconcat"][0]["layer"]
-    told = [
+    texts = [
         (layer["mark"]["type"], layer["data"]["values"][0]["label"], layer["mark"].get("opacity"))
         for layer in first
         if "label" in str(layer.get("data", {})) and "x" in layer["encoding"]
     ]
     backup = "Backing up DB instance"
 
-    assert [("rule", backup, 0.35)] == [t for t in told if t[1] == backup]
-    assert {"rule", "text"} == {t[0] for t in told if t[1] == "DB instance restarted"}
+    assert [("rule", backup, 0.35)] == [t for t in texts if t[1] == backup]
+    assert {"rule", "text"} == {t[0] for t in texts if t[1] == "DB instance restarted"}
 
 
 def test_order_is_total():

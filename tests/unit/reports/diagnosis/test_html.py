@@ -108,18 +108,18 @@ def test_the_text_of_a_page_is_that_of_the_report(case):
     """
     diagnosis, _ = CASES[case]()
     shown = " ".join(" ".join(read(case).text).split())
-    said = [diagnosis.source, diagnosis.note]
-    said += [part for f in diagnosis.findings for part in (f.title, f.text, *f.moves)]
-    said += [part for m in diagnosis.missing for part in (m.name, m.hides, m.remedy)]
-    said += [part for r in diagnosis.resources for part in (r.name, r.note)]
-    said += [b.text for b in diagnosis.buckets] + [f.text for f in diagnosis.forecasts]
+    texts = [diagnosis.source, diagnosis.note]
+    texts += [part for f in diagnosis.findings for part in (f.title, f.text, *f.moves)]
+    texts += [part for m in diagnosis.missing for part in (m.name, m.hides, m.remedy)]
+    texts += [part for r in diagnosis.resources for part in (r.name, r.note)]
+    texts += [b.text for b in diagnosis.buckets] + [f.text for f in diagnosis.forecasts]
     if diagnosis.intervals:
         main = diagnosis.intervals[2]
-        said += [e.text for e in main.evidence] + [r.reason for r in main.ruled_out]
-        said += [main.refuted_by, main.context, "seen at 1 s", *diagnosis.instance.pending]
-        said += [a.text for a in diagnosis.annotations if a.kind is not EventKind.BACKUP]
+        texts += [e.text for e in main.evidence] + [r.reason for r in main.ruled_out]
+        texts += [main.refuted_by, main.context, "seen at 1 s", *diagnosis.instance.pending]
+        texts += [a.text for a in diagnosis.annotations if a.kind is not EventKind.BACKUP]
 
-    assert [] == [sentence for sentence in said if sentence not in shown]
+    assert [] == [sentence for sentence in texts if sentence not in shown]
 
 
 def test_a_hostile_name_stays_text():

@@ -156,10 +156,10 @@ def test_the_evidence_is_that_of_the_longest_interval_at_the_binding_ceiling():
     """
     diagnosis, _ = pressed()
     longer = interval(0, 10**6, LEGACY_BURST, level=4e8)
-    said = outline(changed(diagnosis, intervals=(longer, *diagnosis.intervals)))
+    summary = outline(changed(diagnosis, intervals=(longer, *diagnosis.intervals)))
 
-    assert "2021-03-08 09:48 – 19:00" == said.shown.when
-    assert 5 == len(said.evidence) - len(("context", "finer samples"))
+    assert "2021-03-08 09:48 – 19:00" == summary.shown.when
+    assert 5 == len(summary.evidence) - len(("context", "finer samples"))
 
 
 def test_the_worst_finding_comes_first_and_gives_the_moves():
@@ -170,10 +170,10 @@ def test_the_worst_finding_comes_first_and_gives_the_moves():
         Finding(code=s, severity=s, title=f"{s}.", moves=(f"do {s}",))
         for s in ("note", "odd", "critical", "warning")
     )
-    said = outline(changed(pressed()[0], findings=findings))
+    summary = outline(changed(pressed()[0], findings=findings))
 
-    assert ["Critical.", "Warning.", "Note.", "Odd."] == [f.title for f in said.findings]
-    assert ("Do critical.",) == said.moves
+    assert ["Critical.", "Warning.", "Note.", "Odd."] == [f.title for f in summary.findings]
+    assert ("Do critical.",) == summary.moves
 
 
 def test_equal_gaps_are_said_once():
@@ -181,10 +181,10 @@ def test_equal_gaps_are_said_once():
     Metrics that hide the same and are mended the same way share a line.
     """
     gaps = tuple(Missing(name=n, hides="x", remedy="Do y.") for n in ("a", "b", "c"))
-    said = outline(changed(unknown()[0], missing=gaps))
+    summary = outline(changed(unknown()[0], missing=gaps))
 
     assert [("a, b and c", "Without them we do not know x. Do y.")] == [
-        (f.name, f.value) for f in said.missing
+        (f.name, f.value) for f in summary.missing
     ]
 
 
@@ -192,11 +192,11 @@ def test_intervals_are_listed_in_order_of_time():
     """
     The twelve longest are chosen by length and shown by time.
     """
-    said = outline(pressed()[0])
+    summary = outline(pressed()[0])
 
-    assert 12 == len(said.intervals)
-    assert sorted(r.start_s for r in said.intervals) == [r.start_s for r in said.intervals]
-    assert LEGACY_BASELINE.origin.source in said.documented.source
+    assert 12 == len(summary.intervals)
+    assert sorted(r.start_s for r in summary.intervals) == [r.start_s for r in summary.intervals]
+    assert LEGACY_BASELINE.origin.source in summary.documented.source
 
 
 def test_a_ceiling_says_for_how_long_it_was_documented():
@@ -224,8 +224,8 @@ def test_an_interval_has_its_remarks_in_its_row():
     """
     Context and finer step stand beside the interval they are about, and beside no other.
     """
-    said = outline(pressed()[0])
-    remarks = [r.remark for r in said.intervals if r.remark]
+    summary = outline(pressed()[0])
+    remarks = [r.remark for r in summary.intervals if r.remark]
 
     assert remarks == [
         "lazy loading after a restore",
@@ -240,18 +240,18 @@ def test_samples_of_the_step_of_the_window_are_not_remarked():
     diagnosis, _ = pressed()
     for step_s in (0, diagnosis.step_s, 300):
         pegged = tuple(changed(i, step_s=step_s, context="") for i in diagnosis.intervals)
-        said = outline(changed(diagnosis, intervals=pegged))
+        summary = outline(changed(diagnosis, intervals=pegged))
 
-        assert {""} == {row.remark for row in said.intervals}
-        assert 5 == len(said.evidence)
+        assert {""} == {row.remark for row in summary.intervals}
+        assert 5 == len(summary.evidence)
 
 
 def test_what_was_ordered_is_told():
     """
     Pending changes stand with the identity, what the provider's API says with the measurement.
     """
-    said = outline(pressed()[0])
-    facts = {f.name: f.value for f in (*said.identity, *said.measured)}
+    summary = outline(pressed()[0])
+    facts = {f.name: f.value for f in (*summary.identity, *summary.measured)}
 
     assert "class db.r5.4xlarge" == facts["Pending"]
     assert facts["EBS limits"] == (

@@ -118,16 +118,16 @@ def test_every_sentence_of_the_diagnosis_is_there():
     diagnosis, shot = pressed()
     shown = render_text(diagnosis, shot, width=1000, color=False)
     main = diagnosis.intervals[2]
-    said = [e.text for e in main.evidence[:4]] + [r.reason for r in main.ruled_out]
-    said += [main.refuted_by, diagnosis.note, diagnosis.source]
-    said += [part for f in diagnosis.findings for part in (f.title, f.text, *f.moves)]
-    said += [b.text for b in diagnosis.buckets] + [f.text for f in diagnosis.forecasts]
-    said += [part for m in diagnosis.missing for part in (m.name, m.hides, m.remedy)]
-    said += [r.name for r in diagnosis.resources] + [r.note for r in diagnosis.resources]
-    said += [a.text for a in diagnosis.annotations if a.kind is not EventKind.BACKUP]
-    said += [main.context, *diagnosis.instance.pending, diagnosis.instance.ebs_limits.source]
+    texts = [e.text for e in main.evidence[:4]] + [r.reason for r in main.ruled_out]
+    texts += [main.refuted_by, diagnosis.note, diagnosis.source]
+    texts += [part for f in diagnosis.findings for part in (f.title, f.text, *f.moves)]
+    texts += [b.text for b in diagnosis.buckets] + [f.text for f in diagnosis.forecasts]
+    texts += [part for m in diagnosis.missing for part in (m.name, m.hides, m.remedy)]
+    texts += [r.name for r in diagnosis.resources] + [r.note for r in diagnosis.resources]
+    texts += [a.text for a in diagnosis.annotations if a.kind is not EventKind.BACKUP]
+    texts += [main.context, *diagnosis.instance.pending, diagnosis.instance.ebs_limits.source]
 
-    assert [] == [sentence for sentence in said if sentence not in shown]
+    assert [] == [sentence for sentence in texts if sentence not in shown]
 
 
 def test_a_fact_that_looks_like_a_part_of_the_name_is_told():

@@ -119,16 +119,16 @@ def test_an_instance_whose_requests_waited_is_not_slack_in_the_table():
     near = replace(CALM, verdict=Verdict.NEAR, instance=replace(M5, identifier="a-near"))
     rows = [overview_row(d) for d in (near, FOUND)]
     overview = overview_of(rows, (), window_s=FOUND.window_s, source="rds:*")
-    said = overview_outline(overview)
+    outline = overview_outline(overview)
 
-    assert ["orders", "a-near"] == [row.name for row in said.rows]
+    assert ["orders", "a-near"] == [row.name for row in outline.rows]
     assert ("waited", "no known ceiling", "3 h") == (
-        said.rows[0].word,
-        said.rows[0].limit,
-        said.rows[0].time_at,
+        outline.rows[0].word,
+        outline.rows[0].limit,
+        outline.rows[0].time_at,
     )
-    assert "latency was 21 times normal for 3 h" in said.rows[0].notes[0]
-    assert "1 waits for storage, and no documented limit explains it" in said.headline
+    assert "latency was 21 times normal for 3 h" in outline.rows[0].notes[0]
+    assert "1 waits for storage, and no documented limit explains it" in outline.headline
     document = json.loads(render_overview_json(overview))
     assert (10_800.0, False) == (
         document["rows"][0]["waiting"]["seconds"],

@@ -51,9 +51,9 @@ def test_no_line_is_longer_than_the_terminal(width):
     """
     Whatever the parts are, and without colour there is no escape sequence.
     """
-    said = document(*ALL, d.Section(title="All", parts=ALL))
+    report = document(*ALL, d.Section(title="All", parts=ALL))
 
-    text = document_text(said, width=width, color=False)
+    text = document_text(report, width=width, color=False)
 
     assert all(len(line) <= width for line in text.splitlines())
     assert "\x1b" not in text
@@ -63,40 +63,40 @@ def test_colour_only_repeats_what_is_said():
     """
     Without the escape sequences the coloured text is the plain one.
     """
-    said = document(*ALL)
-    colored = document_text(said, width=80, color=True)
+    report = document(*ALL)
+    colored = document_text(report, width=80, color=True)
 
     assert "\x1b[" in colored
     bare = [line.rstrip() for line in re.sub(r"\x1b\[[0-9;]*m", "", colored).splitlines()]
-    assert document_text(said, width=80, color=False).splitlines() == bare
+    assert document_text(report, width=80, color=False).splitlines() == bare
 
 
 def test_a_column_that_needs_room_leaves_a_narrow_terminal():
     """
     Markdown and the page have it always.
     """
-    said = document(TABLE)
+    report = document(TABLE)
 
-    assert "Note" not in document_text(said, width=60, color=False)
-    assert "Note" in document_text(said, width=80, color=False)
-    assert "| Class | MB/s | Note |" in document_markdown(said)
-    assert "burst" in document_page(said)
+    assert "Note" not in document_text(report, width=60, color=False)
+    assert "Note" in document_text(report, width=80, color=False)
+    assert "| Class | MB/s | Note |" in document_markdown(report)
+    assert "burst" in document_page(report)
 
 
 def test_every_part_says_the_same_in_each_form():
     """
     What a reader of the text is told, a reader of Markdown and of the page is told as well.
     """
-    said = document(d.Section(title="All", parts=ALL))
-    told = ("paragraph", "postgres", "A sentence.", "second", "593.75", "from x;", "--max-usd 10")
+    report = document(d.Section(title="All", parts=ALL))
+    found = ("paragraph", "postgres", "A sentence.", "second", "593.75", "from x;", "--max-usd 10")
 
     for form in (
-        document_text(said, width=100, color=False),
-        document_markdown(said),
-        document_page(said),
+        document_text(report, width=100, color=False),
+        document_markdown(report),
+        document_page(report),
     ):
         text = form.replace("\u00a0", " ").replace("\\", "")
-        assert [] == [word for word in (*told, "Index Scan", "A cause") if word not in text]
+        assert [] == [word for word in (*found, "Index Scan", "A cause") if word not in text]
 
 
 @pytest.mark.parametrize(
@@ -119,41 +119,41 @@ def test_text_from_outside_is_only_text(part):
     """
     No escape sequence reaches a terminal, no tag a page, no link a ticket.
     """
-    said = document(part, headline=HOSTILE)
+    report = document(part, headline=HOSTILE)
 
-    assert "\x1b" not in document_text(said, width=100, color=False)
-    assert "<script>x" not in document_page(said)
-    outside_code = re.sub(r"```.*?```", "", document_markdown(said), flags=re.DOTALL)
+    assert "\x1b" not in document_text(report, width=100, color=False)
+    assert "<script>x" not in document_page(report)
+    outside_code = re.sub(r"```.*?```", "", document_markdown(report), flags=re.DOTALL)
     assert "[c](d)" not in outside_code
-    assert "\x1b" not in document_markdown(said)
+    assert "\x1b" not in document_markdown(report)
 
 
 def test_a_fence_is_longer_than_those_inside():
     """
     Code that holds a fence stays code.
     """
-    said = document(d.Code(lines=("```", "# not a title", "```")))
+    report = document(d.Code(lines=("```", "# not a title", "```")))
 
-    assert "\n````\n```\n# not a title\n```\n````\n" in document_markdown(said)
+    assert "\n````\n```\n# not a title\n```\n````\n" in document_markdown(report)
 
 
 def test_sections_without_parts_are_not_shown():
     """
     No title stands over nothing.
     """
-    said = document(d.Section(title="Nothing here", parts=()))
+    report = document(d.Section(title="Nothing here", parts=()))
 
-    for form in (document_text(said, width=80, color=False), document_markdown(said)):
+    for form in (document_text(report, width=80, color=False), document_markdown(report)):
         assert "nothing here" not in form.lower()
-    assert "Nothing here" not in document_page(said)
+    assert "Nothing here" not in document_page(report)
 
 
 def test_simulated_data_is_called_so_in_each_form():
     """
     A note of what is simulated stands under the headline.
     """
-    said = d.Document(kind="test", headline="It binds.", simulated=("made by a script",))
+    report = d.Document(kind="test", headline="It binds.", simulated=("made by a script",))
 
-    assert "SIMULATED DATA · made by a script" in document_text(said, width=80, color=False)
-    assert "> **Simulated data.** made by a script" in document_markdown(said)
-    assert "Simulated data</strong> made by a script" in document_page(said)
+    assert "SIMULATED DATA · made by a script" in document_text(report, width=80, color=False)
+    assert "> **Simulated data.** made by a script" in document_markdown(report)
+    assert "Simulated data</strong> made by a script" in document_page(report)

@@ -41,8 +41,8 @@ def test_no_line_is_wider_than_asked_but_a_command(name, width, color):
     Every line fits, with colour and without; a command is as long as it is.
     """
     shown = re.sub(r"\x1b\[[0-9;]*m", "", text_of(name, width=width, color=color))
-    told = commands_of(inspections.INSPECTIONS[name]())
-    prose = [line for line in shown.splitlines() if line.strip() not in told]
+    inspection = commands_of(inspections.INSPECTIONS[name]())
+    prose = [line for line in shown.splitlines() if line.strip() not in inspection]
 
     assert width >= max(cell_len(line) for line in prose)
 
@@ -103,8 +103,8 @@ def test_the_headline_has_the_share_of_load_and_ceiling():
     The largest cause in one sentence; what its title says already is not said again.
     """
     shown = flat(text_of(width=120))
-    told = replace(inspections.cause(), title="45 % of all that is written again, 96.4 MB/s")
-    again = flat(render(inspections.inspection(causes=(told,)), width=120))
+    inspection = replace(inspections.cause(), title="45 % of all that is written again, 96.4 MB/s")
+    again = flat(render(inspections.inspection(causes=(inspection,)), width=120))
 
     assert (
         "96.4 MB/s, 45 % of all that the database reads and writes and 34 % of instance EBS "
@@ -128,8 +128,8 @@ def test_vacuums_that_still_run_come_on_top():
     The server counts a vacuum when it ends, so its estimate is added before the ceiling is judged.
     """
     running = replace(inspections.vacuum(), is_estimated=True, uncounted_bytes_per_s=41e6)
-    told = inspections.inspection(causes=(running,))
-    shown = flat(render(told, width=120))
+    inspection = inspections.inspection(causes=(running,))
+    shown = flat(render(inspection, width=120))
 
     assert "Together 213 MB/s Running vacuums about 41 MB/s more: the server counts" in shown
     assert "baseline: 88 % of it is taken" in shown
@@ -218,10 +218,10 @@ def test_gaps_are_told_in_the_headline():
     """
     Where something could not be seen, *nothing* is not said without it.
     """
-    told = replace(inspections.quiet(), causes=(), missing=inspections.inspection().missing)
-    both = replace(inspections.quiet(), missing=told.missing * 2)
+    inspection = replace(inspections.quiet(), causes=(), missing=inspections.inspection().missing)
+    both = replace(inspections.quiet(), missing=inspection.missing * 2)
 
-    for given, tail in ((told, ". 1 gap below."), (both, ". 1 note and 2 gaps below.")):
+    for given, tail in ((inspection, ". 1 gap below."), (both, ". 1 note and 2 gaps below.")):
         shown = flat(render(given, width=120))
 
         assert f"No problem found in db1:5432/search in 1 min of watching{tail}" in shown
@@ -249,6 +249,6 @@ def test_names_from_outside_reach_no_terminal():
     evil = "\x1b[2J"
     remedy = Remedy(text=evil, commands=(f"SELECT '{evil}';",), expected=evil)
     cause = inspections.cause(title=evil, subject=evil, text=evil, remedies=(remedy,))
-    told = inspections.inspection(place=evil, role=evil, causes=(cause,), ceiling_name=evil)
+    inspection = inspections.inspection(place=evil, role=evil, causes=(cause,), ceiling_name=evil)
 
-    assert "\x1b" not in render(told, width=80)
+    assert "\x1b" not in render(inspection, width=80)

@@ -15,7 +15,7 @@ from plimsoll.reports.inspect.outline import NEVER_RUN, inspection_outline
 from unit.reports.fixture_diagnosis import CASES
 
 
-def told(inspection):
+def document_of(inspection):
     """The JSON form, decoded."""
     return json.loads(render_inspection_json(inspection))
 
@@ -25,14 +25,14 @@ def test_the_markdown_says_all_that_the_outline_has():
     Headline, how it was watched, every cause with proof and commands, gaps and costs.
     """
     shown = render(inspections.inspection(), "markdown")
-    said = inspection_outline(inspections.inspection())
+    inspection = inspection_outline(inspections.inspection())
 
     assert shown.startswith("# Updates of public.documents.body")
     for heading in ("What it reads and writes", "Causes", "Notes", "Not known"):
         assert f"\n## {heading}\n" in shown
     assert "### 1. ▲ critical: Updates of public.documents.body" in shown
     assert "**Size:** 96.4 MB/s written, estimated: 45 % of the load" in shown
-    assert "\n".join(["```", *said.causes[0].remedies[0].commands, "```"]) in shown
+    assert "\n".join(["```", *inspection.causes[0].remedies[0].commands, "```"]) in shown
     assert "**Wrong if:** A sample" in shown
     assert f"**{NEVER_RUN}**" in shown
     assert "- **statements:** We do not know which statements are responsible. GRANT" in shown
@@ -76,7 +76,7 @@ def test_equal_inspections_give_equal_bytes(name):
     Keys are sorted, and it ends with a newline.
     """
     made = inspections.INSPECTIONS[name]
-    keys = list(told(made()))
+    keys = list(document_of(made()))
 
     assert render_inspection_json(made()) == render_inspection_json(made())
     assert sorted(keys) == keys
@@ -87,7 +87,7 @@ def test_numbers_are_si_and_unrounded():
     """
     Bytes per second, ratios, seconds; moments in UTC.
     """
-    document = told(inspections.inspection())
+    document = document_of(inspections.inspection())
 
     assert 96.4e6 == document["causes"][0]["written_bytes_per_s"]
     assert 0.452 == document["causes"][0]["share_of_load"]
@@ -109,7 +109,7 @@ def test_commands_are_whole_in_json():
     """
     assert (
         inspections.UPDATE
-        == told(inspections.inspection())["causes"][0]["remedies"][0]["commands"][0]
+        == document_of(inspections.inspection())["causes"][0]["remedies"][0]["commands"][0]
     )
 
 
@@ -117,7 +117,7 @@ def test_what_is_not_known_is_null():
     """
     No ceiling, no load, no bytes: null, never zero.
     """
-    document = told(inspections.pooled())
+    document = document_of(inspections.pooled())
 
     assert document["ceiling"] is None
     assert document["load"]["read_bytes_per_s"] is None

@@ -85,7 +85,7 @@ def test_a_line_of_its_own_stands_again_without_the_paragraph():
         )
         for cause in plain.causes
     )
-    told = render(msgspec.structs.replace(plain, causes=causes), width=100)
+    text = render(msgspec.structs.replace(plain, causes=causes), width=100)
 
-    assert all(f"ALTER {name};" in told for name in "abc")
-    assert 2 == told.count("As under 1.")
+    assert all(f"ALTER {name};" in text for name in "abc")
+    assert 2 == text.count("As under 1.")

@@ -196,7 +196,7 @@ def test_a_narrow_terminal_gets_paragraphs_and_no_broken_words():
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "expected"),
     [
         (truth(held=()), "the gate throttled no request"),
         (
@@ -216,11 +216,11 @@ def test_a_narrow_terminal_gets_paragraphs_and_no_broken_words():
         (truth(is_void=True, kept_up="This run is void: too late."), "This run is void: too late."),
     ],
 )
-def test_what_is_wrong_is_said_in_a_sentence(given, said):
+def test_what_is_wrong_is_said_in_a_sentence(given, expected):
     """
     Nothing held, something made up, and a machine that was too slow.
     """
-    assert said in " ".join(render_truth(given, width=80, color=False).split())
+    assert expected in " ".join(render_truth(given, width=80, color=False).split())
 
 
 def test_a_limit_that_was_missed_is_not_called_too_short():

@@ -190,14 +190,14 @@ def test_what_came_near_is_told_of_who_could_not_be_judged():
     """
     close = near("connections", Family.CONNECTIONS, 0.93, Verdict.NEAR, unit="count")
     one = msgspec.structs.replace(UNKNOWN[0], nearest=close)
-    said = overview_outline(fleet((one,), ()))
+    outline = overview_outline(fleet((one,), ()))
 
-    assert ("replica-3 (connections 93 %)",) == said.unknown[0].names
-    assert "near: connections 93 %" == said.rows[0].notes[0]
+    assert ("replica-3 (connections 93 %)",) == outline.unknown[0].names
+    assert "near: connections 93 %" == outline.rows[0].notes[0]
 
 
 @pytest.mark.parametrize(
-    ("rows", "unread", "said"),
+    ("rows", "unread", "expected"),
     [
         ((), (), "No instance was found."),
         (ROWS, UNREAD,
@@ -223,11 +223,11 @@ def test_what_came_near_is_told_of_who_could_not_be_judged():
          "1 of 5 instances is up against a limit, now; 4 could not be judged."),
     ],
 )  # fmt: skip
-def test_the_sentence_counts_everybody_once(rows, unread, said):
+def test_the_sentence_counts_everybody_once(rows, unread, expected):
     """
     Bound, free and not judged are counted apart; what is unknown is never said to be free.
     """
-    assert said == headline(fleet(rows, unread))
+    assert expected == headline(fleet(rows, unread))
 
 
 verdicts = st.lists(st.sampled_from(Verdict), max_size=30)
@@ -243,34 +243,34 @@ def test_the_numbers_of_the_sentence_add_up(found, unread):
         row(str(n), v, binding=LEGACY if v is Verdict.BINDS else None) for n, v in enumerate(found)
     ]
     lost = [UnreadInstance(identifier=f"u{n}", reason="x", remedy="") for n in range(unread)]
-    said = headline(fleet(rows, lost))
+    sentence = headline(fleet(rows, lost))
     total = len(found) + unread
     unjudged = found.count(Verdict.UNKNOWN) + unread
-    bound_first = re.match(r"(\d+) of (\d+) instance", said)
-    free = re.search(r"; (\d+) (?:is|are) not", said)
+    bound_first = re.match(r"(\d+) of (\d+) instance", sentence)
+    free = re.search(r"; (\d+) (?:is|are) not", sentence)
 
     if bound_first:
         counted = int(bound_first[1]) + (int(free[1]) if free else 0)
         assert (total, total - unjudged) == (int(bound_first[2]), counted)
     if 0 < unjudged < total:
-        assert f"{unjudged} could not be judged" in said
-    assert ("could not be judged" in said or "could be judged" in said) == (unjudged > 0)
+        assert f"{unjudged} could not be judged" in sentence
+    assert ("could not be judged" in sentence or "could be judged" in sentence) == (unjudged > 0)
 
 
 def test_now_at_another_ceiling_is_said():
     """
     Beside the ceiling that bound longest stands the one that binds now.
     """
-    (said,) = overview_outline(
+    (outline,) = overview_outline(
         fleet((row("a", Verdict.BINDS, binding=LEGACY, now=BURST),), ())
     ).rows
 
-    assert "instance legacy baseline 212.5 MB/s" == said.limit
-    assert "now at instance burst 347.5 MB/s" == said.notes[0]
+    assert "instance legacy baseline 212.5 MB/s" == outline.limit
+    assert "now at instance burst 347.5 MB/s" == outline.notes[0]
 
 
 @pytest.mark.parametrize(
-    ("count", "ago_s", "is_now", "said"),
+    ("count", "ago_s", "is_now", "expected"),
     [
         (1, 0, True, "since 11-20 11:00"),
         (3, 0, True, "3 intervals since 11-20 10:40"),
@@ -278,14 +278,14 @@ def test_now_at_another_ceiling_is_said():
         (3, 7200, False, "3 intervals, 11-20 08:40 – 10:00"),
     ],
 )
-def test_first_and_last_time_are_said(count, ago_s, is_now, said):
+def test_first_and_last_time_are_said(count, ago_s, is_now, expected):
     """
     What is still so has a beginning, what is over has both ends.
     """
     at = bound(LEGACY.family, LEGACY.phase, 212.5e6, 3600, count=count, ago_s=ago_s)
     one = row("a", Verdict.BINDS, binding=at, now=at if is_now else None)
 
-    assert said == overview_outline(fleet((one,), ())).rows[0].notes[0]
+    assert expected == overview_outline(fleet((one,), ())).rows[0].notes[0]
 
 
 def test_published_limits_are_said_in_full_and_measured_ones_are_not():
@@ -305,9 +305,9 @@ def test_a_bound_resource_without_a_ceiling_of_storage_is_named():
     Where CPU or connections bind and no storage ceiling does, they stand in the place of the limit.
     """
     near = msgspec.structs.replace(fleet().rows[4].nearest, name="CPU", verdict=Verdict.BINDS)
-    (said,) = overview_outline(fleet((row("a", Verdict.BINDS, nearest=near),), ())).rows
+    (outline,) = overview_outline(fleet((row("a", Verdict.BINDS, nearest=near),), ())).rows
 
-    assert "CPU 93 %" == said.limit
+    assert "CPU 93 %" == outline.limit
 
 
 def test_simulated_instances_are_called_so():

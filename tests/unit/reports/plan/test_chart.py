@@ -83,10 +83,10 @@ def test_the_key_says_what_every_number_is():
     """
     Verdict with its sign, price and the whole arrangement, in the order of the report.
     """
-    said = texts(plan_spec(plans.claims())["vconcat"][1])
+    text = texts(plan_spec(plans.claims())["vconcat"][1])
 
-    assert ["now", "✕ does not", "$349.70", "db.t3.xlarge, gp2 1,200 GiB"] == said[:4]
-    assert "db.m6g.xlarge, storage as it is (+$0.67 a day)" in said
+    assert ["now", "✕ does not", "$349.70", "db.t3.xlarge, gp2 1,200 GiB"] == text[:4]
+    assert "db.m6g.xlarge, storage as it is (+$0.67 a day)" in text
 
 
 def test_a_difference_that_is_not_known_is_not_in_the_key():
@@ -94,10 +94,10 @@ def test_a_difference_that_is_not_known_is_not_in_the_key():
     The price that is known stands alone.
     """
     option = replace(plans.option(), usd_per_day_more=None)
-    said = texts(plan_spec(plans.claims(options=(option,)))["vconcat"][1])
+    text = texts(plan_spec(plans.claims(options=(option,)))["vconcat"][1])
 
-    assert "db.m6g.xlarge, storage as it is" in said
-    assert "$370.14" in said
+    assert "db.m6g.xlarge, storage as it is" in text
+    assert "$370.14" in text
 
 
 def test_marks_upon_each_other_share_a_name():

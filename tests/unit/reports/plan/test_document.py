@@ -158,8 +158,8 @@ def test_a_difference_may_be_known_where_the_whole_price_is_not():
     bare = replace(plans.cost("0.318"), usd_per_month=None, unknown=("gp2 has no price here",))
     shown = flat(render(plans.claims(options=(plans.option(cost=bare),)), width=120, color=False))
 
-    said = "+$0.67 a day; the total price is unknown (on demand, as of 2022-07-17)."
-    assert f"{said} gp2 has no price here." in shown
+    text = "+$0.67 a day; the total price is unknown (on demand, as of 2022-07-17)."
+    assert f"{text} gp2 has no price here." in shown
 
 
 def test_what_is_there_suffices_and_does_not_lift():
@@ -324,10 +324,10 @@ def test_old_prices_are_dated_where_the_plan_begins():
     """
     With how to read newer ones; prices of this year say their date only in the detail.
     """
-    said = "Prices are from 2025-10-15 or later, more than a year old"
+    text = "Prices are from 2025-10-15 or later, more than a year old"
     old = plans.claims(prices_as_of="2025-10-15", are_prices_old=True)
 
-    assert said in flat(render(old, width=120, color=False))
+    assert text in flat(render(old, width=120, color=False))
     assert "plimsoll prices refresh --region us-east-1" in flat(render(old, width=120, color=False))
     assert "more than a year old" not in flat(render(plans.claims(), width=120, color=False))
 

@@ -111,26 +111,26 @@ def test_json_has_every_number_unrounded():
     Bands, prices as numbers, moments in ISO 8601; keys are sorted, equal plans give equal bytes.
     """
     data = render_plan_json(plans.claims())
-    told = json.loads(data)
-    best = told["options"][1]
+    report = json.loads(data)
+    best = report["options"][1]
 
     assert data == render_plan_json(plans.claims())
     assert 0.672 == best["usd_per_day_more"]
-    assert {"low": 346e6, "middle": 361.2e6, "high": 420e6} == told["demand"]["peak_bytes_per_s"]
+    assert {"low": 346e6, "middle": 361.2e6, "high": 420e6} == report["demand"]["peak_bytes_per_s"]
     assert "2023-02-14T02:10:00Z" == best["effect"]["balance_min_time"]
-    assert list(told) == sorted(told)
-    assert told["is_observed"] is False
+    assert list(report) == sorted(report)
+    assert report["is_observed"] is False
 
 
 def test_an_unknown_price_is_null_in_json():
     """
     Neither zero nor left out.
     """
-    told = json.loads(render_plan_json(plans.claims()))["unpriced"][0]
+    report = json.loads(render_plan_json(plans.claims()))["unpriced"][0]
 
-    assert told["usd_per_day_more"] is None
-    assert told["cost"]["usd_per_month"] is None
-    assert told["cost"]["usd_per_day"] is None
+    assert report["usd_per_day_more"] is None
+    assert report["cost"]["usd_per_month"] is None
+    assert report["cost"]["usd_per_day"] is None
 
 
 @pytest.mark.parametrize("name", plans.PLANS)
@@ -150,13 +150,13 @@ def test_the_page_has_the_section_with_its_chart():
     """
     page = page_of(plans.claims())
     section = page[page.index(">Plan<") :]
-    said = "".join(Reader(page).text).replace("\u00a0", " ")
+    text = "".join(Reader(page).text).replace("\u00a0", " ")
 
     assert "<svg" in section[: section.index("</figure>")]
-    assert "now: db.t3.xlarge, $349.70" in said
-    assert "2: db.m6g.xlarge, $370.14" in said
-    assert plans.order("db.m6g.xlarge") in said.replace(" \\\n  ", " ")
-    assert NEVER_RUN in said
+    assert "now: db.t3.xlarge, $349.70" in text
+    assert "2: db.m6g.xlarge, $370.14" in text
+    assert plans.order("db.m6g.xlarge") in text.replace(" \\\n  ", " ")
+    assert NEVER_RUN in text
 
 
 def test_a_page_without_a_plan_has_no_section():
@@ -194,8 +194,8 @@ def test_the_page_says_no_zero_minutes_behind_a_ceiling():
     What nobody saw is never said to be nothing.
     """
     nowhere = plans.option(effect=plans.effect(plans.band(0)))
-    said = "".join(Reader(page_of(plans.claims(options=(nowhere,)))).text).replace("\u00a0", " ")
-    section = said[said.index("Target:") : said.index("Throughput by price")]
+    text = "".join(Reader(page_of(plans.claims(options=(nowhere,)))).text).replace("\u00a0", " ")
+    section = text[text.index("Target:") : text.index("Throughput by price")]
 
     assert "under 1 min" in section
     assert not re.search(r"(?<![0-9.])0 min", section)

@@ -43,9 +43,9 @@ def test_only_a_step_that_is_probably_enough_is_recommended(chance, kind, option
     """
     Below the mark the best of a bad lot is named for what it is.
     """
-    said = steps_of(plan_of(chance, kind=kind, option=option))
+    text = steps_of(plan_of(chance, kind=kind, option=option))
 
-    assert said[0].startswith(expected)
+    assert text[0].startswith(expected)
 
 
 def test_the_table_calls_it_recommended_only_then_too():

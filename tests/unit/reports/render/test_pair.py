@@ -8,7 +8,7 @@ from plimsoll.reports.render.pair import Pair, pair
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "unit", "said"),
+    ("before", "after", "unit", "expected"),
     [
         (212.8e6, 315e6, "bytes/s", ("212.8 MB/s", "315.0 MB/s", "+102.2 MB/s", "+48 %")),
         (71.52e6, 8.619e6, "bytes/s", ("71.52 MB/s", "8.619 MB/s", "−62.90 MB/s", "−88 %")),
@@ -31,13 +31,13 @@ from plimsoll.reports.render.pair import Pair, pair
         (1e6, 25e6, "bytes/s", ("1.000 MB/s", "25.00 MB/s", "+24.00 MB/s", "+2,400 %")),
     ],
 )
-def test_two_numbers_read_as_one_line(before, after, unit, said):
+def test_two_numbers_read_as_one_line(before, after, unit, expected):
     """
     One unit for both, trailing zeros kept, the difference no more exact than the rougher side.
     """
-    assert Pair(before=said[0], after=said[1], difference=said[2], percent=said[3]) == pair(
-        before, after, unit
-    )
+    assert Pair(
+        before=expected[0], after=expected[1], difference=expected[2], percent=expected[3]
+    ) == pair(before, after, unit)
 
 
 rates = st.floats(1e3, 1e10)
@@ -60,10 +60,10 @@ def test_a_difference_is_that_of_what_is_printed(before, after):
     """
     Where both sides have as many decimals, they differ by exactly what is said.
     """
-    said = pair(before, after, "bytes/s")
-    one, two = (float(text.split(" ")[0].replace(",", "")) for text in (said.before, said.after))
-    decimals = [len(text.split(" ")[0].partition(".")[2]) for text in (said.before, said.after)]
-    if decimals[0] == decimals[1] and said.difference != "same":
-        told = float(said.difference.split(" ")[0].replace(",", "").replace("−", "-"))
+    shown = pair(before, after, "bytes/s")
+    one, two = (float(text.split(" ")[0].replace(",", "")) for text in (shown.before, shown.after))
+    decimals = [len(text.split(" ")[0].partition(".")[2]) for text in (shown.before, shown.after)]
+    if decimals[0] == decimals[1] and shown.difference != "same":
+        changed = float(shown.difference.split(" ")[0].replace(",", "").replace("−", "-"))
 
-        assert two - one == pytest.approx(told, abs=10.0 ** -(decimals[0] + 2))
+        assert two - one == pytest.approx(changed, abs=10.0 ** -(decimals[0] + 2))

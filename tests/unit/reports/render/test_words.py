@@ -18,7 +18,7 @@ from unit.reports.fixture_parts import (
 
 
 @pytest.mark.parametrize(
-    ("value", "unit", "said"),
+    ("value", "unit", "expected"),
     [
         (212.5e6, "bytes/s", "212.5 MB/s"),
         (18750.0, "ops/s", "18,750 IOPS"),
@@ -30,11 +30,11 @@ from unit.reports.fixture_parts import (
         (math.nan, "ratio", "unknown"),
     ],
 )
-def test_quantities_are_said_with_their_unit(value, unit, said):
+def test_quantities_are_said_with_their_unit(value, unit, expected):
     """
     A number is said with its unit; None and NaN are `unknown`, never zero.
     """
-    assert said == words.quantity(value, unit)
+    assert expected == words.quantity(value, unit)
 
 
 def test_published_limits_are_said_in_full():
@@ -69,10 +69,10 @@ def test_a_limit_of_unknown_origin_has_no_phase():
 
 
 @pytest.mark.parametrize(
-    ("half", "said"),
+    ("half", "expected"),
     [(2.5e5, "212.6 ± 0.2 MB/s"), (5e3, "212.60 ± 0.01 MB/s"), (12e6, "213 ± 12 MB/s")],
 )
-def test_a_level_has_as_many_digits_as_its_error_allows(half, said):
+def test_a_level_has_as_many_digits_as_its_error_allows(half, expected):
     """
     The error decides how many decimals of a level are shown.
     """
@@ -81,7 +81,7 @@ def test_a_level_has_as_many_digits_as_its_error_allows(half, said):
         0, 60, LEGACY_BASELINE, level=level, level_low=level - half, level_high=level + half
     )
 
-    assert said == words.level_with_error(pegged)
+    assert expected == words.level_with_error(pegged)
 
 
 def test_a_level_without_error_bars_is_said_alone():

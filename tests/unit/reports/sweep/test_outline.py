@@ -30,7 +30,7 @@ def test_every_limit_stands_with_its_range():
 
 
 @pytest.mark.parametrize(
-    ("found", "unit", "said"),
+    ("found", "unit", "expected"),
     [
         (None, "ops/s", "not reached"),
         (Estimate(value=1000), "ops/s", "1,000 IOPS, range unknown"),
@@ -40,11 +40,11 @@ def test_every_limit_stands_with_its_range():
         (Estimate(value=18750, low=18650, high=18850), "ops/s", "18,750 ± 100 IOPS"),
     ],
 )
-def test_a_number_is_never_said_without_its_range(found, unit, said):
+def test_a_number_is_never_said_without_its_range(found, unit, expected):
     """
     Or that there is none.
     """
-    assert said == estimate(found, unit)
+    assert expected == estimate(found, unit)
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])
@@ -55,8 +55,8 @@ def test_text_keeps_to_its_width_and_says_everything(width):
     text = render(Sweeps(reports=(report(), report())), width=width)
 
     assert max(cell_len(line) for line in text.splitlines()) <= width
-    for said in ("READS, BASELINE", "READS, BURST", "scattered", "256 KiB", "+2.2 %", "-0.3 %"):
-        assert said in text
+    for sentence in ("READS, BASELINE", "READS, BURST", "scattered", "256 KiB", "+2.2 %", "-0.3 %"):
+        assert sentence in text
     assert 2 == text.count("COMPARED WITH PUBLISHED NUMBERS")
     assert "\x1b" not in text
 

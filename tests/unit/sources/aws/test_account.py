@@ -424,9 +424,9 @@ def test_nothing_secret_is_repeated(reply, kind):
     cloud = Cloud(DescribeDBInstances=lambda _: reply)
     with pytest.raises(kind) as caught:
         account_of(cloud).call(DESCRIBE_INSTANCES)
-    said = json.dumps([caught.value.message, caught.value.hint, str(caught.value)])
+    text = json.dumps([caught.value.message, caught.value.hint, str(caught.value)])
 
     assert isinstance(caught.value, PlimsollError)
     assert caught.value.__cause__ is None
-    assert not any(secret in said for secret in (KEY, SECRET, TOKEN))
+    assert not any(secret in text for secret in (KEY, SECRET, TOKEN))
     assert caught.value.hint.endswith(".")

@@ -45,7 +45,7 @@ def test_a_web_identity_token_that_is_missing_is_named(is_configured, tmp_path, 
 
 
 @pytest.mark.parametrize(
-    ("program", "said"),
+    ("program", "expected"),
     [
         (f"echo no json but {SECRET}", "printed no JSON"),
         ("echo []", "printed JSON that is not an object"),
@@ -55,7 +55,7 @@ def test_a_web_identity_token_that_is_missing_is_named(is_configured, tmp_path, 
         ("no-such-program-anywhere", "could not be started: no such file or directory"),
     ],
 )
-def test_a_credential_process_that_does_not_do_its_part_is_named(program, said, tmp_path):
+def test_a_credential_process_that_does_not_do_its_part_is_named(program, expected, tmp_path):
     """
     What it printed is not repeated.
     """
@@ -63,7 +63,7 @@ def test_a_credential_process_that_does_not_do_its_part_is_named(program, said, 
     error = asked(tmp_path, f"credential_process = {quoted}\n")
 
     assert isinstance(error, AccessDenied)
-    assert f"the credential_process of the AWS profile {said}" == error.message
+    assert f"the credential_process of the AWS profile {expected}" == error.message
     assert SECRET not in error.hint
 
 

@@ -29,7 +29,7 @@ def answered(code, message="no", status=400):
     return ClientError(response, "GetMetricData")
 
 
-def said(error, *, region="eu-central-1", operation=GET_METRIC_DATA):
+def error_of(error, *, region="eu-central-1", operation=GET_METRIC_DATA):
     return explained(error, operation, region, REGIONS)
 
 
@@ -94,7 +94,7 @@ def test_an_error_answer_is_one_sentence(code, kind, message):
     """
     By its code; the message of AWS is not repeated.
     """
-    error = said(answered(code, f"secret {SECRET}"))
+    error = error_of(answered(code, f"secret {SECRET}"))
 
     assert (kind, message) == (type(error), error.message)
 
@@ -103,7 +103,7 @@ def test_a_permission_that_is_missing_is_named():
     """
     The hint can be pasted to whoever grants permissions.
     """
-    assert "cloudwatch:GetMetricData" in said(answered("AccessDenied")).hint
+    assert "cloudwatch:GetMetricData" in error_of(answered("AccessDenied")).hint
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_a_wrong_clock_is_told_from_a_wrong_key(message):
     """
     Both come as the same code; only the message tells them apart.
     """
-    error = said(answered("SignatureDoesNotMatch", message, 403))
+    error = error_of(answered("SignatureDoesNotMatch", message, 403))
 
     assert error.message.endswith("this machine's clock is off")
     assert "clock" in error.hint
@@ -138,7 +138,7 @@ def test_a_code_we_do_not_know_is_told_by_the_status(status, kind, words):
     """
     A proxy's page or a new code still says something.
     """
-    error = said(answered("Odd", status=status))
+    error = error_of(answered("Odd", status=status))
 
     assert type(error) is kind
     assert words in error.message
@@ -160,7 +160,7 @@ def test_every_exception_of_the_table_exists_and_is_one_sentence(name):
     """
     A name that botocore drops would silently fall to a vaguer sentence.
     """
-    error = said(made(name))
+    error = error_of(made(name))
 
     assert error.hint.endswith(".")
     assert not error.message.endswith(".")
@@ -172,7 +172,7 @@ def test_every_code_of_the_table_fills_its_sentence(code):
     """
     No field of a sentence is left empty.
     """
-    error = said(answered(code))
+    error = error_of(answered(code))
 
     assert "{" not in error.message + error.hint
     assert error.hint.endswith(".")
@@ -184,8 +184,8 @@ def test_a_region_that_does_not_exist_is_told_from_a_network_that_is_down():
     """
     gone = made("EndpointConnectionError")
 
-    assert type(said(gone, region="eu-central-1")) is Unreachable
-    error = said(gone, region="eu-nowhere-1")
+    assert type(error_of(gone, region="eu-central-1")) is Unreachable
+    error = error_of(gone, region="eu-nowhere-1")
     assert type(error) is UsageError
     assert error.message.startswith("unable to reach AWS in 'eu-nowhere-1'")
     assert "--region" in error.hint
@@ -248,7 +248,7 @@ def test_only_the_host_of_an_address_is_shown(address, host):
     """
     An address in the environment may carry a password.
     """
-    error = said(botocore_exceptions.ConnectTimeoutError(endpoint_url=address))
+    error = error_of(botocore_exceptions.ConnectTimeoutError(endpoint_url=address))
 
     assert error.message == f"{host} did not answer cloudwatch:GetMetricData in time"
 
@@ -262,7 +262,7 @@ def test_what_is_no_answer_has_no_code():
 
     assert error_code(odd) == ""
     assert error_code(answered("Throttling")) == "Throttling"
-    assert said(odd).message == "the answer to cloudwatch:GetMetricData was cut off or garbled"
+    assert error_of(odd).message == "the answer to cloudwatch:GetMetricData was cut off or garbled"
 
 
 @pytest.mark.parametrize(
@@ -280,4 +280,4 @@ def test_asking_for_less_helps_where_it_was_too_much(code, is_worth_it):
     """
     Where access is denied or AWS throttles, smaller requests only are more requests.
     """
-    assert is_worth_it is is_worth_halving(said(answered(code)))
+    assert is_worth_it is is_worth_halving(error_of(answered(code)))

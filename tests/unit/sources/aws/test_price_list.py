@@ -101,7 +101,7 @@ def test_other_partitions_have_a_list_of_their_own(region):
 
 
 @pytest.mark.parametrize(
-    ("script", "kind", "said"),
+    ("script", "kind", "expected"),
     [
         (lambda _: error("ThrottlingException"), Throttled, "AWS throttled pricing:GetProducts"),
         (
@@ -124,7 +124,7 @@ def test_other_partitions_have_a_list_of_their_own(region):
         ),
     ],
 )
-def test_what_goes_wrong_is_said_in_one_sentence(script, kind, said):
+def test_what_goes_wrong_is_said_in_one_sentence(script, kind, expected):
     """
     Throttled, denied, cut off, nothing there, pages without end.
     """
@@ -132,7 +132,7 @@ def test_what_goes_wrong_is_said_in_one_sentence(script, kind, said):
         offer_of(account_of(Cloud(GetProducts=script)), "eu-west-1")
 
     failure: PlimsollError = caught.value
-    assert said in failure.message
+    assert expected in failure.message
     assert failure.hint.endswith(".")
 
 

@@ -59,9 +59,9 @@ def test_a_license_is_kept_as_aws_writes_it():
     """
     The licence sets prices of Oracle and SQL Server apart; one that is not said is not known.
     """
-    said = instance_of({"DBInstanceIdentifier": "a", "LicenseModel": "bring-your-own-license"})
+    instance = instance_of({"DBInstanceIdentifier": "a", "LicenseModel": "bring-your-own-license"})
 
-    assert "bring-your-own-license" == said.license_model
+    assert "bring-your-own-license" == instance.license_model
     assert instance_of({"DBInstanceIdentifier": "a"}).license_model is None
 
 

@@ -301,13 +301,14 @@ def test_no_literal_of_a_log_is_kept(form: str):
 
 
 @pytest.mark.parametrize(
-    "said", ["EXPLAIN (ANALYZE, BUFFERS) select 1", "explain analyze verbose select 1", "select 1"]
+    "expected",
+    ["EXPLAIN (ANALYZE, BUFFERS) select 1", "explain analyze verbose select 1", "select 1"],
 )
-def test_an_explained_statement_is_the_statement(said: str):
+def test_an_explained_statement_is_the_statement(expected: str):
     """
     Somebody's EXPLAIN in the log is laid beside other executions of what it explains.
     """
-    log = logged("", "text").replace(STATEMENT.replace("\n", "\n\t"), said)
+    log = logged("", "text").replace(STATEMENT.replace("\n", "\n\t"), expected)
     (capture,), _ = captures_in_log(log)
 
     assert "select ?" == capture.statement
@@ -407,7 +408,7 @@ def test_files_are_told_apart_by_what_is_in_them(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "expected"),
     [
         ("", "holds no plan"),
         ("just a log line\n", "holds no plan"),
@@ -417,14 +418,14 @@ def test_files_are_told_apart_by_what_is_in_them(tmp_path: Path):
         ("LOG:  duration: 1.0 ms  plan:\n\tnothing\n", "can be read"),
     ],
 )
-def test_a_file_without_a_plan_is_refused(tmp_path: Path, content: str, said: str):
+def test_a_file_without_a_plan_is_refused(tmp_path: Path, content: str, expected: str):
     """
     In one sentence with the file's name.
     """
     path = tmp_path / "it.txt"
     path.write_text(content, encoding="utf-8")
 
-    with pytest.raises(DataError, match=said) as raised:
+    with pytest.raises(DataError, match=expected) as raised:
         read_captures(path)
     assert "it.txt" in raised.value.message
 

@@ -198,14 +198,14 @@ def test_every_step_is_told():
     """
     clock = FakeClock()
     host = FakeHost(clock, events={2: lambda: clock.sleep(2.0)})
-    told: list[tuple[int, bool]] = []
+    texts: list[tuple[int, bool]] = []
 
     def on_step(step: int, values: Mapping[Metric, float]) -> None:
-        told.append((step, Metric.READ_BYTES_PER_S in values))
+        texts.append((step, Metric.READ_BYTES_PER_S in values))
 
     run(clock, host, RecordingPlan(step_s=1, duration_s=5), on_step=on_step)
 
-    assert [(1, True), (4, False), (5, True)] == told
+    assert [(1, True), (4, False), (5, True)] == texts
 
 
 @dataclass

@@ -14,7 +14,7 @@ from plimsoll.sources.pooler.read import config_of, read_pooler
 NOW_S = datetime.fromisoformat("2026-11-20T12:00:00+00:00").timestamp()
 
 
-class Told:
+class Answers:
     """A console that says what it was given."""
 
     place = "127.0.0.1:9999"
@@ -62,7 +62,7 @@ VERSION = [{"pool_version": "4.1.3 (karasukiboshi)"}]
 
 
 def pgpool(*rows: dict[str, str]):
-    console = Told(pool_version=VERSION, pool_status=STATUS, pool_pools=list(rows))
+    console = Answers(pool_version=VERSION, pool_status=STATUS, pool_pools=list(rows))
     return read_pgpool(console, NOW_S)  # type: ignore[arg-type]
 
 
@@ -123,7 +123,7 @@ def test_pgbouncer_of_any_release_is_read_by_names_of_columns():
     A release before 1.8 gives no microseconds of the longest wait; the console itself is no pool.
     """
     reading = read_pgbouncer(
-        Told(  # type: ignore[arg-type]
+        Answers(  # type: ignore[arg-type]
             version=[{"version": "PgBouncer 1.7.2"}],
             config=[
                 {"key": "pool_mode", "value": "session"},
@@ -172,7 +172,7 @@ def test_a_user_of_pgbouncer_may_have_a_pool_of_its_own_size():
         ("cl_active", "cl_waiting", "sv_active", "sv_idle", "sv_used", "maxwait"), "0"
     )
     reading = read_pgbouncer(
-        Told(  # type: ignore[arg-type]
+        Answers(  # type: ignore[arg-type]
             version=[{"version": "PgBouncer 1.25.2"}],
             config=[{"key": "max_user_connections", "value": "50"}],
             databases=[

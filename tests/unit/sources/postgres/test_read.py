@@ -4,7 +4,7 @@ import pytest
 
 from plimsoll.model.database import DatabaseReading, Glance, ServerInfo
 from plimsoll.sources.postgres import read
-from plimsoll.sources.postgres.connect import Silent
+from plimsoll.sources.postgres.connect import NoAnswer
 from plimsoll.sources.postgres.moment import ServerReading, ServerRun, counters_of
 from plimsoll.sources.postgres.parts import EVERYTHING
 
@@ -63,7 +63,7 @@ class Server:
 
     def last(self) -> ServerReading:
         if self.is_gone:
-            raise Silent("no server", is_connection_lost=True)
+            raise NoAnswer("no server", is_connection_lost=True)
         return self.first()
 
     def described(
@@ -76,7 +76,7 @@ class Server:
 
     def glance(self) -> Glance:
         if self.is_gone:
-            raise Silent("no server", is_connection_lost=True)
+            raise NoAnswer("no server", is_connection_lost=True)
         self.glances_at.append(self.now_s)
         self.now_s += self.glance_s
         return Glance(time_s=self.now_s, sessions=(), transaction_count=9, active_s=self.now_s)

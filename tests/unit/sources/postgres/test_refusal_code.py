@@ -68,7 +68,7 @@ def answering(
     thread.join(10)
 
 
-def told_of(answer: bytes) -> tuple[SourceError, list[bytes]]:
+def refusal_of(answer: bytes) -> tuple[SourceError, list[bytes]]:
     """
     What is made of a failed connection to such a server.
     """
@@ -105,7 +105,7 @@ def test_a_refusal_is_known_in_every_language(answer: bytes, kind: type[SourceEr
     """
     By its code; what is no refusal with a code stays a server that did not answer.
     """
-    found, heard = told_of(answer)
+    found, heard = refusal_of(answer)
 
     assert kind is type(found)
     # libpq may try again without TLS.
@@ -118,7 +118,7 @@ def test_the_words_are_kept():
     """
     They stand in the evidence, as the server said them.
     """
-    found, _ = told_of(refused_with("53300"))
+    found, _ = refusal_of(refused_with("53300"))
 
     assert GERMAN in found.message
     assert "s3cret" not in found.message

@@ -161,8 +161,8 @@ def test_what_differs_only_in_price_is_disputed(form, tmp_path):
     table = read(tmp_path, FORMS[form]([*market(), other]))
 
     assert usd(table, "db.m6g.xlarge") is None
-    said = table.why_unknown("db.m6g.xlarge", engine="postgres")
-    assert said == (
+    text = table.why_unknown("db.m6g.xlarge", engine="postgres")
+    assert text == (
         "the price of db.m6g.xlarge for postgres in us-east-1 is not clear: "
         "'offer' has 2 of it, $0.318 and $0.319"
     )
@@ -244,8 +244,8 @@ def test_a_licence_is_asked_for_where_there_are_several(tmp_path):
     assert usd(table, "db.m5.large", "oracle-se2") is None
     assert Decimal("0.5") == usd(table, "db.m5.large", "oracle-se2-cdb", license_model="included")
     assert Decimal("0.2") == usd(table, "db.m5.large", "oracle-se2", license_model="byol")
-    said = table.why_unknown("db.m5.large", engine="oracle-se2")
-    assert said.endswith("give --license bring-your-own-license or license-included")
+    text = table.why_unknown("db.m5.large", engine="oracle-se2")
+    assert text.endswith("give --license bring-your-own-license or license-included")
     assert "is not in 'offer'" in table.why_unknown("db.m5.xlarge", engine="oracle-se2")
 
 
@@ -321,15 +321,15 @@ def broken(content: bytes) -> dict[str, bytes]:
 BROKEN = broken(offer_json(market()))
 
 
-@pytest.mark.parametrize("said", BROKEN)
-def test_a_bad_json_file_is_refused_in_one_sentence(said, tmp_path):
+@pytest.mark.parametrize("expected", BROKEN)
+def test_a_bad_json_file_is_refused_in_one_sentence(expected, tmp_path):
     """
     The cause names the file, the hint says where a good one comes from.
     """
     with pytest.raises(DataError) as caught:
-        read(tmp_path, BROKEN[said])
+        read(tmp_path, BROKEN[expected])
 
-    check(caught.value, said)
+    check(caught.value, expected)
 
 
 CSV = offer_csv(market())
@@ -346,19 +346,19 @@ BROKEN_CSV = {
 }
 
 
-@pytest.mark.parametrize("said", BROKEN_CSV)
-def test_a_bad_csv_file_is_refused_in_one_sentence(said, tmp_path):
+@pytest.mark.parametrize("expected", BROKEN_CSV)
+def test_a_bad_csv_file_is_refused_in_one_sentence(expected, tmp_path):
     """
     Also one that breaks off between two fields of its last row.
     """
     with pytest.raises(DataError) as caught:
-        read(tmp_path, BROKEN_CSV[said])
+        read(tmp_path, BROKEN_CSV[expected])
 
-    check(caught.value, said)
+    check(caught.value, expected)
 
 
-def check(error: PlimsollError, said: str) -> None:
-    assert said.strip() in error.message
+def check(error: PlimsollError, text: str) -> None:
+    assert text.strip() in error.message
     assert "'" in error.message
     assert not error.message.endswith(".")
     assert error.hint.endswith(".")

@@ -212,13 +212,13 @@ def test_credentials_and_headers_are_sent_and_shown_nowhere():
     """
     A server that repeats them in its refusal does not make them known.
     """
-    told = "Bearer s3cret-token of tenant-7 by hunter2"
+    found = "Bearer s3cret-token of tenant-7 by hunter2"
     cases = [
         (server("http://h", PLIMSOLL_PROM_TOKEN="s3cret-token"), "Bearer s3cret-token"),
         (server("http://ann:hunter2@h"), "Basic YW5uOmh1bnRlcjI="),
     ]
     for credentials, expected in cases:
-        with Double(wrong=[error(403, told)]) as double:
+        with Double(wrong=[error(403, found)]) as double:
             place = server_of(
                 double.url.replace("//", f"//{credentials.user}:{credentials.password}@")
                 if credentials.user

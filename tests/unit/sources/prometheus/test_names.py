@@ -37,14 +37,14 @@ def test_series_without_a_name_are_a_gap(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "expected"),
     [
         (RESULT % ("vector", ""), "has values at a single time (vector)"),
         ('{"status":"error","errorType":"bad_data","error":"no"}', "has an error of Prometheus"),
         (RESULT % ("matrix", "7"), "is not the answer to a range query"),
     ],
 )
-def test_another_answer_of_prometheus_is_said(text, said, tmp_path):
+def test_another_answer_of_prometheus_is_said(text, expected, tmp_path):
     """
     In one sentence with what to ask for instead.
     """
@@ -53,5 +53,5 @@ def test_another_answer_of_prometheus_is_said(text, said, tmp_path):
     with pytest.raises(DataError) as caught:
         read_export(file)
 
-    assert said in caught.value.message
+    assert expected in caught.value.message
     assert caught.value.hint.endswith(".")

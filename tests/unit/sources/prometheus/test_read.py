@@ -133,8 +133,8 @@ def test_documents_of_other_times_are_left_out():
     """
     A document tells of the time before its own, so the window ends with one and begins after one.
     """
-    told = START_S + 60.0 * np.arange(COUNT) - 120
-    series = history("percona_enhanced", SCRAPES_MS, {"rdsosmetrics_timestamp": told})
+    found = START_S + 60.0 * np.arange(COUNT) - 120
+    series = history("percona_enhanced", SCRAPES_MS, {"rdsosmetrics_timestamp": found})
     window = (START_S, START_S + 600)
     times = read(series, "instance=orders-primary", window_s=window).series[Metric.CPU_RATIO].time_s
 
@@ -219,9 +219,9 @@ def test_an_exporter_that_repeats_itself_is_not_a_load_that_stands_still():
 
 
 @pytest.mark.parametrize(
-    ("ending", "said"), [("maximum", "statistic Maximum"), ("sum", "statistic Sum")]
+    ("ending", "expected"), [("maximum", "statistic Maximum"), ("sum", "statistic Sum")]
 )
-def test_a_rate_is_taken_from_no_statistic_but_the_mean(ending, said):
+def test_a_rate_is_taken_from_no_statistic_but_the_mean(ending, expected):
     """
     As of every export: neither a maximum nor a sum says anything of the mean.
     """
@@ -235,7 +235,7 @@ def test_a_rate_is_taken_from_no_statistic_but_the_mean(ending, said):
     snapshot = read(series, "dimension_DBInstanceIdentifier=orders-primary")
 
     assert Metric.READ_OPS_PER_S not in snapshot.series
-    assert said in gaps(snapshot)["read_ops_per_s"]
+    assert expected in gaps(snapshot)["read_ops_per_s"]
 
 
 def test_nan_is_a_gap():
@@ -261,11 +261,11 @@ def test_what_an_exporter_cannot_say_is_a_gap_with_the_setting_that_would():
         for s in history("cloudwatch_exporter", MINUTES_MS)
         if "latency" not in s.labels["__name__"]
     ]
-    told = gaps(read(few, "dbinstance_identifier=orders-primary"))
+    reading = gaps(read(few, "dbinstance_identifier=orders-primary"))
 
     assert "ReadLatency, WriteLatency, DiskQueueDepth, EBSByteBalance%, EBSIOBalance%" == names
     assert "has no setting for it" in qonto[names]
-    assert "aws_metric_name" in told["ReadLatency, WriteLatency"]
+    assert "aws_metric_name" in reading["ReadLatency, WriteLatency"]
 
 
 def test_what_was_bought_comes_with_what_is_said_of_its_class():

@@ -103,8 +103,11 @@ def test_http_to_a_port_of_https_is_told_so(body):
     """
     It has nothing to do with the query.
     """
-    with Double(wrong=[Wrong(status=400, body=body)]) as double, pytest.raises(SourceError) as told:
+    with (
+        Double(wrong=[Wrong(status=400, body=body)]) as double,
+        pytest.raises(SourceError) as found,
+    ):
         asked(double.url)
 
-    assert f"{double.url} uses https, but the request was sent by http" == told.value.message
-    assert f"prom:https{double.url.removeprefix('http')}" in told.value.hint
+    assert f"{double.url} uses https, but the request was sent by http" == found.value.message
+    assert f"prom:https{double.url.removeprefix('http')}" in found.value.hint

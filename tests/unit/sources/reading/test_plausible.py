@@ -29,7 +29,9 @@ def measured(**scales: float) -> dict[Metric, Series]:
     }
 
 
-def said(series: dict[Metric, Series], instance: Instance = NAMED) -> tuple[set[Metric], list[Gap]]:
+def checked(
+    series: dict[Metric, Series], instance: Instance = NAMED
+) -> tuple[set[Metric], list[Gap]]:
     kept, gaps = in_their_units(series, instance)
     return set(kept), gaps
 
@@ -51,7 +53,7 @@ def test_bytes_in_another_unit_are_left_out_with_their_operations(scale, size):
     """
     0.008 bytes an operation: MB/s or MiB/s, nobody knows, and a level is told to a percent.
     """
-    kept, (gap,) = said(measured(read_bytes_per_s=scale))
+    kept, (gap,) = checked(measured(read_bytes_per_s=scale))
 
     assert {Metric.READ_LATENCY_S, Metric.QUEUE_DEPTH} == kept
     assert "ReadThroughput and ReadIOPS" == gap.metric
@@ -63,7 +65,7 @@ def test_operations_of_a_whole_minute_are_noticed_too():
     """
     A sum over a minute exported as a rate makes operations of 136 bytes: below a sector.
     """
-    kept, _ = said(measured(read_ops_per_s=60))
+    kept, _ = checked(measured(read_ops_per_s=60))
 
     assert Metric.READ_OPS_PER_S not in kept
 
@@ -74,7 +76,7 @@ def test_aurora_counts_no_operations_of_a_block_device():
     """
     series = measured(read_bytes_per_s=1 / 1024)
 
-    assert (set(series), []) == said(series, Instance(engine="aurora-postgresql"))
+    assert (set(series), []) == checked(series, Instance(engine="aurora-postgresql"))
 
 
 @pytest.mark.parametrize("queue", [1.0, 0.0])
@@ -104,7 +106,7 @@ def test_a_latency_that_fits_no_unit_is_left_out():
     """
     Microseconds read as seconds are a quarter of an hour; as milliseconds they would be slow storage.
     """
-    kept, (gap,) = said(measured(read_latency_s=1e6, queue_depth=0))
+    kept, (gap,) = checked(measured(read_latency_s=1e6, queue_depth=0))
 
     assert Metric.READ_LATENCY_S not in kept
     assert "ReadLatency is not in seconds" in gap.reason
@@ -116,7 +118,7 @@ def test_an_idle_instance_has_no_size_to_judge():
     """
     series = measured(read_ops_per_s=1e-4, read_bytes_per_s=1e-8)
 
-    assert (set(series), []) == said(series)
+    assert (set(series), []) == checked(series)
 
 
 def test_an_export_in_megabytes_is_not_told_as_a_tiny_limit(tmp_path):

@@ -176,12 +176,12 @@ def test_a_binary_file_is_read_by_sadf(fake_sadf: Fake, tmp_path: Path):
 
     assert (NOON_S, NOON_S + 600) == snapshot.window_s
     assert SYSSTAT_12 == (tmp_path / "given").read_bytes()
-    said = (tmp_path / "said").read_text().split()
+    text = (tmp_path / "said").read_text().split()
     assert ["-j", "--", "-d", "-b", "-u", "-r", "-S", "-q", "-n", "DEV", "C"] == [
-        said[0],
-        *said[2:],
+        text[0],
+        *text[2:],
     ]
-    assert not Path(said[1]).exists()
+    assert not Path(text[1]).exists()
     # The file says it is of db1, which this machine is not.
     assert "used this machine's device names" in gaps(snapshot)["device names"].reason
 

@@ -194,9 +194,9 @@ def test_discards_are_neither_reads_nor_writes():
         "\n12:00:00 tps rtps wtps dtps bread/s bwrtn/s bdscd/s\n"
         "12:00:01 100.00 20.00 30.00 50.00 2000.00 6000.00 100000.00\n"
     )
-    told = read(text + total)
-    assert [20, 25] == at(told, Metric.READ_OPS_PER_S)
-    assert np.isnan(at(told, Metric.READ_LATENCY_S)[0])
+    reading = read(text + total)
+    assert [20, 25] == at(reading, Metric.READ_OPS_PER_S)
+    assert np.isnan(at(reading, Metric.READ_LATENCY_S)[0])
 
 
 def test_samples_of_another_length_are_left_out_and_counted():
