@@ -137,7 +137,7 @@ def refresh(
         TERMINAL.spent(account.usage, cost_of(account.usage))
     # Parse the answer before writing: it must not replace a good file with one that cannot be read.
     table = price_list_of(offer, output, region)
-    write_aside(output, gzip.compress(offer, mtime=0) if output.suffix == ".gz" else offer)
+    write_aside(output, gzip.compress(offer, mtime=0) if output.suffix.lower() == ".gz" else offer)
     found = f"{len(table.instances):,} prices of instances and {len(table.items):,} of storage"
     typer.echo(f"{found} in {region} written to {output}", err=True)
 

@@ -142,7 +142,7 @@ def sweep(
         )
     if path is not None and dsn is not None and dsn != os.environ.get("PLIMSOLL_DSN"):
         raise UsageError("--path and --dsn cannot be measured together", "Leave one of them out.")
-    check_ending(png)
+    check_chart(png)
     plan = SweepPlan(
         sizes_bytes=SIZES_BYTES if sizes is None else sizes_of(sizes),
         for_each_s=seconds_of(for_each, "--for-each"),
@@ -214,18 +214,17 @@ def sizes_of(text: str) -> tuple[int, ...]:
     return tuple(sorted({bytes_of(part, "--sizes") for part in parts}))
 
 
-def check_ending(png: Path | None) -> None:
+def check_chart(png: Path | None) -> None:
     """
     Refuse a picture that could not be written, before minutes of measuring.
 
     Raises:
         UsageError: the name has another ending, or its folder is missing.
     """
-    if png is not None and png.suffix.lower() not in (".png", ".svg"):
-        raise UsageError(
-            f"'{png.name}' does not end in .png or .svg",
-            "The ending selects the kind of picture.",
-        )
+    if png is not None:
+        from plimsoll.reports.chart.drawing import check_picture_ending
+
+        check_picture_ending(png)
     check_picture(png)
 
 

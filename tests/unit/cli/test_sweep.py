@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 from plimsoll.cli.commands import app
 from plimsoll.cli.output import Format, Output
-from plimsoll.cli.sweep import check_ending, is_explained, sizes_of, write_sweeps
+from plimsoll.cli.sweep import check_chart, is_explained, sizes_of, write_sweeps
 from plimsoll.errors import UsageError
 from plimsoll.units import KIB
 from unit.reports.fixture_sweep import report
@@ -54,9 +54,9 @@ def test_a_file_that_cannot_be_written_is_refused_before_measuring(tmp_path: Pat
     Not after minutes of it.
     """
     with pytest.raises(UsageError, match="no folder"):
-        check_ending(tmp_path / "no" / "chart.png")
+        check_chart(tmp_path / "no" / "chart.png")
     with pytest.raises(UsageError, match=r"\.png or \.svg"):
-        check_ending(tmp_path / "chart.pdf")
+        check_chart(tmp_path / "chart.pdf")
 
 
 def test_a_place_that_is_not_there_is_one_sentence(tmp_path: Path):

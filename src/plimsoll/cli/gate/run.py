@@ -4,6 +4,7 @@ Run `plimsoll gate mount` and `plimsoll gate run`.
 This file starts and stops gate, command and outputs in the right order; other files define them.
 """
 
+import re
 import shutil
 import sys
 import time
@@ -236,7 +237,7 @@ def _own_limits(flags: GateFlags) -> OwnLimits | None:
 
 def truth_path(output: Path) -> Path:
     """Return the file with the recorded truth of a snapshot: `run.truth.json` for `run.json`."""
-    name = output.name.removesuffix(".gz").removesuffix(".json")
+    name = re.sub(r"(\.json)?(\.gz)?$", "", output.name, flags=re.IGNORECASE)
     return output.with_name(f"{name}.truth.json")
 
 

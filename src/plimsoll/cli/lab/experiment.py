@@ -71,7 +71,7 @@ def run(
     Exit status: 0 the limits of every configuration were found, 2 some were not, this machine was too slow,
     or bad input.
     """
-    sweep.check_ending(png)
+    sweep.check_chart(png)
     reports, is_void = _measure(experiment, tuple(only or ()), for_each, sizes, pg_bin)
     sweep.write_sweeps(reports, output, png)
     raise typer.Exit(0 if sweep.is_explained(reports) and not is_void else 2)

@@ -60,9 +60,9 @@ def run_plan(
     constraints = _constraints(options, flags.engine)
     license_model = license_of(options.license_model)
     if options.chart is not None:
-        from plimsoll.reports.plan.chart import check_ending
+        from plimsoll.reports.chart.drawing import check_picture_ending
 
-        check_ending(options.chart)
+        check_picture_ending(options.chart)
         check_picture(options.chart)
     read_options = with_two_weeks(target, read_options)
     snapshot = in_region(read_target(target, flags, read_options, TERMINAL), target, read_options)

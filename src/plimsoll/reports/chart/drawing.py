@@ -5,11 +5,12 @@ Vega-Lite comes with the extra 'pictures'. Without it no picture is written, and
 """
 
 import re
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from plimsoll.errors import ExtraMissing
+from plimsoll.errors import ExtraMissing, UsageError
 from plimsoll.reports.files.file import write_aside
 
 Spec = dict[str, Any]
@@ -17,6 +18,8 @@ Spec = dict[str, Any]
 # Vega-Lite as bundled with vl-convert; a specification says which one it was written for.
 VEGALITE = "6.4"
 VEGALITE_SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
+
+PICTURE_ENDINGS = (".png", ".svg")
 
 _CLIP = re.compile(r'(?<=id=")clip\d+(?=")|(?<=url\(#)clip\d+(?=\))')
 
@@ -45,6 +48,35 @@ def without_drawing() -> str:
     """Return the text of a page in place of a drawing."""
     error = _missing()
     return f"There is no chart: {error.message}. {error.hint}"
+
+
+def check_picture_ending(path: Path, endings: Sequence[str] = PICTURE_ENDINGS) -> None:
+    """
+    Refuse a file name whose ending selects no known kind of picture.
+
+    Raises:
+        UsageError: the name has none of the endings.
+    """
+    if path.suffix.lower() not in endings:
+        raise UsageError(
+            f"'{path.name}' does not end in {', '.join(endings[:-1])} or {endings[-1]}",
+            "The ending selects the kind of picture.",
+        )
+
+
+def write_picture(path: Path, spec: Spec) -> None:
+    """
+    Write a specification as the picture that the ending selects: .png or .svg.
+
+    Raises:
+        UsageError: the name has another ending, or the file cannot be written.
+        ExtraMissing: Vega-Lite is not installed.
+    """
+    check_picture_ending(path)
+    if path.suffix.lower() == ".png":
+        write_png(path, spec)
+    else:
+        write_aside(path, svg(spec).encode())
 
 
 def write_png(path: Path, spec: Spec, *, scale: float = 2.0) -> None:

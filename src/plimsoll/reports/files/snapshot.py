@@ -19,7 +19,7 @@ def write_snapshot(path: Path, snapshot: Snapshot) -> None:
         UsageError: the folder does not exist, is not ours to write, or the disk is full.
     """
     data = encode_snapshot(snapshot)
-    if path.suffix == ".gz":
+    if path.suffix.lower() == ".gz":
         # No time of day in the header: the bytes depend on the snapshot only.
         data = gzip.compress(data, _GZIP_LEVEL, mtime=0)
     write_aside(path, data)

@@ -21,9 +21,9 @@ from plimsoll.reports.chart.drawing import (
     VEGALITE,
     VEGALITE_SCHEMA,
     Spec,
+    check_picture_ending,
     check_vega,
-    svg,
-    write_png,
+    write_picture,
 )
 from plimsoll.reports.chart.look import LIGHT, Look
 from plimsoll.reports.files.file import write_aside
@@ -41,36 +41,30 @@ _STAGE_RATIO_MAX = 3.0
 # The height of a line of 11-pixel text.
 _LABEL_PX = 13
 _LETTERS_PER_LINE = 125  # of 11-pixel text over plot and margin
-_KINDS = (".svg", ".png", ".html")
+_ENDINGS = (".svg", ".png", ".html")
 _TEXT: Spec = {"text": {"field": "text"}}
 
 
 def write_chart(path: Path, sheet: LimitSheet) -> None:
     """
-    Write the curve to `path`, in the form its ending names: .svg, .png or .html.
+    Write the curve to `path`, in the form that the ending selects: .svg, .png or .html.
 
     Every file is complete in itself: nothing is loaded over the network.
 
     Raises:
         UsageError: another ending, a sheet without a curve, or the file cannot be written.
     """
-    if path.suffix.lower() not in _KINDS:
-        raise UsageError(
-            f"'{path.name}' does not end in {', '.join(_KINDS[:-1])} or {_KINDS[-1]}",
-            "The file extension selects the kind of picture.",
-        )
+    check_picture_ending(path, _ENDINGS)
     if not sheet.curve:
         raise UsageError(
             "there is no curve to draw: no storage limit is known for this instance",
             "Omit --chart, or add --storage and --size-gib.",
         )
     spec = limits_spec(sheet)
-    if path.suffix.lower() == ".png":
-        write_png(path, spec)
-    elif path.suffix.lower() == ".svg":
-        write_aside(path, svg(spec).encode())
-    else:
+    if path.suffix.lower() == ".html":
         write_aside(path, _html(spec, sheet_title(sheet)).encode())
+    else:
+        write_picture(path, spec)
 
 
 def limits_spec(sheet: LimitSheet, *, look: Look = LIGHT) -> Spec:

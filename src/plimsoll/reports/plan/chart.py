@@ -15,9 +15,13 @@ from typing import Any
 
 from plimsoll.errors import UsageError
 from plimsoll.model.plan import FASTER, Band, Judgement, Option, Plan
-from plimsoll.reports.chart.drawing import VEGALITE_SCHEMA, Spec, svg, write_png
+from plimsoll.reports.chart.drawing import (
+    VEGALITE_SCHEMA,
+    Spec,
+    check_picture_ending,
+    write_picture,
+)
 from plimsoll.reports.chart.look import LIGHT, Look
-from plimsoll.reports.files.file import write_aside
 from plimsoll.reports.plan import words as plan_words
 from plimsoll.reports.plan.cards import is_spread
 from plimsoll.reports.plan.chart_names import Plane, key_of, named_marks
@@ -50,36 +54,18 @@ CAPTION = (
 
 def write_plan_picture(path: Path, plan: Plan) -> None:
     """
-    Write the chart as the ending of the name says: .png or .svg.
+    Write the chart as the picture that the ending selects: .png or .svg.
 
     Raises:
         UsageError: another ending, nothing to draw, or the file cannot be written.
     """
-    check_ending(path)
+    check_picture_ending(path)
     if not has_chart(plan):
         raise UsageError(
             "there is no price to draw",
             "Give --prices FILE, an AWS price list with the region and the engine.",
         )
-    spec = plan_spec(plan)
-    if path.suffix.lower() == ".png":
-        write_png(path, spec)
-    else:
-        write_aside(path, svg(spec).encode())
-
-
-def check_ending(path: Path) -> None:
-    """
-    Refuse a file name without a known picture extension.
-
-    Raises:
-        UsageError: it ends in neither .png nor .svg.
-    """
-    if path.suffix.lower() not in (".png", ".svg"):
-        raise UsageError(
-            f"'{path.name}' does not end in .png or .svg",
-            "The file extension selects the kind of picture.",
-        )
+    write_picture(path, plan_spec(plan))
 
 
 def has_chart(plan: Plan) -> bool:

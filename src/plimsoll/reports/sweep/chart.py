@@ -9,11 +9,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from textwrap import wrap
 
-from plimsoll.errors import UsageError
 from plimsoll.model.sweep import Pattern, PhaseFit, SweepPoint, SweepReport
-from plimsoll.reports.chart.drawing import VEGALITE_SCHEMA, Spec, svg, write_png
+from plimsoll.reports.chart.drawing import VEGALITE_SCHEMA, Spec, write_picture
 from plimsoll.reports.chart.look import LIGHT, Look
-from plimsoll.reports.files.file import write_aside
 from plimsoll.reports.limits.curve import mb_ticks
 from plimsoll.reports.render import words
 from plimsoll.reports.sweep.outline import group_title
@@ -26,21 +24,12 @@ _LETTERS_PER_LINE = 125
 
 def write_sweep_picture(path: Path, reports: Sequence[SweepReport]) -> None:
     """
-    Write the chart as the ending of the name says: .png or .svg.
+    Write the chart as the picture that the ending selects: .png or .svg.
 
     Raises:
         UsageError: another ending, or the file cannot be written.
     """
-    spec = sweep_spec(reports)
-    if path.suffix.lower() == ".png":
-        write_png(path, spec)
-    elif path.suffix.lower() == ".svg":
-        write_aside(path, svg(spec).encode())
-    else:
-        raise UsageError(
-            f"'{path.name}' does not end in .png or .svg",
-            "The file extension selects the kind of picture.",
-        )
+    write_picture(path, sweep_spec(reports))
 
 
 def sweep_spec(

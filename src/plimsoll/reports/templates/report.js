@@ -69,11 +69,11 @@
       if (room <= 100 || room === width) return;
       view.signal("width", (width = room)).run();
       // Room for the longest answer is kept, so that the chart does not move under the pointer.
-      const shown = [...readout.childNodes];
+      const children = [...readout.childNodes];
       readout.style.minHeight = "";
       show(row(0));
       readout.style.minHeight = readout.offsetHeight + "px";
-      readout.replaceChildren(...shown);
+      readout.replaceChildren(...children);
     };
     fit();
     new ResizeObserver(fit).observe(box);

@@ -238,6 +238,7 @@ def test_the_truth_lies_beside_the_snapshot():
     """
     assert Path("a/run.truth.json") == truth_path(Path("a/run.json"))
     assert Path("run.truth.json") == truth_path(Path("run.json.gz"))
+    assert Path("run.truth.json") == truth_path(Path("run.JSON.GZ"))
     assert Path("run.truth.json") == truth_path(Path("run"))
 
 

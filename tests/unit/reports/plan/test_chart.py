@@ -12,7 +12,6 @@ from plimsoll.errors import UsageError
 from plimsoll.model.plan import CurvePoint, Judgement
 from plimsoll.reports.chart.look import LIGHT, page_look
 from plimsoll.reports.plan.chart import (
-    check_ending,
     has_chart,
     plan_spec,
     proposed,
@@ -220,10 +219,10 @@ def test_a_picture_is_written_as_its_name_says(tmp_path):
 
 def test_another_ending_is_refused(tmp_path):
     """
-    The ending says which kind of picture; without a price there is none.
+    The ending selects the kind of picture; without a price there is none.
     """
     with pytest.raises(UsageError, match=r"'a\.pdf' does not end in \.png or \.svg"):
-        check_ending(tmp_path / "a.pdf")
+        write_plan_picture(tmp_path / "a.pdf", plans.nothing())
     with pytest.raises(UsageError, match="there is no price to draw"):
         write_plan_picture(tmp_path / "a.png", plans.nothing())
 

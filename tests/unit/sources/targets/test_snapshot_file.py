@@ -29,7 +29,7 @@ def small() -> Snapshot:
     )
 
 
-@pytest.mark.parametrize("name", ["s.json", "s.json.gz"])
+@pytest.mark.parametrize("name", ["s.json", "s.json.gz", "s.JSON.GZ"])
 @settings(
     max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
