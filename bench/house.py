@@ -1,9 +1,8 @@
 """
 Compare the structure of two revisions: `python bench/house.py [--before REVISION]`.
 
-Lines are physical lines. An import (an arrow, in names here) is one module that imports another. It is counted
-between files, and between the packages or sub-packages that hold them. A room, in names here, is a sub-package, or a
-file directly in a package. A prefix is crowded if three files of a folder share it. Help is the median of five runs,
+Lines are physical lines. An import is one module that imports another. It is counted between files, and between
+their packages or sub-packages. A file directly in a package counts as a sub-package. A prefix is crowded if three files of a folder share it. Help is the median of five runs,
 in seconds of processor time; the package's dependencies must be installed.
 """
 
@@ -52,7 +51,7 @@ class House:
                     yield name, module
 
     def arrows(self, folder: str) -> tuple[int, int]:
-        """Return how often files of a folder, and rooms in it, import one another."""
+        """Return the numbers of imports between files and between sub-packages of a folder."""
         inside = [
             (a, b)
             for a, b in self.edges
@@ -62,12 +61,12 @@ class House:
         return len(inside), len(rooms)
 
     def outer_arrows(self) -> tuple[int, int]:
-        """Return how often files of different packages, and those packages, import one another."""
+        """Return the numbers of imports between files of different packages, and between packages."""
         outside = [(top_of(a), top_of(b)) for a, b in self.edges if top_of(a) != top_of(b)]
         return len(outside), len(set(outside))
 
     def circles(self) -> int:
-        """Return how many sets of rooms import one another in a circle."""
+        """Return the number of import cycles of sub-packages."""
         arrows: dict[str, set[str]] = {}
         for a, b in self.edges:
             if room_of(a) != room_of(b):
@@ -133,12 +132,12 @@ def top_of(module: str) -> str:
 
 
 def room_of(module: str) -> str:
-    """Return the room of a module: the second name below the package."""
+    """Return the sub-package of a module: the second name below the package."""
     return ".".join(module.split(".")[:2])
 
 
 def circles(arrows: Mapping[str, set[str]]) -> list[set[str]]:
-    """Return the sets of rooms in which each room reaches every other, in order of their names."""
+    """Return the import cycles: sets in which each sub-package reaches every other, in order of names."""
     reached = {room: _reached(arrows, room) for room in arrows}
     found: list[set[str]] = []
     for room in sorted(reached):

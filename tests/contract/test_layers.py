@@ -89,7 +89,7 @@ def test_a_skeleton_of_the_layers_keeps_the_contract(tmp_path: Path):
 @pytest.mark.parametrize("imported", ["lab", "gate", "sources", "reports", "plan"])
 def test_app_composes_edges_law_and_lab(tmp_path: Path, imported: str):
     """
-    The room that composes may import whatever it composes, the lab and the gate included.
+    The package that composes may import all that it composes, including the lab and the gate.
     """
     package = skeleton(tmp_path)
     (package / "app" / "__init__.py").write_text(f"import plimsoll.{imported}\n", encoding="utf-8")

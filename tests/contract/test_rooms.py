@@ -1,4 +1,4 @@
-"""Rooms of the house: packages import one another in one direction, and related files share one."""
+"""Structure: sub-packages have no import cycles, and related files share a folder."""
 
 from collections import defaultdict
 from pathlib import Path
@@ -6,20 +6,20 @@ from pathlib import Path
 from contract.tree import SRC, python_files
 from house import circles, crowded, dotted, imported, room_of
 
-# Folder and prefix → how many files have it today. Entries are only ever taken away, or lowered.
+# Folder and prefix → number of files with it today. Entries are only removed or lowered.
 CROWDED: dict[tuple[str, str], int] = {}
 
 
-def test_rooms_import_one_another_in_no_circle():
+def test_sub_packages_have_no_import_cycle():
     """
-    No circle of imports leads through several rooms.
+    No import cycle passes through several sub-packages.
     """
     assert [] == circles(imports_of_rooms())
 
 
 def test_files_of_one_prefix_have_a_folder():
     """
-    A folder has at most two files of one prefix, but for those listed; three are a folder.
+    A folder has at most two files of one prefix, except those listed; three become a folder.
     """
     new = {key: count for key, count in crowded(_paths()).items() if count > CROWDED.get(key, 0)}
 
@@ -28,7 +28,7 @@ def test_files_of_one_prefix_have_a_folder():
 
 def test_listed_prefixes_are_still_crowded():
     """
-    A prefix that has fewer files than the list says is corrected in the list too.
+    If a prefix has fewer files than listed, the list must be corrected.
     """
     found = crowded(_paths())
     gone = {key: count for key, count in CROWDED.items() if found.get(key, 0) < count}
@@ -36,18 +36,18 @@ def test_listed_prefixes_are_still_crowded():
     assert {} == gone
 
 
-def test_a_circle_is_found_through_any_number_of_rooms():
+def test_a_cycle_is_found_through_any_number_of_sub_packages():
     """
-    Rooms that reach themselves form one circle; those that only lead to it are not part of it.
+    Sub-packages that reach themselves form one cycle; those that only lead to it are not part of it.
     """
     arrows = {"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}, "e": {"f"}}
 
     assert [{"a", "b", "c"}] == circles(arrows)
 
 
-def test_rooms_are_packages_and_loose_files():
+def test_sub_packages_are_folders_and_loose_files():
     """
-    A room is the second name below the package: a folder with all below it, or a file.
+    A sub-package is the second name below the package: a folder with all below it, or a file.
     """
     paths = [Path("a/b/c.py"), Path("a/b/__init__.py"), Path("a/d.py"), Path("e.py")]
 
@@ -65,7 +65,7 @@ def test_a_prefix_counts_the_file_that_is_only_the_prefix():
 
 def imports_of_rooms() -> dict[str, set[str]]:
     """
-    Return for each room the rooms that its modules import.
+    Return for each sub-package the sub-packages that its modules import.
     """
     trees = {dotted(path): tree for path, tree in python_files(SRC)}
     arrows: dict[str, set[str]] = defaultdict(set)

@@ -38,7 +38,7 @@ class LabProgress(Struct, frozen=True, kw_only=True):
     queue_depth: float
     """Reads and writes together, over the last second."""
     late_ratio: float
-    """Share 0–1 of operations so far that completed after their moment."""
+    """Share 0–1 of operations so far that completed late."""
     stages: tuple[StageNow, ...]
     transactions_per_s: float | None
     """None before the clients have reported."""
@@ -81,7 +81,7 @@ class ThrottledCeiling(Struct, frozen=True, kw_only=True):
 
 
 class WrongClaim(Struct, frozen=True, kw_only=True):
-    """A ceiling that the diagnosis named and the gate did not hold requests at."""
+    """A ceiling that the diagnosis named although the gate did not throttle requests at it."""
 
     name: str
     phase: Phase

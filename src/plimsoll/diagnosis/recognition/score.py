@@ -28,37 +28,38 @@ from plimsoll.model.family import balance_metrics
 # Before any sign: of the numbers at which samples pile up, one in fifty-five is a ceiling. Workloads
 # have many habits (batches, pools, timers), a window has one or two ceilings.
 PRIOR = -4.0
-# What steadiness of any kind can add at most. A producer with a limit of its own is as steady as a
+# The most that all signs of steadiness together can add. A producer with a limit of its own is as steady as a
 # ceiling, so steadiness can balance the prior, and no more: something else must decide.
 STEADY_MAX = 4.0
 # The spread of an enforced rate: half of the published incidents lie within this of their number.
-# Few samples show less spread than there is, so theirs is drawn towards it as if so many had been seen.
+# Few samples underestimate the spread, so it is averaged with this one, which counts as USUAL_SAMPLES samples.
 USUAL_LOG_SD = 0.006
 USUAL_SAMPLES = 4
 # Steadiness of n samples counts n ÷ (n + 3): three samples count half as much as many.
 HALF_SAMPLES = 3
-# A minute's rate that strays by more than this is not an enforced one; by less, it may be.
+# A rate whose minutes vary by more than this is not enforced; below this it may be.
 FLAT_LOG_SD = 0.008
-# Shorter than this a level may be chance, longer it is a habit of something.
+# A shorter level may be chance; a longer one has a cause.
 HELD_MINUTES = 20
-# Waiting that no error of the reference explains: a third longer than a reference this window shows,
-# twice as long as a general one; and for levels at no number 2.2 times and 8 times (what no SSD needs).
+# Keys: (at a documented number, reference from this window). Above this ratio an error of the reference does not
+# explain the waiting: a third longer than a reference of this window, twice as long as a general one. Without a
+# documented number it is 2.2 and 8 times; no unthrottled SSD is that slow.
 WAITED_LOG = {
     (True, True): 0.3,
     (True, False): 0.7,
     (False, True): float(np.log(2.2)),
     (False, False): float(np.log(8.0)),
 }
-# Under a load that differs by a tenth the latency of an unpressed volume differs by a tenth at most, so
-# what takes 15 % longer at a level than a little below it waits there.
+# If the load differs by a tenth, the latency of an unpressed volume differs by a tenth at most. So requests
+# that take 15 % longer at a level than a little below it wait there.
 STEP_LOG = float(np.log(1.15))
-# The most that waiting can add, by any measure.
+# The most that `waiting` and `step` together can add.
 WAITED_MAX = 2.5
-# Excludes a level by itself: it is below every bound, and so is cut to the bound.
+# This weight is below every bound, so it is cut to the bound, which alone excludes a level.
 AT_EASE = -100.0
-# In so much of the time at a ceiling requests wait; the rest are samples the reference misjudges.
+# Share of the time at a ceiling in which requests wait; the reference misjudges the other samples.
 WAITED_SHARE = 0.85
-# Some waiting time is a little below a ceiling: minutes that were at it in part.
+# Share of waiting time that may be a little below a ceiling: minutes that were only partly at it.
 PARTLY_BELOW = 0.1
 # Judgement: the metric is a mean over all vCPUs and a minute, so a CPU that is full in effect stays
 # below 100 %.

@@ -32,7 +32,7 @@ SAME_SIZE = 1.33
 TURN_STEPS = 2
 # A rate this far above a ceiling's level is clear of it: levels are known to about a percent.
 CLEAR = 1.04
-# A waiting step this near below a confirmed level is held back for most of its length.
+# A waiting step this near below a confirmed level is throttled for most of its length.
 NEAR = 0.93
 # Storage that is fully loaded but not overloaded answers as fast as ever (a limiter adds nothing
 # before its limit), or up to three times as slow (a single queue that is two thirds full).

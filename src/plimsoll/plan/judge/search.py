@@ -125,7 +125,7 @@ def search(
         more: price of each arrangement, any scale, shape (n,); UNKNOWN is never chosen.
         roles: by name, which arrangements are in it, shape (n,) each.
         asked: the demand that must pass.
-        allowed_ratio: share 0–1 of the measured steps that may be held back.
+        allowed_ratio: share 0–1 of the measured steps that may be throttled.
         keep: how many arrangements to return for each role, each with another vector.
         tie: rank among equal prices, least first, shape (n,); then the index decides.
     """

@@ -44,7 +44,7 @@ def smallest_unpriced(
         vectors: their limits.
         prices: their prices.
         demands: those at which priced arrangements were searched.
-        allowed_ratio: share 0–1 of the measured steps that may be held back.
+        allowed_ratio: share 0–1 of the measured steps that may be throttled.
 
     Returns:
         Places of arrangements, by size; of each demand those of the few families that pass it with

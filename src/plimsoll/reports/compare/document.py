@@ -29,7 +29,7 @@ from plimsoll.reports.render.words import VERDICT_SIGNS, VERDICT_WORDS
 
 # Below this a terminal leaves differences out, which the reader can see from the sides.
 _NARROW = 76
-# From here on names of limits are written in full, and time has its difference beside it.
+# From this width on, names of limits are written in full, and times have a column of differences.
 _WIDE = 100
 
 _OUTCOMES = {

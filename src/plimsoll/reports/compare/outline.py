@@ -83,8 +83,7 @@ _BALANCES = (
     MeasuredQuantity.VOLUME_BALANCE,
 )
 _MACHINE = (MeasuredQuantity.CPU, MeasuredQuantity.CONNECTIONS, MeasuredQuantity.FREE_MEMORY)
-# Reads and writes apart are shown by their mean, IOPS by what is needed beside throughput; the
-# JSON form has all of them.
+# Of these only the mean is shown, and of _FEWER three statistics; the JSON form has all.
 _MEAN_ONLY = frozenset(
     {
         MeasuredQuantity.READ_THROUGHPUT,

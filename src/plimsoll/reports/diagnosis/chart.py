@@ -27,7 +27,7 @@ from plimsoll.reports.diagnosis.timeline import (
 from plimsoll.reports.render import words
 from plimsoll.units import format_duration
 
-# A picture is seldom wider than 1,500 pixels: more points than this cannot be told apart, and
+# A picture is seldom wider than 1,500 pixels: more points than this cannot be distinguished, and
 # a page of two weeks stays below two megabytes.
 POINTS_MAX = 1500
 

@@ -27,7 +27,7 @@ from plimsoll.reports.render.page import rendered_page, template_text
 # Width of the static drawing, without the numbers at its left; the page is 68 rem wide.
 _STATIC_WIDTH = 1030
 
-# What the line above the chart says of the moment under the pointer: column, name, unit, digits.
+# Values in the line above the chart for the time under the pointer: column, name, unit, digits.
 _READOUT = (
     ("rate", "total", "MB/s", 1),
     ("reads", "reads", "MB/s", 1),

@@ -48,7 +48,7 @@ _TIME_AXIS = {
     "labelFlush": True,
 }
 
-# Texts of annotations stand in at most this many rows; what finds no room keeps its line only.
+# Texts of annotations have at most this many rows; an annotation that does not fit has only its line.
 _NOTE_ROWS = 3
 
 # Two labels closer than this many pixels would overlap; they take turns at left and right.

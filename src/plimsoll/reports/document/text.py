@@ -21,9 +21,9 @@ from plimsoll.reports.render.facts import Fact
 from plimsoll.reports.render.terminal import glued, styled
 
 WIDTH_MIN, WIDTH_MAX = 40, 120
-# Of a document whose rows stand side by side.
+# Widths of a document with columns.
 WIDE_MIN, WIDE = 60, 100
-# Below this names and values have no room beside each other: each is a paragraph.
+# Below this width names and values do not fit on one line: each becomes a paragraph.
 _NARROW = 60
 
 _TONES = {
@@ -73,7 +73,7 @@ def _whole(document: d.Document, width: int) -> Iterable[RenderableType]:
         suffix = f" · {words.plain(note)}" if note else ""
         yield Text.assemble(("SIMULATED DATA", "bold reverse"), glued(suffix))
     for part in document.parts:
-        # What stands before the first section belongs to the headline.
+        # Parts before the first section belong to the headline.
         yield from _part(part, width, 2 if isinstance(part, _INDENTED) else 0)
 
 
@@ -122,7 +122,7 @@ def _section(part: d.Section, width: int) -> Iterable[RenderableType]:
     yield terminal.heading(words.plain(part.title))
     before: d.Part | None = None
     for inner in part.parts:
-        # Tables stand alone; a list below one tells that it is part of it by its marks.
+        # Tables have blank lines around them; the marks of a list below a table show that it belongs to it.
         is_apart = isinstance(before, d.Table | d.Card) and isinstance(inner, d.Paragraph | d.Facts)
         if before is not None and (isinstance(inner, d.Table) or is_apart):
             yield Text()

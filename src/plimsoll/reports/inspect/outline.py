@@ -23,14 +23,14 @@ NEVER_RUN = "Plimsoll never runs these commands. Read them, then run them yourse
 
 # A paragraph of a line and a half or more is read once. A judgement.
 _LONG = 120
-# Code of a table's own that is short enough to stand again; a judgement.
+# Code of one table with at most this many lines is repeated. A judgement.
 _OWN_LINES_MOST = 3
 
-# Below these a rate or a time is said in the smaller unit.
+# Below these values a rate is written in the smaller unit.
 _MB, _KB = 1e5, 1e3
-# Of a server that does next to nothing nobody asks what is left unexplained.
+# Below this load the unexplained rest does not matter. A judgement.
 _LOAD_LEAST = 0.5e6
-# From half of the load on, a report without a finding says how much it does not explain. A judgement.
+# If at least this share of the load is unexplained, a report without a finding says so. A judgement.
 _MUCH_UNEXPLAINED = 0.5
 
 
@@ -117,7 +117,7 @@ def headline(inspection: Inspection) -> str:
         return f"We cannot say what {place} spends its reads and writes on: {names} {verb} missing."
     time = format_duration(inspection.end_s - inspection.start_s)
     found = f"No problem found in {place} in {time} of watching{_unexplained(inspection)}."
-    # What could not be seen is said at once: silence is no proof of health.
+    # Gaps are counted in the headline, because no finding does not prove that all is well.
     counts = ((len(inspection.causes), "note"), (len(inspection.missing), "gap"))
     below = [_counted(count, noun) for count, noun in counts if count]
     return f"{found} {' and '.join(below)} below." if below else found

@@ -226,7 +226,7 @@ def _level_labels(lines: list[_StageLine], frame: _Frame, look: Look) -> list[Sp
 def _slope_labels(lines: list[_StageLine], frame: _Frame, look: Look) -> list[Spec]:
     """Return the numbers of the rising lines, written along them in turns from the left."""
     x_px, y_px = frame.octave_px
-    # Two lines that begin together may part where a volume counts large I/O as several operations.
+    # Two lines that begin together may separate if a volume counts large I/O as several operations.
     names: dict[float, tuple[str, list[str]]] = {}
     for line in lines:
         if not line.is_level:
@@ -460,5 +460,5 @@ _TOOLTIP = """
 #vg-tooltip-element td.key { color: #808080; text-align: right; padding-right: 4px; }
 """
 
-# Where the specification will stand in the page.
+# Placeholder in the page that the specification replaces.
 _PLACE = "specification-of-this-chart"

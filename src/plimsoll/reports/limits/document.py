@@ -162,7 +162,7 @@ def _remark(ceiling: Ceiling) -> str:
         return f"documented {origin.valid_from}{until}"
     if ceiling.family in INSTANCE_FAMILIES:
         return ""
-    # The layout of the volumes is a note of the sheet; here it would stand in every row.
+    # The layout of the volumes is a note of the sheet; here it would repeat in every row.
     return ceiling.note.split("; ")[0]
 
 

@@ -33,14 +33,14 @@ TONES = {
     Verdict.UNKNOWN: Tone.UNKNOWN,
 }
 
-# What leaves first where a terminal is too narrow: what others imply, then what can be looked up.
+# If the terminal is too narrow, columns are dropped: first those that others imply, then facts to look up.
 _COLUMNS = (
     Column(title="#", is_number=True, leaves=4),
     Column(title="Instance", least=16),
     Column(title="Class", leaves=3),
     Column(title="Engine and storage", leaves=1),
     Column(title="Verdict"),
-    # A limit's name stands on one line, its number on the next.
+    # The name of a limit is on one line, its number on the next.
     Column(
         title="Limit, or nearest",
         least=24,

@@ -185,7 +185,7 @@ def folded_name(row: OverviewRowText) -> str:
 
 def _bound(bound: int, now: int, total: int, unjudged: int) -> str:
     if not bound:
-        # What could not be judged is not said to be free.
+        # Instances that could not be judged do not count as free.
         judged = total - unjudged
         if unjudged and judged == 1:
             return "The one instance that could be judged was not up against a limit"

@@ -30,8 +30,8 @@ from plimsoll.reports.render import words
 # In pixels.
 _HEIGHT = 300
 
-# Prices that differ more than this are drawn on a logarithmic axis: on a linear one the cheap half of
-# the arrangements would stand in the first tenth of the picture.
+# If prices differ by more than this factor, the axis is logarithmic: on a linear axis the cheap half of the
+# arrangements would be in the first tenth of the picture.
 _LOG_FROM = 6.0
 
 # With fewer, a logarithmic axis cannot be read.

@@ -32,7 +32,7 @@ _NAME_RATIO, _NAME_MIN = 0.55, 190.0
 _MARK, _STROKE = 7.0, 3.0
 # Marks nearer than this are one to the eye, and get one name.
 _ONE = 4.0
-# Rows of the key, and where its columns begin: number, verdict, price up to a gap, arrangement.
+# Row height of the key, and positions of its columns: number, verdict, price, arrangement.
 _ROW, _COLUMNS, _PRICE = 17, (0, 36, 118, 206, 222), 2
 _ORDER = {"present": 0, "proposed": 1, "option": 2}
 

@@ -33,8 +33,8 @@ from plimsoll.reports.plan.outline import (
 )
 from plimsoll.reports.plan.words import SIGNS
 
-# Columns from which a terminal has room for what an option disturbs, for the price of a day beside its
-# difference, and for the price of a month and what binds next.
+# Terminal widths from which the table also has: what an option disturbs; the price of a day; the price of a
+# month and the next ceiling.
 _USUAL, _ROOMY, _WIDE = 76, 92, 110
 
 _TONES = {

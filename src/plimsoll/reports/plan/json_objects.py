@@ -107,8 +107,8 @@ class EffectObject(Struct, frozen=True, kw_only=True):
     ratio_at_ceiling: BandObject
     """The same as a share 0–1 of the measured window."""
     served_bytes_per_s: BandObject
-    """Mean rate served, in bytes/s, over the time that was held back; over the whole window where
-    none was."""
+    """Mean rate served, in bytes/s, over the throttled time; over the whole window if none was
+    throttled."""
     served_ratio: BandObject
     """Share 0–1 of the demanded bytes that are served without waiting."""
     latency_s_mean: BandObject | None
@@ -118,7 +118,7 @@ class EffectObject(Struct, frozen=True, kw_only=True):
     work_minutes: float | None
     """Minutes in which exactly the work of the window's jobs would be done, each task starting when
     the one before it is done; a job is what was served at a ceiling, with its burst before and
-    its short pauses. Null where nothing was held back or the limit is in no document."""
+    its short pauses. Null where nothing was throttled or the limit is in no document."""
     work_minutes_independent: float | None
     """The same where each task keeps its start time, so that credits return in the time left free;
     never more than `work_minutes`."""
@@ -314,7 +314,7 @@ class PlanDocument(Struct, frozen=True, kw_only=True):
     growth: float
     """Factor of the demand."""
     is_observed: bool
-    """True where the demand was seen: nothing held it back, and it is not multiplied by more than
+    """True where the demand was seen: nothing throttled it, and it is not multiplied by more than
     1. Where it is false, a zero in `minutes_at_ceiling` means that none was found, not that
     there would be none."""
     demand: DemandObject

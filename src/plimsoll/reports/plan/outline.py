@@ -266,7 +266,7 @@ def _lead(demand: DemandSummary) -> str:
 
 
 def _held_back(demand: DemandSummary) -> str:
-    """Return bytes that were asked for and not served; nothing where nothing was held back."""
+    """Return bytes that were asked for and not served; nothing if nothing was throttled."""
     amount = demand.held_back_bytes
     if amount is None or demand.held_back_s == 0:
         return ""

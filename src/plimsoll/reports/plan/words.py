@@ -29,7 +29,7 @@ PRICE_UNKNOWN = "price not known"
 UNKNOWN = "unknown"
 """In a cell of a table, whose title says of what."""
 
-# A sign beside every judgement, so that nothing rests on colour; one column wide in a terminal.
+# Each judgement has a sign, so that colour is not needed; it is one column wide in a terminal.
 SIGNS = {Judgement.LIFTS: "✓", Judgement.DOES_NOT: "✕", Judgement.UNSURE: "?"}
 
 # The current setup is no change, so it does not "lift" a ceiling.

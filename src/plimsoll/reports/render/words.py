@@ -41,7 +41,7 @@ VERDICT_BADGES = {
     Verdict.UNKNOWN: "Verdict unknown",
 }
 
-# A sign beside every verdict, so that nothing rests on colour; one column wide in a terminal.
+# Each verdict has a sign, so that colour is not needed; it is one column wide in a terminal.
 VERDICT_SIGNS = {
     Verdict.BINDS: "▲",
     Verdict.NEAR: "◆",

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-# A schema is read by programs, and by people only where it changed: short parts stay on one line.
+# People read only the changed lines of a schema, so short parts stay on one line.
 _COLUMNS = 200
 
 

@@ -70,7 +70,7 @@ def _parts(texts: SweepText, report: SweepReport) -> Iterator[Part]:
 
 def _drawn(report: SweepReport) -> Callable[[int], Spec]:
     def spec(_width: int) -> Spec:
-        # The panels stand beside each other at widths of their own.
+        # The panels are side by side and have fixed widths.
         from plimsoll.reports.sweep.chart import sweep_spec
 
         return sweep_spec([report], look=page_look(), is_titled=False)

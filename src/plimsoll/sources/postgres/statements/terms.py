@@ -51,7 +51,7 @@ class Terms(Struct, frozen=True, kw_only=True):
     """The terms of all statements of one kind of conversation."""
 
     commands: str
-    """Commands that hold this conversation, as people type them."""
+    """Commands that use these terms, as people type them."""
     access: str
     """What its transactions can do, in words."""
     statements: tuple[str, ...]
