@@ -137,7 +137,7 @@ fn a_reader_beside_a_flood_gets_its_half() {
     }
 }
 
-/// One read at a time beside a flood waits for one turn of the other class, never for the flood: it
+/// One read at a time during a flood waits for one turn of the other class, never for the flood: it
 /// takes at most twice as long as alone, or as long as alone and one write.
 #[test]
 fn a_single_read_does_not_wait_for_the_flood() {

@@ -192,7 +192,7 @@ proptest! {
     }
 
     /// With requests on their way a balance is that after them: it differs by at most what they
-    /// cost or what is earned meanwhile, and with a slack by what is earned or spent in it.
+    /// cost or what is earned in between, and with a slack by what is earned or spent in it.
     #[test]
     fn balances_are_told_in_advance(
         setting in setting_of(Just(1)), slack_s in slack(), depth in 1..40_usize,
@@ -392,7 +392,7 @@ proptest! {
     }
 }
 
-/// Time that nobody asked for is told once, less the slack that is made up for; the mean over the volumes.
+/// Time without requests is reported once, less the slack that is made up for; the mean over the volumes.
 #[test]
 fn idle_time_is_told_once_less_the_slack() {
     let bucket = Bucket { baseline: 100.0, burst: 100.0, capacity: 0.0 };

@@ -54,7 +54,7 @@ fn a_fifth_of_the_byte_balance_lasts_six_seconds() {
     assert_close(86.875, rate(&mut pace, &read(1e6), 1_000));
 }
 
-/// The stage that decided is named, with the number of it that held.
+/// The stage that decided is named, with its number that was binding.
 #[test]
 fn a_delay_has_a_stage_and_a_phase() {
     let stage = t3_xlarge();

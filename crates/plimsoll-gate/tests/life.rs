@@ -29,7 +29,7 @@ fn refusal_of(setup: Setup) -> String {
     }
 }
 
-/// Whatever stands in the way is said in one sentence, with the remedy, and nothing is mounted.
+/// Each obstacle is reported in one sentence, with the remedy, and nothing is mounted.
 #[test]
 fn what_stands_in_the_way_is_said() {
     if !is_fuse_here() {
@@ -201,7 +201,7 @@ fn shared_memory_of_a_file_is_written() {
     assert!(expected == fs::read(gate.backing().join("shared")).unwrap());
 }
 
-/// A full disk is told to whoever flushes or writes without cache, and reading goes on.
+/// A full disk is reported to whoever flushes or writes without cache, and reading goes on.
 #[test]
 fn a_full_disk_is_told() {
     if !is_root() {
@@ -362,7 +362,7 @@ fn it_stays_small() {
 }
 
 /// One backing folder has one gate: a second one is refused, by whatever path, and also for a folder
-/// within it or around it; the first goes on. A folder beside it is free.
+/// within it or around it; the first goes on. A folder next to it is free.
 #[test]
 fn a_backing_folder_has_one_gate() {
     let Some(mut gate) = Setup::new().mount() else { return };

@@ -199,7 +199,7 @@ fn files_may_be_opened_faster_than_they_are_closed() {
     assert_eq!(TIGHT as usize, descriptors(&gate).1);
 }
 
-/// A thousand files are held open at once, a part of them past the cache, by a gate that may have 64
+/// A thousand files are kept open at once, a part of them past the cache, by a gate that may have 64
 /// descriptors; all that can be done with an open file can be done with each.
 #[test]
 fn more_files_may_be_open_than_there_are_descriptors() {
@@ -316,7 +316,7 @@ fn round_of(
 }
 
 /// Sixty-four threads hold forty files each, two and a half times what the gate may have descriptors for, on
-/// a machine whose processors are all busy, so that files are let go late. None is told of too many open
+/// a machine whose processors are all busy, so that files are let go late. None gets an error of too many open
 /// files, none waits for ever, and every file has its own content.
 #[test]
 fn a_busy_machine_that_lets_files_go_late_runs_out_of_nothing() {

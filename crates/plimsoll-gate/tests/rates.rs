@@ -2,7 +2,7 @@
 //!
 //! One test at a time, as each measures time; each asserts what the law says of it. A machine that stands
 //! still for longer than the gate makes up for takes time away in which nothing is asked for: the gate's
-//! record says for which share of the time a limit held requests, and in that share it must have served
+//! record says for which share of the time a limit throttled requests, and in that share it must have served
 //! what the limit gives.
 
 mod common;
@@ -182,7 +182,7 @@ fn a_reader_is_not_starved_by_writing_back() {
     assert!(reads > 0.2 * (reads + writes), "{reads} reads beside {writes} writes");
 }
 
-/// A single client waits for the base latency, and what the timer costs is made up for; beside it
+/// A single client waits for the base latency, and what the timer costs is made up for; next to it
 /// there is what a request costs on this machine anyway. Judged by the quicker ones: the rest also waits
 /// for a processor where this machine has other work.
 #[test]
@@ -270,7 +270,7 @@ fn credits_run_out_and_can_be_granted() {
     assert!((left(first) - left(last) - spent).abs() < 0.06, "{spent} spent: {falling:?}");
 }
 
-/// Bytes per second of all lines in which the stage held requests throughout, in one phase.
+/// Bytes per second of all lines in which the stage throttled requests throughout, in one phase.
 fn held_rate(record: &[Value], phase: &str) -> f64 {
     let is_so = |line: &&Value| {
         line["binding"]["instance"]["phase"] == json!(phase) && held_s(line) > HELD_WHOLE * dt(line)

@@ -72,7 +72,7 @@ def wrote(blocks: int) -> tuple:
 
 def test_a_late_counter_of_backends_gives_way_to_statements():
     """
-    128 MiB of buffers may hide 64 MiB: 20 MB by statements are not yet told, or 20 MB too many are.
+    128 MiB of buffers may hide 64 MiB: 20 MB by statements are not yet reported, or 20 MB too many are.
     """
     blocks = round(20 * MB / BLOCK)
     for found in (0.0, 40 * MB):
@@ -110,7 +110,7 @@ def test_what_no_delay_explains_is_believed():
     assert pytest.approx(40 * MB / WINDOW_S) == backend_written_per_s(vacuumed)
 
 
-def test_before_18_a_commit_writes_a_page_beside_its_record():
+def test_before_18_a_commit_writes_a_page_next_to_its_record():
     """
     2,000 commits of 150 bytes: 0.3 MB generated, and a page more each written. Of the writes that made room in
     the buffers none does.

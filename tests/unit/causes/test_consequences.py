@@ -29,7 +29,7 @@ OTHER = cause(CauseKind.WAL, "")
 @pytest.mark.parametrize("subject", ["public.documents.body", "public.documents"])
 def test_what_makes_dead_rows_comes_before_what_clears_them(subject):
     """
-    Though vacuum moves more; the shares are said one by one and together.
+    Though vacuum moves more; the shares are reported one by one and together.
     """
     rewrite = cause(CauseKind.TOAST, subject, 0.4)
     ordered = in_order((VACUUM, OTHER, rewrite))
@@ -87,7 +87,7 @@ def test_what_may_be_meant_does_not_come_before_what_is_sure():
 
 def test_a_share_that_is_not_known_is_not_added_up():
     """
-    Bytes are said alone.
+    Bytes are reported alone.
     """
     rewrite = cause(CauseKind.TOAST, "public.documents.body", None)
     (first, _) = in_order((rewrite, VACUUM))

@@ -1,4 +1,4 @@
-"""Sequential scans and unused indexes: what each reads and writes, and when nothing is said."""
+"""Sequential scans and unused indexes: what each reads and writes, and when nothing is reported."""
 
 import pytest
 from msgspec.structs import replace
@@ -90,7 +90,7 @@ def only(found: tuple[Cause, ...]) -> Cause:
     return cause
 
 
-def test_a_scanned_table_is_told_with_what_it_read():
+def test_a_scanned_table_is_reported_with_what_it_read():
     """
     Thirty scans of 82 MB in a minute are 41 MB/s, measured.
     """
@@ -140,7 +140,7 @@ def test_no_index_is_advised_for_most_rows():
 
 def test_of_a_join_no_columns_are_guessed():
     """
-    Whose column it is cannot be told from the text.
+    The text does not show to which table a column belongs.
     """
     text = "select 1 from orders o join customers c on c.id = o.customer where region = $1"
     pair = called(text, calls=3, rows=3, read_blocks=30_000)
@@ -151,7 +151,7 @@ def test_of_a_join_no_columns_are_guessed():
     assert "An index does not help" in cause.remedies[0].text
 
 
-def test_beside_other_reads_the_scans_are_an_estimate():
+def test_next_to_other_reads_the_scans_are_an_estimate():
     """
     Two scans of a table that index scans read much more of: no more than what two scans go through.
     """
@@ -172,7 +172,7 @@ def test_writes_do_not_make_the_scans_an_estimate():
     assert pytest.approx(2 * 10_000 * BLOCK / 60) == cause.read_bytes_per_s
 
 
-def test_a_vacuum_beside_makes_them_one():
+def test_a_vacuum_at_the_same_time_makes_them_one():
     """
     Seen at a glance: it reads the table too.
     """
@@ -211,7 +211,7 @@ def test_of_several_statements_the_one_that_an_index_helps_is_advised():
         pytest.param(ORDERS, id="idle"),
     ],
 )
-def test_nothing_is_said_of_what_reads_nothing_by_scans(relation: Relation):
+def test_nothing_is_reported_for_what_reads_nothing_by_scans(relation: Relation):
     """
     Scans out of memory, and reads that are none.
     """
@@ -221,9 +221,9 @@ def test_nothing_is_said_of_what_reads_nothing_by_scans(relation: Relation):
 WRITTEN = replace(ORDERS, inserted=60_000, updated=120_000, hot_updated=60_000)
 
 
-def test_an_unused_index_is_told_with_its_upkeep():
+def test_an_unused_index_is_reported_with_its_upkeep():
     """
-    2,000 entries a second: what it reads is measured, what it writes estimated, and both is said.
+    2,000 entries a second: what it reads is measured, what it writes estimated, and both is reported.
     """
     pair = (IDLE, replace(KEPT, blocks_read=60_000, blocks_hit=300_000))
     cause = only(unused.causes(seen(WRITTEN, indexes=(pair,)), budget(20 * MB, 20 * MB)))
@@ -263,7 +263,7 @@ def test_checkpoints_that_came_count_as_often_as_they_came():
     assert [pytest.approx(n * 4_000 * BLOCK / 30 + logged) for n in (1.8, 1)] == found
 
 
-def test_the_age_of_the_counters_is_said_and_counts():
+def test_the_age_of_the_counters_is_reported_and_counts():
     """
     Two days are too short for a warning of a tenth of the load, a month is not; from a quarter on it is one
     all the same. An estimate is never critical.
@@ -312,7 +312,9 @@ def test_an_invalid_index_is_maintained_for_nothing():
         ),
     ],
 )
-def test_nothing_is_said_of_an_index_that_is_used_or_costs_nothing(last: Index, relation: Relation):
+def test_nothing_is_reported_for_an_index_that_is_used_or_costs_nothing(
+    last: Index, relation: Relation
+):
     """
     Used, needed by a rule, or not maintained.
     """
@@ -341,7 +343,7 @@ def test_unused_indexes_are_judged_by_their_sum():
 
 def test_a_table_that_is_being_loaded_is_no_proof_against_its_indexes():
     """
-    Most of its rows came meanwhile: nothing can have asked for them; a note says when to create them.
+    Most of its rows came in between: nothing can have asked for them; a note says when to create them.
     """
     pairs = tuple(
         (i, replace(i, blocks_hit=3_600_000))

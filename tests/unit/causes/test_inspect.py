@@ -142,7 +142,7 @@ def test_the_ceiling_reaches_every_detector(monkeypatch):
 
 def test_one_reading_is_no_health(monkeypatch):
     """
-    Without a second reading no detector is asked, and nothing can be said.
+    Without a second reading no detector runs, and nothing can be reported.
     """
     monkeypatch.setattr(composition, "DETECTORS", (lambda o, b: 1 / 0,))
     one = databases.reading()
@@ -239,7 +239,7 @@ def test_before_16_pages_by_which_files_grew_are_not_read():
     assert 900 * 8192 == inspect(grown).load_read_bytes_per_s
 
 
-def test_before_16_the_load_is_estimated_and_said_so():
+def test_before_16_the_load_is_estimated_and_reported():
     """
     Blocks read, blocks by who wrote them, temporary files and WAL, each counted once; the files are read back.
     """
@@ -314,7 +314,7 @@ def test_a_short_look_says_that_it_was_short():
     assert not any("short" in note for note in inspect(quiet()).notes)
 
 
-def test_a_standby_is_told_to_look_at_its_primary():
+def test_a_standby_is_pointed_to_its_primary():
     """
     Writes come from elsewhere, and commands can only be run there.
     """

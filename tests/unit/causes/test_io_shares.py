@@ -62,7 +62,7 @@ def only(found: tuple[Cause, ...]) -> Cause:
     return cause
 
 
-def test_too_small_a_max_wal_size_is_told_with_the_size_it_should_have():
+def test_too_small_a_max_wal_size_is_reported_with_the_size_it_should_have():
     """
     40 MB/s of WAL in 1 GiB: 565 MB trigger a checkpoint every 14 s; 300 s need 24 GiB and a little.
     """
@@ -116,7 +116,7 @@ def test_room_for_wal_has_an_end():
     assert "every 2.8 s" in cause.title
 
 
-def test_its_wal_is_told_as_whole_pages_that_need_not_be():
+def test_its_wal_is_reported_as_whole_pages_that_need_not_be():
     """
     Three quarters of WAL are whole pages; the share that rarer checkpoints would save sets severity.
     """
@@ -308,7 +308,7 @@ def test_wal_is_worth_a_line_from_a_hundredth_of_the_load_on(wal_mb: float, is_t
 
 def test_wal_whose_pages_are_not_counted_has_no_whole_pages():
     """
-    Nothing is said of pages that could be left out.
+    Nothing is reported about pages that could be omitted.
     """
     seen = minute(first={"wal_bytes": 0.0}, last={"wal_bytes": 0.3 * MB * WINDOW_S})
     cause = only(wal.causes(seen, budget(0.0, 1 * MB)))
@@ -422,7 +422,7 @@ def test_building_an_index_has_a_memory_of_its_own():
 
 def test_a_few_small_files_are_a_note():
     """
-    8 kB a second beside a busy server.
+    8 kB a second on a busy server.
     """
     seen = minute(last={"temp_bytes": 8 * KIB * 60, "temp_files": 3})
 

@@ -201,7 +201,7 @@ def test_a_snapshot_is_judged_by_what_it_holds_back():
         ({"transaction_s": 2.0}, []),
     ],
 )
-def test_an_old_snapshot_is_told_however_little_is_dead(holder, severity):
+def test_an_old_snapshot_is_reported_however_little_is_dead(holder, severity):
     """
     After an hour it is forgotten; at the age at which vacuums freeze they come in vain.
     """
@@ -301,7 +301,7 @@ def test_what_is_full_or_not_known_is_no_bloat(changes):
 
 def test_little_bloat_is_a_note():
     """
-    A quarter of the buffers makes a warning: 16 MiB are little beside 1 GiB.
+    A quarter of the buffers makes a warning: 16 MiB are little compared with 1 GiB.
     """
     configured = with_settings(server(), {"shared_buffers": str(GIB // 8192)})
 
@@ -336,7 +336,7 @@ def test_widths_that_may_not_be_seen_are_a_gap():
     assert () == bloat.missing_of(standing(tables=(SPACE,)))
 
 
-def test_an_invalid_index_is_told_though_nobody_writes():
+def test_an_invalid_index_is_reported_though_nobody_writes():
     """
     It lies there, and who made it believes in it.
     """

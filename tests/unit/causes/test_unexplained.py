@@ -32,7 +32,7 @@ def left(*causes: Cause, read: float = 40 * MB, written: float = 60 * MB) -> flo
 
 def test_without_a_cause_nothing_is_explained():
     """
-    All of the load is left; of a load that is not known nothing can be said.
+    All of the load is left; of a load that is not known nothing can be reported.
     """
     assert 1.0 == left()
     assert None is unexplained(budget(None, None), ())
@@ -113,7 +113,7 @@ def test_without_a_reset_there_is_no_gap():
 @pytest.mark.parametrize("name", ["io", "wal", "bgwriter"])
 def test_a_load_that_is_not_known_leaves_the_verdict_open(name: str):
     """
-    No share of it can be told.
+    No share of it can be reported.
     """
     assert {"verdict"} == set(gaps_of(name, read=None, written=None).values())
 

@@ -206,7 +206,7 @@ def test_grants_do_not_bend_the_fit():
 
 def test_grants_at_no_fixed_time_have_no_clock():
     """
-    Jumps at different times of day are told, but not as daily.
+    Jumps at different times of day are reported, but not as daily.
     """
     rate, added = daily(4, 8 * 3600, jitter_s=6 * 3600)
     (fit,) = fits(rate, read(rate, added=added, rounding=0.001))

@@ -77,7 +77,7 @@ def test_error_bars_lie_on_both_sides_of_the_level():
     assert interval.level_low < 81e6 < interval.level_high
 
 
-def test_what_is_told_of_an_interval_is_its_middle():
+def test_the_reported_number_of_an_interval_is_its_middle():
     """
     One slow minute and one deep queue do not move the latency and queue of hours.
     """
@@ -154,7 +154,7 @@ def test_two_limits_are_listed_longest_first():
 
 def test_a_quiet_window_is_slack():
     """
-    Everything measured and nothing near: slack, and said how far away every limit was.
+    Everything measured and nothing near: slack, with the distance to every limit.
     """
     diagnosis = of(quiet())
 
@@ -166,7 +166,7 @@ def test_a_quiet_window_is_slack():
 
 def test_a_window_that_came_near_is_near():
     """
-    Demand above four fifths of a baseline that never held it back is near.
+    Demand above four fifths of a baseline that never throttled it is near.
     """
     rng = np.random.default_rng(24)
     rate = np.clip(builders.working_day(rng, 10e6, 70e6, spread=0.1), 0, 79e6)
@@ -238,7 +238,7 @@ def test_an_unknown_class_is_reported_and_the_ceiling_still_found():
 
 def test_a_class_that_only_the_account_knows_has_the_limits_of_its_ec2_type():
     """
-    A class newer than the catalog is judged by what EC2 says of the same type, and that is said.
+    A class newer than the catalog is judged by what EC2 says of the same type, and that is reported.
     """
     found = EbsLimits(
         baseline_bytes_per_s=mb_per_s(78.125),
@@ -297,7 +297,7 @@ def test_origin_and_simulation_are_carried_through():
 
 def test_buckets_and_forecasts_are_part_of_it():
     """
-    A balance that moves is fitted, and its end foretold.
+    A balance that moves is fitted, and its end predicted.
     """
     rng = np.random.default_rng(25)
     blocks = np.repeat(81.25e6 * rng.uniform(0.1, 2.3, 24), HOUR // 2)

@@ -23,7 +23,7 @@ THROUGHPUT, IOPS = Family.VOLUME_THROUGHPUT, Family.VOLUME_IOPS
 
 
 class Case(NamedTuple):
-    """What was bought, what its I/O was like, and what held it back."""
+    """What was bought, what its I/O was like, and what throttled it."""
 
     engine: str
     bought: dict[str, Any]
@@ -174,7 +174,7 @@ def test_burstable_classes_pay_for_cpu_with_every_engine(engine: str):
 
 
 @pytest.mark.parametrize("engine", ["aurora-postgresql", "aurora-mysql"])
-def test_aurora_is_never_said_to_be_up_against_a_storage_limit(engine: str):
+def test_aurora_is_never_reported_as_up_against_a_storage_limit(engine: str):
     """
     A level of Aurora agrees with no documented number, not even with one of the class's EBS limits.
     """

@@ -60,7 +60,7 @@ def test_a_level_of_the_present_class_is_named():
 
 def test_a_level_before_the_class_was_changed_is_not_explained_by_the_present_class():
     """
-    The event does not tell the earlier class, so its limits are unknown, and that is said.
+    The event does not name the earlier class, so its limits are unknown, and that is reported.
     """
     found = diagnose(pegged(BASELINE, annotations=[event(EventKind.CLASS_CHANGE, 7)]), catalog())
 
@@ -231,7 +231,7 @@ def test_a_balance_that_must_exist_and_was_not_read_is_named():
 
 def test_sessions_that_waited_for_io_are_evidence():
     """
-    What the sessions did while held stands beside what they did otherwise.
+    What the sessions did while throttled is next to what they did otherwise.
     """
     made = pegged(BASELINE)
     held = slice(2 * HOUR, 5 * HOUR)

@@ -1,4 +1,4 @@
-"""What is said first, and what to do: the free thing before the paid one."""
+"""What is reported first, and what to do: the free thing before the paid one."""
 
 import numpy as np
 import pytest
@@ -88,7 +88,7 @@ def of(*intervals: Interval, instance=R5, **given) -> tuple[Finding, ...]:
 
 def test_the_title_has_number_unit_limit_time_and_moment():
     """
-    What bound is said in one sentence with everything needed to look it up.
+    What bound is reported in one sentence with everything needed to look it up.
     """
     (found,) = of(interval(BASELINE))
 
@@ -213,7 +213,7 @@ def test_what_bound_longest_comes_first():
 
 def test_nothing_reached_says_how_near_it_came():
     """
-    A quiet window is told with the peak of each resource of storage.
+    A quiet window is reported with the peak of each resource of storage.
     """
     (found,) = of(resources=(resource(BASELINE, 143.75e6, Verdict.SLACK),))
 
@@ -224,14 +224,14 @@ def test_nothing_reached_says_how_near_it_came():
 
 def test_without_any_judged_storage_nothing_is_cleared():
     """
-    Where no storage limit could be judged, none is said not to have been reached.
+    If no storage limit could be judged, the report does not claim that none was reached.
     """
     assert () == of(resources=(resource(BASELINE, 143.75e6, Verdict.UNKNOWN),))
 
 
 def test_near_is_a_warning_with_peak_and_time():
     """
-    Coming near is told with the peak, the ceiling and the time above four fifths.
+    Coming near is reported with the peak, the ceiling and the time above four fifths.
     """
     found = of(resources=(resource(BASELINE, 270e6, Verdict.NEAR),))
     near = next(f for f in found if f.severity == "warning")
@@ -244,7 +244,7 @@ def test_near_is_a_warning_with_peak_and_time():
 @pytest.mark.parametrize("above", [0.0, None])
 def test_near_without_a_minute_above_says_nothing_of_time(above: float | None):
     """
-    A peak of seconds, or one whose time is not known, is told without a length.
+    A peak of seconds, or one whose time is not known, is reported without a length.
     """
     found = of(resources=(resource(BASELINE, 270e6, Verdict.NEAR, above=above),))
     near = next(f for f in found if f.severity == "warning")
@@ -252,9 +252,9 @@ def test_near_without_a_minute_above_says_nothing_of_time(above: float | None):
     assert "above 80 %" not in near.title
 
 
-def test_amounts_are_told_as_shares():
+def test_amounts_are_reported_as_shares():
     """
-    Connections and memory are told in percent of their ceiling, not as a rate.
+    Connections and memory are reported in percent of their ceiling, not as a rate.
     """
     row = ceiling(Family.CONNECTIONS, Phase.FIXED, 500)
     found = of(resources=(resource(row, 450, Verdict.NEAR),))
@@ -282,9 +282,9 @@ def test_credits_that_end_within_six_hours_are_a_warning(empty_in_s, count):
     assert ["EBSByteBalanceExhausted"] * count == [f.code for f in found]
 
 
-def test_cpu_credits_that_were_billed_are_told():
+def test_cpu_credits_that_were_billed_are_reported():
     """
-    RDS does not throttle a burstable CPU, it bills; the total is told in vCPU-minutes.
+    RDS does not throttle a burstable CPU, it bills; the total is reported in vCPU-minutes.
     """
     charged = builders.series(Metric.CPU_SURPLUS_CREDITS_CHARGED, [0, 12.0, np.nan, 30.5])
     found = of(series={charged.metric: charged})
@@ -303,7 +303,7 @@ def test_no_cpu_credits_billed_is_no_finding(value):
     assert () == of(series={charged.metric: charged})
 
 
-def test_storage_beyond_the_instance_is_told():
+def test_storage_beyond_the_instance_is_reported():
     """
     30,000 IOPS bought for a class that takes 18,750 at most are paid for in part only.
     """
@@ -321,7 +321,7 @@ def test_storage_beyond_the_instance_is_told():
     assert () == of(instance=Instance(storage=Storage(kind="io1")), ceilings=rows)
 
 
-def test_throughput_beyond_the_instance_is_told():
+def test_throughput_beyond_the_instance_is_reported():
     """
     1,000 MiB/s bought for a class that takes 593.75 MB/s at most.
     """
@@ -338,7 +338,7 @@ def test_throughput_beyond_the_instance_is_told():
     assert "593.75 MB/s" in found.title
 
 
-def test_storage_the_class_can_take_is_not_told():
+def test_storage_the_class_can_take_is_not_reported():
     """
     Within a tenth of what the class takes, nothing is wasted.
     """

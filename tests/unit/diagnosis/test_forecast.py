@@ -45,7 +45,7 @@ def test_a_falling_balance_is_empty_when_it_is_used_up():
 
 def test_the_band_holds_the_middle():
     """
-    A balance that wavers is foretold with a band around the middle, not with a point.
+    A balance that wavers is predicted with a band around the middle, not with a point.
     """
     (forecast,) = of(balance(0.9, -0.20, noise=0.01))
 
@@ -73,7 +73,7 @@ def test_the_band_is_two_standard_errors_wide():
     )
 
 
-def test_a_band_without_an_end_is_said_so():
+def test_a_band_without_an_end_is_reported():
     """
     Where the balance may as well stand still, the latest end is not known.
     """
@@ -147,7 +147,7 @@ def test_a_full_balance_is_not_mentioned():
 @pytest.mark.parametrize("value", [[], [0.5, 0.4], [0.6, 0.5, 0.4, np.nan]])
 def test_too_little_is_no_forecast(value):
     """
-    Without a last reading, or with less than four, nothing is foretold.
+    Without a last reading, or with less than four, nothing is predicted.
     """
     assert () == of(builders.series(BYTES, value, step_s=300))
 
@@ -174,7 +174,7 @@ def test_each_balance_names_its_own_credits():
     assert "gp2 volume credits" in named[Metric.VOLUME_BALANCE_RATIO].text
 
 
-def test_space_that_fills_is_foretold():
+def test_space_that_fills_is_forecast():
     """
     100 GiB of which 10 GiB a day are used up are full in two days when 20 GiB are left.
     """
@@ -213,7 +213,7 @@ def test_space_that_does_not_fill_is_not_mentioned(per_day, storage_bytes):
     assert () == of(builders.series(SPACE, free, step_s=3600), storage_bytes=storage_bytes)
 
 
-def test_space_that_fills_slowly_is_foretold():
+def test_space_that_fills_slowly_is_forecast():
     """
     A percent and a half in four days is a trend.
     """

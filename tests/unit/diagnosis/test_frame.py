@@ -125,7 +125,7 @@ def test_a_series_on_the_same_grid_is_taken_exactly():
     assert on_grid(one, MINUTES, WIDTHS) is one.value
 
 
-def test_a_coarser_series_is_held_for_its_own_step_only():
+def test_a_coarser_series_is_used_for_its_own_step_only():
     """
     A five-minute reading covers five minutes, not the minutes after it.
     """
@@ -137,7 +137,7 @@ def test_a_coarser_series_is_held_for_its_own_step_only():
     assert np.isnan(held[5:]).all()
 
 
-def test_nothing_is_said_before_the_first_reading():
+def test_nothing_is_reported_before_the_first_reading():
     """
     A series that begins later says nothing about what came before.
     """
@@ -181,7 +181,7 @@ def test_a_gap_is_not_a_long_sample():
 
 def test_periods_may_be_mixed():
     """
-    Old samples of an hour and of five minutes stand beside new ones of a minute.
+    Old samples of an hour and of five minutes are next to new ones of a minute.
     """
     hours = START_S + 3600 * np.arange(3)
     fives = START_S + 3 * 3600 + 300 * np.arange(3)

@@ -81,7 +81,7 @@ def test_in_a_window_of_minutes_a_twentieth_is_near():
     assert 0.5 == found[0].minutes_above_80
 
 
-def test_the_ceiling_is_what_can_be_held_forever():
+def test_the_ceiling_is_what_can_be_sustained_forever():
     """
     Headroom is measured from the present baseline, not from the burst and not from a legacy number.
     """
@@ -111,7 +111,7 @@ def test_headroom_is_never_negative():
 
 def test_more_than_the_baseline_is_judged_by_the_burst_ceiling():
     """
-    What credits paid for is compared with the most they allow, and the baseline is said beside it.
+    What credits paid for is compared with the most they allow, and the baseline is reported next to it.
     """
     resource = of(
         EBS,
@@ -197,7 +197,7 @@ def test_what_is_free_of_an_unknown_size_is_not_called_unmeasured():
 
 def test_without_a_ceiling_the_peak_is_shown_and_the_verdict_unknown():
     """
-    Measured but not documented: how near it came cannot be said.
+    Measured but not documented: how near it came cannot be reported.
     """
     resource = of(EBS, builders.storage(minutes(20e6, 70e6, 10)), ceilings=())
 

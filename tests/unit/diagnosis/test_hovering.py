@@ -50,7 +50,7 @@ def test_waiting_that_hardly_varies_cannot_show_that_the_rate_moves_along(
     rate_sd, waiting_sd, is_known
 ):
     """
-    An enforced rate jitters by 0.6 %: beside waiting that varies by 7 % that looks like moving along.
+    An enforced rate jitters by 0.6 %: with waiting that varies by 7 % that looks as if both changed together.
     """
     rng = np.random.default_rng(2)
     distance, excess = rng.normal(0, rate_sd, 200), 2 + rng.normal(0, waiting_sd, 200)

@@ -1,4 +1,4 @@
-"""Little waiting at a ceiling: seen beside what the same work takes at rates a little below it."""
+"""Find little waiting at a ceiling by comparison with the same work at rates a little below it."""
 
 import numpy as np
 import pytest
@@ -62,7 +62,7 @@ def test_a_limiter_of_the_application_makes_no_step():
     assert held_h(day(UNLISTED, step=1.0), UNLISTED) == 0
 
 
-def test_where_the_load_is_never_light_the_hours_beside_the_level_are_the_reference():
+def test_where_the_load_is_never_light_the_hours_next_to_the_level_are_the_reference():
     """
     The load stays above two thirds of gp3's 125 MiB/s all day, so no light hour tells what requests take.
     """

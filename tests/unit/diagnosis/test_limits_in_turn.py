@@ -50,7 +50,7 @@ def test_each_limit_has_the_minutes_in_which_it_was_reached():
     assert set(np.flatnonzero(~SMALL).tolist()) == minutes_of(found, Dimension.THROUGHPUT)
 
 
-def test_limits_that_cannot_be_told_apart_are_one():
+def test_limits_that_cannot_be_distinguished_are_one():
     """
     Where both rates stand at their numbers at once, all time belongs to one of them.
     """

@@ -48,7 +48,7 @@ def test_a_whole_snapshot_misses_nothing():
     assert () == of(builders.snapshot(values(), instance=KNOWN))
 
 
-def test_without_rates_nothing_can_be_said():
+def test_without_rates_nothing_can_be_reported():
     """
     Without any storage rate the verdict is hidden, and the metrics and the permission are named.
     """
@@ -123,7 +123,7 @@ def test_an_instance_without_a_class_misses_its_limits():
 
 
 @pytest.mark.parametrize(("measured_h", "expected"), [(3.0, "70 % of the window"), (9.6, None)])
-def test_what_was_asked_for_and_not_measured_is_said(measured_h, expected):
+def test_what_was_asked_for_and_not_measured_is_reported(measured_h, expected):
     """
     Three of ten hours asked for leave seven unknown; a late sample leaves nothing to say.
     """
@@ -136,7 +136,7 @@ def test_what_was_asked_for_and_not_measured_is_said(measured_h, expected):
 
 def test_an_unknown_class_is_named_with_its_neighbours():
     """
-    What the catalog said of the class is the remedy.
+    What the catalog has for the class is the remedy.
     """
     text = "class 'db.r5.3xlarge' is not in the catalog. Nearest: db.r5.2xlarge, db.r5.4xlarge."
     (gap,) = of(builders.snapshot(values(), instance=KNOWN), unknown_class=text)

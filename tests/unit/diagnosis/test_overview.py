@@ -99,7 +99,7 @@ def test_an_unknown_limit_has_the_level_that_was_served():
     assert START_S + 70_020 == binding.first_s
 
 
-def test_unknown_limits_are_told_apart_by_their_level():
+def test_unknown_limits_are_distinguished_by_their_level():
     """
     An interval at another unknown level is not one at this level.
     """
@@ -153,7 +153,7 @@ def test_now_may_be_at_another_ceiling():
 
 def test_where_a_ceiling_bound_no_other_resource_is_nearest():
     """
-    The nearest resource is told only of an instance that no ceiling held.
+    The nearest resource is reported only for an instance that no ceiling throttled.
     """
     others = pressed()[0].resources[1:]
 
@@ -197,7 +197,7 @@ def test_what_was_not_measured_is_not_nearest():
     assert row_of(quiet, resources=(unmeasured, unlimited)).nearest is None
 
 
-def test_the_lowest_balance_is_told_and_space_apart_from_it():
+def test_the_lowest_balance_is_reported_and_space_apart_from_it():
     """
     Credits and space are different things: the lowest balance, and what fills soonest.
     """
@@ -216,9 +216,9 @@ def test_the_lowest_balance_is_told_and_space_apart_from_it():
     assert (Family.LOCAL_STORAGE, 7200.0) == (found.space_left.family, found.space_left.empty_in_s)
 
 
-def test_full_balances_and_space_that_does_not_fill_are_not_told():
+def test_full_balances_and_space_that_does_not_fill_are_not_reported():
     """
-    Without a forecast nothing is said; space that is not filling has no end.
+    Without a forecast nothing is reported; space that is not filling has no end.
     """
     found = row_of(forecasts=(forecast(Family.STORAGE_SPACE, 0.5, None),))
 
@@ -246,7 +246,7 @@ def test_gaps_are_those_that_hide_the_verdict_or_the_limits():
 
 def test_contexts_come_by_the_time_they_explain():
     """
-    What explains most of the time at ceilings is told first; each once.
+    What explains most of the time at ceilings is reported first; each once.
     """
     text = ("lazy loading after a restore", "storage optimisation after a change of storage")
 
@@ -443,7 +443,7 @@ def test_equal_fleets_are_equal():
     assert msgspec.json.encode(fleet()) == msgspec.json.encode(fleet(shuffled))
 
 
-def test_every_documented_ceiling_can_be_told():
+def test_every_documented_ceiling_can_be_named():
     """
     A row can be made of time at any ceiling of an instance.
     """

@@ -85,9 +85,9 @@ def test_a_window_that_is_one_ceiling_has_one_interval(level, phase):
     assert [(level, phase)] == [(i.ceiling.value, i.ceiling.phase) for i in diagnosis.intervals]
 
 
-def test_no_evidence_argues_against_its_verdict_unsaid():
+def test_no_evidence_argues_against_its_verdict_unreported():
     """
-    Where the rate is as flat at other times, because they are a ceiling too, it is told as such.
+    If the rate is as flat at other times because of another ceiling, the evidence says so.
     """
     diagnosis = scan((BURST, 31), (BASE, HOUR))
     noise = [e for i in diagnosis.intervals for e in i.evidence if e.kind == "noise"]

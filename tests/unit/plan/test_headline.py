@@ -27,7 +27,7 @@ def taking(minutes: float, **changed: object) -> Option:
         (106.0, 45.0, "45 min instead of 106 min"),
     ],
 )
-def test_the_same_work_is_said_in_hours_or_in_minutes(took, takes, expected):
+def test_the_same_work_is_reported_in_hours_or_in_minutes(took, takes, expected):
     """
     Whichever reads better, without digits that mean nothing.
     """
@@ -36,7 +36,7 @@ def test_the_same_work_is_said_in_hours_or_in_minutes(took, takes, expected):
     assert expected in found
 
 
-def test_a_price_is_said_whole_where_its_difference_is_not_known():
+def test_a_price_is_reported_whole_where_its_difference_is_not_known():
     """
     What is paid now has no price, what would be paid has.
     """

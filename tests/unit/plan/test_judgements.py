@@ -23,7 +23,7 @@ from unit.plan.judge.test_effect import demand_of, level
 )
 def test_at_least_30_minutes_may_be_an_hour_and_are_no_more(minutes: int, expected: Judgement):
     """
-    EC2 promises the maximum for 30 minutes at least: 25 are safe, 45 nobody knows, 75 are not said.
+    EC2 promises the maximum for 30 minutes at least: 25 are safe, 45 are unknown, 75 are not promised.
     """
     # Drained at (M − B), the smaller capacity lasts exactly 30 minutes.
     baseline, burst = 50.0, 1000.0

@@ -119,7 +119,7 @@ def test_the_search_service_is_stopped_and_started_first():
     )
 
 
-def test_the_published_remedy_of_the_search_service_is_told_as_the_law_has_it():
+def test_the_published_remedy_of_the_search_service_is_reported_as_the_law_has_it():
     """
     At the I/O size of before, db.r5.4xlarge passes 18,750 IOPS and no more: 20 to 35 % above 213 MB/s.
     Published were 325 MB/s, which 18,750 requests carry only if they grew with the class.
@@ -137,7 +137,7 @@ def test_the_published_remedy_of_the_search_service_is_told_as_the_law_has_it():
     assert chosen.effect.latency_s_mean.low < 0.5 * before.latency_s_mean.low
 
 
-def test_what_suffices_is_said_to_and_only_cheaper_ones_are_shown():
+def test_what_suffices_is_reported_and_only_cheaper_ones_are_shown():
     """
     Nothing bound: a smaller class is proposed as far as CPU, memory and connections fit it.
     """
@@ -150,7 +150,7 @@ def test_what_suffices_is_said_to_and_only_cheaper_ones_are_shown():
     assert all(o.judgement is Judgement.LIFTS for o in found.options)
 
 
-def test_a_limit_without_a_document_is_never_said_to_be_lifted():
+def test_a_limit_without_a_document_is_never_reported_as_lifted():
     """
     No catalog names 40 MB/s for this class: whether another one has that limit is not known.
     """
@@ -201,7 +201,7 @@ def test_everything_that_is_shown_is_shown_once():
 
 def test_credits_that_ran_out_show_what_was_asked_for():
     """
-    Demand was seen while credits lasted, so a change that holds it is said to lift.
+    Demand was seen while credits lasted, so a change with enough capacity is judged to lift the ceiling.
     """
     limits = catalog().instance_limits("db.m5.large")
     baseline = limits.ebs_baseline_bytes_per_s
@@ -240,9 +240,9 @@ def test_equal_inputs_give_equal_plans():
     assert of_example("claims-pipeline") == planned(example("claims-pipeline"))
 
 
-def test_an_unknown_license_leaves_options_without_a_price_until_it_is_said():
+def test_an_unknown_license_leaves_options_without_a_price_until_it_is_given():
     """
-    Oracle is sold with and without its licence: no guess is made, and the reason stands beside it.
+    Oracle is sold with and without its licence: no guess is made, and the reason is given.
     """
     oracle = replace(instance(kind="gp2", size_gib=200.0), engine="oracle-se2", license_model=None)
     mine = builders.snapshot(day(57e6), instance=oracle)
@@ -274,7 +274,7 @@ def test_sentences_begin_with_a_capital_and_spread_work_promises_nothing():
     assert "no ceiling bound" in of_example("quiet").present.reason
 
 
-def test_a_standby_that_is_wished_is_ordered_and_said():
+def test_a_requested_standby_is_ordered_and_reported():
     """
     Prices are with it, also of what is there; the command brings it, and a note says what it is now.
     """
@@ -293,7 +293,7 @@ def test_a_standby_that_is_wished_is_ordered_and_said():
     )
 
 
-def test_a_budget_below_what_is_paid_now_is_said():
+def test_a_budget_below_what_is_paid_now_is_reported():
     """
     Nothing else tells why the list is so short.
     """

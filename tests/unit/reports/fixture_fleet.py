@@ -1,7 +1,7 @@
 """
 A fleet of fifty instances made by hand, so that every renderer has one of each kind to show.
 
-Nothing here was measured; two instances are said to be simulated.
+Nothing here was measured; two instances are reported as simulated.
 """
 
 from decimal import Decimal

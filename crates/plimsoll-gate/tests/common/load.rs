@@ -14,14 +14,14 @@ use super::{Aligned, Gate};
 /// Largest distance between a rate and its ceiling.
 const TOLERANCE: f64 = 0.02;
 
-/// Idle time that is not lost, as the gates here are told.
+/// Idle time that is not lost, as the gates here are configured.
 const SLACK_S: f64 = 0.05;
 
 /// How often a rate may be measured before it counts as missed: other work on the machine takes time
 /// away.
 pub const ATTEMPTS: usize = 3;
 
-/// Share of the time for which a limit must have held requests, so that it was tested at all; and the
+/// Share of the time for which a limit must have throttled requests, so that it was tested at all; and the
 /// share from which on there is nothing to make allowance for.
 pub const HELD_MIN: f64 = 0.5;
 pub const HELD_WHOLE: f64 = 0.99;
@@ -53,13 +53,13 @@ pub fn dt(line: &Value) -> f64 {
     line["dt"].as_f64().unwrap()
 }
 
-/// Seconds of a line for which a stage held requests, the longest of all stages.
+/// Seconds of a line for which a stage throttled requests, the longest of all stages.
 pub fn held_s(line: &Value) -> f64 {
     let stages = line["binding"].as_object().unwrap().values();
     stages.map(|bound| bound["seconds"].as_f64().unwrap()).fold(0.0, f64::max)
 }
 
-/// The share of these lines for which a limit held requests.
+/// The share of these lines for which a limit throttled requests.
 pub fn held_ratio(lines: &[Value]) -> f64 {
     lines.iter().map(held_s).sum::<f64>() / lines.iter().map(dt).sum::<f64>()
 }
@@ -140,7 +140,7 @@ impl Load<'_> {
 
     /// That the rate is this one over a time. It may be off by what a machine that stalls catches
     /// up with, which is the slack, but never by more; and mostly it is not. Where it is every time,
-    /// the rate is that of the time in which a limit held requests.
+    /// the rate is that of the time in which a limit throttled requests.
     pub fn meets(&self, gate: &Gate, rate: f64, length: Duration) {
         let most = rate * (1.0 + SLACK_S / length.as_secs_f64() + TOLERANCE);
         let mut found = Vec::new();

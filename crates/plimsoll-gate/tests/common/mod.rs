@@ -27,7 +27,7 @@ pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// A gate's folders, and what it is told.
+/// A gate's folders and its configuration.
 pub struct Setup {
     folder: TempDir,
     /// Most descriptors that the gate may have, by its hard limit.
@@ -43,13 +43,13 @@ pub struct Gate {
     is_over: bool,
 }
 
-/// How a gate that would not start said so.
+/// The result of a gate that did not start.
 pub struct Refused {
-    /// What it was told, to try again.
+    /// Its configuration, to try again.
     pub setup: Setup,
     /// Exit status.
     pub status: i32,
-    /// What it said.
+    /// Its output.
     pub said: String,
 }
 
@@ -93,7 +93,7 @@ impl Setup {
         PathBuf::from(self.config[key].as_str().unwrap())
     }
 
-    /// A path beside the gate's folders.
+    /// A path next to the gate's folders.
     pub fn beside(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
@@ -171,7 +171,7 @@ impl Gate {
         self.setup().path("backing")
     }
 
-    /// A path of ours beside the gate's folders.
+    /// A path of ours next to the gate's folders.
     pub fn beside(&self, name: &str) -> PathBuf {
         self.setup().beside(name)
     }

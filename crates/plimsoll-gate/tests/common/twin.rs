@@ -60,7 +60,7 @@ pub fn compare(gate: &Gate, acts: &[(&str, Act)]) {
         assert_eq!(said(act(&twin)), said(act(&mount)), "outcome of: {name}");
         assert_eq!(look(&twin), look(&mount), "the tree after: {name}");
     }
-    // What the kernel held has reached the backing folder when it is asked to.
+    // After a flush, the data that the kernel cached is in the backing folder.
     rustix::fs::syncfs(File::open(&mount).unwrap()).unwrap();
     assert_eq!(look(&twin), look(&gate.backing()), "the backing folder in the end");
 }

@@ -88,7 +88,7 @@ def test_severity_is_by_how_long_and_how_many(count: int, waited_s: float, sever
 
 def test_short_waits_are_contention_and_no_pile_up():
     """
-    Four at once on average are told as a note, fewer not at all.
+    Four at once on average are reported as a note, fewer not at all.
     """
     four, three = ({n + 2: (1,) for n in range(count)} for count in (4, 3))
 
@@ -96,7 +96,7 @@ def test_short_waits_are_contention_and_no_pile_up():
     assert () == found(glance(three, waited_s=0.1))
 
 
-def test_the_holder_is_told_with_its_statement_and_since_when():
+def test_the_holder_is_reported_with_its_statement_and_since_when():
     """
     Who, in which state, since when, what it ran last; and a command that is a suggestion.
     """
@@ -119,7 +119,7 @@ def test_a_working_holder_is_cancelled_before_it_is_ended():
     assert ("SELECT pg_cancel_backend(1);",) == cause.remedies[0].commands
 
 
-def test_a_holder_that_cannot_be_seen_is_told_as_such():
+def test_a_holder_that_cannot_be_seen_is_reported_as_such():
     """
     A role without rights sees its number only.
     """
@@ -146,9 +146,9 @@ def full(words: str):
     return databases.observation(still, still, full=words)
 
 
-def test_a_full_server_is_told_from_a_role_at_its_limit():
+def test_a_full_server_is_distinguished_from_a_role_at_its_limit():
     """
-    By the server's own words; without a pooler it is said that one would tell more.
+    The server's own message decides; without a pooler, a gap says that a pooler would show more.
     """
     (every,) = causes_of(full("FATAL:  sorry, too many clients already"))
     (own,) = causes_of(full('FATAL:  too many connections for role "app"'))

@@ -76,7 +76,7 @@ def test_a_healthy_server_has_notes_only():
 
 def test_what_is_held_is_set_against_what_the_machine_runs():
     """
-    Twice its vCPUs by the rule of thumb; where nobody knows them, that is said, and what would tell.
+    Twice its vCPUs by the rule of thumb; if they are unknown, that is reported, and how to find out.
     """
 
     def room(**known) -> str:
@@ -91,7 +91,7 @@ def test_what_is_held_is_set_against_what_the_machine_runs():
     )
 
 
-def test_states_are_told_with_ages_and_holders():
+def test_states_are_reported_with_ages_and_holders():
     """
     Each state has its number and ages; holders are user, application and address.
     """
@@ -163,7 +163,7 @@ def test_an_open_transaction_names_its_holder_and_the_timeout():
     assert "idle_in_transaction_session_timeout = '60s'" in cause.remedies[0].commands[0]
 
 
-def test_pools_that_lie_idle_are_told():
+def test_pools_that_lie_idle_are_reported():
     """
     Half of all that fit, idle for over a minute.
     """
@@ -204,7 +204,7 @@ def test_few_bad_endings_are_accidents():
 @pytest.mark.parametrize(
     ("came", "severity"), [(240, None), (600, "note"), (1200, "warning"), (6000, "warning")]
 )
-def test_many_short_connections_are_told(came: int, severity: str | None):
+def test_many_short_connections_are_reported(came: int, severity: str | None):
     """
     From 5 a second a note, from 20 a warning; held for a tenth of a second here.
     """
@@ -221,7 +221,7 @@ def test_connections_that_are_kept_are_not_short():
     assert "ShortConnections" not in found(observed([crowd(90)] * 3, sessions=400))
 
 
-def test_ages_that_differ_are_told_by_median_and_longest():
+def test_ages_that_differ_are_reported_by_median_and_longest():
     """
     One session, or all of one age, has one; of a single one it is not called the longest.
     """
@@ -363,7 +363,7 @@ def worked(busy: Sequence[int], per_s: Sequence[float], **changes) -> Observatio
 CURVE = [1000 * n / (1 + 0.1 * (n - 1) + 1e-3 * n * (n - 1)) for n in (2, 4, 8, 16, 32, 64)]
 
 
-def test_more_at_work_than_the_machine_runs_is_told():
+def test_more_at_work_than_the_machine_runs_is_reported():
     """
     The curve has 95 % at 18 sessions, found within 5 though spans mix levels; 64 are too many, and
     were seen, so nothing is extrapolated.
@@ -396,7 +396,7 @@ def test_work_that_waits_for_storage_has_the_ceilings_knee():
 
 def test_processors_give_a_rule_of_thumb():
     """
-    Without a curve 2 × vCPUs are held against the mean, and called what they are.
+    Without a curve 2 × vCPUs are compared with the mean, and called what they are.
     """
     crowded = observed([crowd(13, state="active")] * 3, info=db.server(vcpu_count=4))
     enough = observed([crowd(11, state="active")] * 3, info=db.server(vcpu_count=4))

@@ -99,7 +99,7 @@ def found(readings: list[PoolerReading], sessions=(), **result) -> dict[str, Cau
     return {cause.code: cause for cause in causes(observation, db.budget())}
 
 
-def test_without_a_pooler_nothing_is_said():
+def test_without_a_pooler_nothing_is_reported():
     """
     No reading, no finding.
     """
@@ -108,7 +108,7 @@ def test_without_a_pooler_nothing_is_said():
 
 def test_a_pooler_at_ease_gives_nothing():
     """
-    Settings as by default, told one by one, and nobody waiting.
+    Default settings, each read explicitly, and nobody waiting.
     """
     quiet = pgbouncer(row(mode="session"), row(mode="session"), server_reset_query="DISCARD ALL")
     still = [replace(r, settings=PLAIN) for r in pgpool([cached(1, None)], version="4.3.5")]
@@ -117,9 +117,9 @@ def test_a_pooler_at_ease_gives_nothing():
     assert found(still, connection_max=1000) == {}
 
 
-def test_every_pooler_that_was_read_is_told_of():
+def test_every_pooler_that_was_read_is_reported():
     """
-    The most of each reading, so that no finding is told from no look; of a file that it is one.
+    A note names the peak of each reading, so that no finding differs from no reading; a file is named as one.
     """
     file = PoolerReading(kind="pgpool", place="pgpool.conf", version="", time_s=db.START_S)
     readings = [
@@ -146,7 +146,7 @@ def test_settings_as_by_default_are_not_called_set():
     assert config_of(reading).settings == {"max_pool": "1"}
 
 
-def test_clients_that_wait_for_a_full_pool_are_told():
+def test_clients_that_wait_for_a_full_pool_are_reported():
     """
     All twenty servers taken and a second in the queue: saturated, and critical from ten seconds on.
     """
@@ -161,7 +161,7 @@ def test_clients_that_wait_for_a_full_pool_are_told():
     )
 
 
-def test_clients_that_wait_for_a_server_that_is_refused_are_told():
+def test_clients_that_wait_for_a_server_that_is_refused_are_reported():
     """
     Three of twenty servers and clients waiting: the database behind it is the reason.
     """
@@ -180,7 +180,7 @@ def test_half_the_wait_that_is_allowed_is_critical():
     assert found(pgbouncer(full, query_wait_timeout="4"))["PoolSaturated"].severity == "critical"
 
 
-def test_one_client_that_waited_a_moment_is_not_told():
+def test_one_client_that_waited_a_moment_is_not_reported():
     """
     A wait in one of three readings, below a second, is chance.
     """
@@ -239,16 +239,16 @@ def test_backends_that_outlive_their_time_are_caught():
 
 def test_behaviour_outweighs_the_version():
     """
-    A release that is said to be mended and does it all the same is told so.
+    A release that should have the fix but still shows the defect is reported.
     """
     cause = found(pgpool([cached(1, 100.0)], version="4.3.5"))["ServersOutliveLifeTime"]
 
     assert "should have the fix of 2020-09-17, but" in cause.text
 
 
-def test_a_version_alone_is_told_by_lint_only():
+def test_a_version_alone_is_reported_by_lint_only():
     """
-    Nothing has outlived its time yet: the defect of the version is told once, by its settings.
+    Nothing has outlived its time yet: the defect of the version is reported once, by its settings.
     """
     codes = set(found(pgpool([cached(1, 10.0)])))
     both = set(found(pgpool([cached(1, 100.0)])))
@@ -259,7 +259,7 @@ def test_a_version_alone_is_told_by_lint_only():
     assert "LifeTimeIgnoredUnderSerializeAccept" not in both
 
 
-def test_what_is_not_over_its_time_is_not_told():
+def test_what_is_not_over_its_time_is_not_reported():
     """
     Within the spare seconds, with a client, of a child that is busy, or without a life time.
     """
@@ -299,7 +299,7 @@ def test_the_timer_of_node_0_explains_it_too():
     assert "no known defect explains it" in new.text
 
 
-def test_children_that_are_all_taken_are_told():
+def test_children_that_are_all_taken_are_reported():
     """
     29 of 32 a warning, 32 critical; what becomes of the next client hangs on reserved_connections.
     """
@@ -334,7 +334,7 @@ def test_a_life_time_that_is_short_is_not_advised_again(life_s: str, is_advised:
     assert is_advised == ("connection_life_time = 30" in cause.remedies[0].commands)
 
 
-def test_the_server_that_was_read_is_what_pools_are_held_against():
+def test_the_server_that_was_read_is_what_pools_are_compared_with():
     """
     64 of 57 usable connections; PgBouncer's databases are summed.
     """

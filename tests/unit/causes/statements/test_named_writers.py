@@ -1,4 +1,4 @@
-"""COPY, readers that mark rows, and logical decoding: causes with names, on what they are said and on what not."""
+"""COPY, readers that mark rows, and logical decoding: causes with names, when they are reported and when not."""
 
 import msgspec
 import pytest

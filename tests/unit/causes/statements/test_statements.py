@@ -95,9 +95,9 @@ def test_a_server_that_warms_up_is_not_slow():
     assert () == found
 
 
-def test_reads_that_were_not_timed_are_no_sign_and_are_told():
+def test_reads_that_were_not_timed_are_no_sign_and_are_reported():
     """
-    track_io_timing was off, or switched on meanwhile: no verdict, and what would give one.
+    track_io_timing was off, or switched on in between: no verdict, and what would give one.
     """
     untimed = counted(10_000, block_s=0.0)
     seen_since = seen(untimed, more(untimed, counted(600, block_s=0.02)))
@@ -110,7 +110,7 @@ def test_reads_that_were_not_timed_are_no_sign_and_are_told():
 
 def test_a_statement_is_judged_by_its_share():
     """
-    8 of 11 MB/s, with a plan that passes over most of what it reads; 2 % of 400 MB/s are not told at all.
+    8 of 11 MB/s, with a plan that passes over most of what it reads; 2 % of 400 MB/s are not reported at all.
     """
     window = seen(USUAL, more(USUAL, counted(600, block_s=0.0005)))
     (cause,) = statements.causes(window, budget(10 * MB, 1 * MB))
@@ -180,7 +180,7 @@ def test_buffers_that_fill_are_no_fault(size_mb: int, calls: int, severity: str)
     assert ("the buffers are filling" in cause.text) is (severity == "note")
 
 
-def test_calls_that_want_little_are_told_to_be_fewer():
+def test_calls_that_want_little_are_advised_to_be_fewer():
     """
     Three blocks for a row is a look-up: no plan spares it.
     """
@@ -191,7 +191,7 @@ def test_calls_that_want_little_are_told_to_be_fewer():
     assert "Call it less often" in cause.remedies[0].text
 
 
-def test_without_counters_nothing_is_said():
+def test_without_counters_nothing_is_reported():
     """
     The extension is not there.
     """

@@ -200,7 +200,7 @@ def test_a_statement_tells_which_column_it_is():
     assert "public.documents.scan" == cause.subject
 
 
-def test_of_several_columns_it_is_said_that_none_is_sure():
+def test_of_several_columns_it_is_reported_that_none_is_sure():
     """
     Two columns that are both out of line are both named, and neither is the subject.
     """
@@ -233,7 +233,7 @@ def test_short_columns_and_numbers_are_not_suspected():
 
 def test_updates_that_leave_values_alone_are_no_finding():
     """
-    Inserts and deletes move chunks as well; without replaced values nothing is said.
+    Inserts and deletes move chunks as well; without replaced values nothing is reported.
     """
     watched = sent(written=0, dead=0)
     before, toast = watched.first.relations
@@ -249,7 +249,7 @@ def test_updates_that_leave_values_alone_are_no_finding():
     assert not causes(loaded, budget())
 
 
-def test_rewrites_show_beside_inserts_and_deletes():
+def test_rewrites_show_next_to_inserts_and_deletes():
     """
     Chunks of rows that came and went are taken off before updates are counted.
     """
@@ -306,7 +306,7 @@ def test_rows_that_were_counted_later_tell_how_much_is_theirs():
 
 def test_updates_alone_show_rewrites_though_rows_were_not_counted():
     """
-    Nothing came or went beside them, so that all chunks are theirs.
+    There were no inserts or deletes, so all chunks are of updates.
     """
     watched = sent()
     before, toast = (
@@ -391,7 +391,7 @@ def test_an_unknown_chunk_size_follows_from_the_block():
 
 def test_counters_that_were_reset_are_named_as_missing():
     """
-    After a reset between the readings nothing is claimed, and the gap is said.
+    After a reset between the readings nothing is claimed, and the gap is reported.
     """
     watched = sent()
     turned = msgspec.structs.replace(

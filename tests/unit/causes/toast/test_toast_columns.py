@@ -45,7 +45,7 @@ def with_columns(*columns):
 
 def test_without_widths_no_column_is_picked():
     """
-    pg_monitor may not read widths: all that it can be are told, and code names none of them.
+    pg_monitor may not read widths: all possible columns are reported, and the code names none of them.
     """
     names = ("comment", "contract", "address")
     cause = with_columns(*(column(name, mean_width_bytes=None) for name in names))

@@ -23,7 +23,7 @@ def pressed(
     *, data: float = 0.0, wal: float = 0.0, whole_pages: int = 0, zeros: float = 0.0, **more
 ) -> Observation:
     """
-    A minute of updates on a TOAST relation of 40 MB, with what the server wrote meanwhile.
+    A minute of updates on a TOAST relation of 40 MB, with what the server wrote in that time.
 
     Args:
         data: bytes that backends wrote to data files.

@@ -41,7 +41,7 @@ def found_in(*relations, settings=None, dying: int = 0):
     return causes(seen(relations, later, with_settings(server(), settings or {})), budget())
 
 
-def test_off_for_the_server_is_told_once():
+def test_off_for_the_server_is_reported_once():
     """
     Five large tables, one finding: the dead rows of all, the worst table first, the way back on.
     """
@@ -65,7 +65,7 @@ def test_without_counters_autovacuum_never_comes_either():
     assert "track_counts = off" in found.title
 
 
-def test_a_small_server_that_has_it_off_is_told_as_well():
+def test_a_small_server_that_has_it_off_is_reported_as_well():
     """
     Ids are used up whatever the size of the tables.
     """
@@ -108,9 +108,9 @@ def test_a_setting_that_has_done_no_harm_is_a_note():
     assert ["warning"] == [cause.severity for cause in due]
 
 
-def test_many_tables_are_told_in_part_and_counted():
+def test_many_tables_are_reported_in_part_and_counted():
     """
-    Of eight tables five are told one by one.
+    Of eight tables five are reported one by one.
     """
     tables = [one for n in range(8) for one in documents(1000 * (n + 1), options=OFF, dead=MILLION)]
 
@@ -119,7 +119,7 @@ def test_many_tables_are_told_in_part_and_counted():
 
 def test_a_trigger_that_never_fires_is_not_judged_as_well():
     """
-    What is off is not told to come too late beside it.
+    A table with autovacuum off is not also reported as vacuumed too late.
     """
     pair = documents(options=OFF, updated=900 * MILLION, inserted=MILLION)
 

@@ -49,7 +49,7 @@ def by_subject(observation: Observation):
     return {cause.subject: cause for cause in causes(observation, budget())}
 
 
-def test_uses_are_told_apart_by_counters():
+def test_uses_are_distinguished_by_counters():
     """
     Updates that outnumber inserts, rows that go again, rows that only come: three uses.
     """
@@ -167,7 +167,7 @@ def test_toast_takes_its_tables_parameters_until_it_has_its_own():
 
 def test_settings_that_fit_are_no_finding():
     """
-    With 0.01 for the whole server nothing is said, nor of tables that use the default rightly.
+    With 0.01 for the whole server nothing is reported, nor of tables that use the default rightly.
     """
     configured = with_settings(server(), {"autovacuum_vacuum_scale_factor": "0.01"})
     seldom = table(
@@ -298,7 +298,7 @@ def test_a_quiet_window_falls_back_on_all_counters():
     assert "interval" not in {e.kind for e in unknown.evidence}
 
 
-def test_many_tables_are_told_in_part_and_counted():
+def test_many_tables_are_reported_in_part_and_counted():
     """
     Of fifteen tables ten are info one by one, and the rest together.
     """
@@ -312,7 +312,7 @@ def test_many_tables_are_told_in_part_and_counted():
 
 def test_hidden_settings_are_named_as_missing():
     """
-    Without settings nothing is claimed, and the right that would show them is said.
+    Without settings nothing is claimed, and the right that would show them is reported.
     """
     blind = watched(*documents(), info=server(settings={}))
 

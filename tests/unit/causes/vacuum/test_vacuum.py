@@ -1,4 +1,4 @@
-"""What is said of vacuums that run, and how long cost limits make them."""
+"""What is reported about vacuums that run, and how long cost limits make them."""
 
 import math
 
@@ -76,7 +76,7 @@ def without_io(seen: Observation) -> Observation:
 
 def test_a_vacuum_of_a_toast_relation_is_named_by_its_table():
     """
-    The table is the subject; phase, progress, time left and bytes are told.
+    The table is the subject; phase, progress, time left and bytes are reported.
     """
     (cause,) = causes(watched(), budget(150e6, 60e6, ceiling_bytes_per_s=CEILING))
 
@@ -91,7 +91,7 @@ def test_a_vacuum_of_a_toast_relation_is_named_by_its_table():
     assert "pg_stat_io counts a vacuum only when it ends" in cause.text
 
 
-def test_cost_limits_are_held_against_the_ceiling():
+def test_cost_limits_are_compared_with_the_ceiling():
     """
     At 200 per 2 ms, 100,000 a second, reads alone may come at 409.6 MB/s: above 212.5.
     """
@@ -119,7 +119,7 @@ def test_a_relation_of_its_own_limits_is_left_as_it_is():
     assert not any("cost_limit" in c for r in cause.remedies for c in r.commands)
 
 
-def test_overlap_with_plateaus_is_said():
+def test_overlap_with_plateaus_is_reported():
     """
     A vacuum that ran for 61 minutes covers all of a plateau of half an hour, and half of another.
     """
@@ -134,7 +134,7 @@ def test_overlap_with_plateaus_is_said():
     assert 0 == overlap_s(0, 10, ((10, 20),))
 
 
-def test_before_16_bytes_are_estimated_and_it_is_said():
+def test_before_16_bytes_are_estimated_and_it_is_reported():
     """
     Without pg_stat_io blocks are counted; there never will be more, and that is named as missing.
     """
@@ -147,7 +147,7 @@ def test_before_16_bytes_are_estimated_and_it_is_said():
     assert not missing_of(watched())
 
 
-def test_two_vacuums_are_told_apart():
+def test_two_vacuums_are_distinguished():
     """
     Each has the bytes of the blocks that it went through.
     """
@@ -238,7 +238,7 @@ def test_skipped_pages_cost_nothing():
 
 def test_several_runs_on_one_relation_are_one_finding():
     """
-    A relation that is vacuumed again and again is told once, with how often.
+    A relation that is vacuumed again and again is reported once, with how often.
     """
     seen = watched()
     again = tuple(
@@ -354,7 +354,7 @@ def test_sleep_is_a_share_of_the_time_that_it_ran(running_s: float, words: list[
     assert all(word in text for word, text in zip(words, texts, strict=True))
 
 
-def test_what_is_over_and_took_nothing_is_not_told():
+def test_what_is_over_and_took_nothing_is_not_reported():
     """
     A vacuum that found its pages in memory is nothing to slow down; nor is a hundredth of the load.
     """
@@ -379,7 +379,7 @@ def test_what_is_over_and_took_nothing_is_not_told():
 
 
 @pytest.mark.parametrize(("size_mb", "count"), [(1, 0), (100, 1)])
-def test_a_moment_of_a_small_vacuum_is_not_told(size_mb: int, count: int):
+def test_a_moment_of_a_small_vacuum_is_not_reported(size_mb: int, count: int):
     """
     Seen once and over, before 16, so that nobody knows its bytes: of 1 MB read and written twice they are few.
     """
@@ -399,7 +399,7 @@ def test_a_moment_of_a_small_vacuum_is_not_told(size_mb: int, count: int):
 
 def test_a_vacuum_that_is_over_says_so():
     """
-    One that the last one no longer sees is not told as running, nor to be cancelled.
+    A vacuum that the last glance no longer sees is not reported as running, and there is no advice to cancel it.
     """
     seen = watched()
     over = msgspec.structs.replace(seen, glances=(*seen.glances, glance(70)))
@@ -421,7 +421,7 @@ def test_wraparound_is_never_cancelled():
 
 def test_runs_too_short_for_a_glance_are_summed():
     """
-    What autovacuum did unseen is told, with the tables it ended with.
+    What autovacuum did unseen is reported, with the tables it ended with.
     """
     seen = msgspec.structs.replace(inside(read=6000e6, own_blocks=0), glances=())
 
@@ -459,7 +459,7 @@ def test_runs_too_short_for_a_glance_take_what_they_read_and_write():
 
 def test_a_large_vacuum_that_ended_in_a_plateau_is_recalled():
     """
-    Nothing runs any more; that the last one ended while storage was at a ceiling is said.
+    Nothing runs any more; the end of the last one while storage was at a ceiling is reported.
     """
     owner, toast = toast_of(
         table(16384, "public.documents"), size_bytes=2 * GIB, last_autovacuum_s=START_S - 100
@@ -473,7 +473,7 @@ def test_a_large_vacuum_that_ended_in_a_plateau_is_recalled():
     assert not causes(seen, budget(plateaus=((START_S - 50, START_S),)))
 
 
-def test_without_vacuums_nothing_is_said():
+def test_without_vacuums_nothing_is_reported():
     """
     A server whose autovacuum moved less than a hundredth of the load is silent.
     """

@@ -1,4 +1,4 @@
-"""How much a vacuum weighs: by the shares that are told of it, and by whether anybody else works."""
+"""How much a vacuum weighs: by its reported shares, and by whether anybody else works."""
 
 import msgspec
 import pytest
@@ -40,7 +40,7 @@ def short(window_s: float = 10.0, *, began_s: float = 3600.0) -> Observation:
 @pytest.mark.parametrize(
     ("load", "severity"), [(100e6, "critical"), (200e6, "warning"), (1000e6, "note")]
 )
-def test_a_vacuum_weighs_by_the_share_that_is_told(load: float, severity: str):
+def test_a_vacuum_weighs_by_the_share_that_is_reported(load: float, severity: str):
     """
     Three of ten seconds at 120 MB/s are 36 MB/s: 26, 15 and 3 % of the load and its own bytes.
     """
@@ -52,7 +52,7 @@ def test_a_vacuum_weighs_by_the_share_that_is_told(load: float, severity: str):
 
 def test_what_comes_once_and_is_soon_over_is_a_note():
     """
-    Any healthy server has such a minute: unless it comes again, or a ceiling is known, and that is said.
+    Any healthy server has such a minute: it is a note with a reason, unless it repeats or a ceiling is known.
     """
     load = budget(100e6, 0.0)
     (once,) = causes(short(began_s=0.0), load)
@@ -91,7 +91,7 @@ def test_where_nobody_else_works_nobody_is_kept_waiting():
     assert "nobody to keep" not in beside.text
 
 
-def test_a_ceiling_is_held_against_the_pace_while_it_ran():
+def test_a_ceiling_is_compared_with_the_pace_while_it_ran():
     """
     120 MB/s are a quarter of 480 MB/s, however short it took; of the load they are next to nothing.
     """

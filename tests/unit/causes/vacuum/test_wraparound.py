@@ -63,7 +63,7 @@ def test_what_is_left_is_divided_by_the_rate_of_the_window():
     ) == time_left(cause)
 
 
-def test_less_than_two_days_are_told_in_hours():
+def test_less_than_two_days_are_reported_in_hours():
     """
     20,000 a second: 40,000 s.
     """

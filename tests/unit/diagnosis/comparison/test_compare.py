@@ -71,7 +71,7 @@ def number(
 
 
 def gap(metric: str) -> Gap:
-    """What is missing without a reason told."""
+    """What is missing without a reported reason."""
     return Gap(metric=metric, reason="not measured", remedy="")
 
 
@@ -85,7 +85,7 @@ LATER_S = START_S + 7 * DAY_S
 
 def test_a_ceiling_that_is_gone_is_better():
     """
-    From binding to slack is better, and the time at the ceiling is told on both sides.
+    From binding to slack is better, and the time at the ceiling is reported on both sides.
     """
     found = compared(pressed(), calm(start_s=LATER_S, instance=M6G))
     (at,) = [t for t in found.time_at if t.phase is Phase.BASELINE]
@@ -130,7 +130,7 @@ def test_some_minutes_more_are_no_difference():
 
 def test_what_was_not_judged_makes_the_outcome_unknown():
     """
-    Without storage metrics on one side nothing is said of better or worse, and no time is zero.
+    Without storage metrics on one side nothing is reported about better or worse, and no time is zero.
     """
     blind = builders.snapshot({Metric.CPU_RATIO: np.full(60, 0.3)}, instance=T3)
     found = compared(pressed(), blind)
@@ -154,9 +154,9 @@ def test_only_what_differs_was_changed():
     ] == [(b.name, b.before, b.after) for b in found.bought]
 
 
-def test_what_can_be_held_forever_is_compared_across_storage_types():
+def test_what_can_be_sustained_forever_is_compared_across_storage_types():
     """
-    The baseline of a gp2 volume stands beside the fixed number of gp3; its burst has no partner.
+    The baseline of a gp2 volume is next to the fixed number of gp3; its burst has no partner.
     """
     found = compared(calm(), calm(start_s=LATER_S, instance=replace(T3, storage=GP3)))
     rows = {c.phase: c for c in found.ceilings if c.family is Family.VOLUME_IOPS}
@@ -226,7 +226,7 @@ def test_the_mean_of_a_latency_is_unknown_without_operations():
 
 def test_what_one_side_lacks_is_unknown_with_the_reason():
     """
-    A gap that the source told of is the reason; without one it is not measured.
+    A gap that the source gave is the reason; without one it is not measured.
     """
     balance = builders.series(Metric.BYTE_BALANCE_RATIO, np.full(24 * 60, 0.05))
     before = builders.snapshot(*calm().series.values(), balance, instance=T3)
@@ -344,7 +344,7 @@ def test_an_hour_that_one_side_has_twice_counts_once():
     assert mean.before == pytest.approx((0.5 + 0.1) / 2)
 
 
-def test_hours_that_do_not_meet_are_said():
+def test_hours_that_do_not_meet_are_reported():
     """
     A morning and an evening share no hour: the caveat says it and nothing is compared again.
     """
@@ -354,7 +354,7 @@ def test_hours_that_do_not_meet_are_said():
     assert any("share no whole hour" in c.text for c in found.caveats)
 
 
-def test_other_days_of_the_week_are_said():
+def test_other_days_of_the_week_are_reported():
     """
     A Monday against a Saturday: work may differ by day.
     """
@@ -375,14 +375,14 @@ def test_other_days_of_the_week_are_said():
         (calm(start_s=LATER_S, instance=replace(T3, identifier="other")), "instances"),
     ],
 )
-def test_what_is_not_alike_is_said(after, kind):
+def test_what_is_not_alike_is_reported(after, kind):
     """
     Length, step, overlap, order and another instance each have their caveat.
     """
     assert kind in kinds(compared(calm(), after))
 
 
-def test_holes_are_said():
+def test_holes_are_reported():
     """
     A window measured for half of its time says so, because shares are of what was measured.
     """
@@ -409,7 +409,7 @@ def test_holes_are_said():
 )
 def test_served_at_a_ceiling_is_not_demand(before, after, expected):
     """
-    Where a side was at a ceiling, what its served rate does and does not tell is said first.
+    If a side was at a ceiling, the report first says what its served rate shows and does not show.
     """
     first = compared(before, after).caveats[0]
 
@@ -422,7 +422,7 @@ def event(hours: float, kind: EventKind) -> Annotation:
     return Annotation(time_s=int(START_S + hours * HOUR_S), text=kind.value, kind=kind)
 
 
-def test_a_restore_shortly_before_a_window_is_said():
+def test_a_restore_shortly_before_a_window_is_reported():
     """
     Storage that is still being loaded answers late; a restore of last week no longer matters.
     """
@@ -433,7 +433,7 @@ def test_a_restore_shortly_before_a_window_is_said():
     assert [] == kinds(compared(calm(), old))
 
 
-def test_a_change_within_a_window_is_said_once():
+def test_a_change_within_a_window_is_reported_once():
     """
     A window that holds a change of class mixes two classes, however many events tell of it.
     """
@@ -446,7 +446,7 @@ def test_a_change_within_a_window_is_said_once():
     assert f"changed at {format_clock(found[0].time_s)} UTC" in caveat.text
 
 
-def test_an_earlier_class_that_nobody_said_is_asked_for():
+def test_an_earlier_class_that_nobody_gave_is_asked_for():
     """
     Where the class was changed between the windows and the first one's is not known, the flag is named.
     """

@@ -54,7 +54,7 @@ def test_hours_in_which_it_never_bound_are_no_trial(hours):
     assert StepResult.NOT_SEEN is compared(before, after).step
 
 
-def test_nothing_is_said_where_no_ceiling_bound_before_or_of_another_instance():
+def test_nothing_is_reported_where_no_ceiling_bound_before_or_of_another_instance():
     """
     Then there was nothing to get past, or the step was not one of this instance.
     """

@@ -121,7 +121,7 @@ def test_a_burst_lasts_no_longer_than_its_bucket_pays_for(minutes, verdict):
 
 
 @pytest.mark.parametrize(("minutes", "verdict"), [(36, Credits.SILENT), (40, Credits.REFUTED)])
-def test_a_gp2_burst_is_held_to_its_published_bucket(minutes, verdict):
+def test_a_gp2_burst_is_compared_with_its_published_bucket(minutes, verdict):
     """
     5.4 million credits at 3,000 - 600 a second last for 37.5 minutes.
     """
@@ -130,7 +130,7 @@ def test_a_gp2_burst_is_held_to_its_published_bucket(minutes, verdict):
     assert verdict == verdict_of(rate, row(Phase.BURST, published=True), (0, minutes))
 
 
-def test_what_refutes_a_burst_is_told_with_its_arithmetic():
+def test_what_refutes_a_burst_is_reported_with_its_arithmetic():
     """
     5.4 million credits, and 2,400 a second more spent than earned: 37 minutes of the 40.
     """

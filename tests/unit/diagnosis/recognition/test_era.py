@@ -45,7 +45,7 @@ def changed_at(hour: float, size: int) -> np.ndarray:
     return np.where(np.arange(size) < hour * HOUR, OLD, NEW)
 
 
-def test_a_limit_that_held_until_it_was_raised_is_found():
+def test_a_limit_that_applied_until_it_was_raised_is_found():
     """
     Three times 156 MB/s for two hours; then the class is changed, and 180 to 212 MB/s are served.
     """

@@ -111,7 +111,7 @@ def test_the_match_says_how_far_and_on_which_side(level, expected):
     assert f"the level is {expected} the documented legacy instance EBS throughput baseline" in text
 
 
-def test_flatness_and_the_workloads_own_noise_are_told_apart():
+def test_flatness_and_the_workloads_own_noise_are_distinguished():
     """
     A spread of 0.2 % at the level is one sign, 5 % at other times another.
     """
@@ -124,7 +124,7 @@ def test_flatness_and_the_workloads_own_noise_are_told_apart():
 
 def test_what_speaks_against_the_claim_says_so():
     """
-    A workload that is flatter elsewhere than at the level is no proof, and is not told as one.
+    A workload that is flatter elsewhere than at the level is no proof, and is not reported as one.
     """
     signs = replace(SEEN, log_sd=0.0034, log_sd_elsewhere=0.0006)
     text = texts_by_kind(plateau(signs=signs))
@@ -136,7 +136,7 @@ def test_what_speaks_against_the_claim_says_so():
     assert AGAINST not in text["flatness"]
 
 
-def test_every_sign_that_weighs_is_told_and_nothing_else():
+def test_every_sign_that_weighs_is_reported_and_nothing_else():
     """
     The evidence of an interval is the table's rows, the heaviest first; their sum is the score.
     """
@@ -168,7 +168,7 @@ def test_every_sign_has_a_sentence(sign):
     assert not evidence.text.endswith(".")
 
 
-def test_elasticity_is_told_as_a_factor():
+def test_elasticity_is_reported_as_a_factor():
     """
     A ratio of 0.02 means that waiting varied 50 times as much as the rate.
     """
@@ -181,7 +181,7 @@ def test_elasticity_is_told_as_a_factor():
 
 def test_recurrence_counts_stretches_and_time():
     """
-    Three stretches of together 90 minutes are said so; one stretch is not a recurrence.
+    Three stretches of together 90 minutes are reported; one stretch is not a recurrence.
     """
     assert (
         "reached this level 3 times, for 1 h 30 min in total"
@@ -198,7 +198,7 @@ def test_recurrence_counts_stretches_and_time():
         (view(1.0, 1.0), "EBSByteBalance% was 100 %: enough credits were left"),
     ],
 )
-def test_balances_are_told_with_their_numbers(seen, text):
+def test_balances_are_reported_with_their_numbers(seen, text):
     """
     Empty, falling, or not short: each with the percentage that was read.
     """
@@ -216,7 +216,7 @@ def test_unknown_limits_have_no_match():
 
 def test_a_constant_io_size_is_confessed():
     """
-    Where both rates stand still and no number decides, the other reading of the plateau is told.
+    Where both rates stand still and no number decides, the other reading of the plateau is reported.
     """
     text = texts_by_kind(plateau(None, level=150e6), np.full(60, 9_155.0))["io_size"]
 
@@ -233,9 +233,9 @@ def test_a_varying_io_size_decides():
     assert "io_size" not in texts_by_kind(plateau(), np.full(60, 9_155.0))
 
 
-def test_waiting_is_told_against_the_reference():
+def test_waiting_is_reported_against_the_reference():
     """
-    Latency is compared with what the storage takes when not pressed; the queue is told with it.
+    Latency is compared with what the storage takes when not pressed; the queue is reported with it.
     """
     text = texts_by_kind(plateau())["waiting"]
 
@@ -245,7 +245,7 @@ def test_waiting_is_told_against_the_reference():
     )
 
 
-def test_a_general_reference_is_told_as_one():
+def test_a_general_reference_is_reported_as_one():
     """
     Where the window never shows the storage at ease, the sentence does not claim that it does.
     """
@@ -284,7 +284,7 @@ def test_the_limit_that_is_named_is_not_ruled_out():
     assert {} == reasons(plateau(BASELINE, level=287e6), BASELINE, CPU)
 
 
-def test_a_baseline_passed_on_credits_is_said_so():
+def test_a_baseline_passed_on_credits_is_reported():
     """
     Above a baseline while its balance was not empty: the credits paid for it.
     """
@@ -336,7 +336,7 @@ def test_the_other_dimension_is_ruled_out_by_what_was_served(ops, expected):
 @pytest.mark.parametrize("unmeasured", [None, NAN])
 def test_the_other_dimension_is_not_ruled_out_unseen(unmeasured):
     """
-    Without operations measured nothing is said about an IOPS limit.
+    Without operations measured nothing is reported about an IOPS limit.
     """
     assert {} == reasons(plateau(), OPS_BASELINE, other_rate=unmeasured)
 

@@ -75,7 +75,7 @@ def with_seconds() -> Diagnosis:
 
 def test_minutes_show_waiting_below_every_ceiling(minutes_alone):
     """
-    On average the volume was at two thirds of its limit, and requests waited: that is said.
+    On average the volume was at two thirds of its limit, and requests waited: that is reported.
     """
     assert () == minutes_alone.time_at
     assert Verdict.UNKNOWN is minutes_alone.verdict

@@ -85,7 +85,7 @@ def test_only_samples_that_waited_count():
 @pytest.mark.parametrize(("minutes", "count"), [(7, 0), (8, 1)])
 def test_eight_minutes_are_the_least(minutes, count):
     """
-    Fewer minutes at one number cannot be told from chance.
+    Fewer minutes at one number cannot be distinguished from chance.
     """
     rest = noisy(20e6, 200, spread=0.4)
     rate = np.concatenate((rest[:100], np.full(minutes, 86e6), rest[100:]))
@@ -264,7 +264,7 @@ def test_a_known_level_takes_in_what_waited_less():
     assert [[0, 60]] == same.runs.tolist()
 
 
-def test_what_stands_beside_the_level_is_not_taken_in():
+def test_what_is_next_to_the_level_is_not_taken_in():
     """
     A steady demand two percent below the ceiling is not part of the plateau.
     """

@@ -368,7 +368,7 @@ def test_a_number_weighs_more_than_flatness(one):
     ("level", "score", "is_shadow"),
     [(98e6, 4.0, True), (98e6, 5.5, False), (90e6, 4.0, False), (102e6, 4.0, True)],
 )
-def test_a_weaker_level_beside_a_stronger_one_is_its_shadow(one, level, score, is_shadow):
+def test_a_weaker_level_next_to_a_stronger_one_is_its_shadow(one, level, score, is_shadow):
     """
     Partly pegged minutes pile up within a few percent of the level; further away is another level.
     """
@@ -393,7 +393,7 @@ def test_a_level_at_another_time_is_no_shadow_unless_it_is_the_same(one, level, 
 
 
 @pytest.mark.parametrize(("share", "is_shadow"), [(0.2, False), (0.4, True)])
-def test_a_level_over_samples_already_held_is_a_shadow(one, share, is_shadow):
+def test_a_level_over_samples_already_used_is_a_shadow(one, share, is_shadow):
     """
     What lies by a third or more in another plateau is that plateau seen again, unless documented.
     """

@@ -140,7 +140,7 @@ def test_flatness_alone_is_not_enough():
 
 def test_flatness_alone_is_not_enough_at_a_documented_number():
     """
-    Steady demand at the very number of a limit, at ease, is not held back by it.
+    Steady demand at the very number of a limit, at ease, is not throttled by it.
     """
     steady = {"log_sd": 1e-4, "minutes": 1e4, "samples": 10_000, "run_count": 9}
 
@@ -256,7 +256,7 @@ def test_few_samples_say_little():
 
 def test_the_score_is_the_prior_and_what_each_sign_weighs():
     """
-    Nothing else counts: the score is PRIOR plus the weights that are told.
+    Nothing else counts: the score is PRIOR plus the weights that are reported.
     """
     found = weights(matches=BASELINE, balances={BYTES: EMPTY}, pressed_above_ratio=0.1)
 
@@ -278,7 +278,7 @@ def test_the_score_is_the_prior_and_what_each_sign_weighs():
     ],
 )
 @pytest.mark.parametrize("matches", [UNKNOWN, FIXED], ids=["unknown", "documented"])
-def test_a_level_without_a_cliff_loses_by_the_time_beside_it(above, below, taken, matches):
+def test_a_level_without_a_cliff_loses_by_the_time_next_to_it(above, below, taken, matches):
     """
     Pressed time just above a level counts against it three times as fast as time just below.
     """

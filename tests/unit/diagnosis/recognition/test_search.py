@@ -1,4 +1,4 @@
-"""Which of the levels found count as ceilings, and which number a level is said to be."""
+"""Which of the levels found count as ceilings, and which number a level is reported as."""
 
 import numpy as np
 import pytest

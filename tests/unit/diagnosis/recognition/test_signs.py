@@ -179,7 +179,7 @@ def test_a_fault_is_entered_from_below_and_left_upwards():
 
 def test_a_short_dip_is_not_a_new_visit():
     """
-    After a dip of minutes the level is met again from below, but no credits were saved meanwhile.
+    After a dip of minutes the level is met again from below, but no credits were saved in between.
     """
     rate = np.concatenate((calm(), pegged(level=3 * LEVEL), pegged(3), calm()))
     rate[240:250] = 20e6
@@ -209,7 +209,7 @@ def test_a_single_minute_above_is_no_way_out():
     assert 0.0 == signs.left_upwards
 
 
-def test_pressed_samples_beside_the_level_are_counted():
+def test_pressed_samples_next_to_the_level_are_counted():
     """
     Waiting at 95 % and at 105 % of the level is waiting around it, not at it.
     """

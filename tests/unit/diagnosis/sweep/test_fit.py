@@ -81,7 +81,7 @@ def test_without_such_a_size_the_burst_shows_the_unit():
     assert not any("is not excluded" in text for text in baseline.unknown)
 
 
-def test_without_either_the_unit_is_a_surmise_and_said_to_be_one():
+def test_without_either_the_unit_is_a_surmise_and_reported_as_one():
     """
     A throughput limit of just the same height is not excluded.
     """
@@ -168,7 +168,7 @@ def test_what_is_not_merged_keeps_its_size():
 
 def test_latency_is_not_taken_for_a_limit():
     """
-    One request at a time gives the same rate at every size; nothing waited, so nothing is told.
+    One request at a time gives the same rate at every size; nothing waited, so nothing is reported.
     """
     fast = [stage("b", "bytes", 1e12), stage("o", "ops", 1e7)]
 
@@ -244,7 +244,7 @@ def test_a_disturbed_point_is_left_out_and_named():
     assert near(1000) == fit.ops_limit.value
 
 
-def test_storage_that_follows_no_two_limits_is_said_not_to():
+def test_storage_that_follows_no_two_limits_is_reported():
     """
     Rates that rise by the square root of the size are no limits.
     """
@@ -263,7 +263,7 @@ def test_storage_that_follows_no_two_limits_is_said_not_to():
 
 def test_sizes_below_the_knee_tell_no_throughput():
     """
-    What was not reached is said with the most that was seen.
+    What was not reached is reported with the most that was seen.
     """
     (fit,) = fit_sweep(sweep(IO1, sizes_kib=(8, 16, 32))).phases
 

@@ -137,7 +137,7 @@ def _within(causes) -> str:
     return "".join(c.text for c in causes if c.code == "within_sample")
 
 
-def test_a_host_of_ones_own_is_not_told_of_aws():
+def test_a_host_of_ones_own_is_not_given_aws_causes():
     """
     Without a class the checks are about the device, not about a provider.
     """

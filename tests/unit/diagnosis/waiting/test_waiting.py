@@ -105,7 +105,7 @@ def test_hours_of_slow_flat_throughput_are_never_passed_over():
     np.testing.assert_allclose(seconds, 571 * 60, rtol=0.02)
 
 
-def test_waiting_away_from_a_ceiling_stands_beside_the_verdict():
+def test_waiting_away_from_a_ceiling_is_next_to_the_verdict():
     """
     A ceiling that binds elsewhere in the window stays the verdict; the waiting is one more finding.
     """
@@ -269,7 +269,7 @@ def test_waiting_begins_at_three_times_the_unpressed_latency(times, waits):
 @pytest.mark.parametrize(("queue_times", "waits"), [(1.0, False), (2.0, False), (3.0, True)])
 def test_latency_and_queue_must_agree(queue_times, waits):
     """
-    Four times the latency beside an unchanged or doubled queue is a fault of one of the metrics.
+    Four times the latency with an unchanged or doubled queue is a fault of one of the metrics.
     """
     assert waits == judged(4.0, queue_times=queue_times)
 

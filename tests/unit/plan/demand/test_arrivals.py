@@ -1,4 +1,4 @@
-"""What came beside what was done: simulated databases that lose, keep or finish what comes."""
+"""Compare arrivals with completions: simulated databases that lose, keep or finish what comes."""
 
 import numpy as np
 import pytest
@@ -145,10 +145,10 @@ def test_a_count_of_other_work_is_left_aside():
     assert demand.summary.loop == LoadResponse.UNKNOWN
 
 
-def test_a_load_that_has_the_database_to_itself_is_told_from_one_that_shares_it():
+def test_a_load_that_has_the_database_to_itself_is_distinguished_from_one_that_shares_it():
     """
     Completions over transactions stay alike where nobody else is there; where clients are squeezed
-    beside it, they change, and these clients may ask for more.
+    at the same time, they change, and these clients may ask for more.
     """
     storage, asked, ops = outside(1.6)
     others = np.where(asked > ops, 2000.0, 500.0)

@@ -79,7 +79,7 @@ def test_connections_that_rate_and_latency_explain_are_clients():
 def test_a_connection_for_each_request_does_not_tell_open_from_closed():
     """
     Requests from outside that open a connection each are explained by what is in flight, as clients
-    are: nothing is said, and what would tell is named.
+    are: nothing is reported, and the missing metric is named.
     """
     rng = np.random.default_rng(4)
     asked = 2500 * builders.wander(rng, N, 0.1, memory=0.98)

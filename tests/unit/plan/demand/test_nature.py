@@ -88,7 +88,7 @@ def test_where_few_requests_wait_a_greedy_load_has_an_end(waiting: float, expect
 
 def test_a_lone_plateau_does_not_tell():
     """
-    Four hours at one ceiling may be either; the chance is said.
+    Four hours at one ceiling may be either; the chance is reported.
     """
     found = summary_of(200e6)
 
@@ -96,7 +96,7 @@ def test_a_lone_plateau_does_not_tell():
     assert f"{100 * found.greedy_ratio:.0f} %" in found.nature_reason
 
 
-def test_nothing_is_said_of_the_nature_of_what_nothing_held_back():
+def test_nothing_is_reported_for_the_nature_of_what_nothing_throttled():
     """
     Without a ceiling there is nothing to explain.
     """

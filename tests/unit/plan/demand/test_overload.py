@@ -93,7 +93,7 @@ def test_demand_that_was_seen_is_less_certain_the_longer_it_is_hidden():
 def test_the_same_work_at_the_same_hour_of_another_day_was_seen():
     """
     2,000 asked of 1,000 on Monday from 0:00 to 4:00 are Tuesday's demand from 0:30 on; of other hours the
-    prior is one witness beside them.
+    prior is one witness among others.
     """
     monday = stretch(1000.0, free=(2000.0,) * 30, hours=4)
     tuesday = stretch(1000.0, start=1440 + 30, hours=4)
@@ -105,10 +105,10 @@ def test_the_same_work_at_the_same_hour_of_another_day_was_seen():
     assert np.std(np.log(same)) < np.std(np.log(other))
 
 
-def test_work_that_meets_both_ceilings_beside_a_load_that_was_seen_may_be_greedy():
+def test_work_that_meets_both_ceilings_next_to_a_load_that_was_seen_may_be_greedy():
     """
-    A vacuum that runs at the burst ceiling and at the baseline is told from the load of the day; without
-    a load that was seen nothing tells it apart.
+    A vacuum that runs at the burst ceiling and at the baseline is distinguished from the load of the day; without
+    a load that was seen nothing distinguishes it.
     """
     seen = stretch(1000.0, free=(1600.0,) * 30)
     vacuum = replace(stretch(1000.0, start=200), bound_ops_per_s=2000.0)

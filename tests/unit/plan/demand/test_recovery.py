@@ -54,7 +54,7 @@ def test_demand_without_a_ceiling_is_what_was_served():
 
 def test_behind_a_ceiling_more_was_asked_for_than_was_served():
     """
-    Four pegged hours are held back, and every path asks for at least as much by any moment.
+    Four pegged hours are throttled, and every path asks for at least as much by any moment.
     """
     demand = recovered(pressed(200e6))
 
@@ -86,7 +86,7 @@ def test_a_ceiling_below_what_was_served_does_not_lift():
     assert judged.effect.ratio_at_ceiling.low == pytest.approx(1 / 3, abs=0.03)
 
 
-def test_zero_minutes_are_never_said_of_what_was_not_seen():
+def test_zero_minutes_are_never_reported_for_what_was_not_seen():
     """
     Even a ceiling a hundred times as high leaves a minute in the band.
     """
@@ -198,7 +198,7 @@ def test_growth_is_a_positive_number(growth: float):
         recovered(pressed(60e6), growth=growth)
 
 
-def test_assumptions_are_said():
+def test_assumptions_are_reported():
     """
     A window without a ceiling assumes nothing; one behind it says what nobody saw, and what is lost.
     """

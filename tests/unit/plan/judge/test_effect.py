@@ -217,7 +217,7 @@ def test_verdicts_need_nearly_all_of_the_belief(
 @pytest.mark.parametrize(
     ("minutes", "expected"), [(20, Judgement.UNSURE), (40, Judgement.DOES_NOT)]
 )
-def test_does_not_is_said_of_twice_what_is_allowed(minutes: int, expected: Judgement):
+def test_does_not_is_reported_for_twice_what_is_allowed(minutes: int, expected: Judgement):
     """
     Of 15 allowed minutes 20 are too many, but a replay is not as exact as that; 40 are clear.
     """
@@ -245,7 +245,7 @@ def test_joined_requests_may_be_fewer_operations():
 
 def test_a_reason_says_how_long_and_how_sure():
     """
-    What never waits is said not to; of a time at a ceiling its ends are known to the minute.
+    Demand that never waits is reported as such; of a time at a ceiling its ends are known to the minute.
     """
     calm = judge(demand_of(level(200.0)), fixed(500.0))
     some = judge(demand_of(level(1000.0), is_held_back=np.ones(N) > 0), fixed(500.0))

@@ -98,7 +98,7 @@ _FIELDS = ("name", "baseline", "burst", "capacity", "counts")
 
 
 @pytest.mark.parametrize("hours", [0])
-def test_nothing_is_moved_where_nothing_was_held_back(hours: int):
+def test_nothing_is_moved_where_nothing_was_throttled(hours: int):
     """
     A day without a ceiling has no work to spread.
     """
@@ -155,7 +155,7 @@ def test_a_window_that_is_free_only_in_its_first_burst_is_not_spread():
 
 def test_all_bytes_of_the_job_are_moved_also_where_other_requests_are_small():
     """
-    Eight hours of 64 KiB at 86.7 MB/s beside as many small requests are 2.27 TiB, none of them lost.
+    Eight hours of 64 KiB at 86.7 MB/s together with as many small requests are 2.27 TiB, none of them lost.
     """
     is_held = np.zeros(DAY, dtype=np.bool_)
     is_held[6 * builders.HOUR : 14 * builders.HOUR] = True

@@ -139,7 +139,7 @@ def test_what_waits_is_counted_until_it_is_served():
 
 def test_one_percent_of_a_fortnight_is_201_minutes():
     """
-    20,160 minutes: 201 may be held back, 202 may not.
+    20,160 minutes: 201 may be throttled, 202 may not.
     """
     demand = asked(np.zeros(20_160))
 
@@ -148,7 +148,7 @@ def test_one_percent_of_a_fortnight_is_201_minutes():
 
 
 @pytest.mark.parametrize(("allowed", "state"), [(3, HOLDS), (2, FAILS)])
-def test_what_was_not_measured_is_held_against_nobody(allowed: int, state: int):
+def test_what_was_not_measured_is_counted_against_nobody(allowed: int, state: int):
     """
     Of five minutes at 200 MB/s under 100 two were not measured: three count.
     """

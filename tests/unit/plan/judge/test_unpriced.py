@@ -93,7 +93,7 @@ def test_the_other_is_the_cheapest_that_suffices_as_probably():
 
 def test_m8a_and_r8a_are_searched_like_the_others():
     """
-    The classes without a price in any list stand beside the others, for the likely and for the highest
+    The classes without a price in any list are next to the others, for the likely and for the highest
     demand.
     """
     found = claims()

@@ -24,7 +24,7 @@ SIZE = 65_536.0
 
 
 def at_a_ceiling(served_bytes_per_s: FloatArray, is_held: BoolArray) -> Demand:
-    """A window of minutes in which so much was served, some of it held back."""
+    """A window of minutes in which so much was served, some of it throttled."""
     ops = served_bytes_per_s / SIZE
     count = ops.size
     path = DemandPath(ops_per_s=ops, is_carried=True, weight=1.0)
@@ -298,7 +298,7 @@ def test_independent_tasks_are_a_range():
     assert work.independent_minutes < 0.5 * work.chained_minutes
 
 
-def test_hours_that_the_limits_do_not_explain_are_said():
+def test_hours_that_the_limits_do_not_explain_are_reported():
     """
     A load at the baseline from its first minute left a full bucket unused: 10.5 h, not 12.
     """
@@ -312,7 +312,7 @@ def test_hours_that_the_limits_do_not_explain_are_said():
     assert () == unexplained_of(greedy, work_of(greedy, chain(T3)[:1]))
 
 
-def test_nothing_held_back_takes_no_time_that_is_known():
+def test_nothing_throttled_takes_no_time_that_is_known():
     """
     Without a ceiling there is no job, and without a limit no answer.
     """
@@ -334,7 +334,7 @@ def test_nothing_held_back_takes_no_time_that_is_known():
         ((106, 106), (45, 45), "45 min instead of 106 min"),
     ],
 )
-def test_hours_are_said_with_their_range(
+def test_hours_are_reported_with_their_range(
     before: tuple[float, float], after: tuple[float, float], expected: str
 ):
     """

@@ -187,7 +187,7 @@ def test_a_class_whose_limits_nobody_documents_is_no_way_forward():
 @pytest.mark.parametrize("storage", [Storage(kind="gp3"), Storage(size_gib=100.0), Storage()])
 def test_storage_that_is_not_described_is_left_as_it_is(storage: Storage):
     """
-    Without type or size nothing can be said of what else could be bought.
+    Without type or size, no alternatives can be listed.
     """
     found = offered(claims(storage=storage))
 
@@ -276,9 +276,9 @@ def test_volumes_that_were_counted_stay_while_the_layout_does():
     assert volume_iops.ceilings(replace(before, storage=gp3), catalog())[0].value == 3000
 
 
-def test_what_was_told_of_a_class_goes_with_it():
+def test_what_is_known_of_a_class_goes_with_it():
     """
-    EBS limits, cores and connections that the instance told are those of its present class.
+    EBS limits, cores and connections that the instance reported are those of its present class.
     """
     result = EbsLimits(
         baseline_bytes_per_s=90e6,
@@ -303,7 +303,7 @@ def test_what_was_told_of_a_class_goes_with_it():
 
 def test_a_class_unknown_to_the_catalog_may_be_left():
     """
-    What the provider told of it is enough to compare others with.
+    The provider's answer about it is enough for a comparison with others.
     """
     found = EbsLimits(
         baseline_bytes_per_s=90e6,
@@ -332,7 +332,7 @@ def test_a_host_has_no_class_to_change():
     assert "The class is unknown: only storage options are shown." in found.notes
 
 
-def test_another_region_is_said_to_be_unlisted():
+def test_another_region_is_reported_as_unlisted():
     """
     The catalog lists classes by engine for us-east-1; elsewhere a note says what to ask.
     """

@@ -23,7 +23,7 @@ def bought(
     **fields: object,
 ) -> Instance:
     """
-    A PostgreSQL instance in us-east-1 without a standby, unless told otherwise.
+    A PostgreSQL instance in us-east-1 without a standby, unless given otherwise.
     """
     usual = {"engine": "postgres", "region": "us-east-1", "multi_az": False}
     return Instance(db_class=db_class, storage=storage, **(usual | fields))
@@ -216,7 +216,7 @@ def test_credits_beyond_those_earned_are_paid_by_the_vcpu_hour():
     assert Decimal("43.8") + Decimal("234.7") == cost.usd_per_month
 
 
-def test_credits_that_nobody_counted_are_said_and_not_zero():
+def test_credits_that_nobody_counted_are_reported_and_not_zero():
     """
     None is not counted and a note says so; zero is a number and says nothing.
     """
@@ -324,7 +324,7 @@ def test_what_cannot_be_priced_is_named(fields, expected):
     assert any(expected in sentence for sentence in cost.unknown)
 
 
-def test_oracle_is_priced_once_the_license_is_said():
+def test_oracle_is_priced_once_the_license_is_given():
     """
     The same class costs less where the licence is brought along; a container database costs alike.
     """
@@ -339,7 +339,7 @@ def test_oracle_is_priced_once_the_license_is_said():
 
 def test_a_license_that_is_not_known_is_not_guessed():
     """
-    An edition that is sold with and without its licence has no price until one of them is said.
+    An edition that is sold with and without its licence has no price until one of them is given.
     """
     cost = priced(bought("db.m5.large", engine="oracle-se2"))
 
@@ -399,7 +399,7 @@ def test_aurora_pays_no_standby_and_no_provisioned_storage():
     assert cost.usd_per_month == cost.instance_usd_per_hour * 730 + Decimal("22.5")
 
 
-def test_a_standby_nobody_knows_of_is_said_to_be_none():
+def test_a_standby_nobody_knows_of_counts_as_none():
     """
     Metrics alone do not tell; the price is that of one instance, and a note says so.
     """

@@ -1,4 +1,4 @@
-"""What a window needs beside storage, in numbers one can check by hand."""
+"""What a window needs besides storage, in numbers one can check by hand."""
 
 import numpy as np
 import pytest
@@ -58,7 +58,7 @@ def test_as_many_vcpus_are_enough_however_busy_they_are():
 
 def test_grown_cpu_needs_more_vcpus():
     """
-    60 % of four vCPUs are 120 % once doubled: four are too few, and the present class is told so.
+    60 % of four vCPUs are 120 % once doubled: four are too few, also for the present class.
     """
     grown = needs(claims(), cpu_ratio=0.6, growth=2.0)
 
@@ -67,7 +67,7 @@ def test_grown_cpu_needs_more_vcpus():
     assert "With 2 times the demand, the present 4 vCPUs would be 120 % busy." in grown.notes
 
 
-def test_what_was_not_measured_is_kept_and_said():
+def test_what_was_not_measured_is_kept_and_reported():
     """
     Without measurements no class has fewer vCPUs, less memory, fewer connections or a slower network.
     """
@@ -190,7 +190,7 @@ def test_unmeasured_cpu_does_not_turn_into_credits():
     assert lacks("db.t4g.xlarge", needs(claims()), "smaller-network") == ""
 
 
-def test_storage_that_is_nearly_full_is_said():
+def test_storage_that_is_nearly_full_is_reported():
     """
     60 of 1,200 GiB free are 5 %.
     """

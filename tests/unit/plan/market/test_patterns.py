@@ -77,7 +77,7 @@ def test_graviton_is_a_change_of_architecture():
 )
 def test_contradictions_are_refused_in_one_sentence(constraints: dict[str, object], message: str):
     """
-    What cannot be is said at once, with what to do.
+    An impossible pattern is refused at once, with a remedy.
     """
     with pytest.raises(UsageError) as refused:
         of(**constraints)

@@ -39,7 +39,7 @@ def test_a_class_is_changed_by_one_line():
 
 def test_gp3_above_its_layout_is_ordered_with_what_it_includes():
     """
-    RDS wants IOPS beside the type; what was bought as included is said in numbers.
+    RDS requires IOPS with the type; what was bought as included is reported in numbers.
     """
     after = to(claims(), kind="gp3", size_gib=1200.0)
 
@@ -194,7 +194,7 @@ def test_past_400_gib_data_is_copied():
 
 def test_a_copy_is_named_with_its_hours_and_its_io():
     """
-    250 GiB at 250 MiB/s take 1,024 s, three times as long beside a load that takes two thirds, and
+    250 GiB at 250 MiB/s take 1,024 s, three times as long with a load that takes two thirds, and
     are a million reads of 256 KiB.
     """
     before = claims(storage=Storage(kind="gp2", size_gib=399))
@@ -316,7 +316,7 @@ def test_leaving_magnetic_storage_restarts_and_copies():
     assert found.moved_bytes == 300 * GIB
 
 
-def test_other_processors_and_fewer_of_them_are_said():
+def test_other_processors_and_fewer_of_them_are_reported():
     """
     Graviton, fewer vCPUs, less memory, credits: each is a note.
     """

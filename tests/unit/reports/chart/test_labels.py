@@ -48,7 +48,7 @@ def test_no_name_covers_anything(seed):
     )
 
 
-def test_a_name_is_beside_its_mark_where_there_is_room():
+def test_a_name_is_next_to_its_mark_where_there_is_room():
     """
     To the right of it, without a line that leads to it.
     """

@@ -127,9 +127,9 @@ def test_a_side_that_could_not_be_judged_is_named():
     assert "never" == outline.time_at[0].after
 
 
-def test_no_difference_is_said_so():
+def test_no_difference_is_reported():
     """
-    A window beside itself is called without difference, and every difference reads *same*.
+    A window compared with itself has no difference, and every difference reads *same*.
     """
     outline = compare_outline(of("pressed", "pressed"))
     rows = [row for section in outline.sections for row in section.rows]
@@ -153,7 +153,7 @@ def test_nothing_bought_differs_is_no_change():
 
 def test_an_unknown_limit_has_no_documented_name():
     """
-    A limit that nobody documented is said with its level and its dimension.
+    A limit that nobody documented is reported with its level and its dimension.
     """
     diagnosis, shot = pressed()
     level = CeilingTime(
@@ -169,7 +169,7 @@ def test_an_unknown_limit_has_no_documented_name():
 
 def test_what_was_not_compared_has_its_reason():
     """
-    A quantity that one side lacks is listed with the side; what both lack is said once.
+    A quantity that one side lacks is listed with the side; what both lack is reported once.
     """
     outline = compare_outline(of("unknown", "quiet"))
     facts = {fact.name: fact.value for fact in outline.unknown}
@@ -195,7 +195,7 @@ def test_only_the_simulated_side_is_called_so():
     assert 2 == both.count("SIMULATED DATA")
 
 
-def test_a_volume_is_said_as_it_is_sold():
+def test_a_volume_is_reported_as_it_is_sold():
     """
     Throughput of a volume stands in decimal and in binary units.
     """

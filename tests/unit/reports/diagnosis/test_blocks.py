@@ -94,7 +94,7 @@ def test_the_axis_has_round_moments(length_s, label):
 
 def test_a_ceiling_beyond_the_picture_is_named():
     """
-    Ten times above everything measured a ceiling is said, not drawn.
+    A ceiling ten times above everything measured is named, not drawn.
     """
     lines = drawn(np.full(60, 1e3), ceilings=(BASELINE,), next_ceiling=None)
 

@@ -76,7 +76,7 @@ def test_what_bound_comes_first():
     assert spec["vconcat"][0]["height"] > spec["vconcat"][1]["height"]
 
 
-def test_nothing_measured_is_said():
+def test_nothing_measured_is_reported():
     """
     Without any series there is one empty panel that says so, and it can be drawn.
     """
@@ -233,7 +233,7 @@ def test_a_picture_needs_a_folder(tmp_path):
 
 
 @pytest.mark.parametrize("look", [LIGHT, DARK])
-def test_colours_can_be_told_from_the_page_and_from_each_other(look):
+def test_colours_can_be_distinguished_from_the_page_and_from_each_other(look):
     """
     Text has a contrast of 4.5 : 1, what is drawn 3 : 1, and reads and writes differ in lightness.
     """

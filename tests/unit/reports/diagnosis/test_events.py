@@ -33,7 +33,7 @@ def shown(*notes, width=80):
 
 def test_events_come_in_order_of_time_with_letters():
     """
-    Whatever order the source told them in, A is the first of the window.
+    Whatever order the source gave them in, A is the first of the window.
     """
     rows = events_of((event(900, text="second"), event(60, text="first")), WINDOW).rows
 
@@ -56,7 +56,7 @@ def test_what_changes_the_limits_is_kept_before_what_does_not():
 
 def test_backups_are_counted():
     """
-    Backups come every day: their number and the last of them are said, in one line.
+    Backups come every day: their number and the last of them are reported, in one line.
     """
     one = event(3600, EventKind.BACKUP, "Backing up DB instance")
     other = event(4200, EventKind.BACKUP, "Finished DB Instance backup")
@@ -67,9 +67,9 @@ def test_backups_are_counted():
     assert "Besides: 2 backup events, the last 2021-03-08 01:10." == events
 
 
-def test_a_change_before_the_window_is_told():
+def test_a_change_before_the_window_is_reported():
     """
-    A restore or change before the window may explain it, a restart does not; the last two are told.
+    A restore or change before the window may explain it, a restart does not; the last two are reported.
     """
     before = [event(-HOUR_S * n, EventKind.RESTORE, f"{n} h before") for n in (1, 2, 3)]
     rows = events_of((*before, event(-60, EventKind.RESTART)), WINDOW).rows
@@ -78,7 +78,7 @@ def test_a_change_before_the_window_is_told():
     assert {""} == {r.mark for r in rows}
 
 
-def test_what_comes_after_the_window_is_not_told():
+def test_what_comes_after_the_window_is_not_reported():
     """
     The end of the window is not in it.
     """
@@ -88,7 +88,7 @@ def test_what_comes_after_the_window_is_not_told():
     assert "" == events.more
 
 
-def test_seconds_are_told_where_the_window_is_short():
+def test_seconds_are_reported_where_the_window_is_short():
     """
     In a window of an hour or less the second of an event matters.
     """
@@ -142,7 +142,7 @@ def test_a_letter_stands_below_its_moment():
 
 def test_the_text_tells_kind_and_source():
     """
-    Beside its letter stand the moment, what the event does, and what the source said of it.
+    A row has the letter, the time, the effect of the event, and the text of the source.
     """
     text = shown(
         event(3600, EventKind.FAILOVER, "Multi-AZ instance failover completed"),
@@ -172,7 +172,7 @@ def test_the_text_of_an_event_cannot_reach_the_terminal():
 @pytest.mark.parametrize("kind", EventKind)
 def test_every_kind_has_words(kind):
     """
-    A kind of event that the model knows is said in words.
+    A kind of event that the model knows is reported in words.
     """
     assert words.EVENT_WORDS[kind] == words.plain(words.EVENT_WORDS[kind])
     assert "_" not in words.EVENT_WORDS[kind]
@@ -197,7 +197,7 @@ def test_backups_are_faint_and_silent_in_the_chart():
 
 def test_order_is_total():
     """
-    Events of one moment are told in the same order however they come.
+    Events of one moment are reported in the same order however they come.
     """
     notes = [event(0, text=t) for t in "bca"]
 

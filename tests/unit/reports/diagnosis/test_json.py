@@ -1,4 +1,4 @@
-"""The report for machines; its schema is held by tests/contract/test_json_forms.py."""
+"""The report for machines; its schema is checked by tests/contract/test_json_forms.py."""
 
 import json
 import math

@@ -23,7 +23,7 @@ def changed(diagnosis, **fields):
     return msgspec.structs.replace(diagnosis, **fields)
 
 
-def test_a_documented_ceiling_is_said_with_its_phase():
+def test_a_documented_ceiling_is_reported_with_its_phase():
     """
     Family, documented number, phase, time at it, window.
     """
@@ -50,7 +50,7 @@ def test_what_lasts_to_the_end_of_the_window_is_so_and_dated():
     )
 
 
-def test_another_ceiling_at_the_end_is_said_too():
+def test_another_ceiling_at_the_end_is_reported_too():
     """
     What bound longest is over, and something else binds now.
     """
@@ -66,7 +66,7 @@ def test_another_ceiling_at_the_end_is_said_too():
 
 def test_a_limit_with_one_number_has_no_phase():
     """
-    A fixed limit is said without brackets, a volume's with the unit it is sold in.
+    A fixed limit is reported without brackets, a volume's with the unit it is sold in.
     """
     diagnosis, _ = pressed()
     at = changed(
@@ -82,7 +82,7 @@ def test_a_limit_with_one_number_has_no_phase():
     )
 
 
-def test_an_unknown_limit_is_said_with_its_level():
+def test_an_unknown_limit_is_reported_with_its_level():
     """
     Where no documented limit agrees, the measured level is what is known.
     """
@@ -131,7 +131,7 @@ def test_slack_says_how_near_the_nearest_was():
 
 def test_slack_without_ceilings_claims_no_distance():
     """
-    Where no ceiling is known, none is said to be near or far.
+    Where no ceiling is known, none is reported as near or far.
     """
     assert headline(changed(quiet()[0], resources=())).endswith("any limit in 24 h.")
 
@@ -176,7 +176,7 @@ def test_the_worst_finding_comes_first_and_gives_the_moves():
     assert ("Do critical.",) == summary.moves
 
 
-def test_equal_gaps_are_said_once():
+def test_equal_gaps_are_reported_once():
     """
     Metrics that hide the same and are mended the same way share a line.
     """
@@ -212,7 +212,7 @@ def test_a_ceiling_says_for_how_long_it_was_documented():
 
 def test_what_changes_the_reading_comes_before_the_evidence():
     """
-    A context, and samples finer than the window's, are said before what supports the claim.
+    A context, and samples finer than the window's, are reported before what supports the claim.
     """
     evidence = outline(pressed()[0]).evidence
 
@@ -222,7 +222,7 @@ def test_what_changes_the_reading_comes_before_the_evidence():
 
 def test_an_interval_has_its_remarks_in_its_row():
     """
-    Context and finer step stand beside the interval they are about, and beside no other.
+    Context and finer step are next to the interval they are about, and next to no other.
     """
     summary = outline(pressed()[0])
     remarks = [r.remark for r in summary.intervals if r.remark]
@@ -246,7 +246,7 @@ def test_samples_of_the_step_of_the_window_are_not_remarked():
         assert 5 == len(summary.evidence)
 
 
-def test_what_was_ordered_is_told():
+def test_what_was_ordered_is_reported():
     """
     Pending changes stand with the identity, what the provider's API says with the measurement.
     """

@@ -101,7 +101,7 @@ def test_the_order_is_that_of_an_incident():
     assert sorted(places) == places
 
 
-def test_what_is_missing_comes_first_when_nothing_could_be_told():
+def test_what_is_missing_comes_first_when_nothing_could_be_judged():
     """
     Without a verdict the gaps and their remedies are what the reader needs.
     """
@@ -130,9 +130,9 @@ def test_every_sentence_of_the_diagnosis_is_there():
     assert [] == [sentence for sentence in texts if sentence not in shown]
 
 
-def test_a_fact_that_looks_like_a_part_of_the_name_is_told():
+def test_a_fact_that_looks_like_a_part_of_the_name_is_reported():
     """
-    An engine or storage whose word stands in the instance's name is not taken for told.
+    An engine or storage that only appears in the instance's name is not taken as given.
     """
     shown = render_text(*named("postgres 11.9-us-east-1"), width=200, color=False)
 
@@ -142,7 +142,7 @@ def test_a_fact_that_looks_like_a_part_of_the_name_is_told():
 
 def test_simulated_data_without_a_note_ends_there():
     """
-    Where nobody said how it was made, no dot waits for the sentence.
+    Without a note on how it was made, there is no separator.
     """
     diagnosis, shot = pressed()
     shown = render_text(msgspec.structs.replace(diagnosis, note=""), shot, width=80, color=False)
@@ -161,7 +161,7 @@ def test_simulated_data_is_called_so_at_the_top():
 @pytest.mark.parametrize("verdict", Verdict)
 def test_verdicts_are_words_and_signs(verdict):
     """
-    Without colour each verdict is still told apart by its word and its sign.
+    Without colour each verdict is still distinguished by its word and its sign.
     """
     diagnosis, shot = quiet()
     resource = msgspec.structs.replace(diagnosis.resources[0], verdict=verdict)

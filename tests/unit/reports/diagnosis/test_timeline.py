@@ -153,7 +153,7 @@ def test_samples_outside_the_window_are_left_out():
 
 def test_reached_ceilings_are_drawn_with_the_next_one():
     """
-    Legacy limits are drawn where the window was pegged at them, beside the present ones.
+    Legacy limits are drawn where the window was pegged at them, next to the present ones.
     """
     lines = lines_of(pressed()[0], Dimension.THROUGHPUT, 438e6, count_max=5)
 

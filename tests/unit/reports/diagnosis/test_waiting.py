@@ -37,7 +37,7 @@ def test_the_headline_says_how_long_how_much_and_until_when():
     )
 
 
-def test_waiting_to_the_end_of_the_window_is_said_to_be_so():
+def test_waiting_to_the_end_of_the_window_is_reported():
     """
     What lasts to the last sample is dated by the end of the window.
     """
@@ -136,7 +136,7 @@ def test_an_instance_whose_requests_waited_is_not_slack_in_the_table():
     )
 
 
-def test_one_instance_alone_that_waits_is_said_so():
+def test_one_instance_alone_that_waits_is_reported():
     """
     Where none could be judged, the sentence is about the waiting.
     """

@@ -59,7 +59,7 @@ def test_no_line_is_longer_than_the_terminal(width):
     assert "\x1b" not in text
 
 
-def test_colour_only_repeats_what_is_said():
+def test_colour_only_repeats_what_is_reported():
     """
     Without the escape sequences the coloured text is the plain one.
     """
@@ -85,7 +85,7 @@ def test_a_column_that_needs_room_leaves_a_narrow_terminal():
 
 def test_every_part_says_the_same_in_each_form():
     """
-    What a reader of the text is told, a reader of Markdown and of the page is told as well.
+    Markdown and the page contain everything that the text contains.
     """
     report = document(d.Section(title="All", parts=ALL))
     found = ("paragraph", "postgres", "A sentence.", "second", "593.75", "from x;", "--max-usd 10")

@@ -34,7 +34,7 @@ def test_a_missing_folder_is_one_clear_sentence(tmp_path):
 
 def test_a_folder_is_not_a_file(tmp_path):
     """
-    Naming a folder is said so.
+    A folder instead of a file is refused.
     """
     with pytest.raises(UsageError, match="it is a folder"):
         write_aside(tmp_path, b"")
@@ -42,7 +42,7 @@ def test_a_folder_is_not_a_file(tmp_path):
 
 def test_a_failure_leaves_the_old_file(tmp_path, monkeypatch):
     """
-    When the disk is full while writing, the old report is still whole and nothing lies beside it.
+    When the disk is full while writing, the old report is still whole and no other file is left.
     """
     path = tmp_path / "report.json"
     path.write_bytes(b"old")
@@ -109,7 +109,7 @@ def test_a_name_that_no_disk_takes_is_one_clear_sentence(tmp_path):
         write_aside(tmp_path / ("n" * 300), b"")
 
 
-def test_an_interrupted_writing_leaves_nothing_beside(tmp_path, monkeypatch):
+def test_an_interrupted_writing_leaves_no_other_file(tmp_path, monkeypatch):
     """
     Ctrl-C while the disk is busy leaves the old file whole and alone.
     """

@@ -70,7 +70,7 @@ def test_the_three_labels_of_other_exporters_stand_on_every_sample():
     assert all(identity in line for line in lines)
 
 
-def test_what_was_bought_is_told_once():
+def test_what_was_bought_is_reported_once():
     """
     An info sample with class, storage type, engine and origin; the note, which may change, is no label.
     """

@@ -100,7 +100,7 @@ def test_the_order_is_that_of_a_question():
 
 def test_the_headline_has_the_share_of_load_and_ceiling():
     """
-    The largest cause in one sentence; what its title says already is not said again.
+    The largest cause in one sentence; what its title says already is not reported again.
     """
     shown = flat(text_of(width=120))
     inspection = replace(inspections.cause(), title="45 % of all that is written again, 96.4 MB/s")
@@ -148,7 +148,7 @@ def test_a_cause_has_its_size_proof_remedy_and_refutation():
     assert "Wrong if: A sample by logical decoding" in shown
 
 
-def test_what_is_expected_of_several_ways_is_said_once():
+def test_what_is_expected_of_several_ways_is_reported_once():
     """
     Where each way has the same effect, it stands below the last of them.
     """
@@ -158,7 +158,7 @@ def test_what_is_expected_of_several_ways_is_said_once():
     assert shown.index("partial_updates") < shown.index("Expected: 1 dead row")
 
 
-def test_commands_are_told_apart():
+def test_commands_are_distinguished():
     """
     Between a command of several lines and the next there is an empty line.
     """
@@ -175,7 +175,7 @@ def test_what_is_not_known_names_the_grant():
     )
 
 
-def test_what_it_cost_is_said():
+def test_what_it_cost_is_reported():
     """
     Statements, bytes, and time in the server as a share of the time watched.
     """
@@ -201,7 +201,7 @@ def test_a_cause_without_bytes_claims_none():
 def test_a_note_is_no_headline():
     """
     Where nothing is above a note, the report says so, and that it was a standby; small rates are
-    said in small units.
+    reported in small units.
     """
     shown = flat(text_of("quiet", width=120))
 
@@ -214,9 +214,9 @@ def test_a_note_is_no_headline():
     assert "● note: " in shown
 
 
-def test_gaps_are_told_in_the_headline():
+def test_gaps_are_reported_in_the_headline():
     """
-    Where something could not be seen, *nothing* is not said without it.
+    If something could not be seen, *nothing found* names it.
     """
     inspection = replace(inspections.quiet(), causes=(), missing=inspections.inspection().missing)
     both = replace(inspections.quiet(), missing=inspection.missing * 2)

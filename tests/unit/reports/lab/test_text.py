@@ -1,4 +1,4 @@
-"""How a run of the lab is said while it goes on, and how its ground truth is."""
+"""The progress of a lab run, and its ground truth."""
 
 import pytest
 from rich.console import Console
@@ -113,7 +113,7 @@ def test_a_narrow_terminal_cuts_the_display_and_keeps_its_lines():
     assert [40] * len(progress_lines(PROGRESS)) == widths
 
 
-def test_a_slow_machine_is_told_while_there_is_time_to_stop():
+def test_a_slow_machine_is_reported_while_there_is_time_to_stop():
     """
     From one operation in a hundred.
     """
@@ -134,7 +134,7 @@ def test_a_log_gets_one_line_with_the_credits_that_are_spent():
     assert expected == progress_line(PROGRESS)
 
 
-def test_without_a_limit_in_the_way_that_is_said():
+def test_without_a_limit_in_the_way_that_is_reported():
     """
     Silence could mean anything.
     """
@@ -161,7 +161,7 @@ def test_limits_of_ones_own_keep_their_names():
     assert "\x1b" not in "".join(lines)
 
 
-def test_the_truth_stands_beside_what_was_found():
+def test_the_truth_is_next_to_what_was_found():
     """
     For each limit how long it held, what was delivered, and the error of the level that was found.
     """
@@ -216,7 +216,7 @@ def test_a_narrow_terminal_gets_paragraphs_and_no_broken_words():
         (truth(is_void=True, kept_up="This run is void: too late."), "This run is void: too late."),
     ],
 )
-def test_what_is_wrong_is_said_in_a_sentence(given, expected):
+def test_what_is_wrong_is_reported_in_a_sentence(given, expected):
     """
     Nothing held, something made up, and a machine that was too slow.
     """

@@ -110,7 +110,7 @@ def test_without_a_burst_there_is_one_pair_of_columns():
     assert "burst" not in render(plain, width=80)
 
 
-def test_knees_are_said_in_words():
+def test_knees_are_reported_in_words():
     """
     Where it lies, what binds below and above, with numbers.
     """
@@ -122,7 +122,7 @@ def test_knees_are_said_in_words():
     )
 
 
-def test_no_knee_is_said_too():
+def test_no_knee_is_reported_too():
     """
     Where one family binds at every size, that is the answer.
     """
@@ -139,7 +139,7 @@ def test_no_knee_is_said_too():
         (30_000, 18_750, 18_750, "30,000 IOPS; this class can use 18,750 IOPS."),
     ],
 )
-def test_what_cannot_be_reached_is_said_in_words(
+def test_what_cannot_be_reached_is_reported_in_words(
     bought: float, burst: float, baseline: float, words: str
 ):
     """

@@ -99,7 +99,7 @@ def test_a_pipe_gets_no_escape_sequence():
 
 def test_verdicts_are_words_and_signs():
     """
-    Without colour each verdict is told apart by its word and its sign.
+    Without colour each verdict is distinguished by its word and its sign.
     """
     text = shown(lists_all=True)
 
@@ -164,7 +164,7 @@ def test_every_instance_can_have_a_row():
 
 def test_who_could_not_be_read_is_grouped_by_reason():
     """
-    A reason and its remedy are said once, for all whom it concerns; the largest group first.
+    A reason and its remedy are reported once, for all instances concerned; the largest group first.
     """
     text = re.sub(r"\s+", " ", shown())
     groups = overview_outline(fleet()).unread
@@ -184,9 +184,9 @@ def test_who_could_not_be_judged_is_grouped_by_what_is_missing():
     assert "allow cloudwatch:GetMetricData" in groups[0].remedy
 
 
-def test_what_came_near_is_told_of_who_could_not_be_judged():
+def test_what_came_near_is_reported_for_instances_that_could_not_be_judged():
     """
-    Storage may be unknown while connections are nearly used up: that stands beside the name.
+    Storage may be unknown while connections are nearly used up: that is next to the name.
     """
     close = near("connections", Family.CONNECTIONS, 0.93, Verdict.NEAR, unit="count")
     one = msgspec.structs.replace(UNKNOWN[0], nearest=close)
@@ -225,7 +225,7 @@ def test_what_came_near_is_told_of_who_could_not_be_judged():
 )  # fmt: skip
 def test_the_sentence_counts_everybody_once(rows, unread, expected):
     """
-    Bound, free and not judged are counted apart; what is unknown is never said to be free.
+    Bound, free and not judged are counted apart; what is unknown is never reported as free.
     """
     assert expected == headline(fleet(rows, unread))
 
@@ -257,9 +257,9 @@ def test_the_numbers_of_the_sentence_add_up(found, unread):
     assert ("could not be judged" in sentence or "could be judged" in sentence) == (unjudged > 0)
 
 
-def test_now_at_another_ceiling_is_said():
+def test_now_at_another_ceiling_is_reported():
     """
-    Beside the ceiling that bound longest stands the one that binds now.
+    The ceiling that binds now is named next to the one that bound longest.
     """
     (outline,) = overview_outline(
         fleet((row("a", Verdict.BINDS, binding=LEGACY, now=BURST),), ())
@@ -278,7 +278,7 @@ def test_now_at_another_ceiling_is_said():
         (3, 7200, False, "3 intervals, 11-20 08:40 – 10:00"),
     ],
 )
-def test_first_and_last_time_are_said(count, ago_s, is_now, expected):
+def test_first_and_last_time_are_reported(count, ago_s, is_now, expected):
     """
     What is still so has a beginning, what is over has both ends.
     """
@@ -288,7 +288,7 @@ def test_first_and_last_time_are_said(count, ago_s, is_now, expected):
     assert expected == overview_outline(fleet((one,), ())).rows[0].notes[0]
 
 
-def test_published_limits_are_said_in_full_and_measured_ones_are_not():
+def test_published_limits_are_reported_in_full_and_measured_ones_are_not():
     """
     A documented number keeps five figures, a served level of an unknown limit four.
     """
@@ -332,9 +332,9 @@ def test_a_reading_that_stopped_says_so_before_the_table():
     )
 
 
-def test_the_cost_of_the_reading_is_said():
+def test_the_cost_of_the_reading_is_reported():
     """
-    Requests by action, metrics and price; an unknown price is not zero, without an API nothing is said.
+    Requests by action, metrics and price; an unknown price is not zero, without an API nothing is reported.
     """
     text = re.sub(r"\s+", " ", shown())
 

@@ -195,7 +195,7 @@ def test_keys_are_sorted():
 
 def test_a_stopped_reading_is_in_every_form():
     """
-    Why it stopped is told to people and machines.
+    Why it stopped is reported to people and machines.
     """
     stopped = fleet(stopped="the token expired")
 
@@ -207,7 +207,7 @@ def test_a_stopped_reading_is_in_every_form():
 
 def test_the_note_of_a_pending_change_is_in_the_row():
     """
-    What was ordered may be the remedy already: it stands beside the verdict.
+    What was ordered may be the remedy already: it is next to the verdict.
     """
     found = {r["identifier"]: r["pending"] for r in document()["rows"]}
 

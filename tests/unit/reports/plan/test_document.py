@@ -66,7 +66,7 @@ def test_no_band_and_no_number_is_broken(width):
 
 def test_the_order_is_that_of_a_decision():
     """
-    The headline, what was asked for, the ways beside each other, each in detail, then the rest.
+    The headline, what was asked for, the ways side by side, each in detail, then the rest.
     """
     shown = text_of()
     parts = [
@@ -91,7 +91,7 @@ def test_the_order_is_that_of_a_decision():
 
 def test_every_number_has_what_it_is_compared_with():
     """
-    Before and after stand beside each other: price, time at a ceiling, rate, latency.
+    Before and after are next to each other: price, time at a ceiling, rate, latency.
     """
     shown = flat(text_of(width=120))
 
@@ -103,7 +103,7 @@ def test_every_number_has_what_it_is_compared_with():
     assert "12.0 h → 6.3 h with tasks back to back" in shown
 
 
-def test_a_judgement_is_a_word_beside_its_sign():
+def test_a_judgement_is_a_word_next_to_its_sign():
     """
     Nothing rests on colour; unsure says how often it lifts and what would settle it.
     """
@@ -115,9 +115,9 @@ def test_a_judgement_is_a_word_beside_its_sign():
     assert "To find out: Run one night with two of the three jobs" in shown
 
 
-def test_no_minutes_are_said_only_where_demand_was_seen():
+def test_no_minutes_are_reported_only_where_demand_was_seen():
     """
-    Behind a ceiling it reads `under 1 min`; where nothing was held back, `0 min`.
+    Behind a ceiling it reads `under 1 min`; where nothing was throttled, `0 min`.
     """
     nowhere = plans.option(effect=plans.effect(plans.band(0)))
     behind = flat(render(plans.claims(options=(nowhere,)), width=80, color=False))
@@ -140,7 +140,7 @@ def test_growth_makes_demand_a_guess():
     assert "under 1 min" in grown
 
 
-def test_what_is_not_known_is_said():
+def test_what_is_not_known_is_reported():
     """
     No price, no latency, no bucket, no option: the text says so and holds no empty promise.
     """
@@ -238,7 +238,7 @@ def test_a_broken_command_is_the_same_command(words, width):
     assert max(width, longest + 4) >= max(len(line) for line in lines)
 
 
-def test_an_option_stays_beside_its_value():
+def test_an_option_stays_next_to_its_value():
     """
     Lines are broken before `--`, where the value fits behind it.
     """
@@ -273,7 +273,7 @@ def test_a_change_of_storage_is_optimised_also_where_nobody_knows_how_long():
     assert re.search(r"\n  2 .* restart +", shown)
 
 
-def test_what_cannot_be_ranked_is_told_in_brief():
+def test_what_cannot_be_ranked_is_reported_in_brief():
     """
     An option without a price has what it lacks, what it would do and its command, and no more.
     """
@@ -309,7 +309,7 @@ def test_every_judgement_can_stand_first(judgement):
 
 def test_what_spread_work_will_see_is_not_known():
     """
-    Only that it waits no more is said: what is served now is served to work that waits.
+    Only the end of waiting is reported: what is served now is served to work that waits.
     """
     shown = render(plans.claims(options=(plans.free(),)), width=100, color=False)
     card = shown[
@@ -333,7 +333,7 @@ def test_old_prices_are_dated_where_the_plan_begins():
 
 
 @pytest.mark.parametrize("width", [40, 60])
-def test_numbers_that_do_not_fit_beside_each_other_are_not_cut(width):
+def test_numbers_that_do_not_fit_next_to_each_other_are_not_cut(width):
     """
     A narrow terminal shows each option's numbers as a paragraph, with what they are.
     """

@@ -47,9 +47,9 @@ class Reader(HTMLParser):
     ("license_model", "is_said"),
     [("bring-your-own-license", True), ("postgresql-license", False), (None, False)],
 )
-def test_a_license_that_sets_prices_apart_is_said(license_model, is_said):
+def test_a_license_that_sets_prices_apart_is_reported(license_model, is_said):
     """
-    Beside the engine; one that costs nothing is not worth a word.
+    The license is next to the engine; one that costs nothing is not shown.
     """
     instance = replace(plans.INSTANCE, license_model=license_model)
     shown = render(plans.claims(instance=instance), "markdown")
@@ -191,7 +191,7 @@ def test_what_comes_from_outside_is_text_on_the_page():
 
 def test_the_page_says_no_zero_minutes_behind_a_ceiling():
     """
-    What nobody saw is never said to be nothing.
+    What nobody saw is never reported as nothing.
     """
     nowhere = plans.option(effect=plans.effect(plans.band(0)))
     text = "".join(Reader(page_of(plans.claims(options=(nowhere,)))).text).replace("\u00a0", " ")

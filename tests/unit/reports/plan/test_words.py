@@ -1,4 +1,4 @@
-"""How bands, prices and judgements are said; what nobody saw is never said to be nothing."""
+"""How bands, prices and judgements are reported; what nobody saw is never reported as nothing."""
 
 from decimal import Decimal
 
@@ -24,7 +24,7 @@ from plimsoll.reports.plan import words as said_as
         (band(6000, 9000, 20_160), False, "100 – 150 – 336 h"),
     ],
 )
-def test_minutes_are_said_in_the_unit_of_the_highest(minutes, is_observed, expected):
+def test_minutes_are_reported_in_the_unit_of_the_highest(minutes, is_observed, expected):
     """
     Below two hours in minutes, from there in hours; no minutes only where demand was seen.
     """
@@ -32,7 +32,7 @@ def test_minutes_are_said_in_the_unit_of_the_highest(minutes, is_observed, expec
 
 
 @given(st.lists(st.floats(0, 1e5), min_size=3, max_size=3).map(sorted))
-def test_no_minutes_are_never_said_of_demand_that_was_not_seen(values):
+def test_no_minutes_are_never_reported_for_demand_that_was_not_seen(values):
     """
     Whatever the band, no part of it reads as zero.
     """
@@ -50,14 +50,14 @@ def test_no_minutes_are_never_said_of_demand_that_was_not_seen(values):
         (band(0.31, 0.42, 0.5), True, "31 – 42 – 50 %"),
     ],
 )
-def test_all_is_never_said_of_demand_that_was_not_seen(shares, is_observed, expected):
+def test_all_is_never_reported_for_demand_that_was_not_seen(shares, is_observed, expected):
     """
-    A hundred percent is said only where demand was seen and all of it is served.
+    A hundred percent is reported only where demand was seen and all of it is served.
     """
     assert expected == said_as.share_served(shares, is_observed=is_observed)
 
 
-def test_demand_was_seen_where_nothing_held_it_back():
+def test_demand_was_seen_where_nothing_throttled_it():
     """
     A ceiling, a window without samples, or growth make it a guess.
     """
@@ -77,9 +77,9 @@ def test_demand_was_seen_where_nothing_held_it_back():
         (None, "price not known", "price not known"),
     ],
 )
-def test_money_is_said_to_the_cent(amount, text, more):
+def test_money_is_reported_to_the_cent(amount, text, more):
     """
-    With thousands apart and a sign for differences; a price that is not known is said so.
+    With thousands apart and a sign for differences; a price that is not known is reported.
     """
     usd = None if amount is None else Decimal(amount)
 
@@ -121,6 +121,6 @@ def test_bands_carry_their_unit_once():
 
 def test_no_probability_is_certain():
     """
-    Neither all plausible demands nor none of them are said to be certain.
+    Neither all plausible demands nor none of them are reported as certain.
     """
     assert ["< 1 %", "71 %", "> 99 %"] == [said_as.probability(p) for p in (0.0, 0.71, 1.0)]

@@ -1,4 +1,4 @@
-"""Two numbers beside each other: one unit, and a difference that can be checked by eye."""
+"""Two numbers side by side: one unit, and a difference that can be checked by eye."""
 
 import pytest
 from hypothesis import given
@@ -58,7 +58,7 @@ def test_exchanging_the_sides_turns_the_sign(before, after):
 @given(rates, rates)
 def test_a_difference_is_that_of_what_is_printed(before, after):
     """
-    Where both sides have as many decimals, they differ by exactly what is said.
+    Where both sides have as many decimals, they differ by exactly what is reported.
     """
     shown = pair(before, after, "bytes/s")
     one, two = (float(text.split(" ")[0].replace(",", "")) for text in (shown.before, shown.after))

@@ -1,4 +1,4 @@
-"""How numbers, ceilings and moments are said."""
+"""How numbers, ceilings and moments are reported."""
 
 import math
 
@@ -30,23 +30,23 @@ from unit.reports.fixture_parts import (
         (math.nan, "ratio", "unknown"),
     ],
 )
-def test_quantities_are_said_with_their_unit(value, unit, expected):
+def test_quantities_are_reported_with_their_unit(value, unit, expected):
     """
-    A number is said with its unit; None and NaN are `unknown`, never zero.
+    A number is reported with its unit; None and NaN are `unknown`, never zero.
     """
     assert expected == words.quantity(value, unit)
 
 
-def test_published_limits_are_said_in_full():
+def test_published_limits_are_reported_in_full():
     """
     A documented ceiling keeps all its digits: 593.75 MB/s, not 593.8.
     """
     assert "593.75 MB/s" == words.ceiling_value(BURST)
 
 
-def test_volume_throughput_is_said_as_it_is_sold():
+def test_volume_throughput_is_reported_as_it_is_sold():
     """
-    A volume's throughput is said in MB/s and in the MiB/s it is sold in.
+    A volume's throughput is reported in MB/s and in the MiB/s it is sold in.
     """
     assert "2,097.2 MB/s (2,000 MiB/s)" == words.ceiling_value(VOLUME_THROUGHPUT)
 
@@ -62,7 +62,7 @@ def test_a_legacy_limit_is_called_legacy_with_what_it_was():
 
 def test_a_limit_of_unknown_origin_has_no_phase():
     """
-    Of a limit that fits nothing only that is said.
+    For a limit that fits nothing, only that is reported.
     """
     assert "unknown limit" == words.limit_name(Family.UNKNOWN, Phase.FIXED)
     assert "unknown limit" == words.short_limit_name(Family.UNKNOWN, Phase.BASELINE)
@@ -84,7 +84,7 @@ def test_a_level_has_as_many_digits_as_its_error_allows(half, expected):
     assert expected == words.level_with_error(pegged)
 
 
-def test_a_level_without_error_bars_is_said_alone():
+def test_a_level_without_error_bars_is_reported_alone():
     """
     An error that is not known is not shown as one.
     """
@@ -104,7 +104,7 @@ def test_the_subject_is_name_and_class_as_far_as_known():
     assert "the instance" == words.subject(Instance())
 
 
-def test_storage_is_said_as_bought():
+def test_storage_is_reported_as_bought():
     """
     Kind, size and what was provisioned, in the units they are sold in.
     """
@@ -139,7 +139,7 @@ def test_clauses_become_sentences():
 
 def test_nothing_is_certain():
     """
-    A probability that would round to 100 % is said as more than 99 %.
+    A probability that would round to 100 % is reported as more than 99 %.
     """
     assert "> 99 %" == words.confidence(0.9999)
     assert "99 %" == words.confidence(0.99)
@@ -167,14 +167,14 @@ def test_a_series_of_words_reads_like_a_sentence():
 @pytest.mark.parametrize("family", Family)
 def test_every_family_has_a_name(family):
     """
-    No family of limits is said by its code.
+    No family of limits is reported by its code.
     """
     assert "_" not in words.FAMILY_NAMES[family]
 
 
 def test_a_class_that_does_not_burst_has_one_number():
     """
-    Where baseline and burst are equal the provider's number is said once.
+    Where baseline and burst are equal the provider's number is reported once.
     """
     limits = EbsLimits(
         baseline_bytes_per_s=250e6,

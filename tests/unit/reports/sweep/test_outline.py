@@ -40,7 +40,7 @@ def test_every_limit_stands_with_its_range():
         (Estimate(value=18750, low=18650, high=18850), "ops/s", "18,750 ± 100 IOPS"),
     ],
 )
-def test_a_number_is_never_said_without_its_range(found, unit, expected):
+def test_a_number_is_never_reported_without_its_range(found, unit, expected):
     """
     Or that there is none.
     """
@@ -50,7 +50,7 @@ def test_a_number_is_never_said_without_its_range(found, unit, expected):
 @pytest.mark.parametrize("width", [60, 80, 120])
 def test_text_keeps_to_its_width_and_says_everything(width):
     """
-    Rates, limits, what is known, what was published, what cannot be told.
+    Rates, limits, what is known, what was published, what cannot be reported.
     """
     text = render(Sweeps(reports=(report(), report())), width=width)
 

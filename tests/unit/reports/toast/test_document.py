@@ -1,4 +1,4 @@
-"""What is said of a proof, and of a sample."""
+"""What is reported about a proof, and of a sample."""
 
 import json
 
@@ -53,7 +53,7 @@ def sample(**changes) -> ToastSample:
     return msgspec.structs.replace(plain, **changes)
 
 
-def test_the_arithmetic_is_said_with_the_servers_chunk():
+def test_the_arithmetic_is_reported_with_the_servers_chunk():
     """
     Six dead rows are explained by 1 + ⌈9,980 ÷ 1,996⌉.
     """
