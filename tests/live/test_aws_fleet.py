@@ -158,7 +158,7 @@ def test_a_server_that_dies_half_way_costs_only_what_was_not_read(holdings: Path
     assert not read & unread.keys()
     assert COUNT + 1 == len(read) + len(unread)
     assert all(
-        "127.0.0.1" in row["reason"] or "not asked for" in row["reason"]
+        "127.0.0.1" in row["reason"] or "was not requested" in row["reason"]
         for identifier, row in unread.items()
         if identifier != STOPPED
     )
@@ -230,7 +230,7 @@ def test_a_fleet_too_large_for_the_bound_is_refused_before_it_is_read(double: Do
 
     assert (2, "") == (found.status, found.stdout)
     assert {INSTANCES: 1} == found.counts
-    assert f"reading {COUNT + 1} instances takes {planned()} requests" in found.errors[0]
+    assert f"reading {COUNT + 1} instances needs {planned()} requests" in found.errors[0]
 
 
 def test_an_endless_list_of_instances_is_not_followed_for_ever(double: Double):
