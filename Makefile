@@ -52,12 +52,13 @@ layers: .venv/dev .venv/core
 rust: .venv/dev
 	$(STEP) "tests in Rust" $(CARGO_TEST)
 
-# Two workers: one runs all tests that start servers, the other those with the double of AWS. Tests that
-# measure rates run alone afterwards.
+# More workers than the two processors that most machines for checks have: tests with servers mostly wait. Tests
+# that measure rates run afterwards; tests/conftest.py says which of them run at the same time.
 python: .venv/dev .venv/core .venv/gate servers
-	$(STEP) "tests in Python" $(PY) -m pytest -n 2 --dist loadgroup -m "not realtime" \
+	$(STEP) "tests in Python" $(PY) -m pytest -n 4 --dist loadgroup -m "not realtime" \
 	  --junitxml=build/log/tests-in-Python.xml
-	$(STEP) "tests in real time" $(PY) -m pytest -m realtime --junitxml=build/log/tests-in-real-time.xml
+	$(STEP) "tests in real time" $(PY) -m pytest -n 2 --dist loadgroup -m realtime \
+	  --junitxml=build/log/tests-in-real-time.xml
 
 # Servers for tests besides the wheel's PostgreSQL 18: 14 to 17, PgBouncer and Pgpool-II, Prometheus, sysstat's tools.
 servers: | $(PY)

@@ -29,10 +29,10 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 
 GOLDEN = Path(__file__).parent / "golden"
 LIVE = Path(__file__).parent / "live"
-ACCOUNT = (
-    "test_aws_",
-    "test_secrets",
-)  # files of tests that start doubles only, of AWS and Prometheus
+# Files of tests that mount gates: they count the mounts and processes of the whole machine.
+MOUNTING = ("test_gate_", "test_lab_", "test_sweep_", "test_explain_gate")
+# Tests of rates far below what a processor can do, which take long: they run beside those of other rates.
+SLOW_RATES = ("test_plan_pairs.py",)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -70,8 +70,8 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """
-    Tests that start servers share one worker, so that two servers never meet on this machine. Those that
-    start only doubles of AWS and Prometheus run beside them: nothing that they check depends on the other's load.
+    The live tests of a file run in one worker and share its servers; files run at the same time, because
+    their tests mostly wait. All tests that mount gates run in one worker.
 
     Tests of rates are run again, twice at most, when they fail: a machine that others share cannot
     always keep them. Those that hold a server's counters to what it really did are run again once. The
@@ -82,9 +82,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("live")
         if item.get_closest_marker("live") is None:
             continue
-        is_account = item.path.name.startswith(ACCOUNT)
-        item.add_marker(pytest.mark.xdist_group("account" if is_account else "live"))
         is_timed = item.get_closest_marker("realtime") is not None
+        group = item.path.stem
+        if is_timed:
+            group = "slow rates" if item.path.name in SLOW_RATES else "rates"
+        elif item.path.name.startswith(MOUNTING):
+            group = "mounts"
+        item.add_marker(pytest.mark.xdist_group(group))
         item.add_marker(
             pytest.mark.flaky(reruns=2, reruns_delay=3)
             if is_timed
