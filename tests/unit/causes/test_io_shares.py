@@ -308,7 +308,7 @@ def test_wal_is_worth_a_line_from_a_hundredth_of_the_load_on(wal_mb: float, is_t
 
 def test_wal_whose_pages_are_not_counted_has_no_whole_pages():
     """
-    Nothing is reported about pages that could be omitted.
+    Without a count of full-page images, none are assumed to be avoidable.
     """
     seen = minute(first={"wal_bytes": 0.0}, last={"wal_bytes": 0.3 * MB * WINDOW_S})
     cause = only(wal.causes(seen, budget(0.0, 1 * MB)))

@@ -169,7 +169,7 @@ def busy(monkeypatch) -> list[str]:
     asked = []
 
     class Watching:
-        def __init__(self, dsn: str, _tell) -> None:
+        def __init__(self, dsn: str, _print_line) -> None:
             asked.append(dsn)
 
         def end(self):

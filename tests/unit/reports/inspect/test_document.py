@@ -216,7 +216,7 @@ def test_a_note_is_no_headline():
 
 def test_gaps_are_reported_in_the_headline():
     """
-    If something could not be seen, *nothing found* names it.
+    The headline counts the gaps, also if nothing was found.
     """
     inspection = replace(inspections.quiet(), causes=(), missing=inspections.inspection().missing)
     both = replace(inspections.quiet(), missing=inspection.missing * 2)
