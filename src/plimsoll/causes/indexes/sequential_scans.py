@@ -19,7 +19,7 @@ from plimsoll.model.database import Observation, Relation
 from plimsoll.model.diagnosis import Evidence
 from plimsoll.units import format_bytes, format_bytes_per_s, format_ratio, number
 
-# Judgements: more lines than these are a list that nobody reads.
+# Judgements: a longer list is not read.
 _TABLES_MOST = 10
 _STATEMENTS_MOST = 2
 # Of more rows than these an index would read most blocks anyway (and in random order); a judgement.

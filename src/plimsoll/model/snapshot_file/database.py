@@ -1,4 +1,4 @@
-"""What a database said of itself, as a snapshot file has it."""
+"""The statistics of a database, in the form of a snapshot file."""
 
 from msgspec import field
 

@@ -17,7 +17,7 @@ class StorageRecord(Record, frozen=True, kw_only=True):
 
 
 class EbsLimitsRecord(Record, frozen=True, kw_only=True):
-    """What the provider's own API said of a class when it was asked; it may know better than we."""
+    """The limits of a class from the provider's own API; they may be newer than the catalog."""
 
     baseline_bytes_per_s: float
     burst_bytes_per_s: float

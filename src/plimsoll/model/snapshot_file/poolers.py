@@ -1,4 +1,4 @@
-"""What poolers said of themselves, as a snapshot file has it."""
+"""The statistics of poolers, in the form of a snapshot file."""
 
 from msgspec import field
 

@@ -1,5 +1,5 @@
 """
-A comparison before it has a form: what is said, in which order, in which words.
+The content of a comparison before it has a form: its sentences, their order and words.
 
 The order is that of somebody who made a change: what became of the limit, what was changed, time
 at ceilings, served and latency, ceilings, headroom, and what to beware of. Text and Markdown differ
@@ -173,7 +173,7 @@ class CompareOutline:
     """Whether what lies between was enough; empty where that is no question."""
     next_command: str
     simulated: tuple[str, ...]
-    """What is said of simulated sides; empty where both were measured."""
+    """Notes about the simulated sides; empty if both were measured."""
     sides: tuple[Fact, Fact]
     verdicts: tuple[Verdict, Verdict]
     bought: tuple[ComparedRow, ...]
@@ -215,11 +215,11 @@ def compare_outline(comparison: Comparison) -> CompareOutline:
 
 def _simulated(diagnoses: tuple[Diagnosis, Diagnosis]) -> tuple[str, ...]:
     notes = [words.plain(d.note) for d in diagnoses]
-    if all(d.is_simulated for d in diagnoses):
-        return tuple(dict.fromkeys(notes))
+    if all(d.is_simulated for d in diagnoses) and notes[0] == notes[1]:
+        return (notes[0],)
     return tuple(
         f"{when}: {note}"
-        for when, note, d in zip(("before", "after"), notes, diagnoses, strict=True)
+        for when, note, d in zip(("Before", "After"), notes, diagnoses, strict=True)
         if d.is_simulated
     )
 

@@ -1,5 +1,5 @@
 """
-The report before it has a form: what is said, in which order, in which words.
+The content of the report before it has a form: its sentences, their order and words.
 
 The order is that of somebody with an incident: the verdict, what to do first, why we believe it,
 what it was not, then everything else. Text, Markdown and the page differ in form only. Claims come

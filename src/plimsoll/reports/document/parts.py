@@ -1,5 +1,5 @@
 """
-A report as one value: what is said, in which order, before it is text, Markdown or a page.
+A report as one value: its content and order, before it is text, Markdown or a page.
 
 A report is written once, as a `Document`; `text`, `markdown` and `page`
 give it a form. Nothing in a document knows columns, escapes or tags.
@@ -112,7 +112,7 @@ class Table:
     stacks: bool = False
     """Whether a phone shows each row as a list of names with values; for wide tables."""
     remarks: tuple[str, ...] = ()
-    """What is to be said of each row, below it; empty, or one text a row."""
+    """A text for each row, shown below it; empty if no row has one."""
 
     @property
     def head(self) -> int:
@@ -206,10 +206,10 @@ class Document:
     """One sentence that answers the question of the command."""
     tone: Tone = Tone.PLAIN
     simulated: tuple[str, ...] = ()
-    """What is simulated, a note each; an empty note where nothing is known of it."""
+    """A note for each simulated source of data; an empty note if there is no description of it."""
     parts: tuple[Part, ...] = ()
     is_wide: bool = False
-    """Whether its table needs more columns than others: at least 60, and 100 where nobody says."""
+    """Whether its table needs more columns than others: at least 60, by default 100."""
 
 
 def facts_of(named: Sequence[tuple[str, str]], *, are_sentences: bool = False) -> Facts:

@@ -44,7 +44,7 @@ def document_text(
     Return the document as text that ends with a newline.
 
     Args:
-        document: what is said.
+        document: the report.
         width: columns; None takes the terminal's, and 80 in a pipe, or 100 where rows are long.
         color: whether escape sequences for colour may be used.
         least: fewer columns are taken as this; for tables that do not fit in fewer.

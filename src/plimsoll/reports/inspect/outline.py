@@ -1,5 +1,5 @@
 """
-An inspection before it has a form: what is said, in which order, in which words.
+The content of an inspection before it has a form: its sentences, their order and words.
 
 The order is that of somebody who asks who spends it: the largest cause in a sentence, how it was
 watched, what the database as a whole reads and writes, then each cause with its proof, what to do and

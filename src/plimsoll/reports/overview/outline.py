@@ -1,5 +1,5 @@
 """
-The table of many instances before it has a form: what is said of each, in which words and groups.
+The table of many instances before it has a form: the words and groups of each row.
 
 Rule 1: every instance is named in every form; what is folded is listed by name, never left out.
 Rule 2: unknown and unread are told with what would mend them, and are never counted as fine.

@@ -1,5 +1,5 @@
 """
-A plan before it has a form: what is said, in which order, in which words.
+The content of a plan before it has a form: its sentences, their order and words.
 
 The order is that of somebody who has to decide: the way past, what was asked for behind the ceiling,
 the ways beside each other, then each with its command, what it disturbs and why nothing cheaper does.

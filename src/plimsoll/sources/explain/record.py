@@ -271,7 +271,7 @@ class Recorder:
                     cursor.execute(END.encode())
 
     def _search_path(self) -> str:
-        """Return the role's path behind pg_catalog, so that nobody's function takes the place of the server's."""
+        """Return the role's path behind pg_catalog, so that no user's function takes the place of the server's."""
         with self._connection.cursor() as cursor:
             row = cursor.execute(sql.PATH).fetchone()
         path = row["path"] if row is not None else []

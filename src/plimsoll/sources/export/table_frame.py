@@ -260,7 +260,7 @@ def _joined(words: list[Words]) -> tuple[IntArray, IntArray]:
 def _wide_name(head: str, path: Path) -> str:
     """Return the metric of a wide column; a lone `value` column takes the name of its file."""
     short, file = plain(head), path.name.split(".")[0]
-    # The word `value` says nothing, so nobody's name may be read out of it.
+    # The word `value` names no metric, so no name is derived from it.
     if short in VALUE_NAMES:
         return file
     if statistic_of(short) is not None:

@@ -59,7 +59,7 @@ def check_unpacked(unpacked_bytes: int, packed_bytes: int, where: str) -> None:
         raise too_large(where)
     if unpacked_bytes > max(UNPACKED_FREELY_BYTES, MOST_TIMES_PACKED * packed_bytes):
         raise DataError(
-            f"{where} unpacks to more than {MOST_TIMES_PACKED} times its size, as no export does",
+            f"{where} unpacks to more than {MOST_TIMES_PACKED} times its size, which no export does",
             _EMPTY_HINT,
         )
 
@@ -79,9 +79,7 @@ def check_json(data: bytes, where: str) -> None:
     # Brackets and commas inside strings count too; the limits leave room for them.
     objects = data.count(b"{") + data.count(b"[")
     if objects > max(OBJECTS_FREELY, len(data) // LEAST_BYTES_PER_OBJECT):
-        raise DataError(
-            f"{where} holds {objects:,} objects with hardly anything in them", _EMPTY_HINT
-        )
+        raise DataError(f"{where} contains {objects:,} almost empty objects", _EMPTY_HINT)
     values = data.count(b",")
     if values > MOST_VALUES:
         raise DataError(f"{where} holds more than {MOST_VALUES:,} values", _HINT)
@@ -96,7 +94,7 @@ def check_lines(data: bytes, where: str) -> None:
     """
     count = data.count(b"\n")
     if count > max(LINES_FREELY, len(data) // LEAST_BYTES_PER_LINE):
-        raise DataError(f"{where} holds {count:,} lines with hardly anything in them", _EMPTY_HINT)
+        raise DataError(f"{where} contains {count:,} almost empty lines", _EMPTY_HINT)
 
 
 def check_text_rows(data: Content, columns: int, where: str) -> None:
@@ -108,7 +106,7 @@ def check_text_rows(data: Content, columns: int, where: str) -> None:
     """
     rows = data.count(b"\n")
     if rows > max(ROWS_FREELY, len(data) // LEAST_BYTES_PER_ROW):
-        raise DataError(f"{where} holds {rows:,} rows with hardly anything in them", _EMPTY_HINT)
+        raise DataError(f"{where} contains {rows:,} almost empty rows", _EMPTY_HINT)
     check_rows(rows, columns, where)
 
 

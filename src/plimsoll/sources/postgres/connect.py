@@ -113,7 +113,7 @@ class ServerConnection:
                 first_line(error, self._dsn), state, is_connection_lost=is_lost
             ) from None
         except BaseException:
-            # Ctrl-C: the answer, if it still comes, belongs to nobody.
+            # Ctrl-C: nothing waits for the answer any more.
             self.close()
             raise
         finally:

@@ -53,7 +53,7 @@ def looks_like_csv(path: Path) -> bool:
     """
     Return whether a file is an offer in CSV, not in JSON; false if it cannot be opened.
 
-    What is wrong with such a file is said by whoever reads it.
+    The code that reads such a file reports what is wrong with it.
     """
     try:
         with path.open("rb") as file:

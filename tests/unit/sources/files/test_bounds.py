@@ -122,5 +122,5 @@ def test_rows_without_content_are_refused(monkeypatch, tmp_path):
     """
     monkeypatch.setattr(bounds, "ROWS_FREELY", 100)
     (tmp_path / "f.csv").write_bytes(b"timestamp,ReadIOPS\n" + b"1,2\n" * 200)
-    with pytest.raises(DataError, match="holds 201 rows with hardly anything in them"):
+    with pytest.raises(DataError, match="contains 201 almost empty rows"):
         read_export(tmp_path / "f.csv")
