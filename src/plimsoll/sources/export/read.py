@@ -222,7 +222,7 @@ def data_files(folder: Path) -> list[Path]:
                 found.append(entry)
         if len(found) > MOST_FILES:
             raise DataError(
-                f"folder '{shown(folder, 200)}' holds more than {MOST_FILES:,} files",
+                f"folder '{shown(folder, 200)}' contains more than {MOST_FILES:,} files",
                 "Give the folder of one instance and one window.",
             )
     return sorted(found)

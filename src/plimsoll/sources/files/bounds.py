@@ -45,7 +45,7 @@ ROWS_FREELY = 1_000_000
 MOST_CELLS = 100_000_000
 
 _HINT = "Export a shorter window, or split the file and give its folder."
-_EMPTY_HINT = "Look at what the file holds: an export has samples."
+_EMPTY_HINT = "Check the content of the file: an export has samples."
 
 
 def check_unpacked(unpacked_bytes: int, packed_bytes: int, where: str) -> None:
@@ -66,7 +66,7 @@ def check_unpacked(unpacked_bytes: int, packed_bytes: int, where: str) -> None:
 
 def too_large(where: str) -> DataError:
     """Return the error that says that a file has too many bytes."""
-    return DataError(f"{where} holds more than 2 GiB", _HINT)
+    return DataError(f"{where} contains more than 2 GiB", _HINT)
 
 
 def check_json(data: bytes, where: str) -> None:
@@ -82,7 +82,7 @@ def check_json(data: bytes, where: str) -> None:
         raise DataError(f"{where} contains {objects:,} almost empty objects", _EMPTY_HINT)
     values = data.count(b",")
     if values > MOST_VALUES:
-        raise DataError(f"{where} holds more than {MOST_VALUES:,} values", _HINT)
+        raise DataError(f"{where} contains more than {MOST_VALUES:,} values", _HINT)
 
 
 def check_lines(data: bytes, where: str) -> None:
@@ -118,8 +118,8 @@ def check_rows(rows: int, columns: int, where: str) -> None:
         DataError: it has more rows or cells than the limit.
     """
     if rows > MOST_ROWS:
-        raise DataError(f"{where} holds {rows:,} rows, and {MOST_ROWS:,} are the most", _HINT)
+        raise DataError(f"{where} contains {rows:,} rows, and {MOST_ROWS:,} are the most", _HINT)
     if rows * columns > MOST_CELLS:
         raise DataError(
-            f"{where} holds {rows * columns:,} cells, and {MOST_CELLS:,} are the most", _HINT
+            f"{where} contains {rows * columns:,} cells, and {MOST_CELLS:,} are the most", _HINT
         )

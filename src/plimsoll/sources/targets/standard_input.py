@@ -82,7 +82,7 @@ def load_standard_input(
                 input_progress.add(part)
             size += len(part)
             if size > MAX_BYTES:
-                raise DataError(f"{NAME} holds more than 2 GiB", "Give a shorter capture.")
+                raise DataError(f"{NAME} contains more than 2 GiB", "Give a shorter capture.")
     except KeyboardInterrupt:
         if not parts:
             raise

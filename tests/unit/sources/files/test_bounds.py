@@ -83,9 +83,9 @@ def test_json_is_refused_before_it_is_decoded(monkeypatch, read):
     """
     monkeypatch.setattr(bounds, "OBJECTS_FREELY", 10)
     monkeypatch.setattr(bounds, "MOST_VALUES", 40)
-    with pytest.raises(DataError, match="'f' holds 21 objects"):
+    with pytest.raises(DataError, match="'f' contains 21 almost empty objects"):
         read(b"[" + b"{}," * 19 + b"{}]", "'f'")
-    with pytest.raises(DataError, match="'f' holds more than 40 values"):
+    with pytest.raises(DataError, match="'f' contains more than 40 values"):
         read(b"[" + b"0," * 41 + b"0]", "'f'")
 
 
@@ -94,7 +94,7 @@ def test_lines_are_refused_before_they_are_decoded(monkeypatch):
     A stream of lines that say nothing costs no more than counting them.
     """
     monkeypatch.setattr(bounds, "LINES_FREELY", 10)
-    with pytest.raises(DataError, match="'f' holds 11 lines"):
+    with pytest.raises(DataError, match="'f' contains 11 almost empty lines"):
         list(lines(b"x\n" * 11, dict, "'f'"))
 
 
@@ -104,9 +104,9 @@ def test_tables_are_refused_before_they_are_read(monkeypatch, tmp_path):
     """
     monkeypatch.setattr(bounds, "MOST_ROWS", 20)
     (tmp_path / "f.csv").write_bytes(corpus.csv_wide(corpus.made(30)))
-    with pytest.raises(DataError, match=r"'f\.csv' holds 31 rows, and 20 are the most"):
+    with pytest.raises(DataError, match=r"'f\.csv' contains 31 rows, and 20 are the most"):
         read_export(tmp_path / "f.csv")
-    with pytest.raises(DataError, match="holds 30 rows, and 20 are the most"):
+    with pytest.raises(DataError, match="contains 30 rows, and 20 are the most"):
         decode_parquet(
             corpus.parquet(corpus.made(30)), Reading(), where="'f.parquet'", path=tmp_path / "f"
         )

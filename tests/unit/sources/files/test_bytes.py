@@ -40,10 +40,10 @@ def test_a_file_that_unpacks_without_end_is_refused(tmp_path, monkeypatch):
     """
     monkeypatch.setattr(bounds, "MAX_BYTES", 1_000_000)
     (tmp_path / "f").write_bytes(gzip.compress(bytes(5_000_000)))
-    with pytest.raises(DataError, match="holds more than"):
+    with pytest.raises(DataError, match="contains more than"):
         load(tmp_path / "f")
     (tmp_path / "g").write_bytes(bytes(1_000_001))
-    with pytest.raises(DataError, match="holds more than"):
+    with pytest.raises(DataError, match="contains more than"):
         load(tmp_path / "g")
 
 
