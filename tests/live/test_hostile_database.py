@@ -113,6 +113,12 @@ def test_no_command_runs_code_of_the_databases_owner(
     """
     As a superuser: no file is written, no row, no lock taken.
     """
+    if command == "explain record --top":
+        # It runs only what the same role has run before, and looks at the longest only.
+        with psycopg.connect(hostile.dsn, options="-c search_path=pg_catalog") as connection:
+            connection.execute(
+                "select id, pg_catalog.pg_sleep(0.02) from public.documents limit 50"
+            )
     done = run(*(part.format(dsn=hostile.dsn) for part in COMMANDS[command]))
 
     assert [] == hostile.steps

@@ -20,6 +20,20 @@ _WRITING_PART = re.compile(
 _LOCKING = re.compile(r"\bfor\s+(?:no\s+key\s+update|update|key\s+share|share)\b", re.IGNORECASE)
 _PARAMETER = re.compile(r"'(?:''|[^'])*'|\"(?:\"\"|[^\"])*\"|\$(\d+)")
 
+# `lateral` and `rows from (…)` name no table themselves.
+_FROM = re.compile(
+    r"\b(?:from|join|table)\s+(?:(?:only|lateral)\s+)?(?!rows\s+from\b)\(?\s*([a-z_\"][\w.\"]*)",
+    re.IGNORECASE,
+)
+# extract(epoch from stats_reset) reads no table of that name.
+_EXTRACT = re.compile(r"\bextract\s*\(\s*\S+\s+from\b", re.IGNORECASE)
+_NAMED_PART = re.compile(
+    r"(?:\bwith|\brecursive|,)\s+(\w+)\s*(?:\([^)]*\)\s*)?as\s+(?:not\s+)?(?:materialized\s+)?\(",
+    re.IGNORECASE,
+)
+_SYSTEM = ("pg_", "plimsoll_", "information_schema.")
+_NO_TABLES = {"unnest", "generate_series", "select", "values"}
+
 # Functions whose effect outlives the transaction (PostgreSQL documentation, "System Administration
 # Functions", "Sequence Manipulation Functions", `dblink`), by the beginning of their names; and those
 # that write large objects, which a read-only transaction allowed before 16.
@@ -63,6 +77,21 @@ def refusal(statement: str, *, allows_writes: bool) -> str:
     if "into" in _outside_brackets(text):
         return "it makes a table"
     return ""
+
+
+def reads_tables(statement: str) -> bool:
+    """Return whether it may run and reads more than the system's own views, as we and other watchers do."""
+    if refusal(statement, allows_writes=False):
+        return False
+    text = _EXTRACT.sub("", without_literals(statement))
+    no_tables = _NO_TABLES | {name.lower() for name in _NAMED_PART.findall(text)}
+    names = (name.lower().replace('"', "") for name in _FROM.findall(text))
+    return any(
+        name not in no_tables
+        and not name.startswith(_SYSTEM)
+        and not name.rpartition(".")[2].startswith("pg_")
+        for name in names
+    )
 
 
 def kind_of(statement: str) -> str:

@@ -10,7 +10,6 @@ Rule 4: our own statements find names in pg_catalog alone. Those that people nam
         in the role's own path. A superuser runs no statement that another role wrote, unless it is named.
 """
 
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +19,7 @@ from plimsoll.errors import AccessDenied, SourceError, Unreachable, UsageError
 from plimsoll.model.database import Statement
 from plimsoll.model.explain import Capture, Source, UnrecordedStatement, likeness
 from plimsoll.model.sql_name import quoted_name
-from plimsoll.sources.explain.allowed import parameter_count, refusal
+from plimsoll.sources.explain.allowed import parameter_count, reads_tables, refusal
 from plimsoll.sources.explain.json_plan import capture_of
 from plimsoll.sources.explain.statements import StatementToRun, without_comments
 from plimsoll.sources.postgres.pg_stat import DatabaseProbe, without_password
@@ -35,18 +34,6 @@ if TYPE_CHECKING:
 _OURS = ("plan_cache_mode", "search_path")
 # Other users' statements, whose identifier is hidden too.
 _HIDDEN = "<insufficient privilege>"
-_FROM = re.compile(r"\b(?:from|join|table)\s+(?:only\s+)?\(?\s*([a-z_\"][\w.\"]*)", re.IGNORECASE)
-# extract(epoch from stats_reset) reads no table of that name.
-_EXTRACT = re.compile(r"\bextract\s*\(\s*\S+\s+from\b", re.IGNORECASE)
-_SYSTEM = (
-    "pg_",
-    "plimsoll_",
-    "information_schema.",
-    "unnest",
-    "generate_series",
-    "select",
-    "values",
-)
 # Number of statements to read, to find enough that may be run; a judgement.
 _LOOKED_AT = 1000
 
@@ -164,7 +151,7 @@ class Recorder:
         for statement in statements:
             if statement.text == _HIDDEN:
                 hidden += 1
-            elif len(wanted) < count and _reads_tables(statement.text):
+            elif len(wanted) < count and reads_tables(statement.text):
                 if self._is_powerful and statement.query_id not in self._own:
                     others += 1
                     continue
@@ -334,17 +321,6 @@ def check(wanted: Sequence[StatementToRun]) -> None:
             "there is no statement to explain",
             "Give --statement, --statements FILE, or --top N where pg_stat_statements has some.",
         )
-
-
-def _reads_tables(statement: str) -> bool:
-    """Return whether it only reads, and more than the system's own views, as we and other watchers do."""
-    if refusal(statement, allows_writes=False):
-        return False
-    names = [name.lower().replace('"', "") for name in _FROM.findall(_EXTRACT.sub("", statement))]
-    return any(
-        not name.startswith(_SYSTEM) and not name.rpartition(".")[2].startswith("pg_")
-        for name in names
-    )
 
 
 def _of_others(count: int) -> UnrecordedStatement:

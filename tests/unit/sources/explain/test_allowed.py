@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from plimsoll.errors import DataError
-from plimsoll.sources.explain.allowed import kind_of, parameter_count, refusal
+from plimsoll.sources.explain.allowed import kind_of, parameter_count, reads_tables, refusal
 from plimsoll.sources.explain.record import parameters_for
 from plimsoll.sources.explain.statements import (
     StatementToRun,
@@ -155,3 +155,45 @@ def test_a_file_of_parameters_that_is_wrong_is_not_quoted(tmp_path: Path):
     with pytest.raises(DataError) as raised:
         parameters_in(bad)
     assert "s3cret" not in raised.value.message + raised.value.hint
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "select * from orders",
+        "select * from selections",
+        "select * from shop.values_2024 v join lateral f(v.id) on true",
+        'select * from only "Orders"',
+        "table orders",
+        "with o as (select * from orders) select * from o",
+        "select * from pg_class c join orders o on o.id = c.oid",
+        "select * from (select 1) s, unnest($1) u join unnested t on t.id = u",
+    ],
+)
+def test_statements_about_tables_are_the_users(statement: str):
+    """
+    However the names of their tables begin.
+    """
+    assert reads_tables(statement)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "select 1",
+        "select extract(epoch from stats_reset)",
+        "select * from pg_catalog.pg_stat_activity",
+        "select * from shop.pg_stat_statements(true)",
+        "select * from rows from (pg_stat_get_activity(null)) r",
+        "select * from pg_class c cross join lateral (select 1) s",
+        "with s (pid) as (select pid from pg_stat_activity), t as materialized (select * from s) table t",
+        "select * from unnest($1), generate_series(1, $2)",
+        "select 'from orders'",
+        "delete from orders",
+    ],
+)
+def test_statements_about_the_system_are_not_the_users(statement: str):
+    """
+    Neither ours nor those of other programs that watch the server.
+    """
+    assert not reads_tables(statement)
