@@ -89,7 +89,7 @@ def test_a_scan_is_held_by_the_limits_of_the_class(run: Run, tmp_path: Path):
     assert "instance_ebs_iops" == truth["bound"][0]["stage"]
     assert "4,000 IOPS (baseline)" in " ".join(done.stdout.split())
     assert "The diagnosis agrees with it." in " ".join(done.stdout.split())
-    assert before == left_behind()
+    assert left_behind() <= before
 
 
 def test_the_rules_are_those_of_the_engine(run: Run, tmp_path: Path):
@@ -130,4 +130,4 @@ def test_the_rules_are_those_of_the_engine(run: Run, tmp_path: Path):
     assert "mariadb · gp3, 400 GiB" in output
     assert "volume IOPS, 12,000 IOPS" in " ".join(output.split()) or "12,000 IOPS" in output
     assert "mariadb" == snapshot.instance.engine
-    assert before == left_behind()
+    assert left_behind() <= before

@@ -115,7 +115,7 @@ def test_a_burst_ends_at_the_baseline_and_the_report_says_so(run: Run, tmp_path:
         truth["bound"][0]["phase"],
     ]
     assert "emulated minute 10 of 16" in done.stderr
-    assert before == left_behind()
+    assert left_behind() <= before
 
 
 def test_ctrl_c_ends_the_work_and_reports_what_there_is(tmp_path: Path):
@@ -146,7 +146,7 @@ def test_ctrl_c_ends_the_work_and_reports_what_there_is(tmp_path: Path):
     assert lab.returncode in (0, 1, 2), rest
     assert "interrupted; reporting what was measured" in rest
     assert "GROUND TRUTH" in report
-    assert before == left_behind()
+    assert left_behind() <= before
 
 
 def test_a_lab_that_is_killed_leaves_nothing(tmp_path: Path):
@@ -174,7 +174,7 @@ def test_a_lab_that_is_killed_leaves_nothing(tmp_path: Path):
         # Clients and keepers hold the pipe; it ends when the last of them has.
         lab.stderr.read()
 
-    assert before == left_behind()
+    assert left_behind() <= before
 
 
 def test_statements_that_fail_end_the_run_with_the_servers_words(run: Run, tmp_path: Path):
@@ -191,7 +191,7 @@ def test_statements_that_fail_end_the_run_with_the_servers_words(run: Run, tmp_p
     assert 2 == done.returncode
     assert 'column "no_such_column" does not exist' in done.stderr
     assert "Traceback" not in done.stderr
-    assert before == left_behind()
+    assert left_behind() <= before
 
 
 def test_a_kept_database_can_be_started_again(run: Run):
