@@ -37,7 +37,7 @@ def read_captures(path: Path) -> CaptureFile:
     name = f"'{shown(path.name, 100)}'"
     found = _recorded(data, name) or _explained(data, path, name) or _logged(data, path)
     if found is None or not (found.captures or found.unrecorded):
-        raise DataError(f"{name} holds no plan", _HINT)
+        raise DataError(f"{name} contains no plan", _HINT)
     return found
 
 

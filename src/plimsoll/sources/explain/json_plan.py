@@ -45,7 +45,7 @@ def capture_of(
     """
     entry = document[0] if isinstance(document, list) and len(document) == 1 else document
     if not isinstance(entry, Mapping) or not isinstance(entry.get("Plan"), Mapping):
-        raise DataError(f"{where} holds no plan", _HINT)
+        raise DataError(f"{where} contains no plan", _HINT)
     try:
         return _capture(entry, statement=statement, source=source, time_s=time_s)
     except (TypeError, ValueError, KeyError, AttributeError, OverflowError) as error:

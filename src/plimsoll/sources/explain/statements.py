@@ -41,7 +41,8 @@ def statements_in(path: Path) -> tuple[str, ...]:
     found = split(text)
     if not found:
         raise DataError(
-            f"'{shown(path.name, 100)}' holds no statement", "Write them with semicolons between."
+            f"'{shown(path.name, 100)}' contains no statement",
+            "Write them with semicolons between.",
         )
     return found
 

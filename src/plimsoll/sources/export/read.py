@@ -175,13 +175,13 @@ def _read_folder(folder: Path, reading: Reading) -> None:
         snapshots = [f for f in failures if isinstance(f, _IsSnapshot)]
         if len(snapshots) > 1:
             raise DataError(
-                f"folder '{shown(folder, 200)}' holds {len(snapshots)} recorded snapshots, and one is "
+                f"folder '{shown(folder, 200)}' contains {len(snapshots)} recorded snapshots, and one is "
                 "needed",
                 "Name one of the files, or let 'plimsoll diagnose FOLDER --identifier \"*\"' read all.",
             )
         if failures:
             raise failures[0]
-        what = "holds no file of metrics" if any(folder.iterdir()) else "is empty"
+        what = "contains no file of metrics" if any(folder.iterdir()) else "is empty"
         raise DataError(f"folder '{shown(folder, 200)}' {what}", FORMATS)
 
 

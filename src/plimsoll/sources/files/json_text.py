@@ -196,7 +196,7 @@ def _next_start(text: str, at: int) -> int:
 
 def _too_long_a_number(where: str) -> DataError:
     """Return the only other thing Python's reader refuses: an integer of more than 4,300 digits."""
-    return DataError(f"{where} holds a number of thousands of digits", _RETRY_HINT)
+    return DataError(f"{where} contains a number of thousands of digits", _RETRY_HINT)
 
 
 def _broken(where: str, error: json.JSONDecodeError) -> DataError:

@@ -127,13 +127,13 @@ def _nothing(path: Path, region: str, regions: set[str]) -> DataError:
     others = sorted(regions - {region})
     if region in regions or not others:
         return DataError(
-            f"'{path}' holds no on-demand price of RDS in {region}",
+            f"'{path}' contains no on-demand price of RDS in {region}",
             ADVICE.format(region=shell_word(region)),
         )
     named = ", ".join(shown(name, 20) for name in others[:3])
     more = f" and {len(others) - 3} more" if len(others) > 3 else ""
     return DataError(
-        f"'{path}' holds prices of {named}{more}, and none of {region}",
+        f"'{path}' contains prices of {named}{more}, and none of {region}",
         f"Give --region, or an offer file of {region}. {ADVICE.format(region=shell_word(region))}",
     )
 

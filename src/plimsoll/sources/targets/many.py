@@ -26,7 +26,7 @@ from plimsoll.sources.values.shown import shown
 _MARK = b'"plimsoll.snapshot/'
 _UNNAMED = Gap(
     metric="samples without an instance",
-    reason="the export holds several instances and these name none; ignored",
+    reason="the export contains several instances and these name none; ignored",
     remedy="Export them with the dimension DBInstanceIdentifier.",
 )
 
@@ -69,7 +69,7 @@ def read_all(
     elif not recorded:
         if failures:
             raise failures[0]
-        raise DataError(f"'{shown(path, 200)}' holds no file of metrics", FORMATS)
+        raise DataError(f"'{shown(path, 200)}' contains no file of metrics", FORMATS)
 
 
 def _added(

@@ -410,11 +410,11 @@ def test_files_are_told_apart_by_what_is_in_them(tmp_path: Path):
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
-        ("", "holds no plan"),
-        ("just a log line\n", "holds no plan"),
+        ("", "contains no plan"),
+        ("just a log line\n", "contains no plan"),
         ('{"schema": "plimsoll.explain/99"}', "explain/99"),
         ('{"schema": "plimsoll.explain/1"}', "not what its form says"),
-        ('{"some": "json"}', "holds no plan"),
+        ('{"some": "json"}', "contains no plan"),
         ("LOG:  duration: 1.0 ms  plan:\n\tnothing\n", "can be read"),
     ],
 )

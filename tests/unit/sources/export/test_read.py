@@ -84,8 +84,8 @@ def test_a_folder_of_broken_files_is_the_first_error(tmp_path):
     ("files", "cause"),
     [
         ({}, "is empty"),
-        ({"README.md": b"# Notes"}, "holds no file of metrics"),
-        ({".hidden.json": b"{}"}, "holds no file of metrics"),
+        ({"README.md": b"# Notes"}, "contains no file of metrics"),
+        ({".hidden.json": b"{}"}, "contains no file of metrics"),
     ],
 )
 def test_a_folder_without_metrics_says_so(tmp_path, files, cause):
@@ -305,7 +305,9 @@ def test_a_folder_of_snapshots_is_said_to_hold_several(tmp_path):
     for name in ("billing", "orders"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "snapshot.json").write_bytes(encode_snapshot(taken))
-    with pytest.raises(DataError, match="holds 2 recorded snapshots, and one is needed") as caught:
+    with pytest.raises(
+        DataError, match="contains 2 recorded snapshots, and one is needed"
+    ) as caught:
         read_export(tmp_path)
 
     assert '--identifier "*"' in caught.value.hint

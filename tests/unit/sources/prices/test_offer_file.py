@@ -204,9 +204,9 @@ def test_another_currency_is_no_price(tmp_path):
     """
     yuan = offer_csv(market()).replace(b'"USD"', b'"CNY"')
 
-    with pytest.raises(DataError, match="holds no on-demand price of RDS in us-east-1"):
+    with pytest.raises(DataError, match="contains no on-demand price of RDS in us-east-1"):
         read(tmp_path, yuan)
-    with pytest.raises(DataError, match="holds no on-demand price of RDS in us-east-1"):
+    with pytest.raises(DataError, match="contains no on-demand price of RDS in us-east-1"):
         read(tmp_path, offer_json(market()).replace(b'{"USD"', b'{"CNY"'))
 
 
@@ -312,9 +312,9 @@ def broken(content: bytes) -> dict[str, bytes]:
         "is not a whole gzip file": gzip.compress(content)[:-30],
         "is the offer of 'AmazonEC2', and": content.replace(b"AmazonRDS", b"AmazonEC2"),
         "an offer file without a service": content.replace(b'"offerCode"', b'"code"'),
-        "holds prices of eu-west-1, and none of us-east-1": offer_json(market("eu-west-1")),
-        "holds no on-demand price of RDS in us-east-1": offer_json([]),
-        "holds no on-demand price of RDS": offer_json(market(), terms={"OnDemand": {}}),
+        "contains prices of eu-west-1, and none of us-east-1": offer_json(market("eu-west-1")),
+        "contains no on-demand price of RDS in us-east-1": offer_json([]),
+        "contains no on-demand price of RDS": offer_json(market(), terms={"OnDemand": {}}),
     }
 
 
@@ -342,7 +342,9 @@ BROKEN_CSV = {
     "is the offer of 'AmazonEC2'": offer_csv(market(), offer="AmazonEC2"),
     "is not a whole gzip file": gzip.compress(CSV, mtime=0)[:-30],
     "is not UTF-8 text": CSV.replace(b"Reserved", b"\xff\xfe"),
-    "holds prices of eu-west-1, us-east-2": offer_csv([*market("us-east-2"), *market("eu-west-1")]),
+    "contains prices of eu-west-1, us-east-2": offer_csv(
+        [*market("us-east-2"), *market("eu-west-1")]
+    ),
 }
 
 
