@@ -59,7 +59,7 @@ class Deleted(
 
 Event = Changed | Deleted
 
-_DECODER = msgspec.json.Decoder(Event)
+_DECODER: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)
 _ENCODER = msgspec.json.Encoder()
 
 

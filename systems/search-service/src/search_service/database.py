@@ -1,0 +1,80 @@
+"""The database with the copy: connections, transactions, and tables."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sqlalchemy import Engine, create_engine, text
+from sqlalchemy.exc import ArgumentError, OperationalError
+from sqlalchemy.orm import Session
+
+from search_service.errors import SettingsError, UnavailableError
+from search_service.model import AssetRow, Base
+
+CONNECT_S = 5
+STATEMENT_MS = 30_000
+"""No statement of the service takes longer; a database at a ceiling must not collect waiting statements."""
+_EXTERNAL = f"ALTER TABLE {AssetRow.__tablename__} ALTER COLUMN text SET STORAGE EXTERNAL"
+
+
+def connect(url: str, *, size: int = 5) -> Engine:
+    """
+    Return a pool of connections; nothing is opened yet.
+
+    Raises:
+        SettingsError: it is no URL of a PostgreSQL database.
+    """
+    try:
+        return create_engine(
+            url,
+            pool_size=size,
+            max_overflow=0,
+            pool_pre_ping=True,
+            connect_args={
+                "connect_timeout": CONNECT_S,
+                "options": f"-c statement_timeout={STATEMENT_MS} -c idle_in_transaction_session_timeout=60000",
+                "application_name": "search-service",
+            },
+        )
+    except (ArgumentError, ImportError, ValueError) as error:
+        raise SettingsError(
+            f"SEARCH_DATABASE_URL cannot be used: {error}",
+            "It looks like postgresql+psycopg://USER@HOST:PORT/DATABASE.",
+        ) from None
+
+
+@contextmanager
+def transaction(database: Engine, *, isolation: str = "READ COMMITTED") -> Iterator[Session]:
+    """
+    Give a session whose changes are committed at the end, or undone if anything is raised.
+
+    Raises:
+        UnavailableError: the database does not answer.
+    """
+    try:
+        with (
+            Session(database.execution_options(isolation_level=isolation)) as session,
+            session.begin(),
+        ):
+            yield session
+    except OperationalError as error:
+        raise UnavailableError(
+            f"the database does not answer: {str(error.orig).splitlines()[0]}",
+            "Start it, or set SEARCH_DATABASE_URL to the address of one that runs.",
+        ) from error
+
+
+def prepare(database: Engine) -> None:
+    """
+    Create the tables that do not exist yet.
+
+    Texts of assets are stored out of line and not compressed (EXTERNAL), as the texts of the published service were
+    large whatever their compression; PostgreSQL documentation, "TOAST".
+
+    Raises:
+        UnavailableError: the database does not answer.
+    """
+    with transaction(database) as session:
+        # Two set-ups at the same time would both create the tables.
+        session.execute(text("SELECT pg_advisory_xact_lock(hashtext('search-service set-up'))"))
+        Base.metadata.create_all(session.connection())
+        session.execute(text(_EXTERNAL))

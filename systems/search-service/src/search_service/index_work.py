@@ -1,0 +1,230 @@
+"""
+Bring documents that changed from the copy into every index that is live or being built.
+
+Rule 1: one snapshot of the database gives the indexes, the work and what the documents are made of. So a document
+        that an index was given too late is given again: its work is still there.
+Rule 2: work is finished only for the version that was indexed. A product that changed meanwhile keeps its work.
+Rule 3: an engine that is busy gets smaller batches, later.
+"""
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+
+import msgspec
+from sqlalchemy import Engine as Database
+from sqlalchemy import delete, select, tuple_
+from sqlalchemy.orm import Session
+
+from search_service.database import transaction
+from search_service.document import Parts, document_of, tombstone_of
+from search_service.engine import Engine, Write
+from search_service.entities import Asset, Category, Product, Supplier
+from search_service.model import (
+    AssetRow,
+    CategoryRow,
+    GenerationRow,
+    ProductRow,
+    SupplierRow,
+    WorkRow,
+)
+
+WRITTEN = ("live", "building")
+"""States of the indexes that are written."""
+DEPTH_MOST = 20
+"""Levels of categories; a circle, which events can make, ends here."""
+
+
+class Document(msgspec.Struct, frozen=True, kw_only=True):
+    """A product's document or tombstone, with its version."""
+
+    id: str
+    version: int
+    body: dict[str, object]
+
+
+class Page(msgspec.Struct, frozen=True, kw_only=True):
+    """Work of one snapshot."""
+
+    indexes: tuple[str, ...]
+    documents: tuple[Document, ...]
+    since: tuple[datetime, ...]
+    """For each document, when its service wrote the oldest change."""
+
+
+class Indexed(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of a page of work."""
+
+    done: int = 0
+    conflicts: int = 0
+    """Writes that found the same version or a later one in the index, which is as good."""
+    refused: tuple[str, ...] = ()
+    """Reasons for which the engine refused documents for good; their work stays."""
+    is_busy: bool = False
+    """Whether the engine asked for fewer writes."""
+    freshness_s: tuple[float, ...] = ()
+    """For each document that was done, the time since its service wrote the oldest change."""
+
+
+def index_page(
+    database: Database, engine: Engine, most: int, *, skip: Iterable[str] = ()
+) -> Indexed:
+    """
+    Index the oldest documents that changed, at most `most` of them.
+
+    Args:
+        database: the copy.
+        engine: where the indexes are.
+        most: documents of one request.
+        skip: products to leave for later, for example those that the engine refused.
+
+    Raises:
+        UnavailableError: the database or the engine does not answer; the work stays.
+        EngineError: the engine refused the whole request; the work stays.
+    """
+    page = work_of(database, most, skip=frozenset(skip))
+    if not page.documents or not page.indexes:
+        return Indexed()
+    writes = [
+        Write(index=index, id=d.id, version=d.version, document=d.body)
+        for d in page.documents
+        for index in page.indexes
+    ]
+    outcomes = engine.bulk(writes)
+    missed = {o.write.id for o in outcomes if not o.is_done}
+    done = [d for d in page.documents if d.id not in missed]
+    finish(database, done)
+    now = datetime.now(UTC)
+    since = dict(zip((d.id for d in page.documents), page.since, strict=True))
+    return Indexed(
+        done=len(done),
+        conflicts=sum(o.status == 409 for o in outcomes),
+        refused=tuple(
+            f"{o.write.id}: {o.reason}" for o in outcomes if not (o.is_done or o.is_busy)
+        ),
+        is_busy=any(o.is_busy for o in outcomes),
+        freshness_s=tuple((now - since[d.id]).total_seconds() for d in done),
+    )
+
+
+def work_of(database: Database, most: int, *, skip: frozenset[str] = frozenset()) -> Page:
+    """Return the oldest work, its documents and the indexes to write, all of one snapshot."""
+    with transaction(database, isolation="REPEATABLE READ") as session:
+        indexes = session.scalars(
+            select(GenerationRow.name).where(GenerationRow.state.in_(WRITTEN))
+        ).all()
+        wanted = select(WorkRow.product_id, WorkRow.since).order_by(WorkRow.since).limit(most)
+        if skip:
+            wanted = wanted.where(WorkRow.product_id.not_in(skip))
+        since = dict(session.execute(wanted).tuples().all())
+        documents = documents_of(session, sorted(since))
+    return Page(
+        indexes=tuple(sorted(indexes)),
+        documents=tuple(documents),
+        since=tuple(since[d.id] for d in documents),
+    )
+
+
+def finish(database: Database, documents: Sequence[Document]) -> None:
+    """Delete the work of documents that were indexed, unless a later version has left new work."""
+    if not documents:
+        return
+    keys = tuple_(WorkRow.product_id, WorkRow.document_version).in_(
+        [(d.id, d.version) for d in documents]
+    )
+    with transaction(database) as session:
+        # Locked in the order in which work is written, so the two never wait for each other.
+        locked = select(WorkRow.product_id).where(keys).order_by(WorkRow.product_id)
+        session.execute(locked.with_for_update())
+        session.execute(delete(WorkRow).where(keys).execution_options(synchronize_session=False))
+
+
+def documents_of(session: Session, product_ids: Sequence[str]) -> list[Document]:
+    """Return the documents and tombstones of products, from the session's snapshot, in the order of their ids."""
+    products = session.scalars(
+        select(ProductRow).where(ProductRow.id.in_(product_ids)).order_by(ProductRow.id)
+    ).all()
+    kept = [row for row in products if not row.is_deleted]
+    suppliers = _suppliers(session, {row.supplier_id for row in kept if row.supplier_id})
+    categories = _categories(session, {row.category_id for row in kept if row.category_id})
+    assets: dict[str, list[Asset]] = {}
+    belonging = select(AssetRow).where(
+        AssetRow.product_id.in_([row.id for row in kept]), AssetRow.is_deleted.is_(False)
+    )
+    for row in session.scalars(belonging):
+        assets.setdefault(row.product_id or "", []).append(_asset(row))
+    return [
+        Document(
+            id=row.id,
+            version=row.document_version,
+            body=tombstone_of(row.id, row.document_version)
+            if row.is_deleted
+            else document_of(
+                Parts(
+                    product=_product(row),
+                    categories=_path(row.category_id, categories),
+                    supplier=suppliers.get(row.supplier_id or ""),
+                    assets=assets.get(row.id, ()),
+                ),
+                row.document_version,
+            ),
+        )
+        for row in products
+    ]
+
+
+def _suppliers(session: Session, ids: set[str]) -> dict[str, Supplier]:
+    wanted = select(SupplierRow).where(SupplierRow.id.in_(ids), SupplierRow.is_deleted.is_(False))
+    return {
+        row.id: Supplier(id=row.id, name=row.name, country=row.country)
+        for row in session.scalars(wanted)
+    }
+
+
+def _categories(session: Session, ids: set[str]) -> dict[str, Category]:
+    """Return the categories and all above them, level by level."""
+    found: dict[str, Category] = {}
+    for _ in range(DEPTH_MOST):
+        missing = ids - found.keys()
+        if not missing:
+            break
+        wanted = select(CategoryRow).where(
+            CategoryRow.id.in_(missing), CategoryRow.is_deleted.is_(False)
+        )
+        rows = session.scalars(wanted).all()
+        found |= {
+            row.id: Category(id=row.id, name=row.name, parent_id=row.parent_id) for row in rows
+        }
+        ids = {row.parent_id for row in rows if row.parent_id}
+    return found
+
+
+def _path(category_id: str | None, categories: dict[str, Category]) -> list[Category]:
+    path: list[Category] = []
+    while category_id in categories and len(path) < DEPTH_MOST:
+        category = categories[category_id]
+        if category in path:
+            break
+        path.append(category)
+        category_id = category.parent_id
+    return path
+
+
+def _product(row: ProductRow) -> Product:
+    return Product(
+        id=row.id,
+        sku=row.sku,
+        name=row.name,
+        description=row.description,
+        brand=row.brand,
+        price_cents=row.price_cents,
+        currency=row.currency,
+        category_id=row.category_id or "",
+        supplier_id=row.supplier_id or "",
+        attributes=row.attributes,
+    )
+
+
+def _asset(row: AssetRow) -> Asset:
+    return Asset(
+        id=row.id, product_id=row.product_id or "", title=row.title, text=row.text, views=row.views
+    )
