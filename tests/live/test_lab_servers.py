@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.request import Request, urlopen
 
+import psycopg
 import pytest
 
 from live.machine import clean_environment
@@ -16,6 +17,7 @@ from live.prometheus_server import wait_for
 from plimsoll.errors import SourceError
 from plimsoll.lab.servers.kafka import Kafka
 from plimsoll.lab.servers.package import KAFKA
+from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.lab.servers.search import Elasticsearch, OpenSearch, SearchServer
 from plimsoll.lab.servers.server import HOST
 
@@ -121,3 +123,13 @@ def test_a_broker_ends_with_the_command_that_started_it(sent: signal.Signals, st
 def test_a_setting_that_kafka_refuses_is_its_reason():
     with pytest.raises(SourceError, match=r"Kafka did not start: .*log\.retention\.hours"):
         Kafka({"log.retention.hours": "soon"}).__enter__()
+
+
+def test_the_address_of_a_database_is_enough_to_connect():
+    """
+    It has the user, the password and the database.
+    """
+    with Postgres() as server, psycopg.connect(server.address) as connection:
+        (version,) = connection.execute("SHOW server_version").fetchone() or ("",)
+
+    assert server.version == version.split()[0]

@@ -13,9 +13,18 @@ from plimsoll.cli.endings import ended_like_ctrl_c
 from plimsoll.cli.output import is_color, width_option
 
 
-class Server(StrEnum):
+class Downloaded(StrEnum):
     """What can be downloaded."""
 
+    KAFKA = "kafka"
+    OPENSEARCH = "opensearch"
+    ELASTICSEARCH = "elasticsearch"
+
+
+class Started(StrEnum):
+    """What can be started."""
+
+    POSTGRES = "postgres"
     KAFKA = "kafka"
     OPENSEARCH = "opensearch"
     ELASTICSEARCH = "elasticsearch"
@@ -28,7 +37,7 @@ def register(lab: typer.Typer) -> None:
 
 def servers(
     get: Annotated[
-        list[Server] | None,
+        list[Downloaded] | None,
         typer.Option(
             "--get",
             metavar="NAME",
@@ -36,11 +45,12 @@ def servers(
         ),
     ] = None,
     start: Annotated[
-        list[Server] | None,
+        list[Started] | None,
         typer.Option(
             "--start",
             metavar="NAME",
-            help="Start this server on loopback until Ctrl-C; its data are removed at the end. Repeatable.",
+            help="Start this server on loopback until Ctrl-C: postgres, kafka, opensearch or elasticsearch. Its data "
+            "are removed at the end. Repeatable.",
         ),
     ] = None,
     width: Annotated[int | None, width_option()] = None,
@@ -73,7 +83,7 @@ def servers(
 
 def _start(names: Sequence[str]) -> None:
     """Start servers, download what is missing first, and wait for Ctrl-C."""
-    from plimsoll.lab.servers.downloaded import StartedServer, start
+    from plimsoll.lab.servers.started import StartedServer, start
 
     def report(server: StartedServer) -> None:
         sys.stdout.write(f"{server.name} {server.version} answers at {server.address}\n")
@@ -88,14 +98,14 @@ def _start(names: Sequence[str]) -> None:
 
 
 def _get(name: str) -> None:
-    """Download a server, with its size first and a line that counts the bytes."""
+    """Download a server if it is to be downloaded, with its size first and a line that counts the bytes."""
     from plimsoll.lab.servers.package import PACKAGES
     from plimsoll.lab.servers.store import default_store
 
-    package, store = PACKAGES[name], default_store()
-    total = f"{package.size_bytes / 1e6:.0f} MB"
-    if store.has(package):
+    package, store = PACKAGES.get(name), default_store()
+    if package is None or store.has(package):
         return
+    total = f"{package.size_bytes / 1e6:.0f} MB"
     sys.stderr.write(f"Getting {package.title} {package.version} with Maven: {total} to download\n")
 
     def count(come: int, size: int) -> None:

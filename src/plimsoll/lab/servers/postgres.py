@@ -117,6 +117,11 @@ class Postgres(KeptServer):
         )
 
     @property
+    def address(self) -> str:
+        """Return the URL of the database; it contains the password."""
+        return f"postgresql://{USER}:{self._password}@{HOST}:{self.port}/{DATABASE}"
+
+    @property
     def environment(self) -> dict[str, str]:
         """Return variables with which libpq programs connect, and the wheel's programs are found."""
         return {

@@ -1,14 +1,15 @@
-"""Start the servers that come from the server store, by name."""
+"""Start servers of the lab by name."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 
 from plimsoll.lab.servers.kafka import Kafka
+from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.lab.servers.search import Elasticsearch, OpenSearch
 
-DOWNLOADED: dict[str, type[Kafka | OpenSearch | Elasticsearch]] = {
-    kind.kind: kind for kind in (Kafka, OpenSearch, Elasticsearch)
+STARTED: Mapping[str, type[Postgres | Kafka | OpenSearch | Elasticsearch]] = {
+    kind.kind: kind for kind in (Postgres, Kafka, OpenSearch, Elasticsearch)
 }
 """By name, the class that runs the server."""
 
@@ -20,7 +21,7 @@ class StartedServer:
     name: str
     version: str
     address: str
-    """Host and port of a broker, the URL of a search engine."""
+    """Host and port of a broker, otherwise a URL; that of a database contains its password."""
 
 
 def start(names: Sequence[str], stack: ExitStack, started: Callable[[StartedServer], None]) -> None:
@@ -28,7 +29,7 @@ def start(names: Sequence[str], stack: ExitStack, started: Callable[[StartedServ
     Start servers one after the other; each runs until the stack closes.
 
     Args:
-        names: names in `DOWNLOADED`.
+        names: names in `STARTED`.
         stack: ends the servers when it closes.
         started: called with each server as soon as it answers.
 
@@ -37,6 +38,6 @@ def start(names: Sequence[str], stack: ExitStack, started: Callable[[StartedServ
         SourceError: a download failed, or a server did not start.
     """
     for name in names:
-        server = DOWNLOADED[name]()
+        server = STARTED[name]()
         stack.enter_context(server)
         started(StartedServer(name=name, version=server.version, address=server.address))
