@@ -5,11 +5,20 @@ Rule 1: the ledger is the truth. Offsets that Kafka keeps for the group only sho
 Rule 2: a batch that could not be applied is read again from the ledger; nothing is skipped.
 """
 
+import contextlib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Self
 
 import msgspec
-from confluent_kafka import Consumer, KafkaException, Message, Producer, TopicPartition
+from confluent_kafka import (
+    OFFSET_END,
+    Consumer,
+    KafkaException,
+    Message,
+    Producer,
+    TopicPartition,
+)
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 from sqlalchemy import Engine
@@ -33,6 +42,8 @@ class Consumed(msgspec.Struct, frozen=True, kw_only=True):
     changed: int = 0
     ignored: int = 0
     dead: int = 0
+    changed_by_type: dict[str, int] = {}
+    """By name of a type, the events that changed the copy."""
 
 
 def clients_of(settings: Settings) -> dict[str, str | int | float | bool]:
@@ -82,7 +93,7 @@ def create_topics(settings: Settings) -> None:
                 made.result()
     except KafkaException as error:
         if "TOPIC_ALREADY_EXISTS" not in str(error):
-            raise _unavailable(settings, error) from None
+            raise unavailable(settings, error) from None
 
 
 class EventReader:
@@ -95,6 +106,9 @@ class EventReader:
         self._dead_letters = dead_letters
         self._types = {settings.topic(name): name for name in TYPES}
         self._expected: dict[tuple[str, int], int] = {}
+        """By topic and partition, the offset from which the next batch is to be applied."""
+        self._stale: set[tuple[str, int]] = set()
+        """Partitions that are to be read from the ledger's offset before anything of them is applied."""
         self._consumer = Consumer(
             {
                 **clients_of(settings),
@@ -126,20 +140,22 @@ class EventReader:
         Raises:
             UnavailableError: the database or Kafka does not answer; what was read is read again.
         """
-        messages = self._consumer.consume(self._settings.batch_events, POLL_S)
-        by_partition: dict[tuple[str, int], list[Message]] = {}
-        for message in messages:
-            if message.error() is None:
-                key = (str(message.topic()), int(message.partition() or 0))
-                by_partition.setdefault(key, []).append(message)
-        total = Consumed()
         try:
+            for key in tuple(self._stale):
+                self._to_ledger(key)
+            messages = self._consumer.consume(self._settings.batch_events, POLL_S)
+            by_partition: dict[tuple[str, int], list[Message]] = {}
+            for message in messages:
+                key = (str(message.topic()), int(message.partition() or 0))
+                if message.error() is None and key in self._expected:
+                    by_partition.setdefault(key, []).append(message)
+            # Whatever is not applied below is read again.
+            self._stale |= by_partition.keys()
+            total = Consumed()
             for key, batch in by_partition.items():
-                if key in self._expected:
-                    total = _sum(total, self._apply(key, batch))
-        except UnavailableError:
-            self._read_again(by_partition)
-            raise
+                total = _sum(total, self._apply(key, batch))
+        except KafkaException as error:
+            raise unavailable(self._settings, error) from None
         return total
 
     def lag(self) -> Mapping[str, int]:
@@ -172,33 +188,39 @@ class EventReader:
         is_tracking = self._settings.dirty_tracking == "on"
         applied: Applied = apply(self._database, place, events, is_dirty_tracking=is_tracking)
         if not applied.is_ours:
-            self._read_again({key: batch})
             return Consumed(read=len(batch))
         self._expected[key] = after
-        self._consumer.commit(offsets=[TopicPartition(topic, partition, after)], asynchronous=True)
+        self._stale.discard(key)
+        # A hint only: that it is not taken is no error.
+        with contextlib.suppress(KafkaException):
+            where = [TopicPartition(topic, partition, after)]
+            self._consumer.commit(offsets=where, asynchronous=True)
         return Consumed(
-            read=len(batch), changed=applied.changed, ignored=applied.ignored, dead=dead
+            read=len(batch),
+            changed=applied.changed,
+            ignored=applied.ignored,
+            dead=dead,
+            changed_by_type={self._types[topic]: applied.changed},
         )
 
     def _assigned(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        # Nothing may fail here: Kafka's client would begin at its own offsets. The ledger is asked in `step`.
+        self._stale |= {(one.topic, one.partition) for one in partitions}
         for one in partitions:
-            one.offset = self._from_ledger(one.topic, one.partition)
+            one.offset = OFFSET_END
         consumer.incremental_assign(partitions)
 
     def _gone(self, _consumer: Consumer, partitions: list[TopicPartition]) -> None:
         for one in partitions:
             self._expected.pop((one.topic, one.partition), None)
+            self._stale.discard((one.topic, one.partition))
 
-    def _read_again(self, keys: Mapping[tuple[str, int], object]) -> None:
-        for topic, partition in keys:
-            if (topic, partition) in self._expected:
-                offset = self._from_ledger(topic, partition)
-                self._consumer.seek(TopicPartition(topic, partition, offset))
-
-    def _from_ledger(self, topic: str, partition: int) -> int:
-        offset = next_offset(self._database, topic, partition)
-        self._expected[topic, partition] = offset
-        return offset
+    def _to_ledger(self, key: tuple[str, int]) -> None:
+        """Read a partition from where the ledger says."""
+        offset = next_offset(self._database, *key)
+        self._consumer.seek(TopicPartition(*key, offset))
+        self._expected[key] = offset
+        self._stale.discard(key)
 
 
 def _sum(first: Consumed, second: Consumed) -> Consumed:
@@ -207,10 +229,12 @@ def _sum(first: Consumed, second: Consumed) -> Consumed:
         changed=first.changed + second.changed,
         ignored=first.ignored + second.ignored,
         dead=first.dead + second.dead,
+        changed_by_type=dict(Counter(first.changed_by_type) + Counter(second.changed_by_type)),
     )
 
 
-def _unavailable(settings: Settings, error: KafkaException) -> UnavailableError:
+def unavailable(settings: Settings, error: KafkaException) -> UnavailableError:
+    """Return the error that says so of Kafka."""
     return UnavailableError(
         f"Kafka at {settings.kafka} does not answer: {error.args[0].str()}",
         "Start it, or set SEARCH_KAFKA to the addresses of brokers that run.",

@@ -4,15 +4,22 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from sqlalchemy import Engine, create_engine, text
-from sqlalchemy.exc import ArgumentError, OperationalError
+from sqlalchemy.exc import (
+    ArgumentError,
+    DBAPIError,
+    InterfaceError,
+    OperationalError,
+    ProgrammingError,
+)
 from sqlalchemy.orm import Session
 
-from search_service.errors import SettingsError, UnavailableError
+from search_service.errors import ServiceError, SettingsError, UnavailableError
 from search_service.model import AssetRow, Base
 
 CONNECT_S = 5
 STATEMENT_MS = 30_000
 """No statement of the service takes longer; a database at a ceiling must not collect waiting statements."""
+_NO_TABLE = "42P01"
 _EXTERNAL = f"ALTER TABLE {AssetRow.__tablename__} ALTER COLUMN text SET STORAGE EXTERNAL"
 
 
@@ -25,7 +32,8 @@ def connect(url: str, *, size: int = 5) -> Engine:
     """
     try:
         return create_engine(
-            url,
+            # The common form means psycopg here, SQLAlchemy's own default is an older driver.
+            url.replace("postgresql://", "postgresql+psycopg://", 1),
             pool_size=size,
             max_overflow=0,
             pool_pre_ping=True,
@@ -38,7 +46,7 @@ def connect(url: str, *, size: int = 5) -> Engine:
     except (ArgumentError, ImportError, ValueError) as error:
         raise SettingsError(
             f"SEARCH_DATABASE_URL cannot be used: {error}",
-            "It looks like postgresql+psycopg://USER@HOST:PORT/DATABASE.",
+            "It looks like postgresql://USER@HOST:PORT/DATABASE.",
         ) from None
 
 
@@ -48,7 +56,8 @@ def transaction(database: Engine, *, isolation: str = "READ COMMITTED") -> Itera
     Give a session whose changes are committed at the end, or undone if anything is raised.
 
     Raises:
-        UnavailableError: the database does not answer.
+        UnavailableError: the database does not answer, or the transaction may succeed later.
+        ServiceError: the tables are missing.
     """
     try:
         with (
@@ -56,11 +65,25 @@ def transaction(database: Engine, *, isolation: str = "READ COMMITTED") -> Itera
             session.begin(),
         ):
             yield session
-    except OperationalError as error:
-        raise UnavailableError(
-            f"the database does not answer: {str(error.orig).splitlines()[0]}",
-            "Start it, or set SEARCH_DATABASE_URL to the address of one that runs.",
+    except (OperationalError, InterfaceError) as error:
+        raise _unavailable(error) from error
+    except ProgrammingError as error:
+        if getattr(error.orig, "sqlstate", None) != _NO_TABLE:
+            raise
+        raise ServiceError(
+            "the database lacks the tables of the service", "Run: search-service setup."
         ) from error
+
+
+def _unavailable(error: DBAPIError) -> UnavailableError:
+    """Return the error: the server does not answer, or it answered that the transaction cannot be now."""
+    words = (str(error.orig).splitlines() or [""])[0]
+    if getattr(error.orig, "sqlstate", None):
+        return UnavailableError(f"the database refused a transaction: {words}")
+    return UnavailableError(
+        f"the database does not answer: {words}",
+        "Start it, or set SEARCH_DATABASE_URL to the address of one that runs.",
+    )
 
 
 def prepare(database: Engine) -> None:

@@ -37,12 +37,13 @@ class EngineError(Exception):
 
 
 class Write(msgspec.Struct, frozen=True, kw_only=True):
-    """A document to write to an index under a version that the writer chose."""
+    """A document to write to an index under a version that the writer chose, or to remove."""
 
     index: str
     id: str
     version: int
-    document: Mapping[str, Any]
+    document: Mapping[str, Any] | None
+    """None removes the document, unless the index has a later version."""
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,12 +56,17 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def is_done(self) -> bool:
         """Return whether the index has this version or a later one: a conflict (409) is done."""
-        return self.status in {200, 201, 409}
+        return self.status in {200, 201, 409} or (self.is_gone and self.write.document is None)
 
     @property
     def is_busy(self) -> bool:
         """Return whether the same write may succeed later."""
         return self.status in BUSY
+
+    @property
+    def is_gone(self) -> bool:
+        """Return whether there is no such index: it was dropped meanwhile."""
+        return self.status == 404
 
 
 class Engine:
@@ -100,9 +106,15 @@ class Engine:
         return self._send(method, path, content, "application/json")
 
     def create_index(self, name: str, body: Mapping[str, Any]) -> None:
-        """Create an index with settings and mappings; an index of that name that exists stays as it is."""
+        """
+        Create an index with settings and mappings; an index of that name that exists stays as it is.
+
+        It gets an alias through which alone it is written. A write that comes after its deletion is refused then,
+        where a write to its own name would create an index without our mappings.
+        """
         try:
-            self.request("PUT", f"/{quote(name)}", body)
+            aliases: dict[str, dict[str, str]] = {_write_alias(name): {}}
+            self.request("PUT", f"/{quote(name)}", {**body, "aliases": aliases})
         except EngineError as error:
             if error.status != 400 or not self.exists(name):
                 raise
@@ -152,7 +164,7 @@ class Engine:
         if not writes:
             return []
         answer = self._send("POST", "/_bulk", b"".join(_lines(writes)), "application/x-ndjson")
-        items = [item["index"] for item in answer["items"]]
+        items = [next(iter(item.values())) for item in answer["items"]]
         return [
             Outcome(write=write, status=item["status"], reason=_reason(item))
             for write, item in zip(writes, items, strict=True)
@@ -167,12 +179,15 @@ class Engine:
         body = {"query": query} if query else None
         return int(self.request("POST", f"/{quote(index)}/_count", body)["count"])
 
-    def versions(self, index: str) -> Iterator[tuple[str, int, bool]]:
-        """Yield the id, the version and whether it is a tombstone, of every searchable document by id."""
+    def versions(
+        self, index: str, query: Mapping[str, Any] | None = None
+    ) -> Iterator[tuple[str, int, bool]]:
+        """Yield the id, the version and whether it is a tombstone, of every searchable document, by id."""
         after: list[Any] | None = None
         while True:
             body = {
                 "size": SCAN_PAGE,
+                "query": query or {"match_all": {}},
                 "sort": [{"id": "asc"}],
                 "_source": ["id", "version", "is_deleted"],
                 "track_total_hits": False,
@@ -227,11 +242,22 @@ class Engine:
 
 def _lines(writes: Iterable[Write]) -> Iterator[bytes]:
     for write in writes:
-        action = {"_index": write.index, "_id": write.id, "version": write.version}
+        action: dict[str, Any] = {"_index": _write_alias(write.index), "require_alias": True}
+        action["_id"] = write.id
+        action["version"] = write.version
+        if write.document is None:
+            # The same version may come back, so the removal must not take the next one.
+            yield msgspec.json.encode({"delete": {**action, "version_type": "external_gte"}})
+            yield b"\n"
+            continue
         yield msgspec.json.encode({"index": {**action, "version_type": "external"}})
         yield b"\n"
         yield msgspec.json.encode(write.document)
         yield b"\n"
+
+
+def _write_alias(index: str) -> str:
+    return f"{index}-write"
 
 
 def _reason(item: Mapping[str, Any]) -> str:

@@ -60,7 +60,7 @@ class Indexed(msgspec.Struct, frozen=True, kw_only=True):
     refused: tuple[str, ...] = ()
     """Reasons for which the engine refused documents for good; their work stays."""
     is_busy: bool = False
-    """Whether the engine asked for fewer writes."""
+    """Whether some writes are to be tried again later."""
     freshness_s: tuple[float, ...] = ()
     """For each document that was done, the time since its service wrote the oldest change."""
 
@@ -99,9 +99,12 @@ def index_page(
         done=len(done),
         conflicts=sum(o.status == 409 for o in outcomes),
         refused=tuple(
-            f"{o.write.id}: {o.reason}" for o in outcomes if not (o.is_done or o.is_busy)
+            f"{o.write.id}: {o.reason}"
+            for o in outcomes
+            if not (o.is_done or o.is_busy or o.is_gone)
         ),
-        is_busy=any(o.is_busy for o in outcomes),
+        # An index that was dropped meanwhile is not among those of the next snapshot.
+        is_busy=any(o.is_busy or o.is_gone for o in outcomes),
         freshness_s=tuple((now - since[d.id]).total_seconds() for d in done),
     )
 
@@ -115,7 +118,7 @@ def work_of(database: Database, most: int, *, skip: frozenset[str] = frozenset()
         wanted = select(WorkRow.product_id, WorkRow.since).order_by(WorkRow.since).limit(most)
         if skip:
             wanted = wanted.where(WorkRow.product_id.not_in(skip))
-        since = dict(session.execute(wanted).tuples().all())
+        since = {row[0]: row[1] for row in session.execute(wanted)}
         documents = documents_of(session, sorted(since))
     return Page(
         indexes=tuple(sorted(indexes)),

@@ -101,13 +101,26 @@ class FanOutRow(Base):
 
 
 class GenerationRow(Base):
-    """An index: being built beside the live one, live, or retired."""
+    """
+    An index: planned, being built beside the live one, live, or retired.
+
+    Live and building indexes are written; how far an index that is built has come is kept, so it can go on.
+    """
 
     __tablename__ = "generation"
     name: Mapped[str] = mapped_column(Text, primary_key=True)
     state: Mapped[str] = mapped_column(Text)
     shards: Mapped[int] = mapped_column(Integer)
+    after_product_id: Mapped[str] = mapped_column(Text, server_default="")
+    """The last product that was filled in."""
+    is_filled: Mapped[bool] = mapped_column(server_default="false")
     created_at: Mapped[datetime] = mapped_column(DateTime(timezone=True), server_default=func.now())
     __table_args__ = (
         Index("generation_live", "state", unique=True, postgresql_where=text("state = 'live'")),
+        Index(
+            "generation_next",
+            text("(true)"),
+            unique=True,
+            postgresql_where=text("state IN ('planned', 'building')"),
+        ),
     )

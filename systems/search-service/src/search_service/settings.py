@@ -23,8 +23,8 @@ Positive = Annotated[int, Meta(ge=1)]
 class Settings(Struct, frozen=True, kw_only=True):
     """What the service is told; the defaults are those of one small machine."""
 
-    database_url: str = "postgresql+psycopg://postgres@127.0.0.1:5432/postgres"
-    """SQLAlchemy's URL of the database with the copy."""
+    database_url: str = "postgresql://postgres@127.0.0.1:5432/postgres"
+    """The database with the copy."""
     kafka: str = "127.0.0.1:9092"
     """Addresses of brokers, `host:port`, separated by commas."""
     engine_url: Url = "http://127.0.0.1:9200"

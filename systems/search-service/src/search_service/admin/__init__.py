@@ -1,0 +1,1 @@
+"""What operators do to the index while the service runs: rebuild, verify, repair, purge, drop."""

@@ -1,0 +1,172 @@
+"""Real servers for the tests: started once, with a database, topics and indexes of its own for each test."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from flow import Indexer, Producing
+from sqlalchemy import Engine as Database
+from sqlalchemy import text
+
+from search_service.consume import create_topics
+from search_service.database import connect, prepare
+from search_service.engine import Engine
+from search_service.settings import Settings
+from search_service.setup_command import set_up
+
+ENGINES = ("opensearch", "elasticsearch")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """
+    Which search engine the tests use.
+    """
+    parser.addoption("--engine", choices=(*ENGINES, "both"), default="both")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """
+    Run what needs a search engine with each of them.
+    """
+    if "engine_name" in metafunc.fixturenames:
+        chosen = metafunc.config.getoption("--engine")
+        names = ENGINES if chosen == "both" else (chosen,)
+        metafunc.parametrize("engine_name", names, scope="session")
+
+
+def start(*names: str) -> tuple[subprocess.Popen[str], dict[str, str]]:
+    """
+    Start servers with the command that gets and starts real servers, and return their addresses.
+    """
+    program = os.environ.get("PLIMSOLL") or shutil.which("plimsoll")
+    assert program, "set PLIMSOLL to the command that starts servers"
+    options = [word for name in names for word in ("--start", name)]
+    command = subprocess.Popen(
+        [*program.split(), "lab", "servers", *options], stdout=subprocess.PIPE, text=True
+    )
+    assert command.stdout is not None
+    found = {}
+    for line in command.stdout:
+        name, _, rest = line.partition(" ")
+        found[name] = rest.rpartition(" ")[2].strip()
+        if len(found) == len(names):
+            return command, found
+    raise AssertionError(f"the servers did not start: status {command.wait()}")
+
+
+def stop(command: subprocess.Popen[str]) -> None:
+    """
+    End servers as Ctrl-C does.
+    """
+    command.send_signal(signal.SIGINT)
+    command.communicate(timeout=60)
+
+
+@pytest.fixture(scope="session")
+def stores() -> Iterator[dict[str, str]]:
+    """
+    A database and a broker.
+    """
+    command, found = start("postgres", "kafka")
+    yield found
+    stop(command)
+
+
+@pytest.fixture(scope="session")
+def engine_url(engine_name: str) -> Iterator[str]:
+    """
+    A search engine.
+    """
+    command, found = start(engine_name)
+    yield found[engine_name]
+    stop(command)
+
+
+@pytest.fixture
+def stored(stores: dict[str, str]) -> Iterator[Settings]:
+    """
+    Settings with a database and topics of their own, and no search engine.
+    """
+    name = f"t{uuid.uuid4().hex[:12]}"
+    admin = connect(stores["postgres"], size=1)
+    with admin.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        connection.execute(text(f"CREATE DATABASE {name}"))
+    settings = Settings(
+        database_url=f"{stores['postgres'].rpartition('/')[0]}/{name}",
+        kafka=stores["kafka"],
+        engine_url="http://127.0.0.1:1",
+        prefix=name,
+        group=name,
+        partitions=2,
+        api_tokens="secret",
+    )
+    yield settings
+    with admin.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        connection.execute(text(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)"))
+    admin.dispose()
+
+
+@pytest.fixture
+def database(stored: Settings) -> Iterator[Database]:
+    """
+    The copy, with its tables.
+    """
+    found = connect(stored.database_url)
+    prepare(found)
+    yield found
+    found.dispose()
+
+
+@pytest.fixture
+def topics(stored: Settings) -> Settings:
+    """
+    Settings whose topics exist.
+    """
+    create_topics(stored)
+    return stored
+
+
+@pytest.fixture
+def settings(stored: Settings, engine_url: str) -> Settings:
+    """
+    Settings of a service that is set up.
+    """
+    from msgspec.structs import replace
+
+    found = replace(stored, engine_url=engine_url)
+    set_up(found)
+    return found
+
+
+@pytest.fixture
+def engine(settings: Settings) -> Iterator[Engine]:
+    """
+    The search engine.
+    """
+    with Engine(settings.engine_url) as found:
+        yield found
+
+
+@pytest.fixture
+def producing(stored: Settings) -> Producing:
+    """
+    A producer of events.
+    """
+    return Producing(stored)
+
+
+@pytest.fixture
+def indexer(settings: Settings, tmp_path: Path) -> Iterator[Indexer]:
+    """
+    An indexer that runs as a program.
+    """
+    with Indexer(settings, tmp_path / "indexer.log", sys.executable) as found:
+        yield found
+    # Shown if the test failed.
+    print(found.log.read_text() if found.log.exists() else "the indexer was not started")
