@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from flow import Indexer, Producing
+from searching import Api, fill
 from sqlalchemy import Engine as Database
 from sqlalchemy import text
 
@@ -170,3 +171,15 @@ def indexer(settings: Settings, tmp_path: Path) -> Iterator[Indexer]:
         yield found
     # Shown if the test failed.
     print(found.log.read_text() if found.log.exists() else "the indexer was not started")
+
+
+@pytest.fixture(scope="session")
+def searchable(engine_url: str) -> Iterator[Api]:
+    """
+    The API as a program, over an index with the products of the relevance cases.
+    """
+    settings = Settings(engine_url=engine_url, prefix="searched", api_tokens="other,secret")
+    with Engine(engine_url) as engine:
+        fill(engine, settings)
+    with Api(settings, sys.executable) as api:
+        yield api

@@ -20,6 +20,7 @@ INTERRUPTED = 130
 COMMANDS = {
     "setup": ("search_service.setup_command", "create tables, topics and the first index"),
     "indexer": ("search_service.indexer_command", "apply events and index what changed"),
+    "api": ("search_service.api.command", "answer searches over HTTP"),
     "load": ("search_service.load_command", "write made-up events to Kafka"),
     "admin": ("search_service.admin.command", "rebuild, verify and clean the index"),
     "status": ("search_service.status_command", "say how far events and documents have come"),
