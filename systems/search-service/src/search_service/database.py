@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from sqlalchemy import Engine, create_engine, text
+from sqlalchemy import Connection, Engine, create_engine, text
 from sqlalchemy.exc import (
     ArgumentError,
     DBAPIError,
@@ -48,6 +48,21 @@ def connect(url: str, *, size: int = 5) -> Engine:
             f"SEARCH_DATABASE_URL cannot be used: {error}",
             "It looks like postgresql://USER@HOST:PORT/DATABASE.",
         ) from None
+
+
+@contextmanager
+def connection_to(database: Engine) -> Iterator[Connection]:
+    """
+    Give a connection of one's own.
+
+    Raises:
+        UnavailableError: the database does not answer.
+    """
+    try:
+        with database.connect() as connection:
+            yield connection
+    except (OperationalError, InterfaceError) as error:
+        raise _unavailable(error) from error
 
 
 @contextmanager

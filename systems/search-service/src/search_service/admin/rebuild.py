@@ -17,7 +17,7 @@ from sqlalchemy import Engine as Database
 from sqlalchemy import func, select, text
 
 from search_service.admin.verify import Comparison, compare
-from search_service.database import transaction
+from search_service.database import connection_to, transaction
 from search_service.engine import Engine, EngineError, Write
 from search_service.errors import ServiceError, UnavailableError
 from search_service.generations import (
@@ -58,7 +58,7 @@ def alone(database: Database) -> Iterator[None]:
     Raises:
         ServiceError: one runs.
     """
-    with database.connect() as connection:
+    with connection_to(database) as connection:
         if not connection.execute(text(_ONE)).scalar():
             raise ServiceError(
                 "another admin command is running on this service", "Wait until it has ended."

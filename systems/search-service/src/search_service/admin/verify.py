@@ -94,7 +94,8 @@ def repair(
             row = session.get(ProductRow, difference.id, with_for_update=True)
             if row is None:
                 continue
-            row.document_version = 1 + max(row.document_version, difference.index_version or 0)
+            # A document that was removed by hand has the version after its own for a minute.
+            row.document_version = 2 + max(row.document_version, difference.index_version or 0)
             work = insert(WorkRow).values(
                 product_id=row.id, document_version=row.document_version, since=_moment(now)
             )
