@@ -1,11 +1,13 @@
 """Kafka, OpenSearch and Elasticsearch for real: they answer when they are said to run, and end with us."""
 
 import json
+import os
 import signal
 import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 from urllib.request import Request, urlopen
 
@@ -133,3 +135,44 @@ def test_the_address_of_a_database_is_enough_to_connect():
         (version,) = connection.execute("SHOW server_version").fetchone() or ("",)
 
     assert server.version == version.split()[0]
+
+
+def server_process(server: Postgres) -> int:
+    assert server._keeper is not None
+    keeper = server._keeper.pid
+    (child,) = Path(f"/proc/{keeper}/task/{keeper}/children").read_text().split()
+    return int(child)
+
+
+def count(server: Postgres) -> int | None:
+    try:
+        with psycopg.connect(server.address) as connection:
+            (rows,) = connection.execute("SELECT count(*) FROM kept").fetchone() or (None,)
+    except psycopg.OperationalError:
+        return None
+    return rows
+
+
+def test_a_database_that_is_killed_comes_back_with_its_data():
+    """
+    As often as it is killed, at the same address.
+    """
+    server = Postgres()
+    server.restart_s = 60
+    with server:
+        with psycopg.connect(server.address) as connection:
+            connection.execute("CREATE TABLE kept AS SELECT generate_series(1, 10)")
+        killed = []
+        for _ in range(2):
+            killed.append(server_process(server))
+            os.kill(killed[-1], signal.SIGKILL)
+            assert wait_for("the database", lambda: count(server) == 10)
+
+    assert len(set(killed)) == 2
+
+
+def test_a_server_that_is_not_to_be_restarted_stays_away():
+    with Postgres() as server:
+        os.kill(server_process(server), signal.SIGKILL)
+        assert server._keeper is not None
+        assert server._keeper.wait(30) == 1

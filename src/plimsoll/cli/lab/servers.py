@@ -11,6 +11,7 @@ import typer
 
 from plimsoll.cli.endings import ended_like_ctrl_c
 from plimsoll.cli.output import is_color, width_option
+from plimsoll.errors import UsageError
 
 
 class Downloaded(StrEnum):
@@ -53,6 +54,14 @@ def servers(
             "are removed at the end. Repeatable.",
         ),
     ] = None,
+    restart: Annotated[
+        bool,
+        typer.Option(
+            "--restart",
+            help="Start a server again that was killed, with its data and at the same address: for tests of what "
+            "a crash does to a system. With --start.",
+        ),
+    ] = False,
     width: Annotated[int | None, width_option()] = None,
 ) -> None:
     """
@@ -75,13 +84,17 @@ def servers(
     for name in get or ():
         _get(name.value)
     if start:
-        _start([name.value for name in start])
+        _start([name.value for name in start], restart=restart)
         return
+    if restart:
+        raise UsageError(
+            "--restart is without --start", "Add the servers, for example --start kafka."
+        )
     document = servers_document(lab_servers(store), str(store.folder))
     sys.stdout.write(document_text(document, width=width, color=is_color()))
 
 
-def _start(names: Sequence[str]) -> None:
+def _start(names: Sequence[str], *, restart: bool) -> None:
     """Start servers, download what is missing first, and wait for Ctrl-C."""
     from plimsoll.lab.servers.started import StartedServer, start
 
@@ -92,7 +105,7 @@ def _start(names: Sequence[str]) -> None:
     for name in names:
         _get(name)
     with ended_like_ctrl_c(), suppress(KeyboardInterrupt), ExitStack() as stack:
-        start(names, stack, report)
+        start(names, stack, report, restart=restart)
         sys.stderr.write("Press Ctrl-C to stop.\n")
         threading.Event().wait()
 

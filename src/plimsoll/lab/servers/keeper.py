@@ -15,6 +15,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -34,7 +35,8 @@ def main() -> int:
     The line has `directory` (removed at the end), `also_remove` (folders removed only if the owner ended without
     a line), `log` (a file in `directory`), `first` (commands run to completion first), `server` (the
     command that keeps running), `environment`, and `uid` and `gid` to run them as (null: as this process).
-    `endings` has the signals that end the server, the gentlest first (default: PostgreSQL's). `group` is
+    `endings` has the signals that end the server, the gentlest first (default: PostgreSQL's). `restart_s` is for how
+    long a server that was killed is started again and again (default: not at all). `group` is
     the member list of a control group: the keeper joins it, because the server's own account may not, and
     everything it starts is in it too. The end of the log is printed if the server ended by itself.
     """
@@ -66,6 +68,17 @@ def _keep(job: dict[str, Any]) -> int:
         server = _start(job["server"], job, log)
         try:
             is_ended = _watch(server)
+            give_up = 0.0
+            while not is_ended and job.get("restart_s"):
+                now = time.monotonic()
+                if server.returncode < 0:
+                    give_up = now + job["restart_s"]
+                if now >= give_up:
+                    break
+                # PostgreSQL refuses to start while a process of the killed server lives.
+                time.sleep(_POLL_S)
+                server = _start(job["server"], job, log)
+                is_ended = _watch(server)
         finally:
             _end(server, job.get("endings", _ENDINGS))
     if not is_ended:

@@ -100,6 +100,8 @@ class KeptServer(ABC):
 
     kind: str
     """Part of its folders' names."""
+    restart_s: float = 0
+    """For so long a server that somebody has killed is started again, with its data and on its ports; 0: it is not."""
 
     def __init__(self, settings: Mapping[str, str], also_remove: tuple[Path, ...]) -> None:
         """
@@ -173,6 +175,7 @@ class KeptServer(ABC):
             "uid": self.account.uid,
             "gid": self.account.gid,
             "group": None if self._group is None else str(self._group.members),
+            "restart_s": self.restart_s,
             **more,
         }
 

@@ -24,7 +24,17 @@ class StartedServer:
     """Host and port of a broker, otherwise a URL; that of a database contains its password."""
 
 
-def start(names: Sequence[str], stack: ExitStack, started: Callable[[StartedServer], None]) -> None:
+_RESTART_S = 60.0
+"""PostgreSQL recovers and a search engine starts within this time on two busy cores."""
+
+
+def start(
+    names: Sequence[str],
+    stack: ExitStack,
+    started: Callable[[StartedServer], None],
+    *,
+    restart: bool = False,
+) -> None:
     """
     Start servers one after the other; each runs until the stack closes.
 
@@ -32,6 +42,7 @@ def start(names: Sequence[str], stack: ExitStack, started: Callable[[StartedServ
         names: names in `STARTED`.
         stack: ends the servers when it closes.
         started: called with each server as soon as it answers.
+        restart: whether a server that somebody kills is started again.
 
     Raises:
         UsageError: there is no Java or no Maven, or root has no other account to use.
@@ -39,5 +50,6 @@ def start(names: Sequence[str], stack: ExitStack, started: Callable[[StartedServ
     """
     for name in names:
         server = STARTED[name]()
+        server.restart_s = _RESTART_S if restart else 0
         stack.enter_context(server)
         started(StartedServer(name=name, version=server.version, address=server.address))
