@@ -29,6 +29,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     Which search engine the tests use.
     """
     parser.addoption("--engine", choices=(*ENGINES, "both"), default="both")
+    parser.addoption(
+        "--rounds", type=int, default=12, help="how often the crash test kills something"
+    )
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -41,7 +44,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("engine_name", names, scope="session")
 
 
-def start(*names: str) -> tuple[subprocess.Popen[str], dict[str, str]]:
+def start(*names: str, restart: bool = False) -> tuple[subprocess.Popen[str], dict[str, str]]:
     """
     Start servers with the command that gets and starts real servers, and return their addresses.
     """
@@ -49,7 +52,9 @@ def start(*names: str) -> tuple[subprocess.Popen[str], dict[str, str]]:
     assert program, "set PLIMSOLL to the command that starts servers"
     options = [word for name in names for word in ("--start", name)]
     command = subprocess.Popen(
-        [*program.split(), "lab", "servers", *options], stdout=subprocess.PIPE, text=True
+        [*program.split(), "lab", "servers", *options, *(["--restart"] * restart)],
+        stdout=subprocess.PIPE,
+        text=True,
     )
     assert command.stdout is not None
     found = {}

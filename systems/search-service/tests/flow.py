@@ -92,8 +92,14 @@ class Producing:
             self.raw(type_of(event), event.id.encode(), encode(event))
 
     def raw(self, type_name: str, key: bytes | None, value: bytes | None) -> None:
+        self.post(type_name, key, value)
+        self.flush(30)
+
+    def post(self, type_name: str, key: bytes | None, value: bytes | None) -> None:
         self._producer.produce(self.settings.topic(type_name), key=key, value=value)
-        assert self._producer.flush(30) == 0
+
+    def flush(self, timeout_s: float) -> None:
+        assert self._producer.flush(timeout_s) == 0
 
 
 class Indexer:

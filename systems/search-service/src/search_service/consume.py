@@ -2,10 +2,13 @@
 Read events from Kafka and apply them, from where the ledger in the database says.
 
 Rule 1: the ledger is the truth. Offsets that Kafka keeps for the group only show the lag to Kafka's own tools.
-Rule 2: a batch that could not be applied is read again from the ledger; nothing is skipped.
+Rule 2: a partition is read from the ledger's offset, and the position is never moved afterwards. A seek can be undone
+        by an answer that was on its way (seen with librdkafka when a broker came back), and then events are skipped.
+Rule 3: a batch that could not be applied is kept and applied later; nothing is read before.
 """
 
 import contextlib
+import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Self
@@ -25,12 +28,14 @@ from sqlalchemy import Engine
 
 from search_service.apply import Applied, Position, apply, next_offset
 from search_service.dead_letters import DeadLetters
-from search_service.errors import UnavailableError
+from search_service.errors import ServiceError, UnavailableError
 from search_service.events import TYPES, BadEventError, Event, decode
 from search_service.settings import Settings
 
 POLL_S = 0.2
 ANSWER_S = 10.0
+LEDGER_S = 0.5
+"""Pause before a database that is away is asked for the ledger again."""
 MESSAGE_MOST = 8 * 2**20
 """Bytes of a message: an asset's text of a million characters, each up to four bytes, and JSON around it."""
 
@@ -99,16 +104,23 @@ def create_topics(settings: Settings) -> None:
 class EventReader:
     """One member of the consumer group; use it in a `with` block."""
 
-    def __init__(self, settings: Settings, database: Engine, dead_letters: DeadLetters) -> None:
-        """Keep what is needed; nothing is read yet."""
+    def __init__(
+        self,
+        settings: Settings,
+        database: Engine,
+        dead_letters: DeadLetters,
+        stop: threading.Event,
+    ) -> None:
+        """Keep what is needed; nothing is read yet. Once `stop` is set, no server is waited for."""
         self._settings = settings
+        self._stop = stop
         self._database = database
         self._dead_letters = dead_letters
         self._types = {settings.topic(name): name for name in TYPES}
         self._expected: dict[tuple[str, int], int] = {}
         """By topic and partition, the offset from which the next batch is to be applied."""
-        self._stale: set[tuple[str, int]] = set()
-        """Partitions that are to be read from the ledger's offset before anything of them is applied."""
+        self._pending: dict[tuple[str, int], list[Message]] = {}
+        """By topic and partition, what was read and is not applied yet."""
         self._consumer = Consumer(
             {
                 **clients_of(settings),
@@ -138,22 +150,19 @@ class EventReader:
         Read what has come and apply it.
 
         Raises:
-            UnavailableError: the database or Kafka does not answer; what was read is read again.
+            UnavailableError: the database or Kafka does not answer; what was read is kept.
+            ServiceError: the database is an earlier one than the one that was read for.
         """
         try:
-            for key in tuple(self._stale):
-                self._to_ledger(key)
-            messages = self._consumer.consume(self._settings.batch_events, POLL_S)
-            by_partition: dict[tuple[str, int], list[Message]] = {}
-            for message in messages:
-                key = (str(message.topic()), int(message.partition() or 0))
-                if message.error() is None and key in self._expected:
-                    by_partition.setdefault(key, []).append(message)
-            # Whatever is not applied below is read again.
-            self._stale |= by_partition.keys()
+            if not self._pending:
+                for message in self._consumer.consume(self._settings.batch_events, POLL_S):
+                    key = (str(message.topic()), int(message.partition() or 0))
+                    if message.error() is None and key in self._expected:
+                        self._pending.setdefault(key, []).append(message)
             total = Consumed()
-            for key, batch in by_partition.items():
-                total = _sum(total, self._apply(key, batch))
+            for key in tuple(self._pending):
+                total = _sum(total, self._apply(key))
+                del self._pending[key]
         except KafkaException as error:
             raise unavailable(self._settings, error) from None
         return total
@@ -169,10 +178,38 @@ class EventReader:
                 lags[f"{topic}/{partition}"] = max(0, high - max(expected, low))
         return lags
 
-    def _apply(self, key: tuple[str, int], batch: Sequence[Message]) -> Consumed:
+    def _apply(self, key: tuple[str, int]) -> Consumed:
+        """Apply what is pending of a partition."""
+        read = len(self._pending[key])
+        while batch := [m for m in self._pending[key] if _offset(m) >= self._expected[key]]:
+            applied, dead = self._apply_batch(key, batch)
+            if applied.is_ours:
+                self._expected[key] = after = _offset(batch[-1]) + 1
+                # A hint only: that it is not taken is no error.
+                with contextlib.suppress(KafkaException):
+                    where = [TopicPartition(*key, after)]
+                    self._consumer.commit(offsets=where, asynchronous=True)
+                return Consumed(
+                    read=read,
+                    changed=applied.changed,
+                    ignored=applied.ignored,
+                    dead=dead,
+                    changed_by_type={self._types[key[0]]: applied.changed},
+                )
+            # The indexer that had the partition before has applied more since we asked.
+            offset = next_offset(self._database, *key)
+            if offset < self._expected[key]:
+                raise ServiceError(
+                    f"the database has applied less of {key[0]} than before: it is another one, or restored",
+                    "Start the indexer again; it reads from where this database is.",
+                )
+            self._expected[key] = offset
+        return Consumed(read=read)
+
+    def _apply_batch(self, key: tuple[str, int], batch: Sequence[Message]) -> tuple[Applied, int]:
+        """Apply a batch of a partition; return what that did, and the number of dead letters."""
         topic, partition = key
         events: list[Event] = []
-        dead = 0
         for message in batch:
             try:
                 events.append(
@@ -180,47 +217,45 @@ class EventReader:
                 )
             except BadEventError as error:
                 self._dead_letters.put(message, str(error))
-                dead += 1
+        dead = len(batch) - len(events)
         if dead:
             self._dead_letters.flush()
-        after = int(batch[-1].offset() or 0) + 1
-        place = Position(topic=topic, partition=partition, expected=self._expected[key], next=after)
-        is_tracking = self._settings.dirty_tracking == "on"
-        applied: Applied = apply(self._database, place, events, is_dirty_tracking=is_tracking)
-        if not applied.is_ours:
-            return Consumed(read=len(batch))
-        self._expected[key] = after
-        self._stale.discard(key)
-        # A hint only: that it is not taken is no error.
-        with contextlib.suppress(KafkaException):
-            where = [TopicPartition(topic, partition, after)]
-            self._consumer.commit(offsets=where, asynchronous=True)
-        return Consumed(
-            read=len(batch),
-            changed=applied.changed,
-            ignored=applied.ignored,
-            dead=dead,
-            changed_by_type={self._types[topic]: applied.changed},
+        place = Position(
+            topic=topic,
+            partition=partition,
+            expected=self._expected[key],
+            next=_offset(batch[-1]) + 1,
         )
+        is_tracking = self._settings.dirty_tracking == "on"
+        return apply(self._database, place, events, is_dirty_tracking=is_tracking), dead
 
     def _assigned(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
-        # Nothing may fail here: Kafka's client would begin at its own offsets. The ledger is asked in `step`.
-        self._stale |= {(one.topic, one.partition) for one in partitions}
         for one in partitions:
-            one.offset = OFFSET_END
+            offset = self._ledger(one)
+            if offset is None:
+                # We are leaving: what is read from here is not applied.
+                one.offset = OFFSET_END
+            else:
+                one.offset = self._expected[one.topic, one.partition] = offset
         consumer.incremental_assign(partitions)
+
+    def _ledger(self, place: TopicPartition) -> int | None:
+        """Return the ledger's offset, however long the database is away; None once we are to stop."""
+        while not self._stop.is_set():
+            try:
+                return next_offset(self._database, place.topic, place.partition)
+            except UnavailableError:
+                self._stop.wait(LEDGER_S)
+        return None
 
     def _gone(self, _consumer: Consumer, partitions: list[TopicPartition]) -> None:
         for one in partitions:
             self._expected.pop((one.topic, one.partition), None)
-            self._stale.discard((one.topic, one.partition))
+            self._pending.pop((one.topic, one.partition), None)
 
-    def _to_ledger(self, key: tuple[str, int]) -> None:
-        """Read a partition from where the ledger says."""
-        offset = next_offset(self._database, *key)
-        self._consumer.seek(TopicPartition(*key, offset))
-        self._expected[key] = offset
-        self._stale.discard(key)
+
+def _offset(message: Message) -> int:
+    return int(message.offset() or 0)
 
 
 def _sum(first: Consumed, second: Consumed) -> Consumed:

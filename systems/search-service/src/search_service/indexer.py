@@ -112,7 +112,7 @@ def run_indexer(settings: Settings, stop: threading.Event) -> None:
 
     with (
         contextlib.closing(Engine(settings.engine_url)) as engine,
-        EventReader(settings, database, dead_letters) as reader,
+        EventReader(settings, database, dead_letters, stop) as reader,
     ):
         indexing = Indexing(database, engine, settings, metrics)
         thread = threading.Thread(target=keep, args=("index", indexing.step))
