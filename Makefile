@@ -23,7 +23,7 @@ endif
 STORY := examples/search-service
 REPORT := build/search-service.html
 
-.PHONY: check run test format lint types layers rust python servers bench lock clean help
+.PHONY: check run test format lint types layers rust python systems servers bench lock clean help
 
 check: test  ## the same as `make test`
 
@@ -31,7 +31,7 @@ run: .venv/core .venv/gate  ## set up, and diagnose the bundled incident; write 
 	@mkdir -p build
 	@$(PY) -m plimsoll diagnose $(STORY) --html $(REPORT) || [ $$? -eq 1 ]  # 1: a limit binds
 
-test: format lint types layers rust python  ## set up and check everything
+test: format lint types layers rust python systems  ## set up and check everything
 	@$(PY) .ci/slowest
 
 format: .venv/dev
@@ -60,6 +60,10 @@ python: .venv/dev .venv/core .venv/gate servers
 	$(STEP) "tests in real time" $(PY) -m pytest -n 2 --dist loadgroup -m realtime \
 	  --junitxml=build/log/tests-in-real-time.xml
 
+# The published systems: packages of their own, each with its own environment and real servers.
+systems: .venv/core servers
+	$(STEP) "search service" $(MAKE) -C systems/search-service test
+
 # Servers for tests besides the wheel's PostgreSQL 18: 14 to 17, PgBouncer and Pgpool-II, Prometheus, sysstat's tools.
 servers: | $(PY)
 	$(STEP) "servers for tests" .ci/servers
@@ -78,6 +82,7 @@ lock:  ## compile requirements/*.in to hashed *.txt (needs uv)
 	    --python-version 3.12 "$$name" -o "$${name%.in}.txt"; done
 
 clean:  ## remove everything built or installed here
+	$(MAKE) -C systems/search-service clean
 	rm -rf .venv build target bench/out .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	rm -f src/plimsoll/_core*.so
 	find src tests bench examples -name __pycache__ -prune -exec rm -rf {} +

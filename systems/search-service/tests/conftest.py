@@ -44,6 +44,16 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("engine_name", names, scope="session")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """
+    Run what shares servers on one worker.
+    """
+    for item in items:
+        engine = getattr(item, "callspec", None) and item.callspec.params.get("engine_name")
+        group = engine or ("stores" if "stores" in item.fixturenames else item.path.stem)
+        item.add_marker(pytest.mark.xdist_group(group))
+
+
 def start(*names: str, restart: bool = False) -> tuple[subprocess.Popen[str], dict[str, str]]:
     """
     Start servers with the command that gets and starts real servers, and return their addresses.
