@@ -6,6 +6,7 @@ Rule 2: what is not documented and was chosen is in `BASE_LATENCIES`, with the r
 Rule 3: capacities are passed on as documented; only the daemon divides them by the credit clock.
 """
 
+from dataclasses import replace
 from math import isfinite
 from pathlib import Path
 from typing import Any, Literal
@@ -21,6 +22,9 @@ from plimsoll.limits.layout import is_aurora, launch_date
 from plimsoll.model.instance import Instance
 from plimsoll.model.limit import LegacyLimits
 from plimsoll.units import KIB, MIB
+
+SCALE_MAX = 1000.0
+"""At this scale the largest class would serve a few requests of 64 KiB a second."""
 
 CLOCK_MAX = 3600.0
 """At this clock 30 minutes of burst pass in half a second; nothing could be observed at a faster one."""
@@ -91,6 +95,11 @@ class GateSetup(Struct, frozen=True, kw_only=True):
     """Name of the file with those limits."""
     latency: Latency | None = None
     """Base latency; None for that of the storage type."""
+    scale: float = 1.0
+    """
+    Every limit and every bucket is enforced divided by this number, ≥ 1: one of so many equal parts of the load
+    runs here. Latencies stay as they are.
+    """
     is_limited: bool = True
     """False lets every request through at once, with everything else in place: to measure the gate itself."""
     slack_s: float = SLACK_S
@@ -122,6 +131,11 @@ def check_setup(setup: GateSetup) -> None:
         raise UsageError(
             f"a credit clock of {setup.clock:g} is not possible",
             f"Give 1 for real time, up to {CLOCK_MAX:g}; at 60 a minute takes one second.",
+        )
+    if not 1 <= setup.scale <= SCALE_MAX:
+        raise UsageError(
+            f"a scale of 1:{setup.scale:g} is not possible",
+            f"Give 1 for the whole limits, up to {SCALE_MAX:g} for a part of them.",
         )
     if not 0 <= setup.credits <= 1:
         raise UsageError(
@@ -172,7 +186,7 @@ def config_of(
         CatalogError: the class is not in the catalog.
     """
     check_setup(setup)
-    chain = stages_of(setup, catalog)
+    chain = enforced_stages_of(setup, catalog)
     latency = latency_of(setup)
     image = {} if image_bytes is None else {"image_bytes": image_bytes}
     return image | {
@@ -194,9 +208,30 @@ def config_of(
     }
 
 
+def enforced_stages_of(setup: GateSetup, catalog: Catalog) -> tuple[Stage, ...]:
+    """
+    Return the chain that the daemon enforces: that of `stages_of`, divided by the scale.
+
+    Raises:
+        UsageError: as `stages_of`.
+        CatalogError: the class is not in the catalog.
+    """
+    return tuple(part_of(stage, setup.scale) for stage in stages_of(setup, catalog))
+
+
+def part_of(stage: Stage, scale: float) -> Stage:
+    """Return a stage that allows one of `scale` equal parts; of `1 / scale` parts, the whole again."""
+    return replace(
+        stage,
+        baseline=stage.baseline / scale,
+        burst=stage.burst / scale,
+        capacity=stage.capacity / scale,
+    )
+
+
 def stages_of(setup: GateSetup, catalog: Catalog) -> tuple[Stage, ...]:
     """
-    Return the chain to enforce: from the file, or the instance's with legacy limits where they apply.
+    Return the chain that is emulated: from the file, or the instance's with legacy limits where they apply.
 
     Raises:
         UsageError: the instance has no documented storage limit, or legacy limits were requested and
@@ -246,6 +281,14 @@ def legacy_limits_for(setup: GateSetup, catalog: Catalog) -> LegacyLimits | None
         )
     # Several changes may have followed; the first one after the launch ended the limits it started with.
     return known[-1] if launched is None else known[0]
+
+
+def scale_of(setup: GateSetup) -> str:
+    """Return a sentence about the scale: one part of the load ran, and rates are multiplied."""
+    return (
+        f"Scale 1:{setup.scale:g}: one of {setup.scale:g} equal parts ran under limits divided by "
+        f"{setup.scale:g}. Rates and queue depth are multiplied by it, latencies are as measured."
+    )
 
 
 def latency_of(setup: GateSetup) -> Latency:

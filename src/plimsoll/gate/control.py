@@ -26,8 +26,8 @@ from plimsoll.gate import place
 from plimsoll.gate.config import (
     GateSetup,
     chain_document,
+    enforced_stages_of,
     has_credits,
-    stages_of,
     stages_of_document,
 )
 from plimsoll.gate.record import GateChange, storage_of
@@ -222,7 +222,7 @@ class GateControl:
             if is_restart or _is_other_class(home.setup, instance)
             else home.setup.legacy,
         )
-        chain = stages_of(setup, catalog)
+        chain = enforced_stages_of(setup, catalog)
         left = self.status().balance
         ratios = [_known(left.get(stage.name)) for stage in chain]
         self.ask({"ask": "set", "chain": chain_document(chain), "balance_ratio": ratios})

@@ -18,7 +18,7 @@ import numpy as np
 from msgspec import Struct
 
 from plimsoll.errors import DataError
-from plimsoll.gate.config import GateSetup
+from plimsoll.gate.config import GateSetup, scale_of
 from plimsoll.model.ceiling import Phase
 from plimsoll.model.family import BALANCES
 from plimsoll.model.instance import Instance
@@ -207,7 +207,7 @@ def snapshot_of(
     Emulated time starts at the minute in which the record began, and runs `setup.clock` times as fast.
 
     Args:
-        lines: lines of the record, in order of time.
+        lines: lines of the record, in order of time; of all parts (`whole_lines`) if the setup has a scale.
         setup: what was emulated at first.
         changes: changes made while it ran.
         began_s: real start time of the record, if `lines` are only its last part.
@@ -360,7 +360,8 @@ def _note(setup: GateSetup, truth: Truth) -> str:
     storage = "" if setup.stages is not None else storage_of(setup.instance)
     emulated = f"{setup.name}{f' with {storage}' if storage else ''}"
     void = f" {truth.sentence}" if truth.is_void else ""
-    return f"A real load under emulated limits: {emulated}, at {minutes_of(setup)}.{void}"
+    scale = f" {scale_of(setup)}" if setup.scale != 1 else ""
+    return f"A real load under emulated limits: {emulated}, at {minutes_of(setup)}.{scale}{void}"
 
 
 def _gaps() -> tuple[Gap, ...]:
