@@ -8,8 +8,8 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
+from plimsoll.lab.servers.account import unprivileged_account
 from plimsoll.lab.servers.postgres import wheel_binaries
-from plimsoll.lab.servers.server import unprivileged_account
 
 _UNPACKED = Path(__file__).parents[2] / "build/servers"
 _PLACES = (_UNPACKED, Path("/"))

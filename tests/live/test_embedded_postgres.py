@@ -14,8 +14,8 @@ from live.gate_ledger import children_of, wait_for_end
 from plimsoll.errors import SourceError, UsageError
 from plimsoll.lab.servers import postgres as lab
 from plimsoll.lab.servers import server
+from plimsoll.lab.servers.account import unprivileged_account
 from plimsoll.lab.servers.postgres import Postgres
-from plimsoll.lab.servers.server import unprivileged_account
 
 
 @pytest.fixture

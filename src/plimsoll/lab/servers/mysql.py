@@ -152,7 +152,7 @@ class MariaDb(KeptServer):
         return done.stdout
 
     def _job(self) -> dict[str, Any]:
-        refusal = self._refusal(self.server, "--no-defaults", "--version")
+        refusal = self.account.refusal(self.server, "--no-defaults", "--version")
         if refusal is not None:
             raise UsageError(
                 f"the user {self.account.name} cannot run '{self.server}'",

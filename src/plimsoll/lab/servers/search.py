@@ -15,7 +15,7 @@ from urllib.request import urlopen
 
 from plimsoll.errors import SourceError
 from plimsoll.lab.servers.java import HEAP_MB, find_java, last_error
-from plimsoll.lab.servers.package import ELASTICSEARCH, OPENSEARCH, ServerPackage
+from plimsoll.lab.servers.package import ELASTICSEARCH, OPENSEARCH, MavenPackage
 from plimsoll.lab.servers.server import ANSWER_S, HOST, START_ATTEMPTS, KeptServer, free_ports
 from plimsoll.lab.servers.store import ServerStore, default_store
 
@@ -43,7 +43,7 @@ class SearchServer(KeptServer):
     `settings` are the engine's own (`opensearch.yml`).
     """
 
-    package: ServerPackage
+    package: MavenPackage
     variable: str
     """What its environment variables begin with."""
     own_settings: ClassVar[Mapping[str, str]] = {}

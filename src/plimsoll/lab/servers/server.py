@@ -1,7 +1,7 @@
 """
 Run a throwaway real server with a keeper: the part that all engines share.
 
-Rule 1: it never runs as root; an unprivileged user of the system is used.
+Rule 1: it never runs as root (`account.py`).
 Rule 2: only what was started here is ended, by process id. Its directory is removed, however this process
         ends; the keeper does that (`keeper.py`).
 Rule 3: a data directory that the caller named outlives the server.
@@ -10,7 +10,6 @@ Rule 3: a data directory that the caller named outlives the server.
 import contextlib
 import json
 import os
-import pwd
 import shutil
 import socket
 import subprocess
@@ -19,14 +18,14 @@ import tempfile
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, Self
 
-from plimsoll.errors import UsageError
 from plimsoll.gate.class_group import ClassGroup
 from plimsoll.gate.place import disk_folder
 from plimsoll.lab.servers import keeper
+from plimsoll.lab.servers.account import unprivileged_account
 
 HOST = "127.0.0.1"
 """Address on which servers listen: only programs of this machine reach it."""
@@ -39,48 +38,6 @@ ANSWER_S = 2.0
 _START_S = 120.0
 # A server is ready within tenths of a second, and each check reads only a small file.
 _POLL_S = 0.02
-
-# Accounts that Linux systems have, in our order of preference.
-_UNPRIVILEGED = ("nobody", "daemon")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServerAccount:
-    """Name the account of the server; ids are None for our own."""
-
-    uid: int | None = None
-    gid: int | None = None
-
-    @property
-    def name(self) -> str:
-        """Return the name for people."""
-        return pwd.getpwuid(self.uid if self.uid is not None else os.geteuid()).pw_name
-
-    def own(self, path: Path) -> None:
-        """Give a file or folder to the account; do nothing if it is our own."""
-        if self.uid is not None and self.gid is not None:
-            os.chown(path, self.uid, self.gid)
-
-
-def unprivileged_account() -> ServerAccount:
-    """
-    Return the account for the server: ours, or as root that of the sudo caller, or nobody.
-
-    Raises:
-        UsageError: we are root, and the system has no other account that we know.
-    """
-    if os.geteuid() != 0:
-        return ServerAccount()
-    # The sudo caller can read the files that were named on the command line.
-    for name in (os.environ.get("SUDO_USER", ""), *_UNPRIVILEGED):
-        with contextlib.suppress(KeyError):
-            entry = pwd.getpwnam(name)
-            if entry.pw_uid != 0:
-                return ServerAccount(uid=entry.pw_uid, gid=entry.pw_gid)
-    raise UsageError(
-        "PostgreSQL refuses to run as root, and this system has no user 'nobody'",
-        "Run the command as another user.",
-    )
 
 
 def free_ports(count: int) -> tuple[int, ...]:
@@ -187,6 +144,12 @@ class KeptServer(ABC):
         self.account.own(path)
         return path
 
+    def _write_program(self, module: str) -> Path:
+        """Copy a module of ours into the server's folder: its account may be closed out of ours."""
+        folder, _, name = module.rpartition(".")
+        text = files(folder).joinpath(f"{name}.py").read_text(encoding="utf-8")
+        return self._write(f"{name}.py", text)
+
     def _start(self) -> str | None:
         """Start a keeper with the server; return None if it is ready, else what went wrong."""
         self._directory = Path(tempfile.mkdtemp(prefix=f"plimsoll-{self.kind}-", dir=disk_folder()))
@@ -222,21 +185,3 @@ class KeptServer(ABC):
                 return True
             time.sleep(_POLL_S)
         return False
-
-    def _refusal(self, program: Path, *arguments: str) -> Exception | None:
-        """Return why the account cannot run a program; None if it can, or if it is our own account."""
-        if self.account.uid is None:
-            return None
-        try:
-            subprocess.run(  # noqa: S603 - the server's own program
-                [str(program), *arguments],
-                user=self.account.uid,
-                group=self.account.gid,
-                extra_groups=[],
-                cwd="/",
-                stdout=subprocess.DEVNULL,
-                check=True,
-            )
-        except (PermissionError, subprocess.CalledProcessError) as error:
-            return error
-        return None

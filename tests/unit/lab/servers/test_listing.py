@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from plimsoll.lab.servers.listing import lab_servers
-from plimsoll.lab.servers.package import KAFKA
+from plimsoll.lab.servers.package import KAFKA, PACKAGES
 from plimsoll.lab.servers.store import ServerStore
 
 
@@ -19,4 +19,5 @@ def test_what_is_in_the_store_is_here(tmp_path: Path):
     assert "" == found["opensearch"].place
     assert 61_031_650 == found["opensearch"].download_bytes
     assert "plimsoll lab servers --get opensearch" == found["opensearch"].command
-    assert {"postgres", "mariadb", "kafka", "opensearch", "elasticsearch"} == set(found)
+    assert "pip" == found["aws"].client
+    assert {"postgres", "mariadb", *PACKAGES} == set(found)

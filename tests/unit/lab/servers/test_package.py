@@ -1,12 +1,21 @@
 """Every package is locked, and the lock has what its layout needs."""
 
+import re
+
 import pytest
 
-from plimsoll.lab.servers.package import PACKAGES, ServerPackage
+from plimsoll.lab.servers.package import PACKAGES, MavenPackage, PipPackage
+
+OF_MAVEN = [package for package in PACKAGES.values() if isinstance(package, MavenPackage)]
+OF_PIP = [package for package in PACKAGES.values() if isinstance(package, PipPackage)]
 
 
-@pytest.mark.parametrize("package", PACKAGES.values(), ids=PACKAGES)
-def test_every_file_has_a_checksum_and_a_size(package: ServerPackage):
+def name(package: MavenPackage | PipPackage) -> str:
+    return package.name
+
+
+@pytest.mark.parametrize("package", OF_MAVEN, ids=name)
+def test_every_file_has_a_checksum_and_a_size(package: MavenPackage):
     """
     SHA-256 has 64 hexadecimal digits; no file is there twice.
     """
@@ -17,8 +26,8 @@ def test_every_file_has_a_checksum_and_a_size(package: ServerPackage):
     assert sum(file.size_bytes for file in package.files) == package.size_bytes
 
 
-@pytest.mark.parametrize("package", PACKAGES.values(), ids=PACKAGES)
-def test_what_the_layout_takes_is_locked(package: ServerPackage):
+@pytest.mark.parametrize("package", OF_MAVEN, ids=name)
+def test_what_the_layout_takes_is_locked(package: MavenPackage):
     """
     The archive and the jars of modules are among the files.
     """
@@ -27,3 +36,15 @@ def test_what_the_layout_takes_is_locked(package: ServerPackage):
 
     assert wanted | ({package.archive} if package.archive else set()) <= names
     assert all(package.version in artifact for artifact in package.artifacts[:1])
+
+
+@pytest.mark.parametrize("package", OF_PIP, ids=name)
+def test_every_wheel_has_a_version_and_a_checksum(package: PipPackage):
+    """
+    One line a package, then its hashes; no address and no option.
+    """
+    lines = package.requirements.replace(" \\\n", "").splitlines()
+    shape = re.compile(r"[a-z0-9._-]+==\S+( ; [^#]+?)?( +--hash=sha256:[0-9a-f]{64})+")
+
+    assert [] == [line for line in lines if not shape.fullmatch(line)]
+    assert package.size_bytes > 1_000_000

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from plimsoll.errors import UsageError
-from plimsoll.lab.servers import postgres, server
+from plimsoll.lab.servers import account, postgres
+from plimsoll.lab.servers.account import ServerAccount, unprivileged_account
 from plimsoll.lab.servers.postgres import Postgres, wheel_binaries
-from plimsoll.lab.servers.server import ServerAccount, unprivileged_account
 
 
 def test_a_missing_wheel_names_the_command_that_installs_it(monkeypatch):
@@ -58,7 +58,7 @@ def test_root_without_another_account_is_an_error(monkeypatch):
     """
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     monkeypatch.delenv("SUDO_USER", raising=False)
-    monkeypatch.setattr(server, "_UNPRIVILEGED", ("no-such-account",))
+    monkeypatch.setattr(account, "_UNPRIVILEGED", ("no-such-account",))
     with pytest.raises(UsageError) as raised:
         unprivileged_account()
 

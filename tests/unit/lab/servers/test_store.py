@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 
 from plimsoll.errors import SourceError, UsageError
-from plimsoll.lab.servers.package import LockedFile, ServerModule, ServerPackage
-from plimsoll.lab.servers.store import ServerStore, default_store, lay_out
+from plimsoll.lab.servers.layout import lay_out
+from plimsoll.lab.servers.package import LockedFile, MavenPackage, ServerModule
+from plimsoll.lab.servers.store import ServerStore, default_store
 
 JAR = b"a jar"
 
 
-class Locked(ServerPackage):
+class Locked(MavenPackage):
     """A package whose lock file is a line of the test."""
 
     @property
@@ -132,7 +133,7 @@ def test_an_archive_is_unpacked_without_its_top_and_gets_its_modules(tmp_path: P
         packed.writestr(program, "#!/bin/sh\n")
         packed.writestr("engine-1.0/lib/core.jar", "core")
         packed.writestr("engine-1.0/../../outside", "no")
-    package = ServerPackage(
+    package = MavenPackage(
         name="engine",
         title="Engine",
         version="1.0",
@@ -153,7 +154,7 @@ def test_an_archive_is_unpacked_without_its_top_and_gets_its_modules(tmp_path: P
 def test_an_archive_that_is_none_is_one_sentence(tmp_path: Path):
     (tmp_path / "jars").mkdir()
     (tmp_path / "jars/engine.zip").write_bytes(b"no archive")
-    package = ServerPackage(
+    package = MavenPackage(
         name="engine", title="Engine", version="1.0", artifacts=(), archive="engine.zip"
     )
 
