@@ -20,6 +20,7 @@ class Downloaded(StrEnum):
     KAFKA = "kafka"
     OPENSEARCH = "opensearch"
     ELASTICSEARCH = "elasticsearch"
+    AWS = "aws"
 
 
 class Started(StrEnum):
@@ -29,6 +30,7 @@ class Started(StrEnum):
     KAFKA = "kafka"
     OPENSEARCH = "opensearch"
     ELASTICSEARCH = "elasticsearch"
+    AWS = "aws"
 
 
 def register(lab: typer.Typer) -> None:
@@ -42,7 +44,7 @@ def servers(
         typer.Option(
             "--get",
             metavar="NAME",
-            help="Download this server: kafka, opensearch or elasticsearch. Repeatable.",
+            help="Download this server: kafka, opensearch, elasticsearch or aws. Repeatable.",
         ),
     ] = None,
     start: Annotated[
@@ -50,7 +52,7 @@ def servers(
         typer.Option(
             "--start",
             metavar="NAME",
-            help="Start this server on loopback until Ctrl-C: postgres, kafka, opensearch or elasticsearch. Its data "
+            help="Start this server on loopback until Ctrl-C: postgres, kafka, opensearch, elasticsearch or aws. Its data "
             "are removed at the end. Repeatable.",
         ),
     ] = None,
@@ -119,7 +121,9 @@ def _get(name: str) -> None:
     if package is None or store.has(package):
         return
     total = f"{package.size_bytes / 1e6:.0f} MB"
-    sys.stderr.write(f"Getting {package.title} {package.version} with Maven: {total} to download\n")
+    sys.stderr.write(
+        f"Getting {package.title} {package.version} with {package.client}: {total} to download\n"
+    )
 
     def count(come: int, size: int) -> None:
         if sys.stderr.isatty():

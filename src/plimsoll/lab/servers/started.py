@@ -4,12 +4,13 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 
+from plimsoll.lab.servers.cloudwatch import AwsDouble
 from plimsoll.lab.servers.kafka import Kafka
 from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.lab.servers.search import Elasticsearch, OpenSearch
 
-STARTED: Mapping[str, type[Postgres | Kafka | OpenSearch | Elasticsearch]] = {
-    kind.kind: kind for kind in (Postgres, Kafka, OpenSearch, Elasticsearch)
+STARTED: Mapping[str, type[Postgres | Kafka | OpenSearch | Elasticsearch | AwsDouble]] = {
+    kind.kind: kind for kind in (Postgres, Kafka, OpenSearch, Elasticsearch, AwsDouble)
 }
 """By name, the class that runs the server."""
 

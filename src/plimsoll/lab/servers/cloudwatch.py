@@ -1,0 +1,99 @@
+"""
+Run a double of AWS (moto) that answers CloudWatch, RDS and the other APIs over HTTP.
+
+Rule 1: its port is on loopback; it accepts any key and keeps everything in memory.
+Rule 2: the rules of `server.py` apply.
+"""
+
+from pathlib import Path
+from typing import Any, Self
+from urllib.error import URLError
+from urllib.request import Request, urlopen
+
+from plimsoll.errors import SourceError
+from plimsoll.lab.servers.package import AWS
+from plimsoll.lab.servers.pip import PYTHON
+from plimsoll.lab.servers.server import ANSWER_S, HOST, START_ATTEMPTS, KeptServer, free_ports
+from plimsoll.lab.servers.store import ServerStore, default_store
+
+LAUNCHED = "plimsoll:launched"
+"""Tag of CreateDBInstance with the date that DescribeDBInstances gives as InstanceCreateTime."""
+
+# A part of every signature, from which the double knows the service and the region.
+_SIGNATURE = "AWS4-HMAC-SHA256 Credential=plimsoll/20190601/us-east-1/rds/aws4_request"
+
+
+class AwsDouble(KeptServer):
+    """Run a double of AWS while the `with` block lasts; clients use it with AWS_ENDPOINT_URL."""
+
+    kind = "aws"
+
+    def __init__(
+        self, *, store: ServerStore | None = None, also_remove: tuple[Path, ...] = ()
+    ) -> None:
+        """
+        Find moto, which is downloaded if it is not there; nothing is started yet.
+
+        Args:
+            store: where moto is kept (default: this account's store).
+            also_remove: folders to remove with their contents if this process is killed.
+
+        Raises:
+            UsageError: there is no pip or no Python for it, or root has no other account to use.
+            SourceError: the download failed.
+        """
+        super().__init__({}, also_remove)
+        self._home = (store or default_store()).get(AWS)
+        self.port = 0
+
+    @property
+    def version(self) -> str:
+        """Return the version of moto."""
+        return AWS.version
+
+    @property
+    def address(self) -> str:
+        """Return the URL of every API, as AWS_ENDPOINT_URL has it."""
+        return f"http://{HOST}:{self.port}"
+
+    def __enter__(self) -> Self:
+        """
+        Start the double and wait until it answers a client.
+
+        Raises:
+            SourceError: it did not start; the message has the end of its log.
+        """
+        for attempt in range(1, START_ATTEMPTS + 1):
+            failure = self._start()
+            if failure is None:
+                return self
+            # Only a port that was taken is worth another attempt; any other reason would come again.
+            if "Address already in use" not in failure or attempt == START_ATTEMPTS:
+                last = (failure.strip().splitlines() or ["it gave no reason"])[-1]
+                raise SourceError(
+                    f"the AWS double did not start: {last}",
+                    "Check the free space and the memory of this machine.",
+                )
+        raise AssertionError
+
+    def _job(self) -> dict[str, Any]:
+        (self.port,) = free_ports(1)
+        program = self._write_program("plimsoll.lab.servers.programs.aws")
+        return self._job_of(
+            [str(self._home / PYTHON), "-I", str(program), str(self.port)],
+            first=None,
+            endings=["SIGTERM", "SIGKILL"],
+        )
+
+    def _takes_connections(self) -> bool:
+        """Return whether RDS answers; the first answer loads the service."""
+        question = Request(  # noqa: S310 - our own server on loopback
+            f"{self.address}/",
+            data=b"Action=DescribeDBInstances&Version=2014-10-31",
+            headers={"Authorization": _SIGNATURE},
+        )
+        try:
+            with urlopen(question, timeout=ANSWER_S) as answer:  # noqa: S310 - as above
+                return bool(answer.status == 200)
+        except (URLError, OSError):
+            return False
