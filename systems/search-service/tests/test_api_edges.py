@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -41,6 +42,11 @@ from search_service.settings import Settings
         ({"cursor": cursor_of("price", [1, "p-1"])}, "another sort"),
         ({"sort": "price", "cursor": cursor_of("price", [{"a": 1}, "p-1"])}, "cursor"),
         ({"sort": "price", "cursor": cursor_of("price", ["x", "p-1"])}, "cursor"),
+        ({"sort": "price", "cursor": cursor_of("price", [10**40, "p-1"])}, "cursor"),
+        ({"sort": "price", "cursor": cursor_of("price", [1, "p\u0000"])}, "cursor"),
+        ({"cursor": cursor_of("relevance", [1e300, "p-1"])}, "cursor"),
+        ({"cursor": cursor_of("relevance", [None, "p-1"])}, "cursor"),
+        ({"cursor": cursor_of("relevance", [1.0, "_id"])}, "cursor"),
     ],
 )
 def test_what_is_out_of_bounds_is_refused(
@@ -78,6 +84,56 @@ def test_other_methods_and_addresses_are_problems(searchable: Api):
         wrong.headers["content-type"],
         missing.headers["content-type"],
     }
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "parts", "status"),
+    [
+        ("GET", "/v1/search", {"content": b"{}"}, 413),
+        ("GET", "/v1/search", {"content": iter([b"{}"])}, 413),
+        ("GET", "/healthz", {"content": b"a" * 10**7}, 413),
+        ("GET", "/v1/search?q=" + "a" * 20_000, {}, 414),
+        ("GET", "/" + "a" * 20_000, {}, 414),
+        ("POST", "/v1/search", {"content": b"a" * 10_000}, 405),
+        ("DELETE", "/v1/products/p-1", {}, 405),
+        ("PUT", "/openapi.json", {"content": b"{}"}, 405),
+        ("BREW", "/healthz", {}, 405),
+        ("GET", "/v1", {}, 404),
+        ("GET", "/v1/products/p-1/more", {}, 404),
+        ("GET", "/v1/products/p-1?x=1", {}, 400),
+    ],
+)
+def test_every_refusal_is_a_problem(
+    searchable: Api, method: str, path: str, parts: dict[str, Any], status: int
+):
+    """
+    Too large, too long, another method, no such address: one form, and the service goes on.
+    """
+    with httpx.Client(
+        base_url=searchable.url, timeout=30, headers=searchable.client.headers
+    ) as one:
+        answer = one.request(method, path, **parts)
+    body = answer.json()
+
+    assert (status, "application/problem+json") == (
+        answer.status_code,
+        answer.headers["content-type"],
+    )
+    assert (status, {"type", "title", "status", "detail"}) == (body["status"], set(body))
+    assert 200 == searchable.client.get("/v1/search").status_code
+
+
+def test_what_is_no_http_is_a_problem(searchable: Api):
+    """
+    The connection is closed afterwards.
+    """
+    address = ("127.0.0.1", int(searchable.url.rpartition(":")[2]))
+    with socket.create_connection(address, 30) as line:
+        line.sendall(b"SEARCH boots\r\n\r\n")
+        answer = b"".join(iter(lambda: line.recv(4096), b""))
+
+    assert answer.startswith(b"HTTP/1.1 400 ")
+    assert b"application/problem+json" in answer
 
 
 @settings(max_examples=300)

@@ -55,6 +55,34 @@ def test_hostile_text_is_only_text(searchable: Api, q: str):
 
 
 @pytest.mark.parametrize(
+    "name", ["brand", "attribute", "category", "supplier", "country", "facet", "sort"]
+)
+@pytest.mark.parametrize(
+    "text", [*HOSTILE, "x=.*", "material=*", '"],"script":"', "p-1\r\nX-Admin: 1"]
+)
+def test_hostile_values_of_filters_find_nothing(searchable: Api, name: str, text: str):
+    """
+    They are values that no product has, or are refused.
+    """
+    answer = searchable.client.get("/v1/search", params={name: text, "limit": 100})
+
+    assert answer.status_code in {200, 400}
+    assert 400 == answer.status_code or [] == answer.json()["hits"]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_hostile_beginnings_suggest_nothing(searchable: Api, text: str):
+    answer = searchable.client.get("/v1/suggest", params={"q": text})
+
+    assert answer.status_code in {200, 400}
+    assert 400 == answer.status_code or set(answer.json()["names"]) <= {
+        "Running shoes",
+        "Shoe rack",
+        "Trail running shoe",
+    }
+
+
+@pytest.mark.parametrize(
     ("filters", "found"),
     [
         ({"category": "c-2"}, {"p-1", "p-2", "p-3", "p-4", "p-8"}),

@@ -4,24 +4,29 @@ The API as an ASGI application.
 Rule 1: every request but those for health needs a token; tokens are compared in constant time.
 Rule 2: at most so many searches run at once. More are refused at once with 503 and `Retry-After`, so that a slow
         engine is not buried.
-Rule 3: the engine's own words never reach a caller; they are in the log.
+Rule 3: a search that the engine cannot answer yet is repeated for a moment: the shards of a node that starts are not
+        readable at once.
+Rule 4: the engine's own words never reach a caller; they are in the log.
 """
 
 import asyncio
 import hmac
 import logging
 import re
+import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 import httpx
 import msgspec
 from starlette.applications import Starlette
+from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
 from search_service.api.answer import search_answer, suggest_answer, whole_product
+from search_service.api.limits import Limits
 from search_service.api.openapi import openapi
 from search_service.api.problem import problem
 from search_service.api.query import product_body, search_body, suggest_body
@@ -31,6 +36,8 @@ from search_service.settings import Settings
 AT_ONCE = 32
 TIMEOUT_S = 5.0
 RETRY_S = "1"
+AGAIN_S, PAUSE_S = 2.0, 0.2
+"""For so long a search is repeated when the engine answers 503, with pauses."""
 _ID = re.compile(r"[a-z0-9-]{1,40}")
 _LOG = logging.getLogger("search_service.api")
 
@@ -117,19 +124,25 @@ class Api:
         return scheme.lower() == "bearer" and any(fits)
 
     async def _ask(self, body: dict[str, Any]) -> Any:
-        try:
-            answer = await self._client.post(
-                self._path,
-                content=msgspec.json.encode(body),
-                headers={"content-type": "application/json"},
-            )
-        except httpx.TransportError as error:
-            _LOG.warning("the search engine does not answer: %s", error or type(error).__name__)
-            raise EngineAwayError from None
+        content, end = msgspec.json.encode(body), time.monotonic() + AGAIN_S
+        while True:
+            answer = await self._post(content)
+            if answer.status_code != 503 or time.monotonic() > end:
+                break
+            await asyncio.sleep(PAUSE_S)
         if answer.status_code != 200:
             _LOG.warning("the search engine answered %s: %.500s", answer.status_code, answer.text)
             raise EngineAwayError
         return msgspec.json.decode(answer.content)
+
+    async def _post(self, content: bytes) -> httpx.Response:
+        try:
+            return await self._client.post(
+                self._path, content=content, headers={"content-type": "application/json"}
+            )
+        except httpx.TransportError as error:
+            _LOG.warning("the search engine does not answer: %s", error or type(error).__name__)
+            raise EngineAwayError from None
 
 
 def application(settings: Settings, transport: httpx.AsyncBaseTransport | None = None) -> Starlette:
@@ -156,7 +169,7 @@ def application(settings: Settings, transport: httpx.AsyncBaseTransport | None =
         Route("/readyz", api.ready, methods=["GET"]),
     ]
     handlers: dict[Any, Any] = {404: _missing, 405: _not_allowed, 500: _failed}
-    return Starlette(routes=routes, exception_handlers=handlers)
+    return Starlette(routes=routes, exception_handlers=handlers, middleware=[Middleware(Limits)])
 
 
 def _json(body: object) -> Response:

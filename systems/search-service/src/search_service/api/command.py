@@ -6,6 +6,7 @@ import socket
 import uvicorn
 
 from search_service.api.app import application
+from search_service.api.limits import Protocol
 from search_service.errors import SettingsError
 from search_service.settings import Settings
 
@@ -39,6 +40,7 @@ def run(_arguments: argparse.Namespace, settings: Settings) -> int:
             ) from None
         config = uvicorn.Config(
             application(settings),
+            http=Protocol,
             log_level="warning",
             server_header=False,
             timeout_graceful_shutdown=10,

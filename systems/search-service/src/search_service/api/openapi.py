@@ -53,6 +53,8 @@ def _get(summary: str, parameters: list[dict[str, Any]], schema: dict[str, Any])
                 "200": found,
                 "400": _problem("Not valid"),
                 "401": _problem("No token"),
+                "413": _problem("It has a body"),
+                "414": _problem("The address is too long"),
                 "503": _problem("Busy, or the engine does not answer"),
             },
         }

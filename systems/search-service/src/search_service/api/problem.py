@@ -8,6 +8,8 @@ TITLES = {
     401: "A token is required",
     404: "There is no such thing",
     405: "The method is not allowed",
+    413: "The request is too large",
+    414: "The address is too long",
     500: "The service failed",
     503: "The service is busy",
 }

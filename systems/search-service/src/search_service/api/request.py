@@ -7,6 +7,7 @@ Rule 2: the cost of a search is bounded: words, filters, facets and the size of 
 
 import base64
 import binascii
+import re
 from collections.abc import Iterable
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -20,6 +21,8 @@ QUERY_MOST = 256
 WORDS_MOST = 16
 FILTERS_MOST = 20
 PAGE_MOST = 100
+CURSOR_MOST = 2000
+"""A cursor has the name of a product: 200 characters, each up to six bytes of JSON, in base 64."""
 FACETS = ("brand", "category", "supplier", "country", "material", "currency")
 SORTS = ("relevance", "price", "-price", "name", "-name")
 
@@ -54,7 +57,7 @@ class SearchRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Fields whose values are counted."""
     sort: Sort = "relevance"
     limit: Annotated[int, Meta(ge=1, le=PAGE_MOST)] = 20
-    cursor: Annotated[str, Meta(max_length=1000)] | None = None
+    cursor: Annotated[str, Meta(max_length=CURSOR_MOST)] | None = None
     """`next` of the page before; with the same sort."""
 
 
@@ -122,17 +125,27 @@ def after_of(request: SearchRequest) -> list[Any] | None:
         return None
     try:
         padded = request.cursor + "=" * (-len(request.cursor) % 4)
+        # Bounds are those of the fields: the engine refuses what it could not have sorted.
         data = base64.b64decode(padded.encode("ascii"), altchars=b"-_", validate=True)
         sort, values = msgspec.json.decode(
             data, type=tuple[str, list[Annotated[str, Meta(max_length=1000)] | int | float | None]]
         )
     except (binascii.Error, UnicodeError, msgspec.DecodeError, ValueError):
         raise BadRequestError("'cursor' is not one that a search has returned") from None
-    kinds = {"relevance": (float, int), "price": (int,), "-price": (int,)}.get(request.sort, (str,))
-    is_ours = len(values) == 2 and isinstance(values[0], kinds) and isinstance(values[1], str)
-    if sort != request.sort or not is_ours:
+    if sort != request.sort or len(values) != 2 or not _is_sorted_by(request.sort, *values):
         raise BadRequestError("'cursor' is from a search with another sort")
     return list(values)
+
+
+def _is_sorted_by(sort: str, value: object, product_id: object) -> bool:
+    """Return whether a hit of this sort can have these sort values."""
+    if not isinstance(product_id, str) or not re.fullmatch(r"[a-z0-9-]{1,40}", product_id):
+        return False
+    if sort in {"price", "-price"}:
+        return isinstance(value, int) and 0 <= value < 10**12
+    if sort == "relevance":
+        return isinstance(value, float | int) and 0 <= value < 1e30
+    return isinstance(value, str)
 
 
 def _words(error: str) -> str:
