@@ -1,12 +1,13 @@
 """Rebuilding, resharding, verifying and cleaning while events and searches go on."""
 
+import json
 import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from flow import (
@@ -39,7 +40,7 @@ def admin(settings: Settings, *words: str) -> subprocess.CompletedProcess[str]:
         env=environment(settings),
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
         check=False,
     )
 
@@ -88,11 +89,10 @@ class Probe:
                 self.incomplete += found < self._least
 
 
-def test_resharding_under_load_fails_no_search(
-    filled: Settings, producing: Producing, indexer: Indexer
-):
+@contextmanager
+def loaded(settings: Settings, producing: Producing) -> Iterator[Probe]:
     """
-    Events are applied all the time; afterwards the new index is equal to the copy and the old one can go.
+    Events and searches all the time; afterwards everything is applied and indexed.
     """
     stop = threading.Event()
 
@@ -108,17 +108,29 @@ def test_resharding_under_load_fails_no_search(
             version += 1
 
     thread = threading.Thread(target=load)
-    probe = Probe(filled, PRODUCTS)
+    probe = Probe(settings, PRODUCTS)
     with probe.running():
         thread.start()
+        try:
+            yield probe
+        finally:
+            stop.set()
+            thread.join()
+        wait_until_quiet(settings)
+
+
+def test_resharding_under_load_fails_no_search(
+    filled: Settings, producing: Producing, indexer: Indexer
+):
+    """
+    Events are applied all the time; afterwards the new index is equal to the copy and the old one can go.
+    """
+    with loaded(filled, producing) as probe:
         built = [
             admin(replace(filled, batch_documents=20), "rebuild", "--shards", str(n))
             for n in (3, 1)
         ]
         dropped = admin(filled, "drop", f"{filled.prefix}-000001")
-        stop.set()
-        thread.join()
-        wait_until_quiet(filled)
     verified = admin(filled, "verify")
     with Engine(filled.engine_url) as engine:
         live = engine.indexes_of(filled.alias)
@@ -129,6 +141,73 @@ def test_resharding_under_load_fails_no_search(
     assert (0, 0) == (probe.failures, probe.incomplete)
     assert 0 == verified.returncode, verified.stdout
     assert "equal" in verified.stdout
+
+
+def test_a_mapping_is_changed_under_load(
+    filled: Settings, producing: Producing, indexer: Indexer, tmp_path: Path
+):
+    """
+    From an index of an earlier version of the service, which lacks a field, to one with another analyzer.
+    """
+    # As if an earlier version had created the live index: its documents have no country.
+    old = f"{filled.prefix}-000001"
+    query(filled, "UPDATE generation SET body = body #- '{mappings,properties,country}'")
+    ((body,),) = query(filled, "SELECT body FROM generation")
+    with Engine(filled.engine_url) as engine:
+        engine.delete_index(old)
+        engine.create_index(old, body)
+        engine.point_alias(filled.alias, old)
+        admin(filled, "verify", "--repair")
+        wait_until_quiet(filled)
+        (before,) = engine.search(filled.alias, {"query": {"term": {"id": "p-1"}}})["hits"]["hits"]
+        no_case = {"brand": {"type": "keyword", "normalizer": "lowercase"}}
+        change = tmp_path / "mapping.json"
+        change.write_text(json.dumps({"properties": no_case}))
+        with loaded(filled, producing) as probe:
+            words = ("rebuild", "--mapping", str(change))
+            built = admin(replace(filled, batch_documents=20), *words)
+        verified = admin(filled, "verify")
+        found = engine.count(filled.alias, {"term": {"brand": "ALDER"}})
+        (after,) = engine.search(filled.alias, {"query": {"term": {"id": "p-1"}}})["hits"]["hits"]
+
+    assert 0 == built.returncode, built.stderr
+    assert (0, 0) == (probe.failures, probe.incomplete)
+    assert 0 == verified.returncode, verified.stdout
+    assert "country" not in before["_source"]
+    assert "DE" == after["_source"]["country"]
+    assert PRODUCTS == found
+
+
+@pytest.mark.parametrize(
+    ("mapping", "sentence"),
+    [
+        ("{", "is not a JSON object"),
+        ("[]", "is not a JSON object"),
+        ('{"fields": {}}', "the mapping has 'fields'"),
+        ('{"properties": {"color": {"type": "keyword"}}}', "'color' is no field of a document"),
+        ('{"properties": {"version": {"type": "keyword"}}}', "'version' must stay as it is"),
+        ('{"properties": {"brand": {"type": "colour"}}}', "No handler for type"),
+        (None, "cannot be read"),
+    ],
+)
+def test_a_mapping_that_cannot_be_is_one_sentence(
+    settings: Settings, tmp_path: Path, mapping: str | None, sentence: str
+):
+    """
+    And a rebuild that was begun with another can be dropped.
+    """
+    file = tmp_path / "mapping.json"
+    if mapping is not None:
+        file.write_text(mapping)
+    refused = admin(settings, "rebuild", "--mapping", str(file))
+    again = admin(settings, "rebuild")
+    begun = "is being built with another mapping" in again.stderr
+    dropped = admin(settings, "drop", f"{settings.prefix}-000002") if begun else again
+
+    assert 2 == refused.returncode
+    assert sentence in refused.stderr
+    assert "Traceback" not in refused.stderr
+    assert 0 == dropped.returncode
 
 
 def test_a_rebuild_that_was_killed_goes_on_where_it_was(filled: Settings, indexer: Indexer):
@@ -145,7 +224,7 @@ def test_a_rebuild_that_was_killed_goes_on_where_it_was(filled: Settings, indexe
         wait_for("progress", lambda: query(filled, progress) not in ([], [("",)]))
         killed.send_signal(signal.SIGKILL)
     ((reached,),) = query(filled, progress)
-    wait_for("the end of the lock", lambda: admin(filled, "generations").returncode == 0)
+    wait_for("the end of the lock", lambda: admin(filled, "verify").returncode != 2)
     other = admin(slow, "rebuild", "--shards", "4")
     resumed = admin(slow, "rebuild", "--shards", "1")
     ((states,),) = query(filled, "SELECT string_agg(state, ' ' ORDER BY name) FROM generation")
@@ -180,13 +259,15 @@ def test_differences_are_listed_and_repaired(filled: Settings, indexer: Indexer)
     A document that is missing, one that is old, one that is too new, and one that nobody knows.
     """
     index = f"{filled.prefix}-000001"
+    # The supplier's event may have come before the products or after them, which raises their versions.
+    versions = dict(query(filled, "SELECT id, document_version FROM product"))
     with Engine(filled.engine_url) as engine:
         stranger = {"id": "stranger", "version": 3, "is_deleted": False, "name": "Stranger"}
         newer = {"id": "p-2", "version": 900, "is_deleted": False, "name": "From another life"}
         engine.bulk(
             [
                 # As if somebody had removed it by hand: the engine remembers the next version for a minute.
-                Write(index=index, id="p-1", version=2, document=None),
+                Write(index=index, id="p-1", version=versions["p-1"] + 1, document=None),
                 Write(index=index, id="p-2", version=900, document=newer),
                 Write(index=index, id="stranger", version=3, document=stranger),
             ]
@@ -198,9 +279,27 @@ def test_differences_are_listed_and_repaired(filled: Settings, indexer: Indexer)
 
     assert 1 == found.returncode
     assert "3 documents differ" in found.stdout
-    assert "p-1: the database has version 1, the index nothing" in found.stdout
-    assert "p-2: the database has version 1, the index version 900" in found.stdout
+    assert f"p-1: the database has version {versions['p-1']}, the index nothing" in found.stdout
+    assert f"p-2: the database has version {versions['p-2']}, the index version 900" in found.stdout
     assert "stranger: the database has nothing, the index version 3" in found.stdout
+    assert 0 == repaired.returncode, repaired.stdout
+
+
+def test_thousands_of_differences_are_repaired(filled: Settings, indexer: Indexer):
+    """
+    In transactions of bounded size: the index was emptied by hand.
+    """
+    statement = (
+        "INSERT INTO product (id, version, is_deleted, at, sku, name, description, brand, price_cents, currency, "
+        "category_id, supplier_id, attributes, document_version) SELECT 'q-' || n, 1, false, now(), 'q', 'Lamp', '', "
+        "'', 1, 'EUR', 'c-1', 's-1', '{}', 1 FROM generate_series(1, 2500) n"
+    )
+    query(filled, statement)
+    found = admin(filled, "verify", "--repair")
+    wait_until_quiet(filled)
+    repaired = admin(filled, "verify")
+
+    assert "2500 documents differ" in found.stdout
     assert 0 == repaired.returncode, repaired.stdout
 
 
@@ -353,10 +452,11 @@ def test_servers_that_are_away_are_one_sentence(command: str, tmp_path):
         stderr=subprocess.PIPE,
         text=True,
     ) as program:
+        said = program.stderr.readline() if command == "indexer" else ""
         if command == "indexer":
-            time.sleep(2)
             program.terminate()
-        _, error = program.communicate(timeout=120)
+        _, error = program.communicate(timeout=240)
+    error = said + error
 
     assert "Traceback" not in error
     assert (0 if command == "indexer" else 2) == program.returncode

@@ -6,14 +6,16 @@ from contextlib import contextmanager
 from sqlalchemy import Connection, Engine, create_engine, text
 from sqlalchemy.exc import (
     ArgumentError,
+    DataError,
     DBAPIError,
+    IntegrityError,
     InterfaceError,
     OperationalError,
     ProgrammingError,
 )
 from sqlalchemy.orm import Session
 
-from search_service.errors import ServiceError, SettingsError, UnavailableError
+from search_service.errors import RefusedError, ServiceError, SettingsError, UnavailableError
 from search_service.model import AssetRow, Base
 
 CONNECT_S = 5
@@ -39,7 +41,9 @@ def connect(url: str, *, size: int = 5) -> Engine:
             pool_pre_ping=True,
             connect_args={
                 "connect_timeout": CONNECT_S,
-                "options": f"-c statement_timeout={STATEMENT_MS} -c idle_in_transaction_session_timeout=60000",
+                # A client that vanished is noticed within half a minute, and its locks are given back.
+                "options": f"-c statement_timeout={STATEMENT_MS} -c idle_in_transaction_session_timeout=60000"
+                " -c tcp_keepalives_idle=15 -c tcp_keepalives_interval=5 -c tcp_keepalives_count=3",
                 "application_name": "search-service",
             },
         )
@@ -62,7 +66,7 @@ def connection_to(database: Engine) -> Iterator[Connection]:
         with database.connect() as connection:
             yield connection
     except (OperationalError, InterfaceError) as error:
-        raise _unavailable(error) from error
+        raise unavailable(error) from error
 
 
 @contextmanager
@@ -72,6 +76,7 @@ def transaction(database: Engine, *, isolation: str = "READ COMMITTED") -> Itera
 
     Raises:
         UnavailableError: the database does not answer, or the transaction may succeed later.
+        RefusedError: a value cannot be stored.
         ServiceError: the tables are missing.
     """
     try:
@@ -81,7 +86,9 @@ def transaction(database: Engine, *, isolation: str = "READ COMMITTED") -> Itera
         ):
             yield session
     except (OperationalError, InterfaceError) as error:
-        raise _unavailable(error) from error
+        raise unavailable(error) from error
+    except (DataError, IntegrityError) as error:
+        raise RefusedError(f"the database refused a value: {_words(error)}") from error
     except ProgrammingError as error:
         if getattr(error.orig, "sqlstate", None) != _NO_TABLE:
             raise
@@ -90,15 +97,19 @@ def transaction(database: Engine, *, isolation: str = "READ COMMITTED") -> Itera
         ) from error
 
 
-def _unavailable(error: DBAPIError) -> UnavailableError:
+def unavailable(error: DBAPIError) -> UnavailableError:
     """Return the error: the server does not answer, or it answered that the transaction cannot be now."""
-    words = (str(error.orig).splitlines() or [""])[0]
+    words = _words(error)
     if getattr(error.orig, "sqlstate", None):
         return UnavailableError(f"the database refused a transaction: {words}")
     return UnavailableError(
         f"the database does not answer: {words}",
         "Start it, or set SEARCH_DATABASE_URL to the address of one that runs.",
     )
+
+
+def _words(error: DBAPIError) -> str:
+    return (str(error.orig).splitlines() or [""])[0]
 
 
 def prepare(database: Engine) -> None:

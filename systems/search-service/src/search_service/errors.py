@@ -17,3 +17,7 @@ class SettingsError(ServiceError):
 
 class UnavailableError(ServiceError):
     """A server that the service needs does not answer."""
+
+
+class RefusedError(ServiceError):
+    """The database refuses what was written for good; the same again would be refused too."""

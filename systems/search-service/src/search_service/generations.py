@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from search_service.database import transaction
 from search_service.engine import Engine
-from search_service.mapping import index_body
+from search_service.mapping import Body, index_body
 from search_service.model import GenerationRow
 from search_service.settings import Settings
 
@@ -30,8 +30,9 @@ def ensure_live(database: Database, engine: Engine, settings: Settings) -> str:
         lock(session)
         live = live_of(session)
         if live is None:
-            live = new_generation(session, engine, settings, LIVE, settings.shards)
-        engine.create_index(live.name, index_body(shards=live.shards))
+            body = index_body(shards=settings.shards)
+            live = new_generation(session, engine, settings, LIVE, body)
+        engine.create_index(live.name, live.body)
         engine.point_alias(settings.alias, live.name)
         return live.name
 
@@ -42,7 +43,7 @@ def live_of(session: Session) -> GenerationRow | None:
 
 
 def new_generation(
-    session: Session, engine: Engine, settings: Settings, state: str, shards: int
+    session: Session, engine: Engine, settings: Settings, state: str, body: Body
 ) -> GenerationRow:
     """Add a generation whose name neither the database nor the engine has; the index is not created yet."""
     number = 1 + max(
@@ -50,7 +51,8 @@ def new_generation(
     )
     while engine.exists(name_of(settings, number)):
         number += 1
-    row = GenerationRow(name=name_of(settings, number), state=state, shards=shards)
+    shards = body["settings"]["number_of_shards"]
+    row = GenerationRow(name=name_of(settings, number), state=state, shards=shards, body=body)
     session.add(row)
     session.flush()
     return row

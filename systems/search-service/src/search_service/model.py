@@ -5,6 +5,7 @@ Rule 1: one transaction holds the offsets of a batch, the entities it changed an
 Rule 2: a deleted entity keeps its row with its version, so an older event cannot bring it back.
 Rule 3: `Product.document_version` numbers the states of a product's search document. It is raised under the lock of
 the product's row by every change that the document shows, so a later state has a higher version.
+Rule 4: ids sort by their bytes, as they do in the search engine, so that both can be read side by side.
 """
 
 from datetime import datetime
@@ -14,6 +15,9 @@ from sqlalchemy import BigInteger, DateTime, Index, Integer, Text, func, text
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
+Id = Text(collation="C")
+"""Column of an id."""
+
 
 class Base(DeclarativeBase):
     """What every table has."""
@@ -22,7 +26,7 @@ class Base(DeclarativeBase):
 class Versioned:
     """A row of an entity."""
 
-    id: Mapped[str] = mapped_column(Text, primary_key=True)
+    id: Mapped[str] = mapped_column(Id, primary_key=True)
     version: Mapped[int] = mapped_column(BigInteger)
     is_deleted: Mapped[bool] = mapped_column(default=False)
     at: Mapped[datetime] = mapped_column(DateTime(timezone=True))
@@ -42,7 +46,7 @@ class CategoryRow(Versioned, Base):
 
     __tablename__ = "category"
     name: Mapped[str] = mapped_column(Text, default="")
-    parent_id: Mapped[str | None] = mapped_column(Text, index=True)
+    parent_id: Mapped[str | None] = mapped_column(Id, index=True)
 
 
 class ProductRow(Versioned, Base):
@@ -55,8 +59,8 @@ class ProductRow(Versioned, Base):
     brand: Mapped[str] = mapped_column(Text, default="")
     price_cents: Mapped[int] = mapped_column(BigInteger, default=0)
     currency: Mapped[str] = mapped_column(Text, default="")
-    category_id: Mapped[str | None] = mapped_column(Text, index=True)
-    supplier_id: Mapped[str | None] = mapped_column(Text, index=True)
+    category_id: Mapped[str | None] = mapped_column(Id, index=True)
+    supplier_id: Mapped[str | None] = mapped_column(Id, index=True)
     attributes: Mapped[dict[str, Any]] = mapped_column(JSONB, default=dict)
     document_version: Mapped[int] = mapped_column(BigInteger, server_default="0")
 
@@ -65,7 +69,7 @@ class AssetRow(Versioned, Base):
     """An asset; its text is stored out of line (TOAST)."""
 
     __tablename__ = "asset"
-    product_id: Mapped[str | None] = mapped_column(Text, index=True)
+    product_id: Mapped[str | None] = mapped_column(Id, index=True)
     title: Mapped[str] = mapped_column(Text, default="")
     text: Mapped[str] = mapped_column(Text, default="")
     views: Mapped[int] = mapped_column(BigInteger, default=0)
@@ -84,7 +88,7 @@ class WorkRow(Base):
     """A product whose document the index does not have yet, with the moment of the oldest change."""
 
     __tablename__ = "index_work"
-    product_id: Mapped[str] = mapped_column(Text, primary_key=True)
+    product_id: Mapped[str] = mapped_column(Id, primary_key=True)
     document_version: Mapped[int] = mapped_column(BigInteger)
     since: Mapped[datetime] = mapped_column(DateTime(timezone=True))
     __table_args__ = (Index("index_work_since", "since"),)
@@ -95,8 +99,8 @@ class FanOutRow(Base):
 
     __tablename__ = "fan_out"
     type: Mapped[str] = mapped_column(Text, primary_key=True)
-    id: Mapped[str] = mapped_column(Text, primary_key=True)
-    after_product_id: Mapped[str] = mapped_column(Text, server_default="")
+    id: Mapped[str] = mapped_column(Id, primary_key=True)
+    after_product_id: Mapped[str] = mapped_column(Id, server_default="")
     since: Mapped[datetime] = mapped_column(DateTime(timezone=True))
 
 
@@ -111,7 +115,9 @@ class GenerationRow(Base):
     name: Mapped[str] = mapped_column(Text, primary_key=True)
     state: Mapped[str] = mapped_column(Text)
     shards: Mapped[int] = mapped_column(Integer)
-    after_product_id: Mapped[str] = mapped_column(Text, server_default="")
+    body: Mapped[dict[str, Any]] = mapped_column(JSONB)
+    """Settings and mapping with which it is created."""
+    after_product_id: Mapped[str] = mapped_column(Id, server_default="")
     """The last product that was filled in."""
     is_filled: Mapped[bool] = mapped_column(server_default="false")
     created_at: Mapped[datetime] = mapped_column(DateTime(timezone=True), server_default=func.now())

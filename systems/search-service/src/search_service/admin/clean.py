@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import Engine as Database
-from sqlalchemy import collate, select
+from sqlalchemy import select
 
+from search_service.admin.writing import write_all
 from search_service.database import transaction
-from search_service.engine import Engine, EngineError, Write
+from search_service.engine import Engine, Write
 from search_service.errors import ServiceError
 from search_service.generations import LIVE, lock
 from search_service.model import GenerationRow, ProductRow, WorkRow
@@ -27,15 +28,14 @@ def purge(database: Database, engine: Engine, index: str, days: float) -> int:
         ServiceError: the engine refused.
     """
     before, after, removed = datetime.now(UTC) - timedelta(days=days), "", 0
-    order = collate(ProductRow.id, "C")
     while True:
         with transaction(database) as session:
             page = session.execute(
                 select(ProductRow.id, ProductRow.document_version)
                 .outerjoin(WorkRow, WorkRow.product_id == ProductRow.id)
                 .where(ProductRow.is_deleted, ProductRow.at < before, ProductRow.version > 0)
-                .where(WorkRow.product_id.is_(None), order > after)
-                .order_by(order)
+                .where(WorkRow.product_id.is_(None), ProductRow.id > after)
+                .order_by(ProductRow.id)
                 .limit(PAGE)
             )
             rows = [(i, version) for i, version in page]
@@ -74,15 +74,5 @@ def drop(database: Database, engine: Engine, name: str) -> None:
 
 
 def _remove(engine: Engine, index: str, rows: Sequence[tuple[str, int]]) -> int:
-    try:
-        outcomes = engine.bulk(
-            [Write(index=index, id=i, version=version, document=None) for i, version in rows]
-        )
-    except EngineError as error:
-        raise ServiceError(str(error), "Try again later.") from None
-    if failed := [o for o in outcomes if not o.is_done]:
-        raise ServiceError(
-            f"the search engine did not remove {len(failed)} tombstones: {failed[0].reason}",
-            "Try again later.",
-        )
-    return sum(o.status == 200 for o in outcomes)
+    writes = [Write(index=index, id=i, version=version, document=None) for i, version in rows]
+    return sum(outcome.status == 200 for outcome in write_all(engine, writes))

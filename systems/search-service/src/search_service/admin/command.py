@@ -3,6 +3,8 @@
 import argparse
 import sys
 import time
+from pathlib import Path
+from typing import Any
 
 from sqlalchemy import Engine as Database
 from sqlalchemy import select
@@ -14,6 +16,7 @@ from search_service.database import connect, transaction
 from search_service.engine import Engine, EngineError
 from search_service.errors import ServiceError
 from search_service.generations import live_of
+from search_service.mapping import change_of, index_body
 from search_service.model import GenerationRow
 from search_service.settings import Settings
 
@@ -28,6 +31,12 @@ def add(parser: argparse.ArgumentParser) -> None:
     commands.add_parser("generations", help="list the indexes")
     build = commands.add_parser("rebuild", help="build an index beside the live one, then use it")
     build.add_argument("--shards", type=int, metavar="N", help="of the new index (SEARCH_SHARDS)")
+    build.add_argument(
+        "--mapping",
+        type=Path,
+        metavar="FILE",
+        help="JSON with 'properties' and 'settings' that replace those of the service",
+    )
     check = commands.add_parser("verify", help="compare an index with the database")
     check.add_argument("--index", metavar="NAME", help="which (the live one)")
     check.add_argument("--repair", action="store_true", help="index again what differs")
@@ -41,9 +50,13 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     """Do the task; `verify` returns 1 if the index differs."""
     database = connect(settings.database_url, size=3)
     try:
+        if arguments.task == "generations":
+            return _list(database)
         with Engine(settings.engine_url) as engine, alone(database):
             return _run(arguments, settings, database, engine)
     except EngineError as error:
+        if error.status != 404:
+            raise
         raise ServiceError(str(error), "See: search-service admin generations.") from None
     finally:
         database.dispose()
@@ -52,8 +65,6 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
 def _run(
     arguments: argparse.Namespace, settings: Settings, database: Database, engine: Engine
 ) -> int:
-    if arguments.task == "generations":
-        return _list(database)
     if arguments.task == "rebuild":
         return _rebuild(arguments, settings, database, engine)
     if arguments.task == "drop":
@@ -94,6 +105,7 @@ def _rebuild(
     shards = settings.shards if arguments.shards is None else arguments.shards
     if not 1 <= shards <= 1024:
         raise ServiceError("--shards must be from 1 to 1024")
+    body = index_body(shards=shards, change=_change(arguments.mapping))
     last = -EVERY_S
 
     def report(progress: Progress) -> None:
@@ -102,9 +114,18 @@ def _rebuild(
             last = time.monotonic()
             _print(f"{progress.index}: {progress.filled} of {progress.products} products")
 
-    name, compared = rebuild(database, engine, settings, shards, report)
+    name, compared = rebuild(database, engine, settings, body, report)
     _print(f"{name} is live: {compared.index.documents} documents, equal to the database")
     return 0
+
+
+def _change(path: Path | None) -> dict[str, Any] | None:
+    if path is None:
+        return None
+    try:
+        return change_of(path.read_bytes())
+    except OSError as error:
+        raise ServiceError(f"{path} cannot be read: {error.strerror}") from None
 
 
 def _list(database: Database) -> int:

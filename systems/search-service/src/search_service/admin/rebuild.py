@@ -8,7 +8,6 @@ Rule 3: the alias moves first and the state in the database afterwards: until th
         searches are right whichever of them the alias stands for.
 """
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -17,9 +16,10 @@ from sqlalchemy import Engine as Database
 from sqlalchemy import func, select, text
 
 from search_service.admin.verify import Comparison, compare
+from search_service.admin.writing import write_all
 from search_service.database import connection_to, transaction
-from search_service.engine import Engine, EngineError, Write
-from search_service.errors import ServiceError, UnavailableError
+from search_service.engine import Engine, Write
+from search_service.errors import ServiceError
 from search_service.generations import (
     BUILDING,
     LIVE,
@@ -30,12 +30,10 @@ from search_service.generations import (
     new_generation,
 )
 from search_service.index_work import documents_of
-from search_service.mapping import index_body
+from search_service.mapping import Body, fields_of, is_same
 from search_service.model import GenerationRow, ProductRow
 from search_service.settings import Settings
 
-PATIENCE_S = 60.0
-"""For so long an engine that is busy or away is asked again."""
 _ONE = "SELECT pg_try_advisory_lock(hashtext('search-service admin'))"
 
 
@@ -72,7 +70,7 @@ def alone(database: Database) -> Iterator[None]:
 
 
 def rebuild(
-    database: Database, engine: Engine, settings: Settings, shards: int, report: Report
+    database: Database, engine: Engine, settings: Settings, body: Body, report: Report
 ) -> tuple[str, Comparison]:
     """
     Build an index, or go on with the one that was begun, and make it the live one.
@@ -81,19 +79,21 @@ def rebuild(
         database: the copy; the caller is `alone`.
         engine: where the indexes are.
         settings: the service's.
-        shards: of the new index.
+        body: settings and mapping of the new index.
         report: called after each page.
 
     Returns:
         The name of the new index, and its comparison with the copy before it went live.
 
     Raises:
-        ServiceError: an index with other shards is being built, or documents are missing in the new one.
+        ServiceError: an index with another body is being built, or documents are missing in the new one.
         UnavailableError: a server does not answer; the same command goes on where it was.
     """
-    name = _begin(database, engine, settings, shards)
-    while (progress := _fill_page(database, engine, settings, name)) is not None:
-        report(progress)
+    name = _begin(database, engine, settings, body)
+    products, filled = _counts(database, name)
+    while (count := _fill_page(database, engine, settings, name)) is not None:
+        filled += count
+        report(Progress(index=name, filled=filled, products=max(filled, products)))
     compared = compare(database, engine, name)
     if compared.differences:
         raise ServiceError(
@@ -113,7 +113,7 @@ def rebuild(
     return name, compared
 
 
-def _begin(database: Database, engine: Engine, settings: Settings, shards: int) -> str:
+def _begin(database: Database, engine: Engine, settings: Settings, body: Body) -> str:
     """Return the name of the index that is built; it exists and is written from now on."""
     with transaction(database) as session:
         lock(session)
@@ -121,76 +121,56 @@ def _begin(database: Database, engine: Engine, settings: Settings, shards: int) 
             select(GenerationRow).where(GenerationRow.state.in_((PLANNED, BUILDING)))
         ).first()
         if begun is None:
-            begun = new_generation(session, engine, settings, PLANNED, shards)
+            begun = new_generation(session, engine, settings, PLANNED, body)
+        shards = body["settings"]["number_of_shards"]
         if begun.shards != shards:
             raise ServiceError(
                 f"{begun.name} is being built with {begun.shards} shards, not {shards}",
                 f"Give --shards {begun.shards} to go on, or: search-service admin drop {begun.name}.",
             )
+        if not is_same(begun.body, body):
+            raise ServiceError(
+                f"{begun.name} is being built with another mapping",
+                f"Give the same to go on, or: search-service admin drop {begun.name}.",
+            )
         name = begun.name
-    engine.create_index(name, index_body(shards=shards))
+    engine.create_index(name, body)
     with transaction(database) as session:
         session.get_one(GenerationRow, name).state = BUILDING
     return name
 
 
-def _fill_page(
-    database: Database, engine: Engine, settings: Settings, name: str
-) -> Progress | None:
-    """Write the next products to the index; return None if all are there."""
+def _counts(database: Database, name: str) -> tuple[int, int]:
+    """Return how many products there are, and how many of them are filled in."""
+    with transaction(database) as session:
+        built = session.get_one(GenerationRow, name)
+        kept = select(func.count()).select_from(ProductRow).where(ProductRow.is_deleted.is_(False))
+        products = session.scalar(kept) or 0
+        return products, session.scalar(kept.where(ProductRow.id <= built.after_product_id)) or 0
+
+
+def _fill_page(database: Database, engine: Engine, settings: Settings, name: str) -> int | None:
+    """Write the next products to the index and return their number; None if all are there."""
     most = settings.batch_documents
     with transaction(database, isolation="REPEATABLE READ") as session:
         built = session.get_one(GenerationRow, name)
         if built.is_filled:
             return None
-        kept = ProductRow.is_deleted.is_(False)
         after = ProductRow.id > built.after_product_id
-        ids = list(
-            session.scalars(
-                select(ProductRow.id).where(kept, after).order_by(ProductRow.id).limit(most)
-            )
-        )
+        wanted = select(ProductRow.id).where(ProductRow.is_deleted.is_(False), after)
+        ids = list(session.scalars(wanted.order_by(ProductRow.id).limit(most)))
         documents = documents_of(session, ids)
-        count = select(func.count()).select_from(ProductRow).where(kept)
-        products = session.scalar(count) or 0
-        filled = products - (session.scalar(count.where(after)) or 0) + len(ids)
-    _write(
-        engine, [Write(index=name, id=d.id, version=d.version, document=d.body) for d in documents]
+        fields = fields_of(built.body)
+    write_all(
+        engine,
+        [
+            Write(index=name, id=d.id, version=d.version, document=d.body, fields=fields)
+            for d in documents
+        ],
     )
     with transaction(database) as session:
         built = session.get_one(GenerationRow, name)
         if ids:
             built.after_product_id = ids[-1]
         built.is_filled = len(ids) < most
-    return Progress(index=name, filled=filled, products=products)
-
-
-def _write(engine: Engine, writes: list[Write]) -> None:
-    """Write documents until the engine has all of them; a busy engine gets smaller requests, later."""
-    end, size, wait = time.monotonic() + PATIENCE_S, max(1, len(writes)), 0.2
-    while writes:
-        try:
-            outcomes = engine.bulk(writes[:size])
-        except (EngineError, UnavailableError) as error:
-            if isinstance(error, EngineError) and not error.is_busy and error.status != 413:
-                raise ServiceError(str(error)) from None
-            reason, left = str(error), writes
-        else:
-            refused = [o for o in outcomes if not (o.is_done or o.is_busy)]
-            if refused:
-                raise ServiceError(
-                    f"the search engine refused product {refused[0].write.id}: {refused[0].reason}"
-                )
-            reason = "it asks for fewer writes"
-            left = [o.write for o in outcomes if not o.is_done] + writes[size:]
-        if len(left) < len(writes):
-            end, wait = time.monotonic() + PATIENCE_S, 0.2
-        else:
-            if time.monotonic() > end:
-                raise UnavailableError(
-                    f"the search engine did not take documents for {PATIENCE_S:.0f} s: {reason}",
-                    "Run the command again; it goes on where it was.",
-                )
-            time.sleep(wait)
-            wait, size = min(5.0, 2 * wait), max(1, size // 2)
-        writes = left
+    return len(ids)

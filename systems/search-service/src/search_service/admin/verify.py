@@ -14,14 +14,17 @@ from zlib import crc32
 
 import msgspec
 from sqlalchemy import Engine as Database
-from sqlalchemy import collate, select
+from sqlalchemy import select
 from sqlalchemy.dialects.postgresql import insert
 
+from search_service.admin.writing import write_all
 from search_service.database import transaction
 from search_service.engine import Engine, Write
 from search_service.model import ProductRow, WorkRow
 
 PAGE = 5000
+REPAIRED = 1000
+"""Products whose work one transaction leaves."""
 LOOKS = 5
 LOOK_S = 1.0
 """A difference is looked at again after this time, so often."""
@@ -86,18 +89,39 @@ def repair(
     Leave work for documents that differ, above the version of the index; remove those that the copy does not have.
 
     Raises:
-        UnavailableError: the database or the engine does not answer.
+        UnavailableError: the database or the engine does not answer; it can be done again.
+        ServiceError: the engine refused to remove a document.
     """
-    now = time.time()
+    for first in range(0, len(differences), REPAIRED):
+        page = {one.id: one for one in differences[first : first + REPAIRED]}
+        known = _leave_work(database, page)
+        write_all(
+            engine,
+            [
+                Write(index=index, id=one.id, version=one.index_version, document=None)
+                for one in page.values()
+                if one.id not in known and one.index_version is not None
+            ],
+        )
+
+
+def _leave_work(database: Database, differences: Mapping[str, Difference]) -> set[str]:
+    """Raise the versions of documents above those of the index, leave work, and return the products that there are."""
     with transaction(database) as session:
-        for difference in sorted(differences, key=lambda one: one.id):
-            row = session.get(ProductRow, difference.id, with_for_update=True)
-            if row is None:
-                continue
+        wanted = select(ProductRow).where(ProductRow.id.in_(sorted(differences)))
+        rows = session.scalars(wanted.order_by(ProductRow.id).with_for_update()).all()
+        for row in rows:
             # A document that was removed by hand has the version after its own for a minute.
-            row.document_version = 2 + max(row.document_version, difference.index_version or 0)
+            theirs = differences[row.id].index_version or 0
+            row.document_version = 2 + max(row.document_version, theirs)
+        session.flush()
+        if rows:
+            now = datetime.now(UTC)
             work = insert(WorkRow).values(
-                product_id=row.id, document_version=row.document_version, since=_moment(now)
+                [
+                    {"product_id": r.id, "document_version": r.document_version, "since": now}
+                    for r in rows
+                ]
             )
             session.execute(
                 work.on_conflict_do_update(
@@ -105,18 +129,7 @@ def repair(
                     set_={"document_version": work.excluded.document_version},
                 )
             )
-        known = set(
-            session.scalars(
-                select(ProductRow.id).where(ProductRow.id.in_([d.id for d in differences]))
-            )
-        )
-    engine.bulk(
-        [
-            Write(index=index, id=one.id, version=one.index_version, document=None)
-            for one in differences
-            if one.id not in known and one.index_version is not None
-        ]
-    )
+        return {row.id for row in rows}
 
 
 def _confirmed(
@@ -176,13 +189,12 @@ def _now(database: Database, ids: Sequence[str]) -> Mapping[str, tuple[int | Non
 
 def _copy(database: Database) -> Iterator[tuple[str, int, bool]]:
     after = ""
-    order = collate(ProductRow.id, "C")
     while True:
         with transaction(database) as session:
             page = session.execute(
                 select(ProductRow.id, ProductRow.document_version, ProductRow.is_deleted)
-                .where(order > after)
-                .order_by(order)
+                .where(ProductRow.id > after)
+                .order_by(ProductRow.id)
                 .limit(PAGE)
             )
             rows = [(i, version, is_deleted) for i, version, is_deleted in page]
@@ -215,7 +227,3 @@ def _merged(
         if b is not None and b[0] == product_id:
             b = next(second, None)
         yield product_id, versions[0], versions[1]
-
-
-def _moment(time_s: float) -> datetime:
-    return datetime.fromtimestamp(time_s, UTC)
