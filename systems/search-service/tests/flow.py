@@ -148,14 +148,14 @@ def environment(settings: Settings) -> dict[str, str]:
     return {**clean, **given}
 
 
-def wait_for(what: str, is_so: Callable[[], bool], timeout_s: float = 60) -> None:
+def wait_for(what: str, is_so: Callable[[], bool], timeout_s: float = 180) -> None:
     end = time.monotonic() + timeout_s
     while not is_so():
         assert time.monotonic() < end, f"{what} did not happen within {timeout_s:.0f} s"
         time.sleep(0.05)
 
 
-def wait_until_quiet(settings: Settings, timeout_s: float = 120) -> None:
+def wait_until_quiet(settings: Settings, timeout_s: float = 300) -> None:
     """
     Wait until every event is applied and every document indexed.
     """
@@ -171,11 +171,12 @@ def wait_until_quiet(settings: Settings, timeout_s: float = 120) -> None:
 
 def query(settings: Settings, statement: str) -> list[tuple[object, ...]]:
     """
-    The rows of a statement on the copy.
+    The rows of a statement on the copy; none if it returns none.
     """
     database = connect(settings.database_url, size=1)
     try:
         with transaction(database) as session:
-            return [tuple(row) for row in session.execute(text(statement)).all()]
+            found = session.execute(text(statement))
+            return [tuple(row) for row in found.all()] if found.returns_rows else []
     finally:
         database.dispose()

@@ -2,7 +2,11 @@
 The search engine: OpenSearch or Elasticsearch 8, by the part of their API that both have.
 
 Rule 1: no client library, for each refuses the other's servers. The requests are few and plain.
-Rule 2: a refusal says whether trying again can help: 429 and 503 can, everything else cannot.
+Rule 2: a refusal says whether trying again can help: 429 and 503 can, everything else cannot. Every request but a bulk
+        is repeated for a while then: shards of an engine that has just started are not readable yet. Whoever sends a
+        bulk decides what to send again.
+Rule 3: an answer is about all shards, or it is an error. An engine that misses a shard leaves its documents out
+        otherwise, and says so in a number that is easily overlooked.
 """
 
 import json
@@ -15,19 +19,24 @@ from urllib.parse import quote
 import httpx
 import msgspec
 
-from search_service.errors import UnavailableError
+from search_service.errors import ServiceError, UnavailableError
 
 TIMEOUT_S = 30.0
+PATIENCE_S = 60.0
+"""A request is repeated for so long while the engine is busy; the shards of a node that starts need seconds."""
+WAIT_FIRST_S, WAIT_MOST_S = 0.1, 2.0
+"""Pause before a request is repeated: the first, doubled up to the longest."""
 BUSY = frozenset({429, 502, 503, 504})
 SCAN_PAGE = 5000
 
 
-class EngineError(Exception):
+class EngineError(ServiceError):
     """The engine refused a request."""
 
     def __init__(self, status: int, reason: str) -> None:
         """Keep the HTTP status and the engine's own words."""
-        super().__init__(f"the search engine answered {status}: {reason}")
+        hint = "Try again later; its log says more." if status in BUSY else ""
+        super().__init__(f"the search engine answered {status}: {reason}", hint)
         self.status = status
 
     @property
@@ -44,6 +53,8 @@ class Write(msgspec.Struct, frozen=True, kw_only=True):
     version: int
     document: Mapping[str, Any] | None
     """None removes the document, unless the index has a later version."""
+    fields: frozenset[str] | None = None
+    """Fields of the index, to which alone the document is reduced; None for all of the document."""
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,9 +83,19 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 class Engine:
     """A connection to a search engine; safe to use from several threads."""
 
-    def __init__(self, url: str, *, timeout_s: float = TIMEOUT_S) -> None:
-        """Keep the address; nothing is sent yet."""
+    def __init__(
+        self, url: str, *, timeout_s: float = TIMEOUT_S, patience_s: float = PATIENCE_S
+    ) -> None:
+        """
+        Keep the address; nothing is sent yet.
+
+        Args:
+            url: of the engine's REST API.
+            timeout_s: of one request.
+            patience_s: for how long a request other than a bulk is repeated while the engine is busy.
+        """
         self.url = url
+        self._patience_s = patience_s
         self._client = httpx.Client(base_url=url, timeout=timeout_s)
 
     def __enter__(self) -> Self:
@@ -96,14 +117,22 @@ class Engine:
 
     def request(self, method: str, path: str, body: object = None) -> Any:
         """
-        Send a request and return the answer's JSON.
+        Send a request, again while the engine is busy, and return the answer's JSON.
 
         Raises:
-            EngineError: the engine refused it.
+            EngineError: the engine refused it, or stayed busy.
             UnavailableError: the engine does not answer.
         """
         content = None if body is None else msgspec.json.encode(body)
-        return self._send(method, path, content, "application/json")
+        end, wait = time.monotonic() + self._patience_s, WAIT_FIRST_S
+        while True:
+            try:
+                return self._send(method, path, content, "application/json")
+            except EngineError as error:
+                if not error.is_busy or time.monotonic() + wait > end:
+                    raise
+            time.sleep(wait)
+            wait = min(WAIT_MOST_S, 2 * wait)
 
     def create_index(self, name: str, body: Mapping[str, Any]) -> None:
         """
@@ -121,9 +150,13 @@ class Engine:
 
     def exists(self, name: str) -> bool:
         """Return whether there is an index or an alias of that name."""
-        return bool(
-            self._raw("HEAD", f"/{quote(name)}", None, "application/json").status_code == 200
-        )
+        try:
+            self.request("HEAD", f"/{quote(name)}")
+        except EngineError as error:
+            if error.status != 404:
+                raise
+            return False
+        return True
 
     def delete_index(self, name: str) -> None:
         """Delete an index; it is no error if there is none."""
@@ -171,13 +204,15 @@ class Engine:
         ]
 
     def search(self, index: str, body: Mapping[str, Any]) -> Any:
-        """Return the answer to a search."""
-        return self.request("POST", f"/{quote(index)}/_search", body)
+        """Return the answer of all shards to a search."""
+        path = f"/{quote(index)}/_search?allow_partial_search_results=false"
+        return self.request("POST", path, body)
 
     def count(self, index: str, query: Mapping[str, Any] | None = None) -> int:
         """Return the number of searchable documents."""
-        body = {"query": query} if query else None
-        return int(self.request("POST", f"/{quote(index)}/_count", body)["count"])
+        # `_count` would leave out the documents of a shard that is not readable yet.
+        body = {"size": 0, "track_total_hits": True, "query": query or {"match_all": {}}}
+        return int(self.search(index, body)["hits"]["total"]["value"])
 
     def versions(
         self, index: str, query: Mapping[str, Any] | None = None
@@ -211,7 +246,7 @@ class Engine:
         end = time.monotonic() + timeout_s
         while True:
             try:
-                health = self.request("GET", "/_cluster/health")
+                health = self._send("GET", "/_cluster/health", None, "application/json")
             except (EngineError, UnavailableError):
                 health = {"status": "red"}
             if health["status"] in {"yellow", "green"}:
@@ -227,7 +262,7 @@ class Engine:
         answer = self._raw(method, path, content, kind)
         if answer.status_code >= 400:
             raise EngineError(answer.status_code, _words(answer))
-        return answer.json()
+        return answer.json() if answer.content else None
 
     def _raw(self, method: str, path: str, content: bytes | None, kind: str) -> httpx.Response:
         headers = {} if content is None else {"content-type": kind}
@@ -252,8 +287,15 @@ def _lines(writes: Iterable[Write]) -> Iterator[bytes]:
             continue
         yield msgspec.json.encode({"index": {**action, "version_type": "external"}})
         yield b"\n"
-        yield msgspec.json.encode(write.document)
+        yield msgspec.json.encode(_reduced(write.document, write.fields))
         yield b"\n"
+
+
+def _reduced(document: Mapping[str, Any], fields: frozenset[str] | None) -> Mapping[str, Any]:
+    """Return the document without fields that the index does not have: it would refuse them (`dynamic: strict`)."""
+    if fields is None or document.keys() <= fields:
+        return document
+    return {name: value for name, value in document.items() if name in fields}
 
 
 def _write_alias(index: str) -> str:

@@ -76,12 +76,13 @@ def status_of(settings: Settings) -> Status:
     """
     database = connect(settings.database_url, size=1)
     try:
-        with transaction(database) as session:
+        # In the order in which a change travels, so that nothing is between what was counted and what is counted next.
+        lag, dead = _lag(settings, database)
+        with transaction(database, isolation="REPEATABLE READ") as session:
             work, oldest = session.execute(select(func.count(), func.min(WorkRow.since))).one()
             fan_outs = session.scalar(select(func.count()).select_from(FanOutRow)) or 0
             rows = session.scalars(select(GenerationRow).order_by(GenerationRow.name)).all()
             generations = [(row.name, row.state, row.shards) for row in rows]
-        lag, dead = _lag(settings, database)
     finally:
         database.dispose()
     with Engine(settings.engine_url) as engine:
