@@ -13,6 +13,7 @@ from flow import (
     product,
     query,
     supplier,
+    wait_for,
     wait_until_quiet,
 )
 
@@ -147,8 +148,10 @@ def test_freshness_and_counts_are_measured(
     settings: Settings, producing: Producing, indexer: Indexer
 ):
     """
-    In the form that Prometheus reads.
+    In the form that Prometheus reads; a document is fresh when a search finds it.
     """
+    import contextlib
+    import re
     import socket
     import urllib.request
 
@@ -158,17 +161,31 @@ def test_freshness_and_counts_are_measured(
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     indexer.settings = replace(settings, metrics_port=port)
+    address = f"http://127.0.0.1:{port}/metrics"
     indexer.start()
     producing.send(changed(product(), at=datetime.now(UTC)))
     producing.raw("product", b"p-2", b"{")
-    wait_until_quiet(settings)
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics") as answer:
-        text = answer.read().decode()
+    text = ""
+
+    def is_measured() -> bool:
+        nonlocal text
+        with contextlib.suppress(OSError), urllib.request.urlopen(address) as answer:
+            text = answer.read().decode()
+        return "search_freshness_seconds_count 1.0" in text
+
+    wait_for("that the document is found", is_measured)
+    # Nobody but the indexer has refreshed the index.
+    found = documents_of(settings)
 
     assert 'search_events_applied_total{type="product"} 1.0' in text
     assert "search_events_dead_total 1.0" in text
     assert "search_documents_indexed_total 1.0" in text
-    assert "search_freshness_seconds_count 1.0" in text
+    assert {"p-1"} == set(found)
+    assert "search_lag_events 0.0" in text
+    assert re.search(
+        r'^search_phase_seconds_total{phase="bulk"} [0-9.e-]*[1-9]', text, re.MULTILINE
+    )
+    assert re.search(r"^search_apply_seconds_count [1-9]", text, re.MULTILINE)
 
 
 def test_two_indexers_share_the_partitions(

@@ -5,20 +5,22 @@ Rule 1: one snapshot of the database gives the indexes, the work and what the do
         that an index was given too late is given again: its work is still there.
 Rule 2: work is finished only for the version that was indexed. A product that changed meanwhile keeps its work.
 Rule 3: an engine that is busy gets smaller batches, later.
+Rule 4: an index gets the fields that it was created with, so two indexes with different mappings can be written.
 """
 
-from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 
 import msgspec
 from sqlalchemy import Engine as Database
-from sqlalchemy import delete, select, tuple_
+from sqlalchemy import delete, func, select, tuple_
 from sqlalchemy.orm import Session
 
 from search_service.database import transaction
 from search_service.document import Parts, document_of, tombstone_of
 from search_service.engine import Engine, Write
 from search_service.entities import Asset, Category, Product, Supplier
+from search_service.mapping import fields_of
 from search_service.model import (
     AssetRow,
     CategoryRow,
@@ -27,8 +29,11 @@ from search_service.model import (
     SupplierRow,
     WorkRow,
 )
+from search_service.phases import BULK, DOCUMENT, FINISH, Phases
+from search_service.share import SLOTS
 
-WRITTEN = ("live", "building")
+LIVE = "live"
+WRITTEN = (LIVE, "building")
 """States of the indexes that are written."""
 DEPTH_MOST = 20
 """Levels of categories; a circle, which events can make, ends here."""
@@ -45,7 +50,10 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
 class Page(msgspec.Struct, frozen=True, kw_only=True):
     """Work of one snapshot."""
 
-    indexes: tuple[str, ...]
+    live: str | None
+    """The index that is searched."""
+    indexes: Mapping[str, frozenset[str]]
+    """By the name of each index to write, its fields."""
     documents: tuple[Document, ...]
     since: tuple[datetime, ...]
     """For each document, when its service wrote the oldest change."""
@@ -54,6 +62,8 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
 class Indexed(msgspec.Struct, frozen=True, kw_only=True):
     """What became of a page of work."""
 
+    taken: int = 0
+    """Documents of the page."""
     done: int = 0
     conflicts: int = 0
     """Writes that found the same version or a later one in the index, which is as good."""
@@ -61,41 +71,57 @@ class Indexed(msgspec.Struct, frozen=True, kw_only=True):
     """Reasons for which the engine refused documents for good; their work stays."""
     is_busy: bool = False
     """Whether some writes are to be tried again later."""
-    freshness_s: tuple[float, ...] = ()
-    """For each document that was done, the time since its service wrote the oldest change."""
+    missing: str = ""
+    """An index that is to be written and does not exist."""
+    live: str | None = None
+    """The index that is searched; None if nothing was written to it."""
+    since: tuple[datetime, ...] = ()
+    """For each document that was done, when its service wrote the oldest change."""
 
 
 def index_page(
-    database: Database, engine: Engine, most: int, *, skip: Iterable[str] = ()
+    database: Database,
+    engine: Engine,
+    most: int,
+    *,
+    skip: Iterable[str] = (),
+    slots: frozenset[int] | None = None,
+    phases: Phases | None = None,
 ) -> Indexed:
     """
-    Index the oldest documents that changed, at most `most` of them.
+    Write the oldest documents that changed, at most `most` of them; a refresh makes them searchable.
 
     Args:
         database: the copy.
         engine: where the indexes are.
         most: documents of one request.
         skip: products to leave for later, for example those that the engine refused.
+        slots: of the products (`share.py`); None for all of them.
+        phases: where to count the time.
 
     Raises:
         UnavailableError: the database or the engine does not answer; the work stays.
         EngineError: the engine refused the whole request; the work stays.
     """
-    page = work_of(database, most, skip=frozenset(skip))
+    timed = (phases or Phases()).timed
+    with timed(DOCUMENT):
+        page = work_of(database, most, skip=frozenset(skip), slots=slots)
     if not page.documents or not page.indexes:
         return Indexed()
     writes = [
-        Write(index=index, id=d.id, version=d.version, document=d.body)
+        Write(index=index, id=d.id, version=d.version, document=d.body, fields=fields)
         for d in page.documents
-        for index in page.indexes
+        for index, fields in page.indexes.items()
     ]
-    outcomes = engine.bulk(writes)
+    with timed(BULK):
+        outcomes = engine.bulk(writes)
     missed = {o.write.id for o in outcomes if not o.is_done}
     done = [d for d in page.documents if d.id not in missed]
-    finish(database, done)
-    now = datetime.now(UTC)
+    with timed(FINISH):
+        finish(database, done)
     since = dict(zip((d.id for d in page.documents), page.since, strict=True))
     return Indexed(
+        taken=len(page.documents),
         done=len(done),
         conflicts=sum(o.status == 409 for o in outcomes),
         refused=tuple(
@@ -103,28 +129,38 @@ def index_page(
             for o in outcomes
             if not (o.is_done or o.is_busy or o.is_gone)
         ),
+        is_busy=any(o.is_busy for o in outcomes),
         # An index that was dropped meanwhile is not among those of the next snapshot.
-        is_busy=any(o.is_busy or o.is_gone for o in outcomes),
-        freshness_s=tuple((now - since[d.id]).total_seconds() for d in done),
+        missing=next((o.write.index for o in outcomes if o.is_gone and not o.is_done), ""),
+        live=page.live,
+        since=tuple(since[d.id] for d in done),
     )
 
 
-def work_of(database: Database, most: int, *, skip: frozenset[str] = frozenset()) -> Page:
+def work_of(
+    database: Database,
+    most: int,
+    *,
+    skip: frozenset[str] = frozenset(),
+    slots: frozenset[int] | None = None,
+) -> Page:
     """Return the oldest work, its documents and the indexes to write, all of one snapshot."""
     with transaction(database, isolation="REPEATABLE READ") as session:
-        indexes = session.scalars(
-            select(GenerationRow.name).where(GenerationRow.state.in_(WRITTEN))
-        ).all()
+        rows = session.scalars(select(GenerationRow).where(GenerationRow.state.in_(WRITTEN))).all()
         wanted = select(WorkRow.product_id, WorkRow.since).order_by(WorkRow.since).limit(most)
         if skip:
             wanted = wanted.where(WorkRow.product_id.not_in(skip))
+        if slots is not None and len(slots) < SLOTS:
+            slot = func.hashtext(WorkRow.product_id).bitwise_and(SLOTS - 1)
+            wanted = wanted.where(slot.in_(sorted(slots)))
         since = {row[0]: row[1] for row in session.execute(wanted)}
         documents = documents_of(session, sorted(since))
-    return Page(
-        indexes=tuple(sorted(indexes)),
-        documents=tuple(documents),
-        since=tuple(since[d.id] for d in documents),
-    )
+        return Page(
+            live=next((row.name for row in rows if row.state == LIVE), None),
+            indexes={row.name: fields_of(row.body) for row in rows},
+            documents=tuple(documents),
+            since=tuple(since[d.id] for d in documents),
+        )
 
 
 def finish(database: Database, documents: Sequence[Document]) -> None:
