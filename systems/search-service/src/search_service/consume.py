@@ -5,6 +5,7 @@ Rule 1: the ledger is the truth. Offsets that Kafka keeps for the group only sho
 Rule 2: a partition is read from the ledger's offset, and the position is never moved afterwards. A seek can be undone
         by an answer that was on its way (seen with librdkafka when a broker came back), and then events are skipped.
 Rule 3: a batch that could not be applied is kept and applied later; nothing is read before.
+Rule 4: an event that the database refuses is applied alone, and becomes a dead letter with the database's reason.
 """
 
 import contextlib
@@ -17,6 +18,7 @@ import msgspec
 from confluent_kafka import (
     OFFSET_END,
     Consumer,
+    KafkaError,
     KafkaException,
     Message,
     Producer,
@@ -28,16 +30,23 @@ from sqlalchemy import Engine
 
 from search_service.apply import Applied, Position, apply, next_offset
 from search_service.dead_letters import DeadLetters
-from search_service.errors import ServiceError, UnavailableError
+from search_service.errors import RefusedError, ServiceError, UnavailableError
 from search_service.events import TYPES, BadEventError, Event, decode
+from search_service.phases import APPLY, DECODE, POLL, Phases
 from search_service.settings import Settings
 
 POLL_S = 0.2
 ANSWER_S = 10.0
+CHECK_S = 2.0
+"""A broker of which a client heard nothing good has this time to answer."""
 LEDGER_S = 0.5
 """Pause before a database that is away is asked for the ledger again."""
 MESSAGE_MOST = 8 * 2**20
 """Bytes of a message: an asset's text of a million characters, each up to four bytes, and JSON around it."""
+KEPT_MS = 30 * 24 * 3600 * 1000
+"""Dead letters are kept for a month, for somebody has to look at them."""
+UNCOMPACTED_MS = 24 * 3600 * 1000
+"""Events of the last day are not compacted: an older version that was written late replaces the newest one then."""
 
 
 class Consumed(msgspec.Struct, frozen=True, kw_only=True):
@@ -83,13 +92,14 @@ def create_topics(settings: Settings) -> None:
     """
     admin = AdminClient(clients_of(settings))
     size = {"max.message.bytes": str(MESSAGE_MOST)}
-    wanted = [
-        NewTopic(
-            settings.topic(name), settings.partitions, config={**size, "cleanup.policy": "compact"}
-        )
-        for name in TYPES
-    ]
-    wanted.append(NewTopic(settings.dead_letter_topic, 1, config=size))
+    compact = {
+        **size,
+        "cleanup.policy": "compact",
+        "min.compaction.lag.ms": str(UNCOMPACTED_MS),
+    }
+    kept = {**size, "retention.ms": str(KEPT_MS)}
+    wanted = [NewTopic(settings.topic(name), settings.partitions, config=compact) for name in TYPES]
+    wanted.append(NewTopic(settings.dead_letter_topic, 1, config=kept))
     try:
         there = admin.list_topics(timeout=ANSWER_S).topics
         missing = [topic for topic in wanted if topic.topic not in there]
@@ -110,8 +120,12 @@ class EventReader:
         database: Engine,
         dead_letters: DeadLetters,
         stop: threading.Event,
+        phases: Phases | None = None,
     ) -> None:
         """Keep what is needed; nothing is read yet. Once `stop` is set, no server is waited for."""
+        self._timed = (phases or Phases()).timed
+        self._is_doubted = False
+        """Whether a broker is to be asked before we believe that there is nothing to read."""
         self._settings = settings
         self._stop = stop
         self._database = database
@@ -119,6 +133,8 @@ class EventReader:
         self._types = {settings.topic(name): name for name in TYPES}
         self._expected: dict[tuple[str, int], int] = {}
         """By topic and partition, the offset from which the next batch is to be applied."""
+        self._begun: dict[tuple[str, int], int] = {}
+        """By topic and partition, the offset from which it is read."""
         self._pending: dict[tuple[str, int], list[Message]] = {}
         """By topic and partition, what was read and is not applied yet."""
         self._consumer = Consumer(
@@ -131,6 +147,7 @@ class EventReader:
                 "session.timeout.ms": 10_000,
                 "fetch.message.max.bytes": MESSAGE_MOST,
                 "queued.max.messages.kbytes": 65_536,
+                "error_cb": self._failed,
             }
         )
 
@@ -151,14 +168,13 @@ class EventReader:
 
         Raises:
             UnavailableError: the database or Kafka does not answer; what was read is kept.
-            ServiceError: the database is an earlier one than the one that was read for.
+            ServiceError: database and topic do not belong together: one was restored or made anew.
         """
         try:
             if not self._pending:
-                for message in self._consumer.consume(self._settings.batch_events, POLL_S):
-                    key = (str(message.topic()), int(message.partition() or 0))
-                    if message.error() is None and key in self._expected:
-                        self._pending.setdefault(key, []).append(message)
+                self._read()
+            if self._is_doubted:
+                self._ask_broker()
             total = Consumed()
             for key in tuple(self._pending):
                 total = _sum(total, self._apply(key))
@@ -177,6 +193,42 @@ class EventReader:
             if high >= 0:
                 lags[f"{topic}/{partition}"] = max(0, high - max(expected, low))
         return lags
+
+    def _read(self) -> None:
+        """Wait for events, and keep them by partition."""
+        with self._timed(POLL):
+            messages = self._consumer.consume(self._settings.batch_events, POLL_S)
+        for message in messages:
+            key = (str(message.topic()), int(message.partition() or 0))
+            if message.error() is not None:
+                self._is_doubted = True
+            elif key in self._expected:
+                if _offset(message) < self._begun[key]:
+                    # Kafka begins at its first event if it does not have the one that we asked for.
+                    raise ServiceError(
+                        f"{key[0]} has fewer events than the database has applied: it is another topic, or lost some",
+                        "Use the topics of this database, or a new database, which reads them from the beginning.",
+                    )
+                self._pending.setdefault(key, []).append(message)
+
+    def _ask_broker(self) -> None:
+        """
+        Find out whether the brokers answer and have our topics.
+
+        Raises:
+            UnavailableError: they do not.
+        """
+        there = self._consumer.list_topics(timeout=CHECK_S).topics
+        for topic in self._types:
+            if topic not in there or there[topic].error is not None:
+                raise UnavailableError(
+                    f"Kafka at {self._settings.kafka} does not have the topic {topic}",
+                    "Run: search-service setup.",
+                )
+        self._is_doubted = False
+
+    def _failed(self, _error: KafkaError) -> None:
+        self._is_doubted = True
 
     def _apply(self, key: tuple[str, int]) -> Consumed:
         """Apply what is pending of a partition."""
@@ -208,26 +260,56 @@ class EventReader:
 
     def _apply_batch(self, key: tuple[str, int], batch: Sequence[Message]) -> tuple[Applied, int]:
         """Apply a batch of a partition; return what that did, and the number of dead letters."""
-        topic, partition = key
         events: list[Event] = []
-        for message in batch:
-            try:
-                events.append(
-                    decode(message.value(), topic_type=self._types[topic], key=message.key())
-                )
-            except BadEventError as error:
-                self._dead_letters.put(message, str(error))
+        with self._timed(DECODE):
+            for message in batch:
+                try:
+                    events.append(
+                        decode(message.value(), topic_type=self._types[key[0]], key=message.key())
+                    )
+                except BadEventError as error:
+                    self._dead_letters.put(message, str(error))
         dead = len(batch) - len(events)
         if dead:
             self._dead_letters.flush()
+        try:
+            return self._commit(key, self._expected[key], batch, events), dead
+        except RefusedError:
+            return self._apply_singly(key, batch, dead)
+
+    def _apply_singly(
+        self, key: tuple[str, int], batch: Sequence[Message], dead: int
+    ) -> tuple[Applied, int]:
+        """Apply a batch event by event; those that the database refuses become dead letters."""
+        changed = ignored = 0
+        expected = self._expected[key]
+        for message in batch:
+            try:
+                event = decode(message.value(), topic_type=self._types[key[0]], key=message.key())
+                applied = self._commit(key, expected, [message], [event])
+            except BadEventError:
+                # It is a dead letter already.
+                applied = self._commit(key, expected, [message], [])
+            except RefusedError as error:
+                self._dead_letters.put(message, error.sentence)
+                self._dead_letters.flush()
+                dead += 1
+                applied = self._commit(key, expected, [message], [])
+            if not applied.is_ours:
+                return applied, dead
+            expected = _offset(message) + 1
+            changed, ignored = changed + applied.changed, ignored + applied.ignored
+        return Applied(is_ours=True, changed=changed, ignored=ignored), dead
+
+    def _commit(
+        self, key: tuple[str, int], expected: int, batch: Sequence[Message], events: Sequence[Event]
+    ) -> Applied:
         place = Position(
-            topic=topic,
-            partition=partition,
-            expected=self._expected[key],
-            next=_offset(batch[-1]) + 1,
+            topic=key[0], partition=key[1], expected=expected, next=_offset(batch[-1]) + 1
         )
         is_tracking = self._settings.dirty_tracking == "on"
-        return apply(self._database, place, events, is_dirty_tracking=is_tracking), dead
+        with self._timed(APPLY):
+            return apply(self._database, place, events, is_dirty_tracking=is_tracking)
 
     def _assigned(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
         for one in partitions:
@@ -236,7 +318,8 @@ class EventReader:
                 # We are leaving: what is read from here is not applied.
                 one.offset = OFFSET_END
             else:
-                one.offset = self._expected[one.topic, one.partition] = offset
+                key = (one.topic, one.partition)
+                one.offset = self._expected[key] = self._begun[key] = offset
         consumer.incremental_assign(partitions)
 
     def _ledger(self, place: TopicPartition) -> int | None:

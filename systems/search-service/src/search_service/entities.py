@@ -16,6 +16,9 @@ Version = Annotated[int, Meta(ge=1, lt=2**53)]
 TEXT_MOST = 1_000_000
 """Characters of an asset's text; Kafka's brokers accept messages of 1 MiB unless they are told otherwise."""
 
+ATTRIBUTES_MOST, ATTRIBUTE_MOST = 200, 500
+"""Attributes of a product, and characters of a value: each is a term that filters look up."""
+
 
 class Entity(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What every entity has."""
@@ -50,7 +53,13 @@ class Product(Entity, frozen=True, kw_only=True, tag="product", tag_field="type"
     """ISO 4217."""
     category_id: Identifier
     supplier_id: Identifier
-    attributes: dict[Annotated[str, Meta(min_length=1, max_length=60)], str] = {}
+    attributes: Annotated[
+        dict[
+            Annotated[str, Meta(min_length=1, max_length=60)],
+            Annotated[str, Meta(max_length=ATTRIBUTE_MOST)],
+        ],
+        Meta(max_length=ATTRIBUTES_MOST),
+    ] = {}
 
 
 class Asset(Entity, frozen=True, kw_only=True, tag="asset", tag_field="type"):
@@ -59,7 +68,7 @@ class Asset(Entity, frozen=True, kw_only=True, tag="asset", tag_field="type"):
     product_id: Identifier
     title: Name
     text: Annotated[str, Meta(max_length=TEXT_MOST)]
-    views: Annotated[int, Meta(ge=0)] = 0
+    views: Annotated[int, Meta(ge=0, lt=2**53)] = 0
     """A number that changes often while the text stays."""
 
 

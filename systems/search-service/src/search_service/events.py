@@ -29,6 +29,10 @@ TYPES: dict[str, type[AnyEntity]] = {
 }
 """By the name of a type, its entity; each type has a topic of its own."""
 
+Moment = Annotated[datetime, Meta(tz=True)]
+YEARS = range(1970, 2200)
+"""Years in which events are written. Python and PostgreSQL do not agree about the first and the last years."""
+
 
 class Changed(
     Struct, frozen=True, kw_only=True, tag="changed", tag_field="event", forbid_unknown_fields=True
@@ -36,7 +40,7 @@ class Changed(
     """An entity has a new version."""
 
     version: Version
-    at: Annotated[datetime, Meta(tz=True)]
+    at: Moment
     """When its service wrote it."""
     entity: AnyEntity
 
@@ -52,7 +56,7 @@ class Deleted(
     """An entity was deleted, which is a version like any other."""
 
     version: Version
-    at: Annotated[datetime, Meta(tz=True)]
+    at: Moment
     type: str
     id: Identifier
 
@@ -90,6 +94,8 @@ def decode(data: bytes | None, *, topic_type: str, key: bytes | None) -> Event:
         raise BadEventError(f"an event of type '{found}' is in the topic of type '{topic_type}'")
     if key is None or key != event.id.encode():
         raise BadEventError("the key of the message is not the id of the entity")
+    if event.at.year not in YEARS:
+        raise BadEventError(f"the event was written in the year {event.at.year}")
     if isinstance(event, Changed):
         _check_text(msgspec.to_builtins(event.entity))
     return event

@@ -18,6 +18,8 @@ PREFIX = "SEARCH_"
 Url = Annotated[str, Meta(pattern=r"\Ahttps?://[^\s/]+\Z")]
 Prefix = Annotated[str, Meta(pattern=r"\A[a-z][a-z0-9-]{0,30}\Z")]
 Positive = Annotated[int, Meta(ge=1)]
+Batch = Annotated[int, Meta(ge=1, le=10_000)]
+"""A statement of PostgreSQL has at most 65,535 parameters, and a row needs up to three."""
 
 
 class Settings(Struct, frozen=True, kw_only=True):
@@ -35,11 +37,11 @@ class Settings(Struct, frozen=True, kw_only=True):
     """Consumer group of the indexers."""
     dirty_tracking: Literal["on", "off"] = "on"
     """`off` sends every column of a changed row to the database, as ORMs without dirty tracking do."""
-    batch_events: Positive = 500
+    batch_events: Batch = 500
     """Most events of one transaction."""
-    batch_documents: Positive = 500
+    batch_documents: Batch = 500
     """Most documents of one bulk request."""
-    fan_out_products: Positive = 1000
+    fan_out_products: Batch = 1000
     """Most products that one transaction marks when a supplier or a category changed."""
     partitions: Positive = 4
     """Partitions of each topic, when the service creates it."""
