@@ -11,6 +11,7 @@ import psutil
 
 from live.machine import clean_environment
 from live.prometheus_server import wait_for
+from plimsoll.errors import PlimsollError
 
 ENDINGS = [(signal.SIGINT, 0), (signal.SIGKILL, -signal.SIGKILL)]
 """How a command ends, with its exit status: Ctrl-C and kill -9."""
@@ -68,6 +69,14 @@ class StartedCommand:
             )
 
         return wait_for("the end of the servers", is_so)
+
+
+def kept_log(error: PlimsollError) -> str:
+    """The log that a failed start says is kept, which is removed."""
+    place = Path(error.hint.removeprefix("Its log is in ").removesuffix("."))
+    text = place.read_text()
+    place.unlink()
+    return text
 
 
 def listening(processes: list[psutil.Process]) -> set[str]:

@@ -11,6 +11,7 @@ import psycopg
 import pytest
 
 from live.gate_ledger import children_of, wait_for_end
+from live.served import kept_log
 from plimsoll.errors import SourceError, UsageError
 from plimsoll.lab.servers import postgres as lab
 from plimsoll.lab.servers import server
@@ -134,9 +135,9 @@ def test_a_place_full_of_something_else_is_left_alone(place: Path):
     assert ["letter"] == [path.name for path in (place / "data").iterdir()]
 
 
-def test_a_server_that_cannot_start_says_why_and_leaves_nothing(monkeypatch):
+def test_a_server_that_cannot_start_says_why_and_leaves_its_log(monkeypatch):
     """
-    The last line of its log is the message.
+    The last line of its log is the message, and the log is where the hint says.
     """
     made: list[str] = []
     make = server.tempfile.mkdtemp
@@ -147,6 +148,7 @@ def test_a_server_that_cannot_start_says_why_and_leaves_nothing(monkeypatch):
         pass
 
     assert "no_such_setting" in raised.value.message
+    assert "no_such_setting" in kept_log(raised.value)
     assert 1 == len(made)
     assert not Path(made[0]).exists()
 

@@ -16,6 +16,7 @@ import pytest
 
 from live.machine import clean_environment
 from live.prometheus_server import wait_for
+from live.served import kept_log
 from plimsoll.errors import SourceError
 from plimsoll.lab.servers.kafka import Kafka
 from plimsoll.lab.servers.package import KAFKA
@@ -93,10 +94,11 @@ def test_opensearch_has_the_modules_that_its_archive_lacks(engine: SearchServer)
 
 def test_a_setting_that_an_engine_refuses_is_its_reason():
     """
-    The sentence has the engine's own words.
+    The sentence has the engine's own words, and the log is where the hint says.
     """
-    with pytest.raises(SourceError, match=r"OpenSearch did not start: .*no\.such\.setting"):
+    with pytest.raises(SourceError, match=r"OpenSearch did not start: .*no\.such") as raised:
         OpenSearch({"no.such.setting": "1"}).__enter__()
+    assert "no.such.setting" in kept_log(raised.value)
 
 
 @pytest.mark.parametrize(
@@ -123,8 +125,9 @@ def test_a_broker_ends_with_the_command_that_started_it(sent: signal.Signals, st
 
 
 def test_a_setting_that_kafka_refuses_is_its_reason():
-    with pytest.raises(SourceError, match=r"Kafka did not start: .*log\.retention\.hours"):
+    with pytest.raises(SourceError, match=r"Kafka did not start: .*log\.retention") as raised:
         Kafka({"log.retention.hours": "soon"}).__enter__()
+    assert "log.retention.hours" in kept_log(raised.value)
 
 
 def test_the_address_of_a_database_is_enough_to_connect():

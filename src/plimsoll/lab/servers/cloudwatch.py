@@ -6,14 +6,13 @@ Rule 2: the rules of `server.py` apply.
 """
 
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 from urllib.error import URLError
 from urllib.request import Request, urlopen
 
-from plimsoll.errors import SourceError
 from plimsoll.lab.servers.package import AWS
 from plimsoll.lab.servers.pip import PYTHON
-from plimsoll.lab.servers.server import ANSWER_S, HOST, START_ATTEMPTS, KeptServer, free_ports
+from plimsoll.lab.servers.server import ANSWER_S, HOST, KeptServer, free_ports
 from plimsoll.lab.servers.store import ServerStore, default_store
 
 LAUNCHED = "plimsoll:launched"
@@ -27,6 +26,7 @@ class AwsDouble(KeptServer):
     """Run a double of AWS while the `with` block lasts; clients use it with AWS_ENDPOINT_URL."""
 
     kind = "aws"
+    title = "the AWS double"
 
     def __init__(
         self, *, store: ServerStore | None = None, also_remove: tuple[Path, ...] = ()
@@ -55,26 +55,6 @@ class AwsDouble(KeptServer):
     def address(self) -> str:
         """Return the URL of every API, as AWS_ENDPOINT_URL has it."""
         return f"http://{HOST}:{self.port}"
-
-    def __enter__(self) -> Self:
-        """
-        Start the double and wait until it answers a client.
-
-        Raises:
-            SourceError: it did not start; the message has the end of its log.
-        """
-        for attempt in range(1, START_ATTEMPTS + 1):
-            failure = self._start()
-            if failure is None:
-                return self
-            # Only a port that was taken is worth another attempt; any other reason would come again.
-            if "Address already in use" not in failure or attempt == START_ATTEMPTS:
-                last = (failure.strip().splitlines() or ["it gave no reason"])[-1]
-                raise SourceError(
-                    f"the AWS double did not start: {last}",
-                    "Check the free space and the memory of this machine.",
-                )
-        raise AssertionError
 
     def _job(self) -> dict[str, Any]:
         (self.port,) = free_ports(1)

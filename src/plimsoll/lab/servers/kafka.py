@@ -11,12 +11,11 @@ import uuid
 from base64 import urlsafe_b64encode
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
-from plimsoll.errors import SourceError
 from plimsoll.lab.servers.java import HEAP_MB, find_java, last_error
 from plimsoll.lab.servers.package import KAFKA
-from plimsoll.lab.servers.server import ANSWER_S, HOST, START_ATTEMPTS, KeptServer, free_ports
+from plimsoll.lab.servers.server import ANSWER_S, HOST, KeptServer, free_ports
 from plimsoll.lab.servers.store import ServerStore, default_store
 
 # ApiVersions, version 0: the one request that every broker answers before anything else (Kafka protocol guide).
@@ -40,6 +39,7 @@ class Kafka(KeptServer):
     """
 
     kind = "kafka"
+    title = KAFKA.title
 
     def __init__(
         self,
@@ -79,24 +79,8 @@ class Kafka(KeptServer):
         """Return the address of the broker, as clients want it for `bootstrap.servers`."""
         return f"{HOST}:{self.port}"
 
-    def __enter__(self) -> Self:
-        """
-        Start the broker and wait until it answers a client.
-
-        Raises:
-            SourceError: it did not start; the message has the end of its log.
-        """
-        for attempt in range(1, START_ATTEMPTS + 1):
-            failure = self._start()
-            if failure is None:
-                return self
-            # Only a port that was taken is worth another attempt; any other reason would come again.
-            if "Address already in use" not in failure or attempt == START_ATTEMPTS:
-                raise SourceError(
-                    f"Kafka did not start: {last_error(failure)}",
-                    "Check the free space and the memory of this machine.",
-                )
-        raise AssertionError
+    def _reason(self, log: str) -> str:
+        return last_error(log)
 
     def _job(self) -> dict[str, Any]:
         self.port, controller = free_ports(2)

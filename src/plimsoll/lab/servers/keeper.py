@@ -5,9 +5,13 @@ This runs as a separate program (`python -I keeper.py`) with the standard librar
 session: Ctrl-C in the terminal reaches the owner, not the server. The owner keeps the keeper's standard
 input open. When the owner ends in any way, even by kill -9, that input ends too, and the keeper ends the
 server and removes its directory. An owner that writes a line before it closes the input is still running:
-then the folders in `also_remove` stay.
+then the folders in `also_remove` stay. A line `keep` says that the server did not get ready.
+
+Whatever a killed server leaves behind is the keeper's to end: the kernel makes it the keeper's child.
 """
 
+import contextlib
+import ctypes
 import json
 import os
 import select
@@ -26,6 +30,9 @@ _ENDINGS = ("SIGINT", "SIGQUIT", "SIGKILL")
 _PATIENCE_S = (60.0, 10.0)
 _POLL_S = 0.1
 _TAIL_BYTES = 2000
+# prctl(2): orphans below this process become its children.
+_SET_CHILD_SUBREAPER = 36
+_CHILDREN = Path("/proc/thread-self/children")
 
 
 def main() -> int:
@@ -38,12 +45,15 @@ def main() -> int:
     `endings` has the signals that end the server, the gentlest first (default: PostgreSQL's). `restart_s` is for how
     long a server that was killed is started again and again (default: not at all). `group` is
     the member list of a control group: the keeper joins it, because the server's own account may not, and
-    everything it starts is in it too. The end of the log is printed if the server ended by itself.
+    everything it starts is in it too. If the server ended by itself or did not get ready, the end of the log is
+    printed and the log is copied to the file `kept_log` (null: it is not).
     """
     job = json.loads(sys.stdin.readline())
+    ctypes.CDLL(None).prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     try:
         return _keep(job) if _join(job.get("group")) else 1
     finally:
+        _end_orphans()
         # Remove its password and its log, however the server ended.
         shutil.rmtree(job["directory"], ignore_errors=True)
 
@@ -64,7 +74,7 @@ def _keep(job: dict[str, Any]) -> int:
     with Path(job["log"]).open("ab") as log:
         for argv in job["first"]:
             if _start(argv, job, log).wait() != 0:
-                return _fail(job["log"])
+                return _fail(job)
         server = _start(job["server"], job, log)
         try:
             is_ended = _watch(server)
@@ -81,10 +91,11 @@ def _keep(job: dict[str, Any]) -> int:
                 is_ended = _watch(server)
         finally:
             _end(server, job.get("endings", _ENDINGS))
-    if not is_ended:
-        return _fail(job["log"])
+    word = sys.stdin.readline() if is_ended else "keep\n"
+    if word == "keep\n":
+        return _fail(job)
     # The input ended without a line: the owner is gone, and nobody else will clear up.
-    for folder in job["also_remove"] if not sys.stdin.readline() else ():
+    for folder in job["also_remove"] if not word else ():
         shutil.rmtree(folder, ignore_errors=True)
     return 0
 
@@ -92,6 +103,7 @@ def _keep(job: dict[str, Any]) -> int:
 def _watch(server: "subprocess.Popen[bytes]") -> bool:
     """Wait until the owner is gone or writes a line; return False if the server ended before."""
     while server.poll() is None:
+        _orphans(server.pid)
         if select.select([sys.stdin], [], [], _POLL_S)[0]:
             return True
     return False
@@ -124,8 +136,41 @@ def _end(server: "subprocess.Popen[bytes]", endings: Sequence[str]) -> None:
             continue
 
 
-def _fail(log: str) -> int:
-    with Path(log).open("rb") as file:
+def _end_orphans() -> None:
+    """End what the server started and left: politely, then by force."""
+    for name in ("SIGINT", "SIGKILL"):
+        asked: set[int] = set()
+        until = time.monotonic() + _PATIENCE_S[1]
+        while (living := _orphans()) and time.monotonic() < until:
+            for process in living - asked:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(process, signal.Signals[name])
+            asked |= living
+            time.sleep(_POLL_S / 10)
+
+
+def _orphans(server: int | None = None) -> set[int]:
+    """Return our living children except the server; those that have ended are let go."""
+    try:
+        found = {int(word) for word in _CHILDREN.read_text().split()} - {server}
+    except OSError:
+        return set()
+    living = set()
+    for process in found:
+        with contextlib.suppress(ChildProcessError):
+            if os.waitpid(process, os.WNOHANG)[0] == 0:
+                living.add(process)
+    return living
+
+
+def _fail(job: dict[str, Any]) -> int:
+    log, kept = Path(job["log"]), job.get("kept_log")
+    if kept is not None:
+        with contextlib.suppress(OSError):
+            Path(kept).parent.mkdir(parents=True, exist_ok=True)
+            Path(kept).touch(mode=0o600)
+            shutil.copyfile(log, kept)
+    with log.open("rb") as file:
         size = file.seek(0, os.SEEK_END)
         file.seek(max(size - _TAIL_BYTES, 0))
         sys.stdout.write(file.read().decode(errors="replace"))

@@ -10,7 +10,7 @@ import socket
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from plimsoll.errors import SourceError, UsageError
 from plimsoll.gate.class_group import ClassGroup
@@ -34,6 +34,7 @@ class MariaDb(KeptServer):
     """
 
     kind = "mysql"
+    title = "MariaDB"
 
     def __init__(
         self,
@@ -109,24 +110,6 @@ class MariaDb(KeptServer):
         where = f"'{given}' has no" if given is not None else "this machine has no"
         raise UsageError(f"{where} program '{name}', which the lab needs", _MISSING)
 
-    def __enter__(self) -> Self:
-        """
-        Start the server and wait until it accepts connections.
-
-        Raises:
-            UsageError: the account cannot run the programs.
-            SourceError: it did not start; the message has the end of its log.
-        """
-        failure = self._start()
-        if failure is not None:
-            lines = failure.strip().splitlines() or ["it gave no reason"]
-            errors = [line for line in lines if "[ERROR]" in line] or lines
-            raise SourceError(
-                f"MariaDB did not start: {errors[-1].rpartition('[ERROR] ')[2]}",
-                "Check the free space and the memory of this machine.",
-            )
-        return self
-
     def run(self, statements: str) -> str:
         """
         Run statements, and return their rows as lines with tabs between the columns.
@@ -150,6 +133,11 @@ class MariaDb(KeptServer):
                 f"MariaDB refused a statement: {last}", "Check the free space of this disk."
             )
         return done.stdout
+
+    def _reason(self, log: str) -> str:
+        lines = log.strip().splitlines() or ["it gave no reason"]
+        errors = [line for line in lines if "[ERROR]" in line] or lines
+        return errors[-1].rpartition("[ERROR] ")[2]
 
     def _job(self) -> dict[str, Any]:
         refusal = self.account.refusal(self.server, "--no-defaults", "--version")

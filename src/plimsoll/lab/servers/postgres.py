@@ -13,12 +13,12 @@ import subprocess
 from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from plimsoll.errors import ExtraMissing, SourceError, UsageError
 from plimsoll.gate.class_group import ClassGroup
 from plimsoll.lab.servers.account import ServerAccount
-from plimsoll.lab.servers.server import HOST, START_ATTEMPTS, KeptServer, free_ports
+from plimsoll.lab.servers.server import HOST, KeptServer, free_ports
 
 USER = "plimsoll"
 DATABASE = "postgres"
@@ -32,6 +32,7 @@ class Postgres(KeptServer):
     """
 
     kind = "postgres"
+    port_taken = "could not bind"
 
     def __init__(
         self,
@@ -57,6 +58,7 @@ class Postgres(KeptServer):
         self._is_wheel = binaries is None
         self.binaries = wheel_binaries() if binaries is None else _installed(binaries)
         super().__init__(settings or {}, also_remove)
+        self.title = "the embedded PostgreSQL" if self._is_wheel else "the PostgreSQL"
         self._given_data = data_directory
         # 144 random bits: other accounts of this machine can connect to the port.
         self._password = secrets.token_urlsafe(18)
@@ -133,27 +135,6 @@ class Postgres(KeptServer):
             "PGPASSWORD": self._password,
             "PATH": os.pathsep.join((str(self.binaries), os.environ.get("PATH", os.defpath))),
         }
-
-    def __enter__(self) -> Self:
-        """
-        Start the server and wait until it accepts connections.
-
-        Raises:
-            UsageError: the account cannot run the programs, or use the data directory.
-            SourceError: it did not start; the message has the end of its log.
-        """
-        for attempt in range(1, START_ATTEMPTS + 1):
-            failure = self._start()
-            if failure is None:
-                return self
-            # Only a port that was taken is worth another attempt; other errors would recur.
-            if "could not bind" not in failure or attempt == START_ATTEMPTS:
-                last = (failure.strip().splitlines() or ["it gave no reason"])[-1]
-                raise SourceError(
-                    f"the {'embedded ' if self._is_wheel else ''}PostgreSQL did not start: {last}",
-                    "Check the free space and the memory of this machine.",
-                )
-        raise AssertionError
 
     def run(self, *argv: str) -> str:
         """

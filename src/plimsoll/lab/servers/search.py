@@ -9,14 +9,13 @@ import json
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 from urllib.error import URLError
 from urllib.request import urlopen
 
-from plimsoll.errors import SourceError
 from plimsoll.lab.servers.java import HEAP_MB, find_java, last_error
 from plimsoll.lab.servers.package import ELASTICSEARCH, OPENSEARCH, MavenPackage
-from plimsoll.lab.servers.server import ANSWER_S, HOST, START_ATTEMPTS, KeptServer, free_ports
+from plimsoll.lab.servers.server import ANSWER_S, HOST, KeptServer, free_ports
 from plimsoll.lab.servers.store import ServerStore, default_store
 
 # What both engines ship, without files of logs and of garbage collections, which would go to their own folder.
@@ -86,24 +85,8 @@ class SearchServer(KeptServer):
         """Return the URL of its REST API."""
         return f"http://{HOST}:{self.port}"
 
-    def __enter__(self) -> Self:
-        """
-        Start the engine and wait until it answers a client.
-
-        Raises:
-            SourceError: it did not start; the message has the end of its log.
-        """
-        for attempt in range(1, START_ATTEMPTS + 1):
-            failure = self._start()
-            if failure is None:
-                return self
-            # Only a port that was taken is worth another attempt; any other reason would come again.
-            if "Address already in use" not in failure or attempt == START_ATTEMPTS:
-                raise SourceError(
-                    f"{self.package.title} did not start: {last_error(failure)}",
-                    "Check the free space and the memory of this machine.",
-                )
-        raise AssertionError
+    def _reason(self, log: str) -> str:
+        return last_error(log)
 
     def _job(self) -> dict[str, Any]:
         self.port, transport = free_ports(2)
@@ -164,6 +147,7 @@ class OpenSearch(SearchServer):
     """Run an OpenSearch of our own while the `with` block lasts."""
 
     kind = "opensearch"
+    title = OPENSEARCH.title
     package = OPENSEARCH
     variable = "OPENSEARCH"
     # Its answers to reindexing would have more headers than Python's HTTP client takes.
@@ -174,6 +158,7 @@ class Elasticsearch(SearchServer):
     """Run an Elasticsearch of our own while the `with` block lasts."""
 
     kind = "elasticsearch"
+    title = ELASTICSEARCH.title
     package = ELASTICSEARCH
     variable = "ES"
     # It asks for passwords and certificates by default, and looks for geographic databases in the internet.

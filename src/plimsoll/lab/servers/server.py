@@ -5,6 +5,7 @@ Rule 1: it never runs as root (`account.py`).
 Rule 2: only what was started here is ended, by process id. Its directory is removed, however this process
         ends; the keeper does that (`keeper.py`).
 Rule 3: a data directory that the caller named outlives the server.
+Rule 4: it runs only once a client got an answer. If it does not get so far, its log is kept where the message says.
 """
 
 import contextlib
@@ -22,10 +23,12 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Self
 
+from plimsoll.errors import SourceError
 from plimsoll.gate.class_group import ClassGroup
 from plimsoll.gate.place import disk_folder
 from plimsoll.lab.servers import keeper
 from plimsoll.lab.servers.account import unprivileged_account
+from plimsoll.lab.servers.store import default_store
 
 HOST = "127.0.0.1"
 """Address on which servers listen: only programs of this machine reach it."""
@@ -38,6 +41,8 @@ ANSWER_S = 2.0
 _START_S = 120.0
 # A server is ready within tenths of a second, and each check reads only a small file.
 _POLL_S = 0.02
+# Logs of failed starts that are kept; older ones are removed, so that they never add up.
+_LOGS_KEPT = 10
 
 
 def free_ports(count: int) -> tuple[int, ...]:
@@ -52,11 +57,27 @@ def free_ports(count: int) -> tuple[int, ...]:
     return tuple(ports)
 
 
+def _log_of(directory: Path) -> Path:
+    """Return the file for the log of a server that does not start, after removing all but the newest logs."""
+    logs = default_store().folder / "logs"
+    # Another process may remove the same ones.
+    with contextlib.suppress(OSError):
+        for old in sorted(logs.glob("*.log"), key=lambda log: log.stat().st_mtime)[
+            : 1 - _LOGS_KEPT
+        ]:
+            old.unlink()
+    return logs / f"{directory.name.removeprefix('plimsoll-')}.log"
+
+
 class KeptServer(ABC):
     """Run a server of our own while the `with` block lasts; subclasses say what runs."""
 
     kind: str
     """Part of its folders' names."""
+    title: str
+    """Its name for people."""
+    port_taken = "Address already in use"
+    """What its log says when another program has taken its port; only that is worth another attempt."""
     restart_s: float = 0
     """For so long a server that somebody has killed is started again, with its data and on its ports; 0: it is not."""
 
@@ -77,15 +98,33 @@ class KeptServer(ABC):
         self._group: ClassGroup | None = None
         self._keeper: subprocess.Popen[str] | None = None
         self._directory = Path()
+        self._kept_log = Path()
 
     @property
     @abstractmethod
     def version(self) -> str:
         """Return the server's version; it need not run."""
 
-    @abstractmethod
     def __enter__(self) -> Self:
-        """Start the server and wait until it accepts connections."""
+        """
+        Start the server and wait until it answers a client.
+
+        Raises:
+            UsageError: the account cannot run the programs, or use the data directory.
+            SourceError: it did not start; the message has the reason and where its log is kept.
+        """
+        for attempt in range(1, START_ATTEMPTS + 1):
+            failure = self._start()
+            if failure is None:
+                return self
+            if self.port_taken not in failure or attempt == START_ATTEMPTS:
+                raise SourceError(
+                    f"{self.title} did not start: {self._reason(failure)}",
+                    f"Its log is in {self._kept_log}."
+                    if self._kept_log.is_file()
+                    else "Check the free space and the memory of this machine.",
+                )
+        raise AssertionError
 
     def __exit__(self, *exception: object) -> None:
         """Stop the server and remove its directory, except a data directory that the caller named."""
@@ -93,12 +132,19 @@ class KeptServer(ABC):
 
     def stop(self) -> str:
         """Make the keeper end the server and clear up; return the keeper's output."""
+        return self._stop("end")
+
+    def _stop(self, word: str) -> str:
         found, self._keeper = self._keeper, None
         if found is None:
             return ""
         # The line says that this process goes on; the end of the input makes the keeper end.
-        output, _ = found.communicate("end\n")
+        output, _ = found.communicate(f"{word}\n")
         return output
+
+    def _reason(self, log: str) -> str:
+        """Return the line of a log's end that says why the server did not start."""
+        return (log.strip().splitlines() or ["it gave no reason"])[-1]
 
     @abstractmethod
     def _job(self) -> dict[str, Any]:
@@ -125,6 +171,7 @@ class KeptServer(ABC):
             "directory": str(self._directory),
             "also_remove": [str(folder) for folder in self._also_remove],
             "log": str(log),
+            "kept_log": str(self._kept_log),
             "first": [] if first is None else [first],
             "server": server,
             # A clean environment: PGDATA, PGOPTIONS and similar variables are not meant for it.
@@ -153,6 +200,7 @@ class KeptServer(ABC):
     def _start(self) -> str | None:
         """Start a keeper with the server; return None if it is ready, else what went wrong."""
         self._directory = Path(tempfile.mkdtemp(prefix=f"plimsoll-{self.kind}-", dir=disk_folder()))
+        self._kept_log = _log_of(self._directory)
         try:
             self.account.own(self._directory)
             job = self._job()
@@ -173,7 +221,7 @@ class KeptServer(ABC):
             self.stop()
             shutil.rmtree(self._directory, ignore_errors=True)
             raise
-        return None if is_ready else self.stop()
+        return None if is_ready else self._stop("keep")
 
     def _is_ready(self) -> bool:
         """Return whether it accepts connections within the time; False once the keeper has ended."""

@@ -17,6 +17,7 @@ def job(
     first: list[list[str]] | None = None,
     also_remove: tuple[Path, ...] = (),
     group: Path | None = None,
+    kept_log: Path | None = None,
 ) -> str:
     return json.dumps(
         {
@@ -29,6 +30,7 @@ def job(
             "uid": None,
             "gid": None,
             "group": None if group is None else str(group),
+            "kept_log": None if kept_log is None else str(kept_log),
         }
     )
 
@@ -87,6 +89,64 @@ def test_the_output_of_a_server_that_ends_by_itself_is_kept(kept):
     assert 1 == process.returncode
     assert "no space left\n" == output
     assert not directory.exists()
+
+
+def test_the_whole_log_of_a_server_that_ends_by_itself_is_kept(kept, tmp_path: Path):
+    """
+    Where the owner wants it, readable by its account only; the folder is made.
+    """
+    process, directory = kept
+    place = tmp_path / "logs/server.log"
+    script = "seq 1 5000; echo no space left; exit 1"
+    process.stdin.write(job(directory, ["sh", "-c", script], kept_log=place) + "\n")
+    process.stdin.flush()
+    output = process.stdout.read()
+    process.wait(timeout=60)
+
+    assert ["1", "no space left"] == [place.read_text().splitlines()[line] for line in (0, -1)]
+    assert 0o600 == place.stat().st_mode & 0o777
+    assert output.endswith("no space left\n")
+    assert not directory.exists()
+
+
+def test_the_log_of_a_server_that_did_not_get_ready_is_kept(kept, tmp_path: Path):
+    """
+    It runs, and its owner gives it up.
+    """
+    process, directory = kept
+    place, ready = tmp_path / "server.log", tmp_path / "ready"
+    os.mkfifo(ready)
+    script = f"echo waiting for the disk; echo $$ > {ready}; exec sleep 600"
+    process.stdin.write(job(directory, ["sh", "-c", script], kept_log=place) + "\n")
+    process.stdin.flush()
+    server = int(ready.read_text())
+    output, _ = process.communicate("keep\n", timeout=60)
+
+    assert "waiting for the disk\n" == output == place.read_text()
+    assert not directory.exists()
+    with pytest.raises(ProcessLookupError):
+        os.kill(server, 0)
+
+
+def test_what_a_killed_server_leaves_is_ended(kept, tmp_path: Path):
+    """
+    A child in a session of its own, which does not end with its parent.
+    """
+    process, directory = kept
+    ready = tmp_path / "ready"
+    os.mkfifo(ready)
+    child = f"echo $$ > {ready}; exec sleep 600"
+    script = f"setsid --fork sh -c '{child}'; kill -9 $$"
+    process.stdin.write(job(directory, ["sh", "-c", script]) + "\n")
+    process.stdin.flush()
+    left = int(ready.read_text())
+    os.kill(left, 0)
+    process.wait(timeout=60)
+
+    assert 1 == process.returncode
+    assert not directory.exists()
+    with pytest.raises(ProcessLookupError):
+        os.kill(left, 0)
 
 
 def test_a_preparation_that_fails_stops_it(kept, tmp_path: Path):
