@@ -15,7 +15,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
@@ -33,6 +34,7 @@ START_S = 300.0
 """Servers are downloaded once, on a slow line perhaps."""
 READY_S = 60.0
 END_S = 60.0
+ENDING = (signal.SIGINT, signal.SIGTERM)
 PRODUCTS = 200
 
 
@@ -60,7 +62,7 @@ class Programs:
 
     def start(self, name: str, command: Sequence[str], environment: Mapping[str, str]) -> Path:
         """Start a program, and return its log."""
-        with self.log(name).open("w") as log:
+        with uninterrupted(), self.log(name).open("w") as log:
             started = subprocess.Popen(  # noqa: S603 - our own commands
                 command,
                 env=environment,
@@ -69,8 +71,8 @@ class Programs:
                 stderr=log,
                 start_new_session=True,
             )
-        self._all.append((name, started.pid, beginning(started.pid)))
-        self._file.write_text(json.dumps(self._all))
+            self._all.append((name, started.pid, beginning(started.pid)))
+            self._file.write_text(json.dumps(self._all))
         return self.log(name)
 
     def wait(self, name: str, what: str, is_so: Callable[[], bool], timeout_s: float) -> None:
@@ -102,6 +104,28 @@ class Programs:
                     time.sleep(0.05)
         shutil.rmtree(self.folder, ignore_errors=True)
         return list(dict.fromkeys(ended))
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Let Ctrl-C and SIGTERM wait until the end of the block."""
+    came: list[signal.Signals] = []
+    keep = lambda number, _: came.append(signal.Signals(number))  # noqa: E731
+    before = {number: signal.signal(number, keep) for number in ENDING}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    if came:
+        signal.raise_signal(came[0])
+
+
+def interrupt(*_: object) -> None:
+    """Interrupt what is done, once: whoever is impatient presses Ctrl-C again while we end what was started."""
+    for number in ENDING:
+        signal.signal(number, signal.SIG_IGN)
+    raise KeyboardInterrupt
 
 
 def beginning(pid: int) -> str:
@@ -212,8 +236,8 @@ def main() -> int:
     )
     arguments = parser.parse_args()
     programs = Programs(arguments.folder.absolute())
-    # An interrupted start ends what it started.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    for number in ENDING:
+        signal.signal(number, interrupt)
     try:
         if arguments.action == "up":
             up(programs)

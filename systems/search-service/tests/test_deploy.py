@@ -1,5 +1,6 @@
 """`make up` and `make down`, and the commands that the README shows."""
 
+import json
 import os
 import re
 import shlex
@@ -12,6 +13,7 @@ from importlib import import_module
 from pathlib import Path
 
 import httpx
+import psutil
 import pytest
 from flow import wait_for
 
@@ -37,6 +39,13 @@ def service(folder: Path, action: str, **variables: str) -> subprocess.Popen[str
         stderr=subprocess.PIPE,
         text=True,
     )
+
+
+def is_running(pid: int) -> bool:
+    """
+    Whether a process runs.
+    """
+    return psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
 
 
 def is_open(port: int) -> bool:
@@ -103,13 +112,43 @@ def test_a_port_that_is_taken_ends_what_was_started(settings: Settings, tmp_path
     assert not (tmp_path / "run").exists()
 
 
-def test_an_interrupted_start_leaves_nothing(tmp_path: Path):
+# How long after the start of its first program Ctrl-C is pressed, and how often.
+@pytest.mark.parametrize(("after_s", "times"), [(0, 1), (1, 3), (4, 1)])
+def test_an_interrupted_start_leaves_nothing(tmp_path: Path, after_s: float, times: int):
+    """
+    Also when Ctrl-C is pressed again because ending takes a while.
+    """
+    folder = tmp_path / "run"
+    servers = tmp_path / "servers"
+    servers.write_text("#!/bin/sh\nexec sleep 1000\n")
+    servers.chmod(0o700)
+    started = service(folder, "up", PLIMSOLL=str(servers))
+    wait_for("the first program", (folder / "programs.json").exists)
+    ((_, pid, _),) = json.loads((folder / "programs.json").read_text())
+    time.sleep(after_s)
+    for _ in range(times):
+        started.send_signal(signal.SIGINT)
+        time.sleep(0.05)
+    started.communicate(timeout=120)
+
+    assert 130 == started.returncode
+    assert not folder.exists()
+    assert not is_running(pid)
+
+
+def test_an_interrupted_start_ends_real_servers(tmp_path: Path):
+    """
+    While they start.
+    """
     folder = tmp_path / "run"
     started = service(folder, "up")
-    wait_for("the servers' log", (folder / "servers.log").exists)
-    time.sleep(1)
+    wait_for("the first program", (folder / "programs.json").exists)
+    ((_, pid, _),) = json.loads((folder / "programs.json").read_text())
+    wait_for("a server", lambda: bool(psutil.Process(pid).children(recursive=True)))
+    below = psutil.Process(pid).children(recursive=True)
     started.send_signal(signal.SIGINT)
     started.communicate(timeout=120)
+    wait_for("the end of what it started", lambda: not any(one.is_running() for one in below))
 
     assert 130 == started.returncode
     assert not folder.exists()
