@@ -4,7 +4,7 @@ import json
 import sys
 
 import pytest
-from flow import changed, product, query
+from flow import changed, product, query, supplier
 from searching import Api
 from stub import Stub, written
 from test_apply import put
@@ -12,6 +12,7 @@ from test_apply import put
 from search_service.admin.writing import write_all
 from search_service.engine import Engine, EngineError, Write
 from search_service.errors import ServiceError, UnavailableError
+from search_service.fan_out import pending_changes
 from search_service.index_work import LIVE
 from search_service.indexer import BatchSize, Indexing
 from search_service.mapping import index_body
@@ -238,6 +239,37 @@ def test_documents_are_fresh_only_after_a_refresh(database):
     assert ["/_bulk", "/x-000001/_refresh"] == paths
     assert (0, 3) == (before, fresh())
     assert 3 == metrics.registry.get_sample_value("search_documents_indexed_total")
+
+
+def pending_after_each(database, steps: int) -> list[int]:
+    """
+    Suppliers whose products are not marked, after each step of an indexer with pages of ten.
+    """
+    found = []
+    with Stub(lambda _m, p, body: (200, written(body) if p == "/_bulk" else {})) as stub, Engine(stub.url) as engine:  # fmt: skip
+        indexing = Indexing(database, engine, Settings(batch_documents=10), Metrics())
+        for _ in range(steps):
+            indexing.step()
+            found.append(pending_changes(database))
+        indexing.close()
+    return found
+
+
+def test_what_changed_by_itself_is_indexed_before_what_a_rename_changed(database):
+    """
+    Products of a renamed supplier are marked when a page is not full any more.
+    """
+    fill_work(database, 45)
+    put(database, changed(supplier()))
+
+    assert [1, 1, 1, 1, 0] == pending_after_each(database, 5)
+
+
+def test_a_rename_is_spread_also_while_there_is_always_more_to_index(database):
+    fill_work(database, 150)
+    put(database, changed(supplier()))
+
+    assert [1] * 9 + [0] == pending_after_each(database, 10)
 
 
 def test_a_batch_grows_again_slowly():
