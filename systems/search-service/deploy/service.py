@@ -12,6 +12,7 @@ import secrets
 import shlex
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -30,9 +31,10 @@ VARIABLES = {
     "opensearch": "SEARCH_ENGINE_URL",
 }
 """By server that can be started, the variable that names one instead."""
-START_S = 300.0
+HOST = "127.0.0.1"
+START_S = 900.0
 """Servers are downloaded once, on a slow line perhaps."""
-READY_S = 60.0
+READY_S = 180.0
 END_S = 60.0
 ENDING = (signal.SIGINT, signal.SIGTERM)
 PRODUCTS = 200
@@ -54,7 +56,7 @@ class Programs:
     @property
     def running(self) -> list[str]:
         """Return the names of those that run."""
-        return [name for name, pid, begun in self._all if beginning(pid) == begun]
+        return [name for name, pid, begun in self._all if is_running(pid, begun)]
 
     def log(self, name: str) -> Path:
         """Return the file with a program's output."""
@@ -75,35 +77,51 @@ class Programs:
             self._file.write_text(json.dumps(self._all))
         return self.log(name)
 
-    def wait(self, name: str, what: str, is_so: Callable[[], bool], timeout_s: float) -> None:
+    def wait(
+        self, names: Sequence[str], what: str, is_so: Callable[[], bool], timeout_s: float
+    ) -> None:
         """
-        Wait for a program.
+        Wait for programs.
 
         Raises:
-            ServiceError: it ended, or did not do it within the time.
+            ServiceError: one of them ended, or they did not do it within the time.
         """
         end = time.monotonic() + timeout_s
         while not is_so():
-            if name not in self.running or time.monotonic() > end:
-                lines = [line for line in self.log(name).read_text().splitlines() if line.strip()]
-                reason = "\n".join(lines[-2:]) or "it gave no reason"
-                raise ServiceError(f"{what}: {reason}", f"Its log is {self.log(name)}.")
+            running = self.running
+            ended = [name for name in names if name not in running]
+            if ended or time.monotonic() > end:
+                log = self.log(ended[0] if ended else names[-1])
+                sentence, hint = reason_of(log.read_text().splitlines())
+                raise ServiceError(f"{what}: {sentence}", f"{hint} The log is {log}.".strip())
             time.sleep(0.1)
 
-    def end(self) -> list[str]:
-        """End all, the last first, and return the names of those that ran."""
+    def end(self, *, is_keeping_logs: bool = False) -> list[str]:
+        """End all, the last first, and return the names of those that ran; the folder goes, or all but its logs."""
         ended = []
         for name, pid, begun in reversed(self._all):
             for number, patience_s in ((signal.SIGTERM, END_S), (signal.SIGKILL, END_S)):
-                if beginning(pid) != begun:
+                if not is_running(pid, begun):
                     break
                 os.kill(pid, number)
                 ended.append(name)
                 limit = time.monotonic() + patience_s
-                while beginning(pid) == begun and time.monotonic() < limit:
+                while is_running(pid, begun) and time.monotonic() < limit:
                     time.sleep(0.05)
-        shutil.rmtree(self.folder, ignore_errors=True)
+        self._file.unlink(missing_ok=True)
+        if not is_keeping_logs:
+            shutil.rmtree(self.folder, ignore_errors=True)
         return list(dict.fromkeys(ended))
+
+
+def reason_of(lines: Sequence[str]) -> tuple[str, str]:
+    """Return the sentence and the hint with which a program ended, from the end of its log."""
+    last = [line for line in lines if line.strip()][-2:] or ["it gave no reason"]
+    sentence, *rest = last
+    for prefix in ("error: ", "search-service: "):
+        if sentence.startswith(prefix):
+            return sentence.removeprefix(prefix), " ".join(rest).removeprefix("hint: ")
+    return last[-1].removeprefix("error: ").removeprefix("search-service: "), ""
 
 
 @contextmanager
@@ -138,10 +156,17 @@ def beginning(pid: int) -> str:
     return "" if fields[0] == "Z" else fields[19]
 
 
+def is_running(pid: int, begun: str) -> bool:
+    """Return whether the process that began then still runs; one that had ended at once began never."""
+    return bool(begun) and beginning(pid) == begun
+
+
 def up(programs: Programs) -> None:
     """Start servers, the indexer and the API, with a few products."""
     if programs.running:
         raise ServiceError("the service runs already", "End it first: make down.")
+    # What is wrong with the settings is said before servers are started for minutes.
+    _check(settings_of())
     shutil.rmtree(programs.folder, ignore_errors=True)
     programs.folder.mkdir(mode=0o700, parents=True)
     try:
@@ -149,10 +174,28 @@ def up(programs: Programs) -> None:
         environment.setdefault("SEARCH_API_TOKENS", secrets.token_urlsafe(18))
         settings = settings_of(environment)
         _commands(programs, environment, settings)
+    except ServiceError:
+        programs.end(is_keeping_logs=True)
+        raise
     except BaseException:
         programs.end()
         raise
     _say(programs, environment, settings)
+
+
+def _check(settings: Settings) -> None:
+    """Refuse ports that are taken."""
+    for name in ("api_port", "metrics_port"):
+        with socket.socket() as probe:
+            # As servers do it: a port is not taken because a connection has just ended.
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind((HOST, getattr(settings, name)))
+            except OSError as error:
+                raise ServiceError(
+                    f"SEARCH_{name.upper()} is {getattr(settings, name)}, which cannot be used: {error.strerror}",
+                    "Give another port.",
+                ) from None
 
 
 def _servers(programs: Programs) -> dict[str, str]:
@@ -175,7 +218,7 @@ def _servers(programs: Programs) -> dict[str, str]:
         return {VARIABLES[line.partition(" ")[0]]: line.rpartition(" ")[2] for line in lines}
 
     programs.wait(
-        "servers",
+        ("servers",),
         "the servers did not start",
         lambda: len(addresses()) == len(missing),
         START_S,
@@ -190,25 +233,23 @@ def _commands(programs: Programs, environment: Mapping[str, str], settings: Sett
             [*service, *words], env=environment, capture_output=True, text=True, check=False
         )
         if done.returncode:
-            raise ServiceError(
-                (done.stderr.splitlines() or ["it gave no reason"])[0].removeprefix(
-                    "search-service: "
-                )
-            )
+            raise ServiceError(*reason_of(done.stderr.splitlines()))
     programs.start("indexer", [*service, "indexer"], environment)
     programs.start("api", [*service, "api"], environment)
 
     def is_found() -> bool:
         try:
             answer = httpx.get(
-                f"http://127.0.0.1:{settings.api_port}/v1/search",
+                f"http://{HOST}:{settings.api_port}/v1/search",
                 headers={"Authorization": f"Bearer {min(settings.tokens)}"},
             )
         except httpx.TransportError:
             return False
         return answer.status_code == 200 and answer.json()["total"] >= PRODUCTS
 
-    programs.wait("api", "the API did not find the first products", is_found, READY_S)
+    # Both end by themselves if a setting is wrong.
+    names = ("indexer", "api")
+    programs.wait(names, "the first products cannot be searched", is_found, READY_S)
 
 
 def _say(programs: Programs, environment: Mapping[str, str], settings: Settings) -> None:

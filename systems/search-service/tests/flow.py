@@ -128,6 +128,10 @@ class Indexer:
                 stderr=log,
             )
 
+    def tell(self, number: signal.Signals) -> None:
+        if self._program is not None:
+            self._program.send_signal(number)
+
     def end(self, number: signal.Signals) -> int | None:
         found, self._program = self._program, None
         if found is None:

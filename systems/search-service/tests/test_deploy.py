@@ -15,7 +15,7 @@ from pathlib import Path
 import httpx
 import psutil
 import pytest
-from flow import wait_for
+from flow import query, wait_for
 
 from search_service.cli import COMMANDS, Parser
 from search_service.settings import PREFIX, Settings
@@ -107,9 +107,35 @@ def test_a_port_that_is_taken_ends_what_was_started(settings: Settings, tmp_path
         _, error = started.communicate(timeout=120)
 
     assert 2 == started.returncode
-    assert "SEARCH_API_PORT" in error
-    assert "Traceback" not in error
+    assert f"error: SEARCH_API_PORT is {port}, which cannot be used" in error
+    assert 2 == len(error.splitlines())
     assert not (tmp_path / "run").exists()
+
+
+def test_a_program_that_ends_is_named_with_its_reason(settings: Settings, tmp_path: Path):
+    """
+    What was started is ended, and the log that the message names is there.
+    """
+    before = query(settings, "DELETE FROM generation RETURNING 1")
+    query(settings, "DROP TABLE fan_out")
+    query(settings, "CREATE VIEW fan_out AS SELECT 1 AS nothing")
+    started = service(
+        tmp_path / "run",
+        "up",
+        SEARCH_API_PORT=str(free_port()),
+        SEARCH_PREFIX=settings.prefix,
+        SEARCH_DATABASE_URL=settings.database_url,
+        SEARCH_KAFKA=settings.kafka,
+        SEARCH_ENGINE_URL=settings.engine_url,
+    )
+    _, error = started.communicate(timeout=400)
+    logs = re.findall(r"The log is (.*)\.$", error, re.MULTILINE)
+
+    assert before
+    assert 2 == started.returncode
+    assert "the first products cannot be searched" in error
+    assert Path(logs[0]).exists()
+    assert not (tmp_path / "run/programs.json").exists()
 
 
 # How long after the start of its first program Ctrl-C is pressed, and how often.
@@ -158,7 +184,9 @@ def test_an_interrupted_start_ends_real_servers(tmp_path: Path):
     ("variables", "word"),
     [
         ({"PLIMSOLL": "no-such-command"}, "SEARCH_DATABASE_URL"),
-        ({"PLIMSOLL": "false"}, "did not start"),
+        ({"PLIMSOLL": "false"}, "did not start: it gave no reason"),
+        ({"SEARCH_API_PORT": "many"}, "SEARCH_API_PORT is 'many'"),
+        ({"SEARCH_PORT": "1"}, "SEARCH_PORT is no setting"),
         (
             {
                 "SEARCH_DATABASE_URL": "postgresql://x@127.0.0.1:1/x",
@@ -172,10 +200,13 @@ def test_an_interrupted_start_ends_real_servers(tmp_path: Path):
 def test_servers_that_are_missing_are_one_sentence(
     variables: dict[str, str], word: str, tmp_path: Path
 ):
-    started = service(tmp_path / "run", "up", **variables)
-    _, error = started.communicate(timeout=120)
+    started = service(tmp_path / "run", "up", **{"SEARCH_API_PORT": str(free_port()), **variables})
+    _, error = started.communicate(timeout=300)
 
     assert 2 == started.returncode
+    said = [line for line in error.splitlines() if not line.startswith("starting ")]
+    assert ["error"] + ["hint"] * (len(said) - 1) == [line.partition(":")[0] for line in said]
+    assert len(said) <= 2
     assert word in error
     assert "Traceback" not in error
 

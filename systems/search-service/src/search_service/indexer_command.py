@@ -1,6 +1,7 @@
-"""Apply events from Kafka to the copy and index what changed, until Ctrl-C or SIGTERM."""
+"""Apply events from Kafka to the copy and index what changed, until Ctrl-C or SIGTERM. SIGUSR1 prints what each thread does."""
 
 import argparse
+import faulthandler
 import signal
 import threading
 
@@ -15,6 +16,7 @@ def add(_parser: argparse.ArgumentParser) -> None:
 def run(_arguments: argparse.Namespace, settings: Settings) -> int:
     """Run until a signal; what was begun is finished first."""
     stop = threading.Event()
+    faulthandler.register(signal.SIGUSR1, all_threads=True)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())
     run_indexer(settings, stop)
