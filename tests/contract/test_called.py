@@ -8,6 +8,9 @@ from contract.tree import ROOT, SRC, Function, functions, python_files
 
 # Name → why something calls it that no file here names.
 CALLED_FROM_OUTSIDE = {
+    "begin_auth": "overrides what asyncssh asks of a server about a user",
+    "connection_made": "overrides what asyncssh calls with a new connection",
+    "public_key_auth_supported": "overrides what asyncssh asks of a server about keys",
     "format_options": "overrides what Click calls for the options of a command's help",
     "resolve_command": "overrides what Click calls to find a subcommand",
 }

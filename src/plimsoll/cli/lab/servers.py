@@ -20,6 +20,13 @@ class Downloaded(StrEnum):
     KAFKA = "kafka"
     OPENSEARCH = "opensearch"
     ELASTICSEARCH = "elasticsearch"
+    S3 = "s3"
+    SFTP = "sftp"
+    PROMETHEUS = "prometheus"
+    ALERTMANAGER = "alertmanager"
+    ETCD = "etcd"
+    PATRONI = "patroni"
+    PGPOOL = "pgpool"
     AWS = "aws"
 
 
@@ -30,6 +37,13 @@ class Started(StrEnum):
     KAFKA = "kafka"
     OPENSEARCH = "opensearch"
     ELASTICSEARCH = "elasticsearch"
+    S3 = "s3"
+    SFTP = "sftp"
+    PROMETHEUS = "prometheus"
+    ALERTMANAGER = "alertmanager"
+    ETCD = "etcd"
+    PATRONI = "patroni"
+    PGPOOL = "pgpool"
     AWS = "aws"
 
 
@@ -44,7 +58,7 @@ def servers(
         typer.Option(
             "--get",
             metavar="NAME",
-            help="Download this server: kafka, opensearch, elasticsearch or aws. Repeatable.",
+            help="Download this server. Repeatable. The list without options names them.",
         ),
     ] = None,
     start: Annotated[
@@ -52,8 +66,8 @@ def servers(
         typer.Option(
             "--start",
             metavar="NAME",
-            help="Start this server on loopback until Ctrl-C: postgres, kafka, opensearch, elasticsearch or aws. Its data "
-            "are removed at the end. Repeatable.",
+            help="Start this server, or postgres, on loopback until Ctrl-C; its data are removed at the end. Repeatable. patroni is a "
+            "cluster of three nodes; pgpool stands in front of the patroni or postgres named before it.",
         ),
     ] = None,
     restart: Annotated[
@@ -72,8 +86,8 @@ def servers(
     For example: plimsoll lab servers --start kafka.
 
     The list names what is on this machine, and what would be downloaded with which registry client. Downloads
-    are checked against locked checksums and kept in a cache folder: $PLIMSOLL_CACHE, or ~/.cache/plimsoll, or
-    /var/cache/plimsoll for root. Afterwards the servers start offline.
+    are checked against locked checksums, or by apt, and kept in a cache folder: $PLIMSOLL_CACHE, or
+    ~/.cache/plimsoll, or /var/cache/plimsoll for root. Afterwards the servers start offline.
 
     Exit status: 0 done, 2 a server could not be downloaded or did not start.
     """
@@ -98,14 +112,16 @@ def servers(
 
 def _start(names: Sequence[str], *, restart: bool) -> None:
     """Start servers, download what is missing first, and wait for Ctrl-C."""
-    from plimsoll.lab.servers.started import StartedServer, start
+    from plimsoll.lab.servers.started import PACKAGES_OF, StartedServer, start
 
     def report(server: StartedServer) -> None:
-        sys.stdout.write(f"{server.name} {server.version} answers at {server.address}\n")
+        lines = (f"{server.name} {server.version} answers at {server.address}", *server.notes)
+        sys.stdout.write("\n  ".join(lines) + "\n")
         sys.stdout.flush()
 
     for name in names:
-        _get(name)
+        for package in PACKAGES_OF.get(name, (name,)):
+            _get(package)
     with ended_like_ctrl_c(), suppress(KeyboardInterrupt), ExitStack() as stack:
         start(names, stack, report, restart=restart)
         sys.stderr.write("Press Ctrl-C to stop.\n")
@@ -115,19 +131,17 @@ def _start(names: Sequence[str], *, restart: bool) -> None:
 def _get(name: str) -> None:
     """Download a server if it is to be downloaded, with its size first and a line that counts the bytes."""
     from plimsoll.lab.servers.package import PACKAGES
-    from plimsoll.lab.servers.store import default_store
+    from plimsoll.lab.servers.store import default_store, download_bytes
 
     package, store = PACKAGES.get(name), default_store()
-    if package is None or store.has(package):
+    if package is None or store.find(package) is not None:
         return
-    total = f"{package.size_bytes / 1e6:.0f} MB"
-    sys.stderr.write(
-        f"Getting {package.title} {package.version} with {package.client}: {total} to download\n"
-    )
+    total = download_bytes(package) / 1e6
+    sys.stderr.write(f"Getting {package.title} with {package.client}: {total:.1f} MB to download\n")
 
     def count(come: int, size: int) -> None:
         if sys.stderr.isatty():
-            sys.stderr.write(f"\r{come / 1e6:.0f} of {size / 1e6:.0f} MB")
+            sys.stderr.write(f"\r{come / 1e6:.1f} of {size / 1e6:.1f} MB")
             sys.stderr.flush()
 
     home = store.get(package, count)

@@ -7,12 +7,11 @@ Rule 2: the rules of `server.py` apply.
 
 from pathlib import Path
 from typing import Any
-from urllib.error import URLError
-from urllib.request import Request, urlopen
+from urllib.request import Request
 
 from plimsoll.lab.servers.package import AWS
 from plimsoll.lab.servers.pip import PYTHON
-from plimsoll.lab.servers.server import ANSWER_S, HOST, KeptServer, free_ports
+from plimsoll.lab.servers.server import HOST, KeptServer, answers, free_ports
 from plimsoll.lab.servers.store import ServerStore, default_store
 
 LAUNCHED = "plimsoll:launched"
@@ -72,8 +71,4 @@ class AwsDouble(KeptServer):
             data=b"Action=DescribeDBInstances&Version=2014-10-31",
             headers={"Authorization": _SIGNATURE},
         )
-        try:
-            with urlopen(question, timeout=ANSWER_S) as answer:  # noqa: S310 - as above
-                return bool(answer.status == 200)
-        except (URLError, OSError):
-            return False
+        return answers(question)

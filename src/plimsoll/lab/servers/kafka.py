@@ -84,10 +84,7 @@ class Kafka(KeptServer):
 
     def _job(self) -> dict[str, Any]:
         self.port, controller = free_ports(2)
-        data = self._given_data or self._directory / "data"
-        if not data.exists():
-            data.mkdir(mode=0o700)
-            self.account.own(data)
+        data = self._own_folder(self._given_data, "data")
         settings = {
             "process.roles": "broker,controller",
             "node.id": "1",

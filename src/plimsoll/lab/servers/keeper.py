@@ -29,7 +29,7 @@ from typing import Any
 _ENDINGS = ("SIGINT", "SIGQUIT", "SIGKILL")
 _PATIENCE_S = (60.0, 10.0)
 _POLL_S = 0.1
-_TAIL_BYTES = 2000
+_TAIL_BYTES = 8000
 # prctl(2): orphans below this process become its children.
 _SET_CHILD_SUBREAPER = 36
 _CHILDREN = Path("/proc/thread-self/children")
@@ -130,10 +130,11 @@ def _end(server: "subprocess.Popen[bytes]", endings: Sequence[str]) -> None:
         if server.poll() is not None:
             return
         server.send_signal(signal.Signals[name])
-        try:
-            server.wait(_PATIENCE_S[min(number, 1)])
-        except subprocess.TimeoutExpired:
-            continue
+        until = time.monotonic() + _PATIENCE_S[min(number, 1)]
+        while server.poll() is None and time.monotonic() < until:
+            # Patroni waits for its PostgreSQL, which is our child, until we have let it go.
+            _orphans(server.pid)
+            time.sleep(_POLL_S / 10)
 
 
 def _end_orphans() -> None:

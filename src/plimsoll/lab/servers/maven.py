@@ -11,6 +11,10 @@ from plimsoll.lab.servers.layout import check_file, lay_out
 from plimsoll.lab.servers.package import MavenPackage, Progress
 
 _INSTALL = "Run 'sudo apt-get install -y maven', which brings Java 17 too."
+_COORDINATES = ("groupId", "artifactId", "version", "type", "classifier")
+_ALONE = (
+    "<exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion></exclusions>"
+)
 # "[INFO] Downloaded from central: https://…/kafka_2.13-4.3.1.jar (5.6 MB at 3 MB/s)"
 _DOWNLOADED = re.compile(r"Downloaded from \S+ \S*/([^/\s]+) \(")
 # "[ERROR] Failed to execute goal …: Could not resolve dependencies …"
@@ -21,11 +25,11 @@ def project_of(package: MavenPackage) -> str:
     """Return a Maven project (pom.xml) whose dependencies are the artifacts of a package."""
     entries = []
     for artifact in package.artifacts:
-        group, name, version, kind = (*artifact.split(":"), "jar")[:4]
-        entries.append(
-            f"<dependency><groupId>{escape(group)}</groupId><artifactId>{escape(name)}</artifactId>"
-            f"<version>{escape(version)}</version><type>{escape(kind)}</type></dependency>"
+        words = [escape(word) for word in artifact.split(":")]
+        parts = "".join(
+            f"<{tag}>{word}</{tag}>" for tag, word in zip(_COORDINATES, words, strict=False)
         )
+        entries.append(f"<dependency>{parts}{_ALONE if package.is_alone else ''}</dependency>")
     return (
         '<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>'
         f"<groupId>plimsoll</groupId><artifactId>{package.name}</artifactId><version>1</version>"

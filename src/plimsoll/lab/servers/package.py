@@ -52,7 +52,9 @@ class MavenPackage(ServerPackage):
     client: ClassVar[str] = "mvn"
     version: str
     artifacts: tuple[str, ...]
-    """Maven coordinates `group:artifact:version[:type]`; what they depend on comes with them."""
+    """Maven coordinates `group:artifact:version[:type[:classifier]]`; what they depend on comes with them."""
+    is_alone: bool = False
+    """Whether what they depend on is in them already, and does not come."""
     archive: str = ""
     """The file among them that is unpacked; empty if the server runs from the jars as they are."""
     modules: tuple[ServerModule, ...] = ()
@@ -83,6 +85,26 @@ class PipPackage(ServerPackage):
     def requirements(self) -> str:
         """Return the lock file: every package with its version and the SHA-256 of its wheels."""
         return _lock(f"{self.name}.txt")
+
+
+@dataclass(frozen=True, kw_only=True)
+class DebianPackage(ServerPackage):
+    """
+    The files of one server, from packages of this machine's Debian.
+
+    Debian removes a version when it releases a newer one, so no version can be locked. apt checks what it downloads
+    against the index that Debian signed; the store keeps the checksum of every file that it unpacked, and a server
+    whose files have changed since is not started.
+    """
+
+    client: ClassVar[str] = "apt-get"
+    packages: tuple[str, ...]
+    """Debian's names of the packages; the first has the server, and its version is the package's."""
+    fixed_folder: tuple[str, str] | None = None
+    """
+    A program, and a folder that is compiled into it: in the store's copy of the program, the folder's first slash is
+    moved to its end, so that it is looked for below the folder where the server runs.
+    """
 
 
 def _lock(name: str) -> str:
@@ -142,9 +164,41 @@ ELASTICSEARCH = MavenPackage(
     artifacts=("org.elasticsearch.distribution.integ-test-zip:elasticsearch:8.19.21:zip",),
     archive="elasticsearch-8.19.21.zip",
 )
+# The jar with everything in it: with the jars that it names instead, it does not start.
+S3 = MavenPackage(
+    name="s3",
+    title="S3Proxy",
+    version="4.1.0",
+    artifacts=("org.gaul:s3proxy:4.1.0:jar:jar-with-dependencies",),
+    is_alone=True,
+)
+SFTP = PipPackage(
+    name="sftp", title="SFTP server (asyncssh)", version="2.24.1", size_bytes=5_461_068
+)
 # The services that are read need no extra of moto; Flask serves it.
 AWS = PipPackage(name="aws", title="AWS double (moto)", version="5.2.5", size_bytes=31_531_451)
 
-PACKAGES: Mapping[str, MavenPackage | PipPackage] = {
-    package.name: package for package in (KAFKA, OPENSEARCH, ELASTICSEARCH, AWS)
+PROMETHEUS = DebianPackage(name="prometheus", title="Prometheus", packages=("prometheus",))
+ALERTMANAGER = DebianPackage(
+    name="alertmanager",
+    title="Alertmanager",
+    packages=("prometheus-alertmanager",),
+    # It does not start without the templates of its messages.
+    fixed_folder=("usr/bin/prometheus-alertmanager", "/usr/share/prometheus/alertmanager"),
+)
+ETCD = DebianPackage(name="etcd", title="etcd", packages=("etcd-server",))
+PGPOOL = DebianPackage(name="pgpool", title="Pgpool-II", packages=("pgpool2",))
+# From Debian too: on the Python Package Index its client of etcd is not a wheel.
+PATRONI = DebianPackage(
+    name="patroni", title="Patroni", packages=("patroni", "python3-etcd", "python3-psycopg2")
+)
+
+Package = MavenPackage | PipPackage | DebianPackage
+
+PACKAGES: Mapping[str, Package] = {
+    package.name: package
+    for package in (
+        *(KAFKA, OPENSEARCH, ELASTICSEARCH, S3, SFTP),
+        *(PROMETHEUS, ALERTMANAGER, ETCD, PATRONI, PGPOOL, AWS),
+    )
 }

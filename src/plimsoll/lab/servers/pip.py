@@ -31,7 +31,7 @@ _ERROR = re.compile(r"^ERROR: (.+)$", re.MULTILINE)
 _CHANGED = "DO NOT MATCH THE HASHES"
 # The oldest for which the environments are locked, which is Plimsoll's own oldest.
 _OLDEST = "3, 11"
-_SYSTEM = Path("/usr/bin/python3")
+SYSTEM_PYTHON = Path("/usr/bin/python3")
 
 
 def bring(package: PipPackage, part: Path, progress: Progress) -> str:
@@ -103,7 +103,7 @@ def find_python(package: PipPackage) -> Path:
     account = unprivileged_account()
     test = f"import sys, venv; sys.exit(sys.version_info < ({_OLDEST}))"
     # Outside the virtual environment that we may run in, whose folder may be removed or closed.
-    for program in (Path(sys.executable).resolve(), _SYSTEM):
+    for program in (Path(sys.executable).resolve(), SYSTEM_PYTHON):
         if os.access(program, os.X_OK) and account.refusal(program, "-c", test) is None:
             return program
     raise UsageError(

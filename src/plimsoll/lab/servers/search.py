@@ -10,12 +10,10 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
-from urllib.error import URLError
-from urllib.request import urlopen
 
 from plimsoll.lab.servers.java import HEAP_MB, find_java, last_error
 from plimsoll.lab.servers.package import ELASTICSEARCH, OPENSEARCH, MavenPackage
-from plimsoll.lab.servers.server import ANSWER_S, HOST, KeptServer, free_ports
+from plimsoll.lab.servers.server import HOST, KeptServer, answers, free_ports
 from plimsoll.lab.servers.store import ServerStore, default_store
 
 # What both engines ship, without files of logs and of garbage collections, which would go to their own folder.
@@ -90,12 +88,8 @@ class SearchServer(KeptServer):
 
     def _job(self) -> dict[str, Any]:
         self.port, transport = free_ports(2)
-        folders = {name: self._directory / name for name in ("config", "logs", "temporary")}
-        data = self._given_data or self._directory / "data"
-        for folder in (*folders.values(), data):
-            if not folder.exists():
-                folder.mkdir(mode=0o700)
-                self.account.own(folder)
+        folders = {name: self._own_folder(None, name) for name in ("config", "logs", "temporary")}
+        data = self._own_folder(self._given_data, "data")
         # The engines keep a key store and the like beside their settings: each server has its own copy.
         for path in (self._home / "config").iterdir():
             if path.is_file():
@@ -136,11 +130,7 @@ class SearchServer(KeptServer):
     def _takes_connections(self) -> bool:
         """Return whether the engine answers, and can place shards."""
         question = f"{self.address}/_cluster/health?wait_for_status=yellow&timeout=1s"
-        try:
-            with urlopen(question, timeout=ANSWER_S) as answer:  # noqa: S310 - our own server on loopback
-                return bool(answer.status == 200)
-        except (URLError, OSError):
-            return False
+        return answers(question)
 
 
 class OpenSearch(SearchServer):

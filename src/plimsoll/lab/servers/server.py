@@ -19,15 +19,18 @@ import tempfile
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from http.client import HTTPException
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Self
+from urllib.request import ProxyHandler, Request, build_opener
 
 from plimsoll.errors import SourceError
 from plimsoll.gate.class_group import ClassGroup
 from plimsoll.gate.place import disk_folder
 from plimsoll.lab.servers import keeper
 from plimsoll.lab.servers.account import unprivileged_account
+from plimsoll.lab.servers.package import DebianPackage
 from plimsoll.lab.servers.store import default_store
 
 HOST = "127.0.0.1"
@@ -55,6 +58,24 @@ def free_ports(count: int) -> tuple[int, ...]:
             probe.bind((HOST, 0))
             ports.append(int(probe.getsockname()[1]))
     return tuple(ports)
+
+
+def version_of(package: DebianPackage, home: Path) -> str:
+    """Return the version of an unpacked package, which its folder is named after."""
+    return home.name.removeprefix(f"{package.name}-")
+
+
+# A proxy of the environment cannot reach our loopback.
+_DIRECT = build_opener(ProxyHandler({}))
+
+
+def answers(question: str | Request) -> bool:
+    """Return whether a server of ours answers an HTTP request, a URL or more, with status 200."""
+    try:
+        with _DIRECT.open(question, timeout=ANSWER_S) as answer:
+            return bool(answer.status == 200)
+    except (HTTPException, OSError):
+        return False
 
 
 def _log_of(directory: Path) -> Path:
@@ -190,6 +211,14 @@ class KeptServer(ABC):
         path.write_text(text)
         self.account.own(path)
         return path
+
+    def _own_folder(self, given: Path | None, name: str) -> Path:
+        """Return a folder that the server may write to: the caller's, or one of its own; create it."""
+        folder = given or self._directory / name
+        if not folder.exists():
+            folder.mkdir(mode=0o700)
+            self.account.own(folder)
+        return folder
 
     def _write_program(self, module: str) -> Path:
         """Copy a module of ours into the server's folder: its account may be closed out of ours."""

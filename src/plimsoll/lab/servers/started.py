@@ -5,14 +5,51 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 
 from plimsoll.lab.servers.cloudwatch import AwsDouble
+from plimsoll.lab.servers.etcd import Etcd
 from plimsoll.lab.servers.kafka import Kafka
-from plimsoll.lab.servers.postgres import Postgres
+from plimsoll.lab.servers.patroni import PatroniCluster
+from plimsoll.lab.servers.pgpool import Pgpool
+from plimsoll.lab.servers.postgres import DATABASE, USER, Postgres
+from plimsoll.lab.servers.prometheus import Alertmanager, Prometheus
+from plimsoll.lab.servers.s3 import S3Store
 from plimsoll.lab.servers.search import Elasticsearch, OpenSearch
+from plimsoll.lab.servers.server import KeptServer
+from plimsoll.lab.servers.sftp import SftpServer
 
-STARTED: Mapping[str, type[Postgres | Kafka | OpenSearch | Elasticsearch | AwsDouble]] = {
-    kind.kind: kind for kind in (Postgres, Kafka, OpenSearch, Elasticsearch, AwsDouble)
+AnyServer = (
+    Postgres
+    | Kafka
+    | OpenSearch
+    | Elasticsearch
+    | S3Store
+    | SftpServer
+    | Etcd
+    | PatroniCluster
+    | Pgpool
+    | Prometheus
+    | Alertmanager
+    | AwsDouble
+)
+_ALONE: Mapping[str, Callable[[], AnyServer]] = {
+    "postgres": Postgres,
+    "kafka": Kafka,
+    "opensearch": OpenSearch,
+    "elasticsearch": Elasticsearch,
+    "s3": S3Store,
+    "sftp": SftpServer,
+    "etcd": Etcd,
+    "patroni": PatroniCluster,
+    "prometheus": Prometheus,
+    "alertmanager": Alertmanager,
+    "aws": AwsDouble,
 }
-"""By name, the class that runs the server."""
+_POOLER = "pgpool"
+
+STARTED = (*_ALONE, _POOLER)
+"""Names of the servers that can be started."""
+
+PACKAGES_OF: Mapping[str, tuple[str, ...]] = {"patroni": ("etcd", "patroni")}
+"""By name of a server, the packages that it runs from, where that is not one of its own name."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,6 +60,8 @@ class StartedServer:
     version: str
     address: str
     """Host and port of a broker, otherwise a URL; that of a database contains its password."""
+    notes: tuple[str, ...] = ()
+    """What else a client needs, a line each."""
 
 
 _RESTART_S = 60.0
@@ -40,17 +79,49 @@ def start(
     Start servers one after the other; each runs until the stack closes.
 
     Args:
-        names: names in `STARTED`.
+        names: names in `STARTED`. A Pgpool-II is put in front of the Patroni cluster or the PostgreSQL that was
+            named before it, otherwise in front of a PostgreSQL of its own.
         stack: ends the servers when it closes.
         started: called with each server as soon as it answers.
-        restart: whether a server that somebody kills is started again.
+        restart: whether a server that somebody kills is started again; the nodes of a cluster are not.
 
     Raises:
-        UsageError: there is no Java or no Maven, or root has no other account to use.
+        UsageError: a registry's client or Java is missing, or root has no other account to use.
         SourceError: a download failed, or a server did not start.
     """
+    databases: list[Postgres | PatroniCluster] = []
     for name in names:
-        server = STARTED[name]()
-        server.restart_s = _RESTART_S if restart else 0
+        server = _pooler(databases, stack) if name == _POOLER else _ALONE[name]()
+        if isinstance(server, KeptServer):
+            server.restart_s = _RESTART_S if restart else 0
         stack.enter_context(server)
-        started(StartedServer(name=name, version=server.version, address=server.address))
+        if isinstance(server, Postgres | PatroniCluster):
+            databases.append(server)
+        address, notes = server.address, _notes(server)
+        started(StartedServer(name=name, version=server.version, address=address, notes=notes))
+
+
+def _pooler(databases: list[Postgres | PatroniCluster], stack: ExitStack) -> Pgpool:
+    if not databases:
+        databases.append(stack.enter_context(Postgres()))
+    behind = databases[-1]
+    if isinstance(behind, PatroniCluster):
+        return Pgpool(behind.ports, user=behind.user, password=behind.password)
+    password = behind.environment["PGPASSWORD"]
+    return Pgpool([behind.port], user=USER, password=password, database=DATABASE)
+
+
+def _notes(server: AnyServer) -> tuple[str, ...]:
+    match server:
+        case S3Store():
+            return tuple(f"{name}={value}" for name, value in server.environment.items())
+        case AwsDouble():
+            return (f"AWS_ENDPOINT_URL={server.address}",)
+        case SftpServer():
+            return (f"key of clients: {server.private_key}", f"host key: {server.host_key}")
+        case PatroniCluster():
+            return tuple(
+                f"{node.name}: {node.address}, Patroni at {node.rest_address}"
+                for node in server.nodes.values()
+            )
+    return ()

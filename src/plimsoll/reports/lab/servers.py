@@ -30,12 +30,17 @@ def servers_document(servers: Sequence[LabServer], store: str) -> Document:
     if missing:
         commands = [f"{server.title}: {server.command}" for server in missing]
         parts.append(Section(title="To get what is missing", parts=(bullets_of(commands),)))
-    note = f"Downloaded servers are kept in {store}, checked against locked checksums, and start offline."
+    notes = [
+        f"Downloaded servers are kept in {store} and start offline.",
+        "What pip and mvn bring is checked against locked checksums.",
+        "What apt-get brings is checked by apt, and again before each start.",
+        "Sizes for apt-get are without the libraries that this machine lacks.",
+    ]
     return Document(
         kind="lab servers",
         headline=f"{here} of {len(servers)} servers are on this machine.",
         tone=Tone.GOOD if not missing else Tone.PLAIN,
-        parts=(*parts, Section(title="Notes", parts=(bullets_of([note]),))),
+        parts=(*parts, Section(title="Notes", parts=(bullets_of(notes),))),
     )
 
 

@@ -3,14 +3,14 @@
 from xml.etree import ElementTree as ET
 
 from plimsoll.lab.servers.maven import project_of
-from plimsoll.lab.servers.package import OPENSEARCH
+from plimsoll.lab.servers.package import OPENSEARCH, S3
 
 SPACE = "{http://maven.apache.org/POM/4.0.0}"
 
 
 def test_a_project_has_a_dependency_for_each_artifact():
     """
-    With its type, which is jar where the coordinates have none.
+    With its type where the coordinates have one.
     """
     project = ET.fromstring(project_of(OPENSEARCH))
     found = [
@@ -20,6 +20,17 @@ def test_a_project_has_a_dependency_for_each_artifact():
 
     assert [
         "org.opensearch.distribution.integ-test-zip:opensearch:2.19.6:zip",
-        "org.opensearch.plugin:reindex-client:2.19.6:jar",
-        "org.opensearch.plugin:analysis-common:2.19.6:jar",
+        "org.opensearch.plugin:reindex-client:2.19.6",
+        "org.opensearch.plugin:analysis-common:2.19.6",
     ] == found
+
+
+def test_an_artifact_with_all_in_it_comes_alone():
+    """
+    It has a classifier, and what it depends on is left out.
+    """
+    (dependency,) = ET.fromstring(project_of(S3)).iter(f"{SPACE}dependency")
+    found = {part.tag.removeprefix(SPACE): part for part in dependency}
+
+    assert "jar-with-dependencies" == found["classifier"].text
+    assert ["*", "*"] == [part.text for part in found["exclusions"][0]]

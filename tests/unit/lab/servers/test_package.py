@@ -4,13 +4,15 @@ import re
 
 import pytest
 
-from plimsoll.lab.servers.package import PACKAGES, MavenPackage, PipPackage
+from plimsoll.cli.lab.servers import Downloaded, Started
+from plimsoll.lab.servers.package import PACKAGES, MavenPackage, Package, PipPackage
+from plimsoll.lab.servers.started import STARTED
 
 OF_MAVEN = [package for package in PACKAGES.values() if isinstance(package, MavenPackage)]
 OF_PIP = [package for package in PACKAGES.values() if isinstance(package, PipPackage)]
 
 
-def name(package: MavenPackage | PipPackage) -> str:
+def name(package: Package) -> str:
     return package.name
 
 
@@ -48,3 +50,11 @@ def test_every_wheel_has_a_version_and_a_checksum(package: PipPackage):
 
     assert [] == [line for line in lines if not shape.fullmatch(line)]
     assert package.size_bytes > 1_000_000
+
+
+def test_every_package_can_be_downloaded_and_every_server_started_by_its_name():
+    """
+    The options of the command take the names that there are.
+    """
+    assert list(PACKAGES) == [choice.value for choice in Downloaded]
+    assert set(STARTED) == {choice.value for choice in Started}

@@ -93,7 +93,7 @@ def test_an_environment_that_is_of_no_use_is_made_again(
         (home / "bin/python").unlink()
         (home / "bin/python").symlink_to(tmp_path / "removed")
 
-    assert not store.has(SMALL)
+    assert store.find(SMALL) is None
     assert home == store.get(SMALL)
     assert (home / "done").exists()
 
@@ -114,7 +114,7 @@ def test_pip_that_fails_is_quoted_and_nothing_is_kept(
 
     with pytest.raises(SourceError, match=sentence):
         store.get(SMALL)
-    assert not store.has(SMALL)
+    assert store.find(SMALL) is None
     assert [".small.lock"] == [path.name for path in (tmp_path / "cache/servers").iterdir()]
 
 
@@ -140,7 +140,7 @@ def test_a_python_that_the_account_cannot_run_is_passed_over(monkeypatch: pytest
             return PermissionError() if program in refused else None
 
     monkeypatch.setattr(pip, "unprivileged_account", Account)
-    monkeypatch.setattr(pip, "_SYSTEM", Path("/bin/sh"))
+    monkeypatch.setattr(pip, "SYSTEM_PYTHON", Path("/bin/sh"))
 
     assert Path("/bin/sh") == pip.find_python(SMALL)
     refused.add(Path("/bin/sh"))

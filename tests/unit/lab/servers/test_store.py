@@ -58,7 +58,7 @@ def test_a_package_is_downloaded_once_and_counted(tmp_path: Path, maven: Path):
     assert [(len(JAR), len(JAR))] == counted
     assert JAR == (home / "lib/small.jar").read_bytes()
     assert home == store.get(SMALL)
-    assert store.has(SMALL)
+    assert home == store.find(SMALL)
 
 
 def test_a_file_that_was_not_locked_is_refused_and_nothing_is_kept(tmp_path: Path, maven: Path):
@@ -70,7 +70,7 @@ def test_a_file_that_was_not_locked_is_refused_and_nothing_is_kept(tmp_path: Pat
 
     with pytest.raises(SourceError, match="is not the file that was locked"):
         store.get(SMALL)
-    assert not store.has(SMALL)
+    assert store.find(SMALL) is None
     assert [".small.lock"] == [path.name for path in (tmp_path / "cache/servers").iterdir()]
 
 
