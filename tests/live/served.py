@@ -1,5 +1,7 @@
 """`plimsoll lab servers --start`, seen from outside: its line, its processes, and what it leaves."""
 
+import contextlib
+import shutil
 import signal
 import subprocess
 import sys
@@ -17,11 +19,27 @@ ENDINGS = [(signal.SIGINT, 0), (signal.SIGKILL, -signal.SIGKILL)]
 """How a command ends, with its exit status: Ctrl-C and kill -9."""
 
 
-class StartedCommand:
-    """The command with one server, for as long as the block lasts; `lines` has what it printed first."""
+def offline(folder: Path) -> dict[str, str]:
+    """Variables with which no registry client brings anything: each is there, and fails."""
+    java = shutil.which("java")
+    assert java is not None
+    for name in ("mvn", "pip", "pip3", "apt-get", "apt-cache", "dpkg-deb"):
+        (folder / name).write_text("#!/bin/sh\nexit 1\n")
+        (folder / name).chmod(0o755)
+    return {
+        "PATH": f"{folder}:/usr/bin:/bin",
+        "JAVA_HOME": str(Path(java).resolve().parents[1]),
+        "PIP_NO_INDEX": "1",
+    }
 
-    def __init__(self, name: str, environment: Mapping[str, str] | None = None) -> None:
-        program = [sys.executable, "-m", "plimsoll", "lab", "servers", "--start", name]
+
+class StartedCommand:
+    """The command with some servers, for as long as the block lasts; `lines` says where they answer."""
+
+    def __init__(self, *names: str, environment: Mapping[str, str] | None = None) -> None:
+        options = [word for name in names for word in ("--start", name)]
+        program = [sys.executable, "-m", "plimsoll", "lab", "servers", *options]
+        self._names, self.lines = names, []
         self._command = subprocess.Popen(
             program,
             stdout=subprocess.PIPE,
@@ -31,23 +49,32 @@ class StartedCommand:
         )
 
     def __enter__(self) -> Self:
+        try:
+            self._look()
+        except BaseException:
+            self.end(signal.SIGINT)
+            raise
+        return self
+
+    def _look(self) -> None:
         assert self._command.stdout is not None
-        self.line = self._command.stdout.readline().rstrip("\n")
-        if not self.line:
-            raise AssertionError(self._command.communicate()[1])
+        while len(self.lines) < len(self._names):
+            line = self._command.stdout.readline()
+            if not line:
+                raise AssertionError(self._command.communicate()[1])
+            if " answers at " in line:
+                self.lines.append(line.rstrip("\n"))
         keepers = psutil.Process(self._command.pid).children()
         self.processes = [p for keeper in keepers for p in keeper.children(recursive=True)]
-        self.folders = {Path(process.cwd()) for process in self.processes}
         self._all = [*keepers, *self.processes]
-        return self
+        self.folders = set()
+        for process in self.processes:
+            # One that was only asking something may have ended since.
+            with contextlib.suppress(psutil.NoSuchProcess):
+                self.folders.add(Path(process.cwd()))
 
     def __exit__(self, *exception: object) -> None:
         self.end(signal.SIGINT)
-
-    @property
-    def address(self) -> str:
-        """The end of its line."""
-        return self.line.rpartition(" ")[2]
 
     def end(self, sent: signal.Signals) -> int:
         """Send a signal to the command; its exit status."""
@@ -80,15 +107,19 @@ def kept_log(error: PlimsollError) -> str:
 
 
 def listening(processes: list[psutil.Process]) -> set[str]:
-    """Addresses on which processes listen."""
-    return {
-        line.laddr.ip
-        for process in processes
-        for line in process.net_connections("inet")
-        if line.status == psutil.CONN_LISTEN
-    }
+    """Addresses on which processes listen; one that has ended since does not."""
+    found = set()
+    for process in processes:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            lines = process.net_connections("inet")
+            found |= {line.laddr.ip for line in lines if line.status == psutil.CONN_LISTEN}
+    return found
 
 
 def accounts(processes: list[psutil.Process]) -> set[int]:
     """User ids with which processes run."""
-    return {uid for process in processes for uid in process.uids()}
+    found = set()
+    for process in processes:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            found |= set(process.uids())
+    return found

@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from fixtures.aws.double import client, environment
-from live.served import ENDINGS, StartedCommand, accounts, listening
+from live.served import ENDINGS, StartedCommand, accounts, listening, offline
 from plimsoll.lab.servers.cloudwatch import LAUNCHED, AwsDouble
 
 IDENTIFIER = "search"
@@ -136,7 +136,7 @@ def test_events_are_answered(double: AwsDouble):
 def ask(double: AwsDouble, *queries: dict[str, Any], **more: Any) -> list[dict[str, Any]]:
     end = datetime.now(UTC).replace(second=0, microsecond=0)
     answer = client("cloudwatch", double.address).get_metric_data(
-        MetricDataQueries=list(queries), StartTime=end - timedelta(minutes=10), EndTime=end, **more
+        MetricDataQueries=list(queries), StartTime=end - timedelta(minutes=20), EndTime=end, **more
     )
     return answer["MetricDataResults"]
 
@@ -189,11 +189,13 @@ def test_a_double_is_ours_alone(double: AwsDouble):
 
 
 @pytest.mark.parametrize(("sent", "status"), ENDINGS)
-def test_a_double_ends_with_the_command_that_started_it(sent: signal.Signals, status: int):
+def test_a_double_ends_with_the_command_that_started_it(
+    double: AwsDouble, sent: signal.Signals, status: int, tmp_path: Path
+):
     """
-    Neither Ctrl-C nor kill -9 leaves a process or a folder.
+    Neither Ctrl-C nor kill -9 leaves a process or a folder; it starts although no registry is there.
     """
-    with StartedCommand("aws") as command:
-        assert command.line.startswith("aws 5.2.5 answers at http://127.0.0.1:")
+    with StartedCommand("aws", environment=offline(tmp_path)) as command:
+        assert command.lines[0].startswith("aws 5.2.5 answers at http://127.0.0.1:")
         assert status == command.end(sent)
         assert command.has_left_nothing()
