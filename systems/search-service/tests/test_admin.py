@@ -186,7 +186,7 @@ def test_a_mapping_is_changed_under_load(
         ('{"fields": {}}', "the mapping has 'fields'"),
         ('{"properties": {"color": {"type": "keyword"}}}', "'color' is no field of a document"),
         ('{"properties": {"version": {"type": "keyword"}}}', "'version' must stay as it is"),
-        ('{"properties": {"brand": {"type": "colour"}}}', "No handler for type"),
+        ('{"properties": {"brand": {"type": "colour"}}}', "colour"),
         (None, "cannot be read"),
     ],
 )
