@@ -41,8 +41,8 @@ from live.gate_machine import T3
 from plimsoll.errors import PlimsollError
 from plimsoll.gate.config import GateSetup
 from plimsoll.gate.gate import Gate
-from plimsoll.lab.servers.postgres import Postgres, wheel_binaries
 from plimsoll.lab.servers.account import unprivileged_account
+from plimsoll.lab.servers.postgres import Postgres, wheel_binaries
 from plimsoll.units import MIB
 
 PLACE = Path(__file__).resolve().parents[1] / "build" / "safety"

@@ -56,17 +56,10 @@ def resolve(package: DebianPackage) -> tuple[DebianFile, ...]:
         SourceError: apt failed.
     """
     # Before anything is downloaded: both are needed.
-    _program(package, "dpkg-deb")
+    apt_get, _ = (_program(package, name) for name in (package.client, "dpkg-deb"))
     status, output = run_client(
         [
-            *(
-                _program(package, package.client),
-                "install",
-                "--print-uris",
-                "-y",
-                "-q",
-                "--reinstall",
-            ),
+            *(apt_get, "install", "--print-uris", "-y", "-q", "--reinstall"),
             *("--no-install-recommends", "-o", "Debug::NoLocking=true", *package.packages),
         ],
         lambda _line: None,

@@ -108,7 +108,7 @@ class PatroniNode(KeptServer):
             contextlib.suppress(psycopg.OperationalError),
             psycopg.connect(self.address, connect_timeout=round(ANSWER_S)) as connection,
         ):
-            return connection.execute("SELECT pg_is_in_recovery()").fetchone() == (False,)
+            return connection.execute("select pg_is_in_recovery()").fetchone() == (False,)
         return False
 
     def kill(self) -> None:

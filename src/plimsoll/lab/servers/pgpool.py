@@ -144,5 +144,5 @@ class Pgpool(KeptServer):
             contextlib.suppress(psycopg.OperationalError),
             psycopg.connect(self.address, connect_timeout=round(ANSWER_S)) as connection,
         ):
-            return connection.execute("SELECT 1").fetchone() == (1,)
+            return connection.execute("select 1").fetchone() == (1,)
         return False

@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from contract.tree import ROOT
 from plimsoll.cli.lab.servers import Downloaded, Started
 from plimsoll.lab.servers.package import PACKAGES, MavenPackage, Package, PipPackage
 from plimsoll.lab.servers.started import STARTED
@@ -58,3 +59,16 @@ def test_every_package_can_be_downloaded_and_every_server_started_by_its_name():
     """
     assert list(PACKAGES) == [choice.value for choice in Downloaded]
     assert set(STARTED) == {choice.value for choice in Started}
+
+
+def test_the_guide_names_servers_that_there_are():
+    """
+    Its table has every name, and its commands take them.
+    """
+    text = (ROOT / "docs/guides/run-real-servers.md").read_text(encoding="utf-8")
+    table = [line.split("|")[1] for line in text.splitlines() if line.startswith("| `")]
+    named = {name for cell in table for name in re.findall(r"`(\w+)`", cell)}
+
+    assert set(STARTED) == named
+    assert set(PACKAGES) >= set(re.findall(r"--get (\w+)", text))
+    assert set(STARTED) >= set(re.findall(r"--start (\w+)", text))
