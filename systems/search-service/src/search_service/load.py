@@ -6,6 +6,7 @@ anybody's data.
 """
 
 import random
+from binascii import crc32
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 
@@ -62,6 +63,11 @@ SHARES: Mapping[str, float] = {
 }
 """Shares of kinds of events, a judgement: mostly numbers beside a large text that stays, as the post describes."""
 
+KINDS = tuple(SHARES)
+
+_BOOK_LETTERS = 2_000_000
+"""Texts are pieces of one long text: making each of its words anew would cost more than all else."""
+
 LATE_MOST = 1000
 """Events that are kept to be sent once more."""
 
@@ -77,12 +83,14 @@ class Outgoing(msgspec.Struct, frozen=True, kw_only=True):
 class Load:
     """The services that own the entities, all in one."""
 
-    def __init__(self, *, products: int, seed: int, text_kb: int) -> None:
+    def __init__(self, *, products: int, seed: int, text_kb: int, archive: int = 0) -> None:
         """
         Make the catalog: as many assets as products, a supplier for 200 products, a category for 500.
 
         Args:
             products: number of products.
+            archive: number of further assets, of products that are sold no more: they change, but no search
+                document shows them.
             seed: the same seed makes the same catalog and the same choices.
             text_kb: length of an asset's text.
         """
@@ -90,6 +98,7 @@ class Load:
         self._text_kb = text_kb
         self._random = random.Random(seed)  # noqa: S311
         self.products = products
+        self._archive = archive
         self.suppliers = max(2, products // 200)
         self.categories = max(7, products // 500)
         self._texts: dict[int, int] = {}
@@ -98,6 +107,13 @@ class Load:
         self._prices: dict[int, int] = {}
         self._names: dict[tuple[str, int], int] = {}
         self._sent: list[Outgoing] = []
+        words = self._random.choices(_WORDS, k=_BOOK_LETTERS // 5)
+        self._book = " ".join(words)
+
+    def archive(self) -> Iterator[Asset]:
+        """Yield the first state of every asset of a product that is sold no more."""
+        for number in range(self.products, self.products + self._archive):
+            yield self._asset(number)
 
     def catalog(self, at: datetime) -> Iterator[Outgoing]:
         """Yield version 1 of every entity."""
@@ -109,10 +125,17 @@ class Load:
             yield self._changed(self._product(number), 1, at)
             yield self._changed(self._asset(number), 1, at)
 
-    def next(self, at: datetime) -> Outgoing:
-        """Return an event of a moment; its version is the moment in microseconds, so it is above all before."""
+    def next(self, at: datetime, kind: str | None = None) -> Outgoing:
+        """
+        Return an event of a moment; its version is the moment in microseconds, so it is above all before.
+
+        Args:
+            at: the moment.
+            kind: one of `KINDS`; None chooses by their shares.
+        """
         version = int(at.timestamp() * 1e6)
-        (kind,) = self._random.choices(tuple(SHARES), tuple(SHARES.values()))
+        if kind is None:
+            (kind,) = self._random.choices(KINDS, tuple(SHARES.values()))
         if kind == "bad":
             return self._bad()
         if kind in {"duplicate", "late"}:
@@ -134,7 +157,10 @@ class Load:
             number = self._random.randrange(self.categories)
             self._names["category", number] = self._names.get(("category", number), 0) + 1
             return self._category(number)
-        number = self._popular()
+        if kind in {"asset views", "asset text"} and self._archive:
+            number = self._random.randrange(self.products + self._archive)
+        else:
+            number = self._popular()
         if kind == "asset views":
             self._views[number] = self._views.get(number, 0) + 1
             return self._asset(number)
@@ -212,13 +238,14 @@ class Load:
         )
 
     def _asset(self, number: int) -> Asset:
-        text = random.Random(f"{self._seed} asset {number} {self._texts.get(number, 0)}")  # noqa: S311
         length = self._text_kb * 1000
+        named = f"{self._seed} {number} {self._texts.get(number, 0)}"
+        first = crc32(named.encode()) % (len(self._book) - length)
         return Asset(
             id=f"a-{number}",
-            product_id=f"p-{number}",
+            product_id=f"p-{number}" if number < self.products else f"p-gone-{number // 1000}",
             title=f"Manual {number}",
-            text=" ".join(text.choices(_WORDS, k=length // 5 + 1))[:length],
+            text=self._book[first : first + length],
             views=self._views.get(number, 0),
         )
 
