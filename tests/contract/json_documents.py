@@ -13,6 +13,7 @@ import builders
 import inspections
 import plans as way_past
 from contract.tree import ROOT, files
+from experiments import NOTHING, experiment, phase
 from plimsoll.catalog.load import catalog
 from plimsoll.cli.commands import app
 from plimsoll.diagnosis.comparison.compare import compare
@@ -29,6 +30,7 @@ from plimsoll.model.snapshot import Gap
 from plimsoll.model.toast import ToastCase, ToastProof, ToastSample
 from plimsoll.reports.compare.json import render_compare_json
 from plimsoll.reports.diagnosis.json import render_json
+from plimsoll.reports.experiment.json import render_experiment_json
 from plimsoll.reports.explain.json import render_captures, render_explain_json
 from plimsoll.reports.gate.json import render_gate_status
 from plimsoll.reports.inspect.json import render_inspection_json
@@ -243,6 +245,12 @@ def planned(_folder: Path) -> Iterator[Document]:
     yield json.loads(render_plan_json(way_past.claims(instance=limited)))
 
 
+def played(_folder: Path) -> Iterator[Document]:
+    """Right, and with nothing measured."""
+    for one in (experiment(), experiment(phase(figures=NOTHING), is_void=True)):
+        yield json.loads(render_experiment_json(one))
+
+
 def reported(_folder: Path) -> Iterator[Document]:
     """Pressed, quiet and unknown, with an inspection and without one; waiting, and a lookalike."""
     for made in CASES.values():
@@ -273,6 +281,7 @@ def _printed(*arguments: str) -> Document:
 # By the name of the form's schema file.
 DOCUMENTS: dict[str, Callable[[Path], Iterator[Document]]] = {
     "comparison": compared,
+    "experiment": played,
     "explain": executions,
     "gate-status": gates,
     "inspection": inspected,

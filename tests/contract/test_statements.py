@@ -14,8 +14,13 @@ from plimsoll.sources.postgres.statements.terms import Terms
 ROOM = Path("sources/postgres/statements")
 SESSION = Path("sources/postgres/session.py")
 
-# Statements for servers that Plimsoll has started itself, with nobody's data: the lab's. Entries are only taken away.
+# Statements for servers that Plimsoll has started itself, with nobody's data: the lab's.
 OWN_SERVERS = {
+    Path(
+        "lab/experiments/search_service/database.py"
+    ): "autovacuum and a probe of an experiment's PostgreSQL",
+    Path("lab/servers/patroni.py"): "asks the members of a lab's cluster",
+    Path("lab/servers/pgpool.py"): "asks a lab's Pgpool-II whether it answers",
     Path("lab/load/dataset.py"): "fills the tables of a lab's PostgreSQL",
     Path("lab/load/sysbench.py"): "fills the tables of a lab's MySQL",
     Path("lab/load/workload.py"): "what pgbench sends to a lab's PostgreSQL",

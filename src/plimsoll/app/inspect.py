@@ -84,7 +84,11 @@ def inspect_observation(
 
 
 def inspect_for_diagnosis(
-    diagnosis: Diagnosis, observation: Observation, clock: CreditClock | None = None
+    diagnosis: Diagnosis,
+    observation: Observation,
+    clock: CreditClock | None = None,
+    *,
+    parts: float = 1.0,
 ) -> Inspection:
     """
     Inspect an observation against the ceiling of a diagnosis, with a note if their times differ.
@@ -93,10 +97,19 @@ def inspect_for_diagnosis(
         diagnosis: of the storage.
         observation: of the database, in real time.
         clock: converts the times of the diagnosis to real time; None if they are real.
+        parts: the database ran one of so many equal parts of the load that was diagnosed.
     """
     plateaus = tuple((_real(i.start_s, clock), _real(i.end_s, clock)) for i in diagnosis.intervals)
     seen = with_processors(observation, diagnosis.instance)
-    found = inspect_observation(seen, reference_ceiling(diagnosis), plateaus)
+    reference = reference_ceiling(diagnosis)
+    if parts != 1 and reference.bytes_per_s is not None:
+        note = f"the database ran one of {parts:g} equal parts of the load; shares are of a part of the ceiling"
+        reference = replace(
+            reference,
+            bytes_per_s=reference.bytes_per_s / parts,
+            notes=(*reference.notes, note),
+        )
+    found = inspect_observation(seen, reference, plateaus)
     notes = []
     start_s, end_s = (_real(moment_s, clock) for moment_s in diagnosis.window_s)
     shared_s = min(found.end_s, end_s) - max(found.start_s, start_s)

@@ -8,6 +8,7 @@ from plimsoll.errors import UsageError
 from plimsoll.model.cause import Inspection
 from plimsoll.model.comparison import Comparison
 from plimsoll.model.diagnosis import Diagnosis
+from plimsoll.model.experiment import ExperimentReport
 from plimsoll.model.explain import ExplainComparison
 from plimsoll.model.lint import PoolerFindings
 from plimsoll.model.overview import Overview
@@ -53,6 +54,7 @@ Documented = (
     | ExplainComparison
     | Overview
     | Plan
+    | ExperimentReport
 )
 """Results that are rendered through a document, and so in every form."""
 
@@ -129,6 +131,10 @@ def document_of(found: Documented, *, lists_all: bool = False) -> "Document":
         from plimsoll.reports.explain.document import explain_document
 
         return explain_document(found)
+    if isinstance(found, ExperimentReport):
+        from plimsoll.reports.experiment.document import experiment_document
+
+        return experiment_document(found)
     from plimsoll.reports.lint.document import lint_document
 
     return lint_document(found)
@@ -209,6 +215,10 @@ def _document_json(found: Documented) -> str:
         from plimsoll.reports.explain.json import render_explain_json
 
         return render_explain_json(found)
+    if isinstance(found, ExperimentReport):
+        from plimsoll.reports.experiment.json import render_experiment_json
+
+        return render_experiment_json(found).decode()
     from plimsoll.reports.lint.json import render_lint_json
 
     return render_lint_json(found).decode()

@@ -28,6 +28,7 @@ from plimsoll.gate.config import (
     chain_document,
     enforced_stages_of,
     has_credits,
+    part_of,
     stages_of_document,
 )
 from plimsoll.gate.record import GateChange, storage_of
@@ -44,6 +45,8 @@ STATE = "gate.json"
 
 # The daemon answers in microseconds; a machine that swaps or was suspended takes longer.
 _PATIENCE_S = 10.0
+# So many times its limits, an instance serves more than any disk.
+_LIFTED = 1e4
 # A status has some hundred bytes for each stage; a longer answer is not from the daemon.
 _ANSWER_BYTES_MAX = 1_000_000
 
@@ -229,6 +232,23 @@ class GateControl:
         for kind, text in _differences(home.setup, instance, is_restart=is_restart):
             self._log_change(GateChange(t=time.time(), text=text, kind=kind, instance=instance))
         self.save_home(msgspec.structs.replace(home, setup=setup))
+
+    def set_limited(self, catalog: Catalog, *, is_limited: bool) -> None:
+        """
+        Enforce the limits, or let every request through: for work that an experiment does not count.
+
+        Raises:
+            SourceError: the gate does not answer.
+        """
+        home = self.home
+        chain = enforced_stages_of(home.setup, catalog)
+        if not is_limited:
+            chain = tuple(part_of(stage, 1 / _LIFTED) for stage in chain)
+        left = self.status().balance
+        ratios = [_known(left.get(stage.name)) for stage in chain]
+        self.ask({"ask": "set", "chain": chain_document(chain), "balance_ratio": ratios})
+        text = "limits are enforced" if is_limited else "limits are not enforced"
+        self._log_change(GateChange(t=time.time(), text=text))
 
     def set_balance(self, family: Family | str, ratio: float) -> None:
         """

@@ -171,6 +171,15 @@ class Gate:
         """
         self._known.change(instance, self._catalog, is_restart=is_restart)
 
+    def set_limited(self, *, is_limited: bool) -> None:
+        """
+        Enforce the limits, or let every request through, as `GateControl.set_limited` does.
+
+        Raises:
+            SourceError: the daemon has ended.
+        """
+        self._known.set_limited(self._catalog, is_limited=is_limited)
+
     def set_balance(self, family: Family, ratio: float) -> None:
         """
         Set the credits of a family: 1.0 grants a full bucket, 0.0 drains it.

@@ -153,6 +153,11 @@ class Truth(Struct, frozen=True, kw_only=True):
         """Return the recorded real seconds."""
         return sum(moment.length_s for moment in self.moments)
 
+    @property
+    def is_late(self) -> bool:
+        """Return whether operations were late, whatever the clients did."""
+        return self.late_ratio > LATE_RATIO_MAX or self.late_wait_ratio > LATE_WAIT_RATIO_MAX
+
     def bound_s(self) -> dict[tuple[str, Phase], float]:
         """Return for how many real seconds each stage made requests wait, the longest first."""
         found: dict[tuple[str, Phase], float] = {}

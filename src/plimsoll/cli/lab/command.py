@@ -7,7 +7,7 @@ import typer
 
 from plimsoll.app.options import InstanceOptions
 from plimsoll.cli.gate import options as gate_options
-from plimsoll.cli.lab import experiment as lab_experiment
+from plimsoll.cli.lab import io_size_sweep, search_service
 from plimsoll.cli.lab import mysql as lab_mysql
 from plimsoll.cli.lab import servers as lab_servers
 from plimsoll.cli.option_groups import expand
@@ -76,7 +76,14 @@ def register(app: typer.Typer) -> None:
     )
     lab.command("postgres")(expand(postgres, instance=BOUGHT.without("engine")))
     lab_mysql.register(lab)
-    lab_experiment.register(lab)
+    run = typer.Typer(
+        no_args_is_help=True,
+        rich_markup_mode=None,
+        help="Repeat a published experiment or incident under emulated limits.",
+    )
+    io_size_sweep.register(run)
+    search_service.register(run)
+    lab.add_typer(run, name="run")
     lab_servers.register(lab)
     app.add_typer(lab, name="lab")
 

@@ -152,7 +152,7 @@ def run_behind_gate(
     setup = parts.setup()
     stages_of(setup, facts)  # Refuse what cannot be emulated before tables are created for it.
     with ExitStack() as stack:
-        folder = _new_folder(stack, keeps=plan.keeps)
+        folder = new_folder(stack, keeps=plan.keeps)
         also_remove = () if plan.keeps else (folder,)
         loader = parts.loader(folder / "disk" / "data", also_remove)
         # Execute-only for others: the server's account must pass through to its data below, which only
@@ -181,7 +181,7 @@ def run_behind_gate(
         clients.end(0.0)
         server.stop()
         gate.stop()
-        lines = _within(gate.lines(), began_s, ended_s)
+        lines = lines_within(gate.lines(), began_s, ended_s)
         changes = gate.changes()
     try:
         snapshot = snapshot_of(lines, setup, changes=changes)
@@ -330,7 +330,7 @@ def _stage_now(stage: Stage, status: GateStatus, steady: GateStatus) -> StageNow
 _SPENT_RATIO = 0.001
 
 
-def _new_folder(stack: ExitStack, *, keeps: bool) -> Path:
+def new_folder(stack: ExitStack, *, keeps: bool) -> Path:
     """Create a folder for a run; remove it at the end unless it is kept."""
     folder = Path(tempfile.mkdtemp(prefix="plimsoll-lab-", dir=disk_folder()))
     if not keeps:
@@ -360,6 +360,6 @@ def check_space(folder: Path, size_bytes: int) -> None:
 SPACE_RATIO = 1.5
 
 
-def _within(lines: Sequence[RecordLine], began_s: float, ended_s: float) -> list[RecordLine]:
+def lines_within(lines: Sequence[RecordLine], began_s: float, ended_s: float) -> list[RecordLine]:
     """Return the lines of the time in which the clients worked, without those at its edges."""
     return [line for line in lines if line.t - line.dt >= began_s and line.t <= ended_s]

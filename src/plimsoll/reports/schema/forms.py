@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from plimsoll.reports.compare.json_objects import ComparisonDocument
 from plimsoll.reports.diagnosis.json_objects import ReportDocument
+from plimsoll.reports.experiment.json import ExperimentDocument
 from plimsoll.reports.explain.json import ExplainDocument, RecordingObject
 from plimsoll.reports.gate.json import GateStatusDocument
 from plimsoll.reports.inspect.json import InspectionDocument
@@ -22,6 +23,7 @@ from plimsoll.reports.toast.json import ToastProofDocument
 # By the name of its file; each with what else its schema defines.
 _DOCUMENTS: dict[str, tuple[type[Struct], ...]] = {
     "comparison": (ComparisonDocument,),
+    "experiment": (ExperimentDocument,),
     "explain": (ExplainDocument, RecordingObject),
     "gate-status": (GateStatusDocument,),
     "inspection": (InspectionDocument,),

@@ -1,0 +1,1 @@
+"""What does Plimsoll say about the phases of an experiment, and is it true?"""

@@ -1,0 +1,209 @@
+"""
+The servers of the experiment: Kafka, OpenSearch, a double of AWS, and a PostgreSQL that is filled and put behind a gate.
+
+Rule 1: the database is filled before the gate is mounted: no limit applies then, and no credits are spent.
+Rule 2: whatever was started ends when the stack closes, in the opposite order.
+"""
+
+import json
+import time
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
+from pathlib import Path
+
+from msgspec import Struct
+
+from plimsoll.catalog.load import Catalog
+from plimsoll.errors import SourceError
+from plimsoll.gate.config import GateSetup
+from plimsoll.gate.gate import Gate
+from plimsoll.lab.experiments.account import ExperimentAccount
+from plimsoll.lab.experiments.search_service import story
+from plimsoll.lab.experiments.search_service.database import ServiceDatabase
+from plimsoll.lab.experiments.search_service.story import StoryPhase
+from plimsoll.lab.experiments.search_service.system import SearchService
+from plimsoll.lab.load.dataset import LOADING
+from plimsoll.lab.servers.cloudwatch import AwsDouble
+from plimsoll.lab.servers.kafka import Kafka
+from plimsoll.lab.servers.postgres import Postgres
+from plimsoll.lab.servers.search import OpenSearch
+from plimsoll.lab.servers.server import KeptServer
+from plimsoll.lab.sessions.session import PrintLine, check_space, new_folder
+from plimsoll.units import MIB
+
+# The tables, their WAL, the logs of Kafka and the index.
+_ROOM_BYTES = 3_000_000_000
+_INDEXED_S = 180.0
+# RDS gives a quarter of the memory to PostgreSQL's buffers (see sessions/postgres.py).
+_BUFFERS_SHARE = 4
+_VACUUM_DELAY_S = 0.02
+"""The default of autovacuum_vacuum_cost_delay before PostgreSQL 12; the budget of a round follows from it."""
+_PAGE_BYTES = 8192
+_PAGE_MISS = 2
+"""vacuum_cost_page_miss of PostgreSQL 14 and later."""
+# PostgreSQL stores a value out of line in pieces of 1,996 bytes (TOAST_MAX_CHUNK_SIZE): five for each text, as in
+# the example of the post.
+_TEXT_KB = 9
+_REGION = "us-east-1"
+
+
+class SearchPlan(Struct, frozen=True, kw_only=True):
+    """How the experiment is played."""
+
+    phases: tuple[StoryPhase, ...]
+    system: Path
+    """Folder of the search service."""
+    scale: float = story.SCALE
+    clock: float = story.CLOCK
+    events_per_s: float = 1500.0
+    """Of the whole load: the post speaks of millions an hour."""
+    products: int = 1000
+    archive: int = 6000
+    """Assets of products that are sold no more; of the part of the load that runs, like `products`."""
+    memory_bytes: int = 48 * MIB
+    """For the database's buffers and the page cache together: less than the documents need."""
+
+    @property
+    def assets(self) -> int:
+        """Return the number of documents."""
+        return self.products + self.archive
+
+    @property
+    def catalog(self) -> tuple[str, ...]:
+        """Return the options that describe the data to the service's writer of events."""
+        sizes = {"products": self.products, "archive": self.archive, "text-kb": _TEXT_KB}
+        return tuple(word for name, size in sizes.items() for word in (f"--{name}", str(size)))
+
+
+class Ground(Struct, frozen=True, kw_only=True):
+    """What the phases are played on."""
+
+    gate: Gate
+    setup: GateSetup
+    """Of the gate at the beginning."""
+    server: Postgres
+    account: ExperimentAccount
+    service: SearchService
+    versions: str
+    """The servers, in words."""
+
+
+def prepare(plan: SearchPlan, facts: Catalog, print_line: PrintLine, stack: ExitStack) -> Ground:
+    """
+    Start the servers, fill the database without limits, and put it behind the gate.
+
+    Args:
+        plan: how the experiment is played.
+        facts: the documented limits.
+        print_line: called with a sentence before each step.
+        stack: ends everything when it closes.
+
+    Raises:
+        UsageError: FUSE, Java, Maven, make or the service is missing, or there is too little space.
+        SourceError: a server or a program of the service did not start, or ended.
+    """
+    folder = new_folder(stack, keeps=False)
+    service = stack.enter_context(SearchService(plan.system, folder / "service.log"))
+    check_space(folder, _ROOM_BYTES)
+    if service.needs_set_up:
+        print_line("setting up the search service, once")
+        service.set_up()
+    disk = folder / "disk"
+    loader = Postgres(LOADING, data_directory=disk / "data", also_remove=(folder,))
+    disk.mkdir(mode=0o711)
+    loader.account.own(disk)
+    kafka, engine, double = Kafka(), OpenSearch(), AwsDouble()
+    versions = (
+        f"PostgreSQL {loader.version}, Kafka {kafka.version}, OpenSearch {engine.version} and a double of AWS "
+        f"(moto {double.version})"
+    )
+    print_line(f"starting {versions}")
+    _start_all([kafka, engine, double, loader], stack)
+    service.environment |= {
+        "SEARCH_KAFKA": kafka.address,
+        "SEARCH_ENGINE_URL": engine.address,
+        "SEARCH_DATABASE_URL": loader.address,
+    }
+    print_line(f"filling the database with {plan.assets:,} documents; no limit yet")
+    _fill(plan, service, loader)
+    loader.stop()
+    setup = GateSetup(
+        instance=plan.phases[0].instance,
+        clock=plan.clock,
+        scale=plan.scale,
+        memory_bytes=plan.memory_bytes - _buffers_bytes(plan),
+    )
+    gate = stack.enter_context(Gate(setup, disk, folder / "mount", facts=facts))
+    server = loader.relocated(folder / "mount" / "data", _settings(plan))
+    stack.enter_context(server)
+    service.environment["SEARCH_DATABASE_URL"] = server.address
+    account = ExperimentAccount(double.address, _REGION)
+    account.describe(story.with_version(plan.phases[0].instance, loader.version))
+    return Ground(
+        gate=gate,
+        setup=setup,
+        server=server,
+        account=account,
+        service=service,
+        versions=versions,
+    )
+
+
+def _start_all(servers: list[KeptServer], stack: ExitStack) -> None:
+    """Start servers at the same time, and end them when the stack closes."""
+    for server in servers:
+        stack.callback(server.stop)
+    with ThreadPoolExecutor(max_workers=len(servers)) as pool:
+        started: list[Future[KeptServer]] = [pool.submit(one.__enter__) for one in servers]
+        for future in started:
+            future.result()
+
+
+def _fill(plan: SearchPlan, service: SearchService, loader: Postgres) -> None:
+    service.run("setup")
+    service.run("load", "--restore-archive", *plan.catalog)
+    service.run("load", "--seed-only", *plan.catalog)
+    service.start_indexer(is_dirty_tracking=True)
+    end = time.monotonic() + _INDEXED_S
+    while not _is_quiet(service.run("status", "--json")):
+        service.check()
+        if time.monotonic() > end:
+            raise SourceError(
+                f"the search service did not index its first documents within {_INDEXED_S:.0f} s",
+                "This machine is too slow or too busy for the experiment.",
+            )
+    service.end_indexer()
+    with ServiceDatabase(loader.dsn) as database:
+        database.tidy()
+        database.count_statements()
+
+
+def _is_quiet(status: str) -> bool:
+    found = json.loads(status)
+    return not (found["lag_events"] or found["fan_outs"] or found["index_work"])
+
+
+def _buffers_bytes(plan: SearchPlan) -> int:
+    return plan.memory_bytes // _BUFFERS_SHARE // MIB * MIB
+
+
+def _settings(plan: SearchPlan) -> dict[str, str]:
+    pages_per_s = story.VACUUM_BYTES_PER_S / plan.scale / _PAGE_BYTES
+    budget = max(1, round(pages_per_s * _PAGE_MISS * _VACUUM_DELAY_S))
+    return {
+        "shared_buffers": f"{_buffers_bytes(plan) // MIB}MB",
+        "max_connections": "60",
+        "shared_preload_libraries": "pg_stat_statements",
+        "track_io_timing": "on",
+        "autovacuum_naptime": "1s",
+        "autovacuum_vacuum_cost_delay": f"{_VACUUM_DELAY_S * 1e3:.0f}ms",
+        "autovacuum_vacuum_cost_limit": str(budget),
+        # The budget is one of pages that are read: what it costs to dirty them would make it a third.
+        "vacuum_cost_page_hit": "0",
+        "vacuum_cost_page_dirty": "0",
+        # Half an emulated hour; the least that PostgreSQL takes.
+        "checkpoint_timeout": "30s",
+        "max_wal_size": "1GB",
+        # A server that has run for a while recycles its WAL files (PostgreSQL, wal_init_zero).
+        "wal_init_zero": "off",
+    }

@@ -1,0 +1,242 @@
+"""
+Drive the search service from outside: its own commands, its environment variables, its metrics over HTTP.
+
+Rule 1: nothing of the service is imported. It is a program in a folder with a Makefile.
+Rule 2: what is started here is ended here, by process id, also if this process is killed (`PR_SET_PDEATHSIG`).
+"""
+
+import ctypes
+import os
+import re
+import shutil
+import signal
+import subprocess
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+from urllib.error import URLError
+from urllib.request import urlopen
+
+import msgspec
+from msgspec import Struct
+
+from plimsoll.errors import SourceError, UsageError
+from plimsoll.lab.experiments.histogram import CountedBuckets
+from plimsoll.lab.servers.server import ANSWER_S, HOST, free_ports
+
+_PYTHON = Path(".venv/bin/python")
+# An indexer that is stopped finishes its transaction, which takes seconds at a ceiling.
+_END_S = 30.0
+_PR_SET_PDEATHSIG = 1
+# `search_freshness_seconds_bucket{le="0.5"} 17.0`
+_BUCKET = re.compile(r'^search_freshness_seconds_bucket\{le="([^"]+)"\} (\S+)$', re.MULTILINE)
+_VALUE = r"^{}(?:\{{[^}}]*\}})? (\S+)$"
+
+
+class ServiceCounters(Struct, frozen=True, kw_only=True):
+    """What the indexer has counted since it was started."""
+
+    read: float
+    lag: float
+    freshness: CountedBuckets
+
+
+class SearchService:
+    """The programs of the service; use it in a `with` block."""
+
+    def __init__(self, folder: Path, log: Path) -> None:
+        """
+        Keep where the service is, and where its programs write what they say.
+
+        Raises:
+            UsageError: there is no service in the folder.
+        """
+        if not (folder / "Makefile").is_file() or not (folder / "pyproject.toml").is_file():
+            raise UsageError(
+                f"there is no search service in '{folder}'",
+                "Clone the repository of Plimsoll, which has it in systems/search-service, or name its folder "
+                "with --system.",
+            )
+        self._folder = folder
+        self._log = log
+        self.environment: dict[str, str] = {}
+        self._programs: dict[str, subprocess.Popen[bytes]] = {}
+        self._port = 0
+
+    def __enter__(self) -> Self:
+        """Return the service itself; nothing is started yet."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """End all programs."""
+        for name in tuple(self._programs):
+            self.end(name, signal.SIGKILL)
+
+    @property
+    def needs_set_up(self) -> bool:
+        """Return whether the packages of the service are not installed yet."""
+        return not (self._folder / ".venv" / "run").exists()
+
+    def set_up(self) -> None:
+        """
+        Install the packages of the service into its own folder, with its own Makefile.
+
+        Raises:
+            UsageError: there is no make.
+            SourceError: it failed; the message has its last line.
+        """
+        make = shutil.which("make")
+        if make is None:
+            raise UsageError(
+                "this machine has no make, which sets up the search service",
+                "Install it: sudo apt-get install -y make.",
+            )
+        done = subprocess.run(  # noqa: S603 - the service's own Makefile
+            [make, "-C", str(self._folder), ".venv/run"],
+            capture_output=True,
+            text=True,
+            check=False,
+            stdin=subprocess.DEVNULL,
+        )
+        if done.returncode:
+            lines = [line for line in done.stderr.splitlines() if not line.startswith("make")]
+            raise SourceError(
+                f"the search service cannot be set up: {(lines or ['it gave no reason'])[-1]}",
+                f"Try it by hand: make -C {self._folder} .venv/run",
+            )
+
+    def run(self, *words: str) -> str:
+        """
+        Run one of its commands to its end, and return what it printed.
+
+        Raises:
+            SourceError: it failed; the message has its own words.
+        """
+        with subprocess.Popen(  # noqa: S603 - the service's own command
+            self._command(words),
+            env=self._environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            preexec_fn=_end_with_parent,  # noqa: PLW1509 - no thread of ours holds a lock here
+        ) as program:
+            try:
+                output, errors = program.communicate()
+            except BaseException:
+                program.kill()
+                raise
+        if program.returncode:
+            raise SourceError(
+                f"search-service {words[0]} failed: {(errors.splitlines() or ['it gave no reason'])[0]}",
+                "See the README of the search service.",
+            )
+        return output
+
+    def start_indexer(self, *, is_dirty_tracking: bool) -> None:
+        """Start the indexer, in place of one that runs."""
+        self.end("indexer", signal.SIGTERM)
+        (self._port,) = free_ports(1)
+        self.environment["SEARCH_DIRTY_TRACKING"] = "on" if is_dirty_tracking else "off"
+        self.environment["SEARCH_METRICS_PORT"] = str(self._port)
+        self._start("indexer", "indexer")
+
+    def end_indexer(self) -> None:
+        """End the indexer; it finishes its transaction."""
+        self.end("indexer", signal.SIGTERM)
+
+    def start_load(self, *options: str) -> None:
+        """Start the writer of events; it writes none before `order`."""
+        self._start("load", "load", "--no-seed", "--follow", *options)
+
+    def order(self, **order: object) -> None:
+        """Give the writer of events an order, for example `rate=40`."""
+        line = msgspec.json.encode(order) + b"\n"
+        orders = self._programs["load"].stdin
+        assert orders is not None
+        # A writer that has ended is found by `check`, with its reason.
+        with suppress(BrokenPipeError):
+            orders.write(line)
+            orders.flush()
+
+    def check(self) -> None:
+        """
+        Check that its programs run.
+
+        Raises:
+            SourceError: one has ended; the message has its last line.
+        """
+        for name, program in self._programs.items():
+            if program.poll() is not None:
+                lines = [x for x in self._log_of(name).read_text().splitlines() if x.strip()]
+                raise SourceError(
+                    f"the {name} of the search service ended: {(lines or ['it gave no reason'])[-1]}",
+                    "Run the experiment again.",
+                )
+
+    def counters(self) -> ServiceCounters | None:
+        """Return what the indexer has counted; None while it does not answer."""
+        try:
+            with urlopen(f"http://{HOST}:{self._port}/metrics", timeout=ANSWER_S) as answer:
+                text = answer.read().decode()
+        except (URLError, OSError):
+            return None
+        read, lag = _value(text, "search_events_read_total"), _value(text, "search_lag_events")
+        if read is None or lag is None:
+            return None
+        buckets = [(float(bound), float(count)) for bound, count in _BUCKET.findall(text)]
+        return ServiceCounters(read=read, lag=lag, freshness=CountedBuckets.of(buckets))
+
+    def end(self, name: str, sign: signal.Signals) -> None:
+        """End a program, if it runs."""
+        program = self._programs.pop(name, None)
+        if program is None:
+            return
+        program.send_signal(sign)
+        try:
+            program.wait(_END_S)
+        except subprocess.TimeoutExpired:
+            program.kill()
+            program.wait()
+
+    def _start(self, name: str, *words: str) -> None:
+        with self._log_of(name).open("ab") as log:
+            self._programs[name] = subprocess.Popen(  # noqa: S603 - the service's own command
+                self._command(words),
+                env=self._environment,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=log,
+                # Ctrl-C in the terminal reaches us; we end it.
+                start_new_session=True,
+                preexec_fn=_end_with_parent,  # noqa: PLW1509 - no thread of ours holds a lock here
+            )
+
+    def _log_of(self, name: str) -> Path:
+        return self._log.with_name(f"{name}.log")
+
+    def _command(self, words: Sequence[str]) -> list[str]:
+        return [str(self._folder / _PYTHON), "-m", "search_service", *words]
+
+    @property
+    def _environment(self) -> Mapping[str, str]:
+        ours = {k: v for k, v in os.environ.items() if not k.startswith(("SEARCH_", "PYTHON"))}
+        return {**ours, **self.environment}
+
+
+def _end_with_parent() -> None:
+    """Let the kernel end this process when its parent ends (prctl(2))."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def _value(text: str, name: str) -> float | None:
+    """Return the sum of a metric over its labels; None if it is not there."""
+    found = re.findall(_VALUE.format(re.escape(name)), text, re.MULTILINE)
+    return sum(map(float, found)) if found else None

@@ -1,0 +1,35 @@
+"""
+The progress of an experiment for a terminal or a log.
+
+Rule: the scale is shown with every rate that it multiplies.
+"""
+
+from plimsoll.model.experiment import ExperimentProgress
+from plimsoll.reports.lab.text import progress_line, progress_lines
+
+# Column of the names, as in text.py.
+_NAME = 17
+
+
+def experiment_lines(progress: ExperimentProgress) -> list[str]:
+    """Return the live display: the phase, the storage against its limits, the service and the database."""
+    return [
+        f"phase {progress.number} of {progress.count}: {progress.title} (scale 1:{progress.scale:g})",
+        *progress_lines(progress.storage),
+        f"{'service':<{_NAME}}{_lag(progress)}; {_response(progress)}",
+    ]
+
+
+def experiment_line(progress: ExperimentProgress) -> str:
+    """Return the same in one line, for a log."""
+    return f"{progress_line(progress.storage)}; {_lag(progress)}; {_response(progress)}"
+
+
+def _lag(progress: ExperimentProgress) -> str:
+    return "lag unknown" if progress.lag is None else f"lag {progress.lag:,.0f} events"
+
+
+def _response(progress: ExperimentProgress) -> str:
+    if progress.response_s is None:
+        return "no response yet"
+    return f"the database answers in {progress.response_s * 1e3:.0f} ms"
