@@ -6,6 +6,7 @@ import pytest
 from flow import MOMENT, asset, category, changed, deleted, product, supplier
 from hypothesis import HealthCheck, given, settings, strategies
 from sqlalchemy import Engine as Database
+from sqlalchemy import event as hooks
 from sqlalchemy import text
 
 from search_service.apply import Applied, Position, apply, next_offset
@@ -13,6 +14,7 @@ from search_service.database import transaction
 from search_service.events import Event, decode, encode, type_of
 from search_service.fan_out import fan_out_page, pending_changes
 from search_service.index_work import work_of
+from search_service.model import digest_of
 
 
 def put(database: Database, *events: Event, is_tracking: bool = True) -> Applied:
@@ -204,3 +206,37 @@ def test_freshness_counts_from_the_oldest_change(database: Database):
 def test_events_come_back_as_they_were():
     for event in history(1):
         assert event == decode(encode(event), topic_type=type_of(event), key=event.id.encode())
+
+
+def test_dirty_tracking_reads_and_writes_no_text_that_stays(database: Database):
+    """
+    Whether a text changed is known from its digest; without dirty tracking it is read and sent again.
+    """
+    sent: list[str] = []
+    put(database, changed(asset()))
+
+    def keep(_connection, _cursor, statement, *_rest):
+        sent.append(statement)
+
+    hooks.listen(database, "before_cursor_execute", keep)
+    for version, is_tracking in ((2, True), (3, False)):
+        place = Position(topic="t", partition=version, expected=0, next=1)
+        apply(
+            database, place, [changed(asset(views=version), version)], is_dirty_tracking=is_tracking
+        )
+        touched = [s for s in sent if "asset" in s and ("asset.text," in s or " text=" in s)]
+        sent.clear()
+
+        assert is_tracking is not bool(touched)
+    hooks.remove(database, "before_cursor_execute", keep)
+    assert [(3,)] == rows(database, "SELECT views FROM asset")
+
+
+def test_a_text_that_changed_is_written(database: Database):
+    """
+    And its digest with it.
+    """
+    put(database, changed(asset(text="before")))
+    put(database, changed(asset(text="after"), 2))
+
+    assert [("after", digest_of("after"))] == rows(database, "SELECT text, text_digest FROM asset")

@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 from sqlalchemy import Engine, func, select, update
 from sqlalchemy.dialects.postgresql import insert
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, defer
 from sqlalchemy.orm.attributes import flag_modified
 
 from search_service.database import transaction
@@ -29,6 +29,7 @@ from search_service.model import (
     ProductRow,
     SupplierRow,
     WorkRow,
+    digest_of,
 )
 
 ROWS: dict[str, type[SupplierRow | CategoryRow | ProductRow | AssetRow]] = {
@@ -156,7 +157,7 @@ def _apply(session: Session, events: Sequence[Event], *, is_dirty_tracking: bool
         if row_type is ProductRow:
             ids |= shown_by.keys()
             _expect(session, ids)
-        rows = _locked(session, row_type, ids)
+        rows = _locked(session, row_type, ids, is_dirty_tracking=is_dirty_tracking)
         for event in here:
             row = rows.get(event.id)
             if row is None:
@@ -176,10 +177,15 @@ def _apply(session: Session, events: Sequence[Event], *, is_dirty_tracking: bool
     return changed
 
 
-def _locked(session: Session, row_type: type[Any], ids: set[str]) -> dict[str, Any]:
+def _locked(
+    session: Session, row_type: type[Any], ids: set[str], *, is_dirty_tracking: bool
+) -> dict[str, Any]:
+    """Return the rows of entities, locked; with dirty tracking no text is read that is stored out of line."""
     if not ids:
         return {}
     statement = select(row_type).where(row_type.id.in_(sorted(ids))).order_by(row_type.id)
+    if row_type is AssetRow and is_dirty_tracking:
+        statement = statement.options(defer(AssetRow.text))
     return {row.id: row for row in session.scalars(statement.with_for_update())}
 
 
@@ -188,12 +194,20 @@ def _write(row: Any, event: Event, *, is_dirty_tracking: bool) -> None:
     row.is_deleted = not isinstance(event, Changed)
     if isinstance(event, Changed):
         for name, value in msgspec.structs.asdict(event.entity).items():
-            if name != "id" and getattr(row, name) != value:
+            if name == "text":
+                _write_text(row, value)
+            elif name != "id" and getattr(row, name) != value:
                 setattr(row, name, value)
     if not is_dirty_tracking:
         for column in row.__table__.columns:
             if column.name not in _NOT_COLUMNS and getattr(row, column.name) is not None:
                 flag_modified(row, column.name)
+
+
+def _write_text(row: AssetRow, text: str) -> None:
+    digest = digest_of(text)
+    if row.text_digest != digest:
+        row.text, row.text_digest = text, digest
 
 
 def _products_of(type_name: str, row: Any) -> set[str]:

@@ -17,7 +17,7 @@ from search_service.consume import producer_of
 from search_service.database import connect, transaction
 from search_service.errors import ServiceError, UnavailableError
 from search_service.load import KINDS, Load, Outgoing, now
-from search_service.model import AssetRow
+from search_service.model import AssetRow, digest_of
 from search_service.settings import Settings
 
 FLUSH_S = 60.0
@@ -129,7 +129,8 @@ def _pages(load: Load) -> Iterator[list[dict[str, object]]]:
     at = now()
     for asset in load.archive():
         fields = msgspec.structs.asdict(asset)
-        page.append({**fields, "version": 1, "is_deleted": False, "at": at})
+        known = {"version": 1, "is_deleted": False, "at": at, "text_digest": digest_of(asset.text)}
+        page.append({**fields, **known})
         if len(page) == RESTORE_ROWS:
             yield page
             page = []

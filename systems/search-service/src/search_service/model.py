@@ -9,6 +9,7 @@ Rule 4: ids sort by their bytes, as they do in the search engine, so that both c
 """
 
 from datetime import datetime
+from hashlib import sha256
 from typing import Any
 
 from sqlalchemy import BigInteger, DateTime, Index, Integer, Text, func, text
@@ -72,7 +73,14 @@ class AssetRow(Versioned, Base):
     product_id: Mapped[str | None] = mapped_column(Id, index=True)
     title: Mapped[str] = mapped_column(Text, default="")
     text: Mapped[str] = mapped_column(Text, default="")
+    text_digest: Mapped[str] = mapped_column(Text, default="", server_default="")
+    """SHA-256 of the text: whether it changed is known without reading it."""
     views: Mapped[int] = mapped_column(BigInteger, default=0)
+
+
+def digest_of(text_: str) -> str:
+    """Return the digest of a text, as the table of assets has it."""
+    return sha256(text_.encode()).hexdigest()
 
 
 class OffsetRow(Base):
