@@ -11,7 +11,7 @@ from plimsoll.explain.plans import compare as compare_plans
 from plimsoll.model.cause import Cause, CauseKind, Inspection
 from plimsoll.model.ceiling import Dimension, Family, Phase
 from plimsoll.model.comparison import Comparison, LimitsOutcome, StepResult
-from plimsoll.model.diagnosis import Diagnosis
+from plimsoll.model.diagnosis import Diagnosis, Verdict
 from plimsoll.model.experiment import ExperimentCheck
 from plimsoll.model.explain import CaptureFile, PairOutcome
 from plimsoll.model.lab import GroundTruth
@@ -41,7 +41,9 @@ def binding_check(
     held = _held_words(truth)
     if binds == "none" or limit is None:
         # What follows from the truth itself: a limit that acted for long enough is no mistake.
-        is_right = not diagnosis.intervals or truth.is_right
+        is_right = diagnosis.verdict is not Verdict.UNKNOWN and (
+            not diagnosis.intervals or truth.is_right
+        )
         expected = f"no slow period; the gate: {held}"
     else:
         expected = (
@@ -145,14 +147,18 @@ def plan_check(plan: Plan | None, *, names: Sequence[str]) -> ExperimentCheck:
 
 
 def comparison_check(
-    comparison: Comparison | None, expected: LimitsOutcome, words: str, *, is_enough: bool = False
+    comparison: Comparison | None,
+    expected: Sequence[LimitsOutcome],
+    words: str,
+    *,
+    is_enough: bool = False,
 ) -> ExperimentCheck:
     """
     Check the comparison with an earlier phase.
 
     Args:
         comparison: None if one side could not be read.
-        expected: its outcome.
+        expected: outcomes that are true.
         words: what is expected, for people.
         is_enough: whether the step must also be called enough.
     """
@@ -169,7 +175,7 @@ def comparison_check(
         if comparison.step is None
         else f"; the step was {comparison.step.value.replace('_', ' ')}"
     )
-    is_right = comparison.outcome is expected
+    is_right = comparison.outcome in expected
     if is_enough:
         is_right = is_right and comparison.step in (StepResult.ENOUGH, StepResult.ENOUGH_FOR_LESS)
     return ExperimentCheck(

@@ -208,8 +208,9 @@ class _Judge:
             yield checks.plan_check(_planned(found), names=(_REMEDY_CLASS,))
         if name == "more-iops":
             compared = self._compared("whole-documents", found)
-            words = "as long at the limit as before"
-            yield checks.comparison_check(compared, LimitsOutcome.SAME, words)
+            words = "no better than before"
+            worse = (LimitsOutcome.SAME, LimitsOutcome.WORSE)
+            yield checks.comparison_check(compared, worse, words)
         if name == "vacuum-cancelled":
             first, second, _ = (segment.minutes for segment in found.run.phase.segments)
             window_s = found.run.window_s
@@ -218,11 +219,12 @@ class _Judge:
             yield checks.cause_check(inspection, rewrites=False)
             compared = self._compared("whole-documents", found)
             words = "less time at the limit, not none"
-            yield checks.comparison_check(compared, LimitsOutcome.BETTER, words)
+            yield checks.comparison_check(compared, (LimitsOutcome.BETTER,), words)
         if name == "larger-class":
             compared = self._compared("restarted", found)
             words = "no time at a limit, and the step was enough"
-            yield checks.comparison_check(compared, LimitsOutcome.BETTER, words, is_enough=True)
+            better = (LimitsOutcome.BETTER,)
+            yield checks.comparison_check(compared, better, words, is_enough=True)
 
     def _captures(self, name: str) -> CaptureFile | None:
         read = self._read.get(name)

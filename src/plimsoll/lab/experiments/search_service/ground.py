@@ -198,9 +198,6 @@ def _settings(plan: SearchPlan) -> dict[str, str]:
         "autovacuum_naptime": "1s",
         "autovacuum_vacuum_cost_delay": f"{_VACUUM_DELAY_S * 1e3:.0f}ms",
         "autovacuum_vacuum_cost_limit": str(budget),
-        # The budget is one of pages that are read: what it costs to dirty them would make it a third.
-        "vacuum_cost_page_hit": "0",
-        "vacuum_cost_page_dirty": "0",
         # Half an emulated hour; the least that PostgreSQL takes.
         "checkpoint_timeout": "30s",
         "max_wal_size": "1GB",

@@ -44,7 +44,7 @@ _STEP_S = 1.0
 # A forecast from one second alone would jump with every checkpoint (see sessions/session.py).
 _RATE_STEPS = 3
 # Changes that stand for the hours before a vacuum is due: more than the hundredth at which it is.
-_DUE_RATIO = 0.1
+_DUE_RATIO = 0.05
 # Less than what arrives in a second.
 _LAG_SETTLED = 20.0
 _CATCH_UP_S = 60.0
