@@ -30,6 +30,7 @@ FIGURES = PhaseFigures(
     freshness_s_p50=4.0,
     freshness_s_p99=31.0,
     dead_tuples_per_update=6.0,
+    vacuum_due_minutes=4.7,
 )
 NOTHING = PhaseFigures(
     minutes=20.0,
@@ -48,6 +49,7 @@ NOTHING = PhaseFigures(
     freshness_s_p50=None,
     freshness_s_p99=None,
     dead_tuples_per_update=None,
+    vacuum_due_minutes=None,
 )
 RIGHT = ExperimentCheck(
     command="diagnose",

@@ -36,6 +36,8 @@ class PhaseFigures(Struct, frozen=True, kw_only=True):
     """From the moment at which a product changed to the moment at which its document was indexed."""
     dead_tuples_per_update: float | None
     """Dead tuples that an UPDATE of the large table leaves, its TOAST relation included."""
+    vacuum_due_minutes: float | None
+    """Emulated minutes after which, at this rate, a vacuum of the TOAST relation is due again."""
 
 
 class PublishedFigure(Struct, frozen=True, kw_only=True):

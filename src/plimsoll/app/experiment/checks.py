@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from plimsoll.explain.plans import compare as compare_plans
 from plimsoll.model.cause import Cause, CauseKind, Inspection
 from plimsoll.model.ceiling import Dimension, Family, Phase
-from plimsoll.model.comparison import Comparison, LimitsOutcome, StepResult
+from plimsoll.model.comparison import Comparison, LimitsOutcome
 from plimsoll.model.diagnosis import Diagnosis, Verdict
 from plimsoll.model.experiment import ExperimentCheck
 from plimsoll.model.explain import CaptureFile, PairOutcome
@@ -150,8 +150,6 @@ def comparison_check(
     comparison: Comparison | None,
     expected: Sequence[LimitsOutcome],
     words: str,
-    *,
-    is_enough: bool = False,
 ) -> ExperimentCheck:
     """
     Check the comparison with an earlier phase.
@@ -160,7 +158,6 @@ def comparison_check(
         comparison: None if one side could not be read.
         expected: outcomes that are true.
         words: what is expected, for people.
-        is_enough: whether the step must also be called enough.
     """
     if comparison is None:
         return ExperimentCheck(
@@ -175,14 +172,11 @@ def comparison_check(
         if comparison.step is None
         else f"; the step was {comparison.step.value.replace('_', ' ')}"
     )
-    is_right = comparison.outcome in expected
-    if is_enough:
-        is_right = is_right and comparison.step in (StepResult.ENOUGH, StepResult.ENOUGH_FOR_LESS)
     return ExperimentCheck(
         command="compare",
         expected=words,
         found=f"{comparison.outcome.value}: {shares[0]} of the time at a limit before, {shares[1]} after{step}",
-        is_right=is_right,
+        is_right=comparison.outcome in expected,
     )
 
 

@@ -43,16 +43,25 @@ def search_service(
         typer.Option(
             "--scale",
             metavar="1:N",
-            help="Divide limits and load by N; two processors carry 1:40.",
+            help="Divide limits and load by N; two processors carry 1:20.",
             rich_help_panel=_PANEL,
         ),
-    ] = "1:40",
+    ] = "1:20",
     system: Annotated[
         Path | None,
         typer.Option(
             "--system",
             metavar="DIR",
             help="Folder of the search service (default: systems/search-service of the repository).",
+            rich_help_panel=_PANEL,
+        ),
+    ] = None,
+    keep: Annotated[
+        Path | None,
+        typer.Option(
+            "--keep",
+            metavar="DIR",
+            help="Also write a snapshot of each phase to this folder, for example for 'plimsoll diagnose'.",
             rich_help_panel=_PANEL,
         ),
     ] = None,
@@ -82,6 +91,8 @@ def search_service(
     if output.html is None:
         output = replace(output, html=PAGE)
         check_page(output.html)
+    if keep is not None:
+        _check_folder(keep)
     plan = SearchPlan(
         phases=phases_of(is_quick=quick),
         system=system or default_system(),
@@ -90,7 +101,9 @@ def search_service(
     with ended_like_ctrl_c():
         _say(_announcement(plan))
         with _display() as report_progress:
-            report = play_search_service(plan, report_progress=report_progress, print_line=_say)
+            report = play_search_service(
+                plan, report_progress=report_progress, print_line=_say, keep=keep
+            )
     output.write(report)
     raise typer.Exit(_status_of(report))
 
@@ -109,12 +122,28 @@ def _announcement(plan: "SearchPlan") -> str:
     )
 
 
+def _check_folder(folder: Path) -> None:
+    """
+    Create the folder for snapshots.
+
+    Raises:
+        UsageError: it cannot be created.
+    """
+    try:
+        folder.mkdir(exist_ok=True)
+    except OSError as error:
+        raise UsageError(
+            f"unable to create '{folder}': {(error.strerror or str(error)).lower()}",
+            "Name a folder whose parent exists and that you may write to.",
+        ) from error
+
+
 def _scale_of(text: str) -> float:
     """
     Return the number of a scale.
 
     Raises:
-        UsageError: it is not like 1:40, or not possible.
+        UsageError: it is not like 1:20, or not possible.
     """
     from plimsoll.lab.experiments.search_service.story import SCALE_LEAST, SCALE_MOST
 
@@ -127,7 +156,7 @@ def _scale_of(text: str) -> float:
     if not is_written or not SCALE_LEAST <= scale <= SCALE_MOST:
         raise UsageError(
             f"--scale '{text}' is not possible",
-            f"Give 1:{SCALE_LEAST:g} to 1:{SCALE_MOST:g}, for example 1:40.",
+            f"Give 1:{SCALE_LEAST:g} to 1:{SCALE_MOST:g}, for example 1:20.",
         )
     return scale
 

@@ -65,9 +65,9 @@ class PhaseWatch:
         """Return the responses of the phase."""
         return self._probe.times_s[self._response_count :]
 
-    def dead_per_update(self) -> float | None:
-        """Return the dead tuples an update of the large table left."""
-        return self._database().dead_per_update(self._tuples)
+    def tuples(self) -> tuple[TupleCounters, TupleCounters]:
+        """Return the counters of the large table at the beginning and now."""
+        return self._tuples, self._database()
 
 
 def figures_of(
@@ -87,8 +87,11 @@ def figures_of(
     read_ops = sum(line.read_ops for line in lines)
     write_ops = sum(line.write_ops for line in lines)
     responses = watch.responses_s
+    before, after = watch.tuples()
+    minutes = length_s * clock / MINUTE_S
+    due_share = after.vacuum_due_share(before)
     return PhaseFigures(
-        minutes=length_s * clock / MINUTE_S,
+        minutes=minutes,
         read_bytes_per_s=_ratio(sum(line.read_bytes for line in lines), length_s),
         write_bytes_per_s=_ratio(sum(line.write_bytes for line in lines), length_s),
         ops_per_s=_ratio(read_ops + write_ops, length_s),
@@ -103,7 +106,8 @@ def figures_of(
         response_s_p95=float(np.quantile(responses, 0.95)) if responses else None,
         freshness_s_p50=watch.freshness.quantile(0.5),
         freshness_s_p99=watch.freshness.quantile(0.99),
-        dead_tuples_per_update=watch.dead_per_update(),
+        dead_tuples_per_update=after.dead_per_update(before),
+        vacuum_due_minutes=_ratio(minutes, due_share),
     )
 
 

@@ -73,6 +73,8 @@ class FiguresObject(Struct, frozen=True, kw_only=True):
     """The same, of 99 in 100."""
     dead_tuples_per_update: float | None
     """Dead tuples that an update of the large table left, TOAST included."""
+    vacuum_due_minutes: float | None
+    """Emulated minutes after which a vacuum of the TOAST relation is due again."""
 
 
 class PhaseObject(Struct, frozen=True, kw_only=True):

@@ -30,6 +30,8 @@ def figures_of(figures: PhaseFigures) -> Iterator[tuple[str, str]]:
     )
     yield "events that wait", f"{_count(figures.lag_start)} → {_count(figures.lag_end)}"
     yield "dead tuples per update", _plain(figures.dead_tuples_per_update)
+    due = figures.vacuum_due_minutes
+    yield "vacuum due every", UNKNOWN if due is None else f"{number(due, 2)} min"
 
 
 def milliseconds(value_s: float | None) -> str:

@@ -44,7 +44,9 @@ _STEP_S = 1.0
 # A forecast from one second alone would jump with every checkpoint (see sessions/session.py).
 _RATE_STEPS = 3
 # Changes that stand for the hours before a vacuum is due: more than the hundredth at which it is.
-_DUE_RATIO = 0.05
+_DUE_RATIO = 0.015
+# An indexer loads its libraries in this time, and takes a whole processor for it.
+_WARM_S = 3.0
 # Less than what arrives in a second.
 _LAG_SETTLED = 20.0
 _CATCH_UP_S = 60.0
@@ -147,6 +149,7 @@ class _Play:
         if phase.is_dirty_tracking is not self._is_dirty_tracking:
             ground.service.start_indexer(is_dirty_tracking=phase.is_dirty_tracking)
             self._is_dirty_tracking = phase.is_dirty_tracking
+            time.sleep(_WARM_S)
         self._set_rate(phase.segments[0])
         self._catch_up()
         if phase.is_vacuum_due:
@@ -181,8 +184,7 @@ class _Play:
             for segment in phase.segments:
                 self._database.set_vacuum(segment.vacuum)
                 self._set_rate(segment)
-                if segment.credits is not None:
-                    ground.gate.set_balance(Family.INSTANCE_EBS_THROUGHPUT, segment.credits)
+                self._set_credits(segment)
                 self._pass(number, phase, segment, watch, captured)
         finally:
             observation = end_watch()
@@ -209,6 +211,11 @@ class _Play:
             captures=captures,
         )
 
+    def _set_credits(self, segment: Segment) -> None:
+        if segment.credits is not None:
+            family = Family.INSTANCE_EBS_THROUGHPUT
+            self._ground.gate.set_balance(family, segment.credits)
+
     def _pass(
         self,
         number: int,
@@ -224,10 +231,15 @@ class _Play:
         done_s = watch.looks * _STEP_S
         product = _PRODUCT.format(plan.products // _PRODUCT_ASSETS + number % 5)
         is_captured = False
+        # Autovacuum notices within some seconds that a vacuum is due; credits that came in them are spent again.
+        is_begun = segment.vacuum is Vacuum.OFF
         for step in range(1, round(length_s / _STEP_S) + 1):
             time.sleep(max(0.0, began + step * _STEP_S - time.monotonic()))
             ground.service.check()
             watch.look()
+            if not is_begun and self._database.is_vacuuming():
+                self._set_credits(segment)
+                is_begun = True
             if not is_captured and 2 * step * _STEP_S > length_s:
                 dsn = ground.server.dsn
                 captured.append(self._pool.submit(self._edges.explain, dsn, STATEMENT, product))

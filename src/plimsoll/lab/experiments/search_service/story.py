@@ -20,8 +20,8 @@ SOURCE = "Discovering RDS throughput limits (Salsify, 2021)"
 
 CLOCK = 60.0
 """An emulated minute takes a second, the step in which the gate records."""
-SCALE = 40.0
-"""A 40th of the load: what two processors carry with Kafka, OpenSearch and PostgreSQL beside each other."""
+SCALE = 20.0
+"""A 20th of the load: what two processors carry with Kafka, OpenSearch and PostgreSQL beside each other."""
 SCALE_LEAST, SCALE_MOST = 5.0, 100.0
 """Above, one page of 8 KiB would be a noticeable part of a second; below, no two processors keep up."""
 
@@ -41,8 +41,8 @@ LARGER = replace(MORE_IOPS, db_class="db.r5.4xlarge")
 
 VACUUM_BYTES_PER_S = 700e6
 """
-Most that autovacuum could read, of the whole load, if it changed no page. It changes one in ten and waits between
-rounds, so it reads about a third of that; with the indexers this is what the post measured after the remedy.
+Most that autovacuum could read, of the whole load, if it changed no page and never waited for the disk. It does both, so
+it reads about half of that; with the indexers this is what the post measured after the remedy.
 """
 
 
@@ -64,7 +64,7 @@ class Segment(Struct, frozen=True, kw_only=True):
     """Share of the full rate of events, 0–1."""
     vacuum: Vacuum
     credits: float | None = None
-    """Share of throughput credits that is left at its beginning; None leaves what is there."""
+    """Share of throughput credits that is left at its beginning, and when its vacuum begins; None leaves what is there."""
 
 
 class StoryPhase(Struct, frozen=True, kw_only=True):
@@ -97,7 +97,7 @@ def _published(**named: str) -> tuple[PublishedFigure, ...]:
 def _day(busy_minutes: int) -> tuple[Segment, ...]:
     """Return a quiet time and a busy one, which begins without credits: the jobs of the night have spent them."""
     return (
-        Segment(minutes=6, share_of_rate=_QUIET, vacuum=Vacuum.OFF),
+        Segment(minutes=4, share_of_rate=_QUIET, vacuum=Vacuum.OFF),
         Segment(minutes=busy_minutes, share_of_rate=1.0, vacuum=Vacuum.ON, credits=0.0),
     )
 
@@ -109,7 +109,7 @@ _HEALTHY = StoryPhase(
     title="Healthy",
     action="Few events arrive; nothing is due for autovacuum.",
     instance=BEFORE,
-    segments=(Segment(minutes=20, share_of_rate=_QUIET, vacuum=Vacuum.OFF, credits=0.0),),
+    segments=(Segment(minutes=14, share_of_rate=_QUIET, vacuum=Vacuum.OFF, credits=0.0),),
     binds="none",
 )
 _WHOLE = StoryPhase(
@@ -117,7 +117,7 @@ _WHOLE = StoryPhase(
     title="Load grows",
     action="More events arrive. The service sends whole documents, and autovacuum cleans the TOAST relation.",
     instance=BEFORE,
-    segments=_day(20),
+    segments=_day(18),
     binds="legacy baseline",
     published=_published(
         throughput="213 MB/s",
@@ -134,7 +134,7 @@ _MORE_IOPS = StoryPhase(
     title="30,000 IOPS",
     action="Provisioned IOPS are raised from 20,000 to 30,000.",
     instance=MORE_IOPS,
-    segments=_day(20),
+    segments=_day(17),
     binds="legacy baseline",
     published=_published(effect="none", IOPS="never above 19,000"),
 )
@@ -144,8 +144,8 @@ _CANCELLED = StoryPhase(
     action="The vacuum is cancelled in the middle, and autovacuum is off for a while; then it begins again.",
     instance=MORE_IOPS,
     segments=(
-        Segment(minutes=9, share_of_rate=1.0, vacuum=Vacuum.ON, credits=0.0),
-        Segment(minutes=9, share_of_rate=1.0, vacuum=Vacuum.OFF),
+        Segment(minutes=7, share_of_rate=1.0, vacuum=Vacuum.ON, credits=0.0),
+        Segment(minutes=8, share_of_rate=1.0, vacuum=Vacuum.OFF),
         Segment(minutes=10, share_of_rate=1.0, vacuum=Vacuum.ON, credits=0.0),
     ),
     binds="legacy baseline",
@@ -156,7 +156,7 @@ _DIRTY = StoryPhase(
     title="Dirty tracking",
     action="The service sends only columns that changed. Hours later the next vacuum is due.",
     instance=MORE_IOPS,
-    segments=_day(20),
+    segments=_day(18),
     is_dirty_tracking=True,
     is_vacuum_due=True,
     binds="legacy baseline",
@@ -179,7 +179,7 @@ _LARGER = StoryPhase(
     title="db.r5.4xlarge",
     action="The class is changed to db.r5.4xlarge. The next vacuum is due.",
     instance=LARGER,
-    segments=tuple(replace(segment, credits=None) for segment in _day(18)),
+    segments=tuple(replace(segment, credits=None) for segment in _day(16)),
     is_dirty_tracking=True,
     is_vacuum_due=True,
     binds="none",
