@@ -55,10 +55,11 @@ rust: .venv/dev
 # More workers than the two processors that most machines for checks have: tests with servers mostly wait. Tests
 # that measure rates run afterwards; tests/conftest.py says which of them run at the same time.
 python: .venv/dev .venv/core .venv/gate servers
-	$(STEP) "tests in Python" $(PY) -m pytest -n 4 --dist loadgroup -m "not realtime" \
+	$(STEP) "tests in Python" $(PY) -m pytest -n 4 --dist loadgroup -m "not realtime and not experiment" \
 	  --junitxml=build/log/tests-in-Python.xml
 	$(STEP) "tests in real time" $(PY) -m pytest -n 2 --dist loadgroup -m realtime \
 	  --junitxml=build/log/tests-in-real-time.xml
+	$(STEP) "experiments" $(PY) -m pytest -m experiment --junitxml=build/log/experiments.xml
 
 # The published systems: packages of their own, each with its own environment and real servers.
 systems: .venv/core servers

@@ -20,6 +20,8 @@ SUBCOMMANDS = [
     ("lab", "postgres"),
     ("lab", "mysql"),
     ("lab", "run"),
+    ("lab", "run", "io-size-sweep"),
+    ("lab", "run", "search-service"),
     ("record", "host"),
     ("explain", "record"),
     ("explain", "compare"),
@@ -30,7 +32,7 @@ SUBCOMMANDS = [
 ]
 REPORTS = [
     "diagnose", "plan", "inspect", "compare", "limits", "sweep", "pool-size", "lint pooler",
-    "explain compare", "prove toast", "lab run",
+    "explain compare", "prove toast", "lab run io-size-sweep", "lab run search-service",
 ]  # fmt: skip
 # A type in angle brackets, bounds, or what a parser puts into square brackets.
 PARSERS_OWN = re.compile(r"<\w+( range)?>|<=|\[default|\[required|\[env|INTEGER|TEXT\b")

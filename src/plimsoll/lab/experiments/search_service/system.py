@@ -2,10 +2,9 @@
 Drive the search service from outside: its own commands, its environment variables, its metrics over HTTP.
 
 Rule 1: nothing of the service is imported. It is a program in a folder with a Makefile.
-Rule 2: what is started here is ended here, by process id, also if this process is killed (`PR_SET_PDEATHSIG`).
+Rule 2: what is started here is ended here, by process id; the kernel ends it if this process is killed (setpriv(1)).
 """
 
-import ctypes
 import os
 import re
 import shutil
@@ -29,7 +28,6 @@ from plimsoll.lab.servers.server import ANSWER_S, HOST, free_ports
 _PYTHON = Path(".venv/bin/python")
 # An indexer that is stopped finishes its transaction, which takes seconds at a ceiling.
 _END_S = 30.0
-_PR_SET_PDEATHSIG = 1
 # `search_freshness_seconds_bucket{le="0.5"} 17.0`
 _BUCKET = re.compile(r'^search_freshness_seconds_bucket\{le="([^"]+)"\} (\S+)$', re.MULTILINE)
 _VALUE = r"^{}(?:\{{[^}}]*\}})? (\S+)$"
@@ -126,7 +124,6 @@ class SearchService:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            preexec_fn=_end_with_parent,  # noqa: PLW1509 - no thread of ours holds a lock here
         ) as program:
             try:
                 output, errors = program.communicate()
@@ -199,6 +196,10 @@ class SearchService:
         program = self._programs.pop(name, None)
         if program is None:
             return
+        if program.stdin is not None:
+            # What is left in the pipe is for a program that is ended.
+            with suppress(BrokenPipeError):
+                program.stdin.close()
         program.send_signal(sign)
         try:
             program.wait(_END_S)
@@ -216,24 +217,21 @@ class SearchService:
                 stderr=log,
                 # Ctrl-C in the terminal reaches us; we end it.
                 start_new_session=True,
-                preexec_fn=_end_with_parent,  # noqa: PLW1509 - no thread of ours holds a lock here
             )
 
     def _log_of(self, name: str) -> Path:
         return self._log.with_name(f"{name}.log")
 
     def _command(self, words: Sequence[str]) -> list[str]:
-        return [str(self._folder / _PYTHON), "-m", "search_service", *words]
+        # Of util-linux, which every Debian has; without it a program outlives a killed experiment.
+        ends = shutil.which("setpriv")
+        with_us = [ends, "--pdeathsig", "KILL", "--"] if ends is not None else []
+        return [*with_us, str(self._folder / _PYTHON), "-m", "search_service", *words]
 
     @property
     def _environment(self) -> Mapping[str, str]:
         ours = {k: v for k, v in os.environ.items() if not k.startswith(("SEARCH_", "PYTHON"))}
         return {**ours, **self.environment}
-
-
-def _end_with_parent() -> None:
-    """Let the kernel end this process when its parent ends (prctl(2))."""
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def _value(text: str, name: str) -> float | None:

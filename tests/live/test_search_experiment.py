@@ -1,0 +1,178 @@
+"""The incident of the search service on real servers: every verdict is right, and nothing is left behind."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from live.machine import clean_environment
+from plimsoll.gate.place import mounts
+from plimsoll.model.snapshot_file.codec import decode_snapshot
+
+ROOT = Path(__file__).parents[2]
+# The window of a phase that is judged, and the servers' start and end, on a machine that others share.
+PATIENCE_S = 900
+COMMAND = [sys.executable, "-m", "plimsoll", "lab", "run", "search-service", "--quick"]
+
+
+def left_behind() -> set[str]:
+    """
+    Folders and mounts of labs, and programs of the service and of its servers.
+    """
+    folders = {str(p) for p in Path("/var/tmp").glob("plimsoll-*")}
+    held = {str(m.place) for m in mounts() if "plimsoll-" in str(m.place)}
+    return folders | held | programs()
+
+
+def programs() -> set[str]:
+    """
+    Command lines of the service's programs that run on this machine.
+    """
+    found = set()
+    for entry in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = entry.read_bytes().decode().split("\0")
+        except OSError:
+            continue
+        if "search_service" in words and words[-2:-1] != ["api"]:
+            found.add(f"{entry.parent.name} {' '.join(words)}")
+    return found
+
+
+@pytest.mark.experiment
+def test_every_phase_is_judged_right(tmp_path: Path):
+    """
+    What binds, legacy or not, and not IOPS; vacuum and rewrites; the free step first; no gain by IOPS.
+    """
+    before = left_behind()
+    page, report, kept = (tmp_path / name for name in ("page.html", "report.json", "kept"))
+    done = subprocess.run(
+        [*COMMAND, "--html", page, "-o", report, "--keep", kept],
+        env=clean_environment(),
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )
+    assert report.exists(), done.stderr
+    found = json.loads(report.read_text())
+    wrong = {
+        phase["name"]: [c for c in phase["checks"] if not c["is_right"]]
+        for phase in found["phases"]
+        if not phase["is_right"]
+    }
+    phases = {phase["name"]: phase for phase in found["phases"]}
+    figures = {name: phase["figures"] for name, phase in phases.items()}
+
+    assert (False, {}) == (found["is_void"], wrong), found["notes"]
+    assert 0 == done.returncode
+    assert 7 == len(phases)
+    # The published experience, by ratios within this run: response and lag grow, a larger class ends it.
+    healthy, slow, after = (figures[n] for n in ("healthy", "whole-documents", "larger-class"))
+    assert slow["response_s_p95"] > 4 * healthy["response_s_p95"]
+    assert slow["read_latency_s"] > 5 * after["read_latency_s"]
+    assert slow["lag_end"] > healthy["lag_end"]
+    # Whole documents leave five dead TOAST rows and one of the row itself; changed columns seldom do.
+    assert pytest.approx(6.0, abs=0.3) == slow["dead_tuples_per_update"]
+    assert figures["dirty-tracking"]["vacuum_due_minutes"] > 3 * slow["vacuum_due_minutes"]
+    # What was kept is what was judged.
+    snapshot = decode_snapshot((kept / "restarted.json").read_bytes())
+    assert "db.r5.2xlarge" == snapshot.instance.db_class
+    assert "scale 1:20" in page.read_text()
+    assert "phase 7 of 7" in done.stderr
+    assert before == left_behind()
+
+
+@pytest.mark.experiment
+@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGKILL])
+def test_an_end_in_the_middle_leaves_nothing(tmp_path: Path, sign: signal.Signals):
+    """
+    After Ctrl-C the phases that are over are reported, with status 130; after kill -9 servers still end.
+    """
+    before = left_behind()
+    page = tmp_path / "page.html"
+    with subprocess.Popen(
+        [*COMMAND, "--html", page],
+        env=clean_environment(),
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as running:
+        assert running.stderr is not None
+        said = []
+        for line in running.stderr:
+            said.append(line)
+            if line.startswith("phase 2 of 7"):
+                break
+        running.send_signal(sign)
+        output, _ = running.communicate(timeout=PATIENCE_S)
+    wait_until_gone(before)
+
+    assert "phase 2 of 7" in "".join(said)
+    if sign is signal.SIGINT:
+        assert 130 == running.returncode
+        assert "interrupted after 1 phases" in output.replace("\n", " ")
+        assert page.exists()
+    else:
+        assert -signal.SIGKILL == running.returncode
+        assert not page.exists()
+
+
+def wait_until_gone(before: set[str]) -> None:
+    """
+    The keepers of a killed command end its servers in their own time.
+    """
+    end = time.monotonic() + 120
+    while (left := left_behind() - before) and time.monotonic() < end:
+        time.sleep(0.2)
+    assert set() == left
+
+
+@pytest.mark.parametrize(
+    ("missing", "says"),
+    [
+        ("java", "this machine has no Java"),
+        ("make", "this machine has no make"),
+    ],
+)
+def test_what_is_missing_is_one_sentence(tmp_path: Path, missing: str, says: str):
+    """
+    Before a server is started; with the command that installs it.
+    """
+    system = tmp_path / "search-service"
+    system.mkdir()
+    for name in ("Makefile", "pyproject.toml"):
+        shutil.copy(ROOT / "systems/search-service" / name, system)
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for folder in os.environ["PATH"].split(os.pathsep):
+        for program in Path(folder).glob("*"):
+            if program.name != missing and not (programs / program.name).exists():
+                (programs / program.name).symlink_to(program)
+    if missing == "java":
+        (system / ".venv").mkdir()
+        (system / ".venv/run").touch()
+    environment = {k: v for k, v in clean_environment().items() if k != "JAVA_HOME"}
+    done = subprocess.run(
+        [*COMMAND, "--system", system, "--html", tmp_path / "page.html"],
+        env=environment | {"PATH": str(programs)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    errors = [x for x in done.stderr.splitlines() if x.startswith(("error:", "hint:"))]
+
+    assert 2 == done.returncode, done.stderr
+    assert [f"error: {says}"] == [x[: len(says) + 7] for x in errors[:1]]
+    assert "apt-get install" in errors[1]
+    assert 2 == len(errors)
+    assert "Traceback" not in done.stderr
