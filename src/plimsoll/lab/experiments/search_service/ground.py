@@ -137,7 +137,9 @@ def prepare(plan: SearchPlan, facts: Catalog, print_line: PrintLine, stack: Exit
         memory_bytes=plan.memory_bytes - _buffers_bytes(plan),
         slack_s=_SLACK_S,
     )
-    gate = stack.enter_context(Gate(setup, disk, folder / "mount", facts=facts))
+    gate = stack.enter_context(
+        Gate(setup, disk, folder / "mount", facts=facts, also_remove=(folder,))
+    )
     server = loader.relocated(folder / "mount" / "data", _settings(plan))
     stack.enter_context(server)
     service.environment["SEARCH_DATABASE_URL"] = server.address
