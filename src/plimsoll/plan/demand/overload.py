@@ -112,7 +112,36 @@ def is_bounded(held: ThrottledSteps, prior: Prior) -> bool:
     enough for it. Where latency is not known, there is no bound.
     """
     most = float(growth_quantiles(prior, np.array([BOUNDED_SHARE]))[0])
-    return all(stretch.waiting <= most for stretch in held.stretches if not is_seen(stretch))
+    unseen = [stretch for stretch in held.stretches if not is_seen(stretch)]
+    return all(
+        np.isfinite(stretch.waiting) and middle_reach(held, stretch) <= most for stretch in unseen
+    )
+
+
+def reach_of(held: ThrottledSteps, stretch: Episode, u: FloatArray) -> FloatArray:
+    """
+    Return how far the requests in flight reach, over the ceiling, at quantiles u; shape (k,), ≥ 1.
+
+    N requests in flight are served at most N/r1 per second (Little's law). r1 is the latency of storage that
+    is fully loaded but not overloaded, between the latency without waiting and a few times that.
+    """
+    if not np.isfinite(stretch.waiting):
+        return np.full(u.size, OVERLOAD_MAX)
+    found: FloatArray = np.maximum(stretch.waiting / np.exp(full_log_rises(held, u)), 1.0)
+    return found
+
+
+def middle_reach(held: ThrottledSteps, stretch: Episode) -> float:
+    """Return how far its requests in flight reach, over the ceiling, as likely more as less."""
+    return float(reach_of(held, stretch, np.array([0.5]))[0])
+
+
+def full_log_rises(held: ThrottledSteps, u: FloatArray) -> FloatArray:
+    """Return log(latency at full load ÷ latency without waiting) at quantiles u of demand, decreasing."""
+    least, most = held.full_log_rise
+    # Most storage answers nearly as fast when fully loaded, hence the root.
+    found: FloatArray = most - (most - least) * np.sqrt(u)
+    return found
 
 
 def growth_quantiles(prior: Prior, u: FloatArray, *, length_s: float = 0.0) -> FloatArray:
@@ -169,7 +198,7 @@ def overloads_of(held: ThrottledSteps, habit: Overflow, u: FloatArray, prior: Pr
     """
     columns = []
     for stretch in held.stretches:
-        demand = _alone(stretch, habit, u, prior)
+        demand = _alone(held, stretch, habit, u, prior)
         # A greedy load that ran at both its ceilings differs from one with a demand below either.
         is_own = is_seen(stretch) or (habit is Overflow.GREEDY and is_at_two_ceilings(stretch))
         if not is_own:
@@ -203,11 +232,9 @@ def counted_of(seen: MeasuredDemand, held: ThrottledSteps, think_s: float, u: fl
     Source:
         Little's law for a closed loop of N clients: N = X·(R + Z), whatever the storage.
     """
-    least, most = held.full_log_rise
     think = think_s * np.exp(-COUNTED_LOG_SD * NORMAL.inv_cdf(u))
     base = seen.base_latency_s
-    # Most storage answers nearly as fast when fully loaded, hence the root.
-    unpressed = base * np.exp(most - (most - least) * np.sqrt(u))
+    unpressed = base * np.exp(full_log_rises(held, np.array([u]))[0])
     with np.errstate(all="ignore"):
         more = np.fmax((base * np.exp(seen.log_excess) + think) / (unpressed + think), 1.0)
     found: FloatArray = seen.ops_per_s * np.where(np.isfinite(more), more, 1.0)
@@ -228,20 +255,23 @@ def _elsewhere(other: Episode, stretch: Episode, u: FloatArray) -> FloatArray:
     return found / apart if is_same else np.maximum(found, stretch.bound_ops_per_s)
 
 
-def _alone(stretch: Episode, habit: Overflow, u: FloatArray, prior: Prior) -> FloatArray:
+def _alone(
+    held: ThrottledSteps, stretch: Episode, habit: Overflow, u: FloatArray, prior: Prior
+) -> FloatArray:
     bound = stretch.bound_ops_per_s
-    waiting = stretch.waiting if np.isfinite(stretch.waiting) else OVERLOAD_MAX
+    # The quantile of a job is that of its arrivals; of the others, of what they ask for.
+    reach = reach_of(held, stretch, np.full(u.size, 0.5) if habit is Overflow.JOB else u)
     top = np.maximum(_seen(stretch, u, 0.0), bound) if is_seen(stretch) else None
     if habit is Overflow.JOB:
         # A measured rate shows how fast work is taken up, not that all of it had arrived by then.
-        return _arrivals(stretch, np.full(u.size, bound * waiting) if top is None else top, u)
+        return _arrivals(stretch, bound * reach if top is None else top, u)
     if top is not None:
         return top
     if habit is Overflow.GREEDY:
-        return np.full(u.size, bound * waiting)
+        return bound * reach
     overload = growth_quantiles(prior, u, length_s=stretch.length_s)
     # Each waiting client has one request in flight: without waiting they send at most that many times more.
-    return bound * (np.minimum(overload, waiting) if habit is Overflow.CLIENTS else overload)
+    return bound * (np.minimum(overload, reach) if habit is Overflow.CLIENTS else overload)
 
 
 def _seen(stretch: Episode, u: FloatArray, more: float) -> FloatArray:

@@ -394,7 +394,7 @@ def _by_stretches(
             _finish_sooner(ops, seen, stretch, np.full(stretch.length, float(rate)))
             continue
         _lift(ops, seen, held, stretch, float(rate))
-        if habit is Overflow.CLIENTS:
+        if habit in WAITING:
             follow_waiting(ops, seen, held, stretch, float(rate))
         if is_wide:
             _lift_edges(ops, held, stretch, float(rate))

@@ -13,6 +13,7 @@ from plimsoll.plan.demand.overload import (
     middles,
     neighbours_of_greedy,
     overloads_of,
+    reach_of,
 )
 from plimsoll.plan.demand.throttled import CeilingRun, Episode, ThrottledSteps
 
@@ -20,10 +21,15 @@ U = middles(20)
 
 
 def stretch(
-    ceiling: float, *, free: tuple[float, ...] = (), start: int = 0, hours: int = 1
+    ceiling: float,
+    *,
+    free: tuple[float, ...] = (),
+    start: int = 0,
+    hours: int = 1,
+    size: float = 1e4,
 ) -> Episode:
     end = start + 60 * hours
-    run = CeilingRun(start=start, end=end, level_ops_per_s=ceiling, io_size_bytes=1e4)
+    run = CeilingRun(start=start, end=end, level_ops_per_s=ceiling, io_size_bytes=size)
     return Episode(
         runs=(run,),
         floor_ops_per_s=ceiling,
@@ -36,11 +42,11 @@ def stretch(
     )
 
 
-def throttled_of(*stretches: Episode) -> ThrottledSteps:
+def throttled_of(*stretches: Episode, rise: tuple[float, float] = (0.0, 1.0)) -> ThrottledSteps:
     none = np.zeros(600)
     return ThrottledSteps(
         is_held=none > 0,
-        full_log_rise=(0.0, 1.0),
+        full_log_rise=rise,
         is_partly=none > 0,
         unexplained_ratio=0.0,
         ceiling_ops_per_s=none,
@@ -107,15 +113,15 @@ def test_the_same_work_at_the_same_hour_of_another_day_was_seen():
 
 def test_work_that_meets_both_ceilings_next_to_a_load_that_was_seen_may_be_greedy():
     """
-    A vacuum that runs at the burst ceiling and at the baseline is distinguished from the load of the day; without
-    a load that was seen nothing distinguishes it.
+    A vacuum that runs at the burst ceiling and at the baseline is distinguished from the load
+    of the day; without a load that was seen nothing distinguishes it.
     """
     seen = stretch(1000.0, free=(1600.0,) * 30)
-    vacuum = replace(stretch(1000.0, start=200), bound_ops_per_s=2000.0)
+    vacuum = replace(stretch(1000.0, start=200, size=2e4), bound_ops_per_s=2000.0)
 
     assert (1,) == neighbours_of_greedy(throttled_of(seen, vacuum))
     assert () == neighbours_of_greedy(throttled_of(vacuum))
-    assert () == neighbours_of_greedy(throttled_of(seen, stretch(1000.0, start=200)))
+    assert () == neighbours_of_greedy(throttled_of(seen, stretch(1000.0, start=200, size=2e4)))
 
 
 def test_a_rate_that_was_seen_does_not_tell_that_all_work_was_there_by_then():
@@ -143,3 +149,30 @@ def test_few_requests_in_flight_end_a_greedy_load(waiting: float, *, expected: b
     greedy = replace(stretch(1000.0), waiting=waiting)
 
     assert expected == is_bounded(throttled_of(greedy), Prior())
+
+
+@pytest.mark.parametrize("habit", [Overflow.GREEDY, Overflow.CLIENTS])
+def test_requests_in_flight_reach_no_further_than_fully_loaded_storage_serves_them(habit: Overflow):
+    """
+    Four times the latency of idle storage is twice that of fully loaded storage which takes twice as long: N
+    requests in flight, each of which takes that time, are served at twice the ceiling.
+    """
+    slow = replace(stretch(1000.0, hours=6), waiting=4.0)
+    doubled = throttled_of(slow, rise=(np.log(2.0), np.log(2.0)))
+
+    demand = overloads_of(doubled, habit, U, Prior())[:, 0]
+
+    assert 2000 == pytest.approx(demand[-1])
+    assert (demand <= 2000.1).all()
+
+
+def test_where_the_rise_at_full_load_is_unknown_the_reach_is_a_range():
+    """
+    Storage whose latency rises by nothing or up to 2.7 times: the same requests reach between 1.5 and 4 times.
+    """
+    slow = replace(stretch(1000.0), waiting=4.0)
+
+    reach = reach_of(throttled_of(slow), slow, np.array([0.0, 0.5, 1.0]))
+
+    assert [4 / np.e, 4.0] == pytest.approx([reach[0], reach[2]])
+    assert reach[0] < reach[1] < reach[2]
