@@ -78,13 +78,18 @@ def is_at_two_ceilings(stretch: Episode) -> bool:
 def is_same_work(one: Episode, other: Episode) -> bool:
     """Return whether two stretches are the same work on two days: of one size, ceiling and time of day."""
     level = one.floor_ops_per_s / other.floor_ops_per_s
-    size = one.runs[0].io_size_bytes / other.runs[0].io_size_bytes
     # Another ceiling or another size of requests is another piece of work.
-    is_alike = 1 / TWO_LEVELS <= level <= TWO_LEVELS and 1 / SAME_SIZE < size < SAME_SIZE
+    is_alike = 1 / TWO_LEVELS <= level <= TWO_LEVELS and is_same_size(one, other)
     later_s = abs(other.runs[0].start - one.runs[0].start) * one.length_s / one.length
     apart_s = abs((later_s + DAY_S / 2) % DAY_S - DAY_S / 2)
     # Of two stretches that begin within half of the shorter one, half lies at the same hours.
     return is_alike and apart_s <= min(one.length_s, other.length_s) / 2
+
+
+def is_same_size(one: Episode, other: Episode) -> bool:
+    """Return whether the requests of two stretches have one size."""
+    size = one.runs[0].io_size_bytes / other.runs[0].io_size_bytes
+    return 1 / SAME_SIZE < size < SAME_SIZE
 
 
 def neighbours_of_greedy(held: ThrottledSteps) -> tuple[int, ...]:
@@ -92,14 +97,18 @@ def neighbours_of_greedy(held: ThrottledSteps) -> tuple[int, ...]:
     Return the places of stretches that may be greedy work next to a load whose demand was measured.
 
     They ran at their burst ceiling and at their baseline, and never below: for example a vacuum or a load
-    job within the day of a load with bounded demand.
+    job within the day of a load with bounded demand. Their requests differ in size from that load's;
+    otherwise they are that load at another hour.
     """
-    if not any(is_seen(stretch) for stretch in held.stretches):
+    seen = [stretch for stretch in held.stretches if is_seen(stretch)]
+    if not seen:
         return ()
     return tuple(
         place
         for place, stretch in enumerate(held.stretches)
-        if not is_seen(stretch) and is_at_two_ceilings(stretch)
+        if not is_seen(stretch)
+        and is_at_two_ceilings(stretch)
+        and not any(is_same_size(stretch, other) for other in seen)
     )
 
 

@@ -113,7 +113,7 @@ def test_the_same_work_at_the_same_hour_of_another_day_was_seen():
 
 def test_work_that_meets_both_ceilings_next_to_a_load_that_was_seen_may_be_greedy():
     """
-    A vacuum that runs at the burst ceiling and at the baseline is distinguished from the load
+    A vacuum with large requests that runs at the burst ceiling and at the baseline is distinguished from the load
     of the day; without a load that was seen nothing distinguishes it.
     """
     seen = stretch(1000.0, free=(1600.0,) * 30)
@@ -122,6 +122,16 @@ def test_work_that_meets_both_ceilings_next_to_a_load_that_was_seen_may_be_greed
     assert (1,) == neighbours_of_greedy(throttled_of(seen, vacuum))
     assert () == neighbours_of_greedy(throttled_of(vacuum))
     assert () == neighbours_of_greedy(throttled_of(seen, stretch(1000.0, start=200, size=2e4)))
+
+
+def test_requests_of_one_size_are_one_load():
+    """
+    The load of the day meets both ceilings at another hour: its demand is hidden there, not that of a vacuum.
+    """
+    seen = stretch(1000.0, free=(1600.0,) * 30)
+    later = replace(stretch(1000.0, start=200), bound_ops_per_s=2000.0)
+
+    assert () == neighbours_of_greedy(throttled_of(seen, later))
 
 
 def test_a_rate_that_was_seen_does_not_tell_that_all_work_was_there_by_then():
