@@ -27,4 +27,5 @@ class Prior(Struct, frozen=True, kw_only=True):
     """Weight ≥ 0 of clients that wait for an answer and then pause."""
     greedy: float = 0.32
     """Weight ≥ 0 of loads that use any throughput they get: vacuums, load jobs, clients without
-    pauses. No size is enough for them, so they are not part of the chance that one is enough."""
+    pauses. Half of it counts where more requests are in flight than nearly all open loads ask for. Steps are
+    chosen without those, because hardly any size is enough for them; their chances count them."""

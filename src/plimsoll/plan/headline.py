@@ -32,7 +32,7 @@ def headline_of(
         unexplained: an undocumented limit that bound.
         ladder: the steps to try.
         is_open: whether demand is bounded: hours of work then mean little.
-        greedy_ratio: chance 0–1 that the load uses any throughput it gets; no chance of a step counts it.
+        greedy_ratio: chance 0–1 that the load uses any throughput it gets; the chances of steps count it.
     """
     # In order of importance: no change is needed, an undocumented limit, then the steps.
     if present.judgement is Judgement.LIFTS:
@@ -54,7 +54,7 @@ def headline_of(
     if first and chosen.judgement is Judgement.LIFTS:
         tried = f"to lift the ceiling altogether: {chosen.title} ({_price(chosen)})"
     sentences = [*first, tried, *_after(options, ladder)]
-    # The chances of the steps leave this case out, so it has to be sentences once.
+    # A step is hardly ever enough in this case, so the reader needs another measure for it.
     if greedy_ratio >= GREEDY_FROM and chosen.judgement is not Judgement.LIFTS:
         sentences.append(
             f"with a chance of {format_ratio(greedy_ratio)} the load uses any throughput it gets: then no "

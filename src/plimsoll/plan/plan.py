@@ -154,8 +154,7 @@ def plan(
 
 
 def _endless_ratio(demand: Demand) -> float:
-    """Return the chance 0–1 that no size is enough; the chances of the steps exclude this case."""
-    # No step passes such a path, so it would lower the chance of every step by the same factor.
+    """Return the chance 0–1 that the load uses any throughput it gets, with more requests than sizes serve."""
     return sum(path.weight for path in demand.paths if path.is_endless)
 
 

@@ -23,6 +23,7 @@ from plimsoll.plan.demand.overload import (
     is_at_two_ceilings,
     is_bounded,
     is_seen,
+    middle_reach,
     neighbours_of_greedy,
     staying,
 )
@@ -32,6 +33,9 @@ from plimsoll.units import format_duration
 # A load that was at two ceilings must be above the higher one too, and a growing open load would have
 # reached the lower one long before. One in four got there in one jump, for example by a new customer.
 LEAP = 0.25
+# A greedy load has as many requests in flight as it has workers, and half of such loads have no more than a few
+# times what storage takes at once. The rest of the prior's weight is theirs where more are in flight.
+MANY_IN_FLIGHT = 0.5
 # From this chance on a nature is named; below it, both are plausible.
 NAMED_FROM = 0.7
 
@@ -56,6 +60,8 @@ def weighed(prior: Prior, held: ThrottledSteps) -> Mapping[Overflow, float]:
         # kept.
         weights[Overflow.LOST] *= stays
         weights[Overflow.CLIENTS] *= stays
+    if not is_bounded(held, prior):
+        weights[Overflow.GREEDY] *= MANY_IN_FLIGHT
     whole = sum(weights.values())
     return {habit: weight / whole for habit, weight in weights.items()}
 
@@ -144,6 +150,8 @@ def _reason(held: ThrottledSteps, nature: WorkloadKind, ratio: float, prior: Pri
     )
     # Little's law bounds a greedy load by its requests in flight; then a size can be enough for it.
     if is_bounded(held, prior):
-        most = max(stretch.waiting for stretch in held.stretches if not is_seen(stretch))
+        most = max(
+            middle_reach(held, stretch) for stretch in held.stretches if not is_seen(stretch)
+        )
         return f"{text}. Few requests wait, so such a load reaches at most {most:.2g} times this ceiling"
     return f"{text}. Such a load reaches any ceiling, so compare hours of work"

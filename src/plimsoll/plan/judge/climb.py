@@ -105,7 +105,8 @@ def climb_of(
     now = context.before_cost.usd_per_day
     steps = steps_of(
         candidates,
-        context.demand_weights,
+        context.chosen_by,
+        stated=context.demand_weights,
         # The restart was appended last, so its place follows all that were searched.
         free=None if move is None else len(tried),
         usd_per_day_now=float(now or 0),
@@ -209,7 +210,7 @@ def _candidate(
     passed = context.passed(found.instance(index))
     return Candidate(
         usd_per_day=usd_per_day,
-        chance=float(context.demand_weights[passed].sum()),
+        chance=float(context.chosen_by[passed].sum()),
         passed=passed,
         trouble=int(not found.is_same_class[index]) + int(not found.is_same_storage[index]),
     )
@@ -217,9 +218,7 @@ def _candidate(
 
 def _free(context: PlanContext, move: FreeMove) -> Candidate:
     passed = context.passed(move.instance, free=move)
-    return Candidate(
-        usd_per_day=0.0, chance=float(context.demand_weights[passed].sum()), passed=passed
-    )
+    return Candidate(usd_per_day=0.0, chance=float(context.chosen_by[passed].sum()), passed=passed)
 
 
 def _climb(
@@ -268,7 +267,7 @@ def _size_up(context: PlanContext, found: Arrangements, is_allowed: BoolArray) -
         if size_order(names[index]) > size:
             passed = context.passed(found.instance(index))
             # A size that is hardly ever enough is not worth the restart that it costs.
-            if float(context.demand_weights[passed].sum()) >= WORTH_A_TRY:
+            if float(context.chosen_by[passed].sum()) >= WORTH_A_TRY:
                 return index
     return None
 

@@ -51,7 +51,7 @@ class JudgedChange:
 
     judgement: Judgement
     probability: float
-    """Chance 0–1 that it lifts, over the demands that are bounded."""
+    """Chance 0–1 that it lifts."""
     effect: Effect
     reason: str
     settled_by: str
@@ -60,21 +60,32 @@ class JudgedChange:
 
 
 def passing_weights(demand: Demand) -> FloatArray:
+    """Return the chance of each of the demands of `JudgedChange.passed`, sum 1."""
+    return _both(_weights(demand))
+
+
+def bounded_weights(demand: Demand) -> FloatArray:
     """
-    Return the chance of each of the demands of `JudgedChange.passed`, sum 1.
+    Return the same chances among the demands that are bounded.
 
-    For an endless demand no size is enough, so its weight is zero, unless there is no other demand.
+    An endless demand is a reason to compare hours of work, not to buy a larger size.
     """
-    return _weights(demand, [path.is_endless for path in demand.paths])
+    return _both(_weights(demand, [path.is_endless for path in demand.paths]))
 
 
-def _weights(demand: Demand, is_left_out: Sequence[bool]) -> FloatArray:
-    """Return the chances of the demands without those left out, sum 1; of all if none would remain."""
+def _both(weight: FloatArray) -> FloatArray:
+    """Return the chances of paths as those of both readings of the credits."""
+    found: FloatArray = np.concatenate((weight, weight)) / 2
+    return found
+
+
+def _weights(demand: Demand, is_left_out: Sequence[bool] = ()) -> FloatArray:
+    """Return the chance of each path without those left out, sum 1; of all if none would remain."""
     weight = np.array([path.weight for path in demand.paths])
-    if not all(is_left_out):
+    if is_left_out and not all(is_left_out):
         weight = np.where(is_left_out, 0.0, weight)
-    both: FloatArray = np.concatenate((weight, weight)) / (2 * weight.sum())
-    return both
+    found: FloatArray = weight / weight.sum()
+    return found
 
 
 def judge(
@@ -100,19 +111,14 @@ def judge(
     is_passed = np.where(is_generous, waited - loose, waited + loose) < allowed_ratio
     is_near = waited - loose < CLEARLY * allowed_ratio
     passed = np.concatenate((is_passed[~is_generous], is_passed[is_generous]))
-    # Each half of the weights is of one reading of the credits.
-    each, half = 2 * passing_weights(demand), len(demand.paths)
-    every, opened = (
-        2 * _weights(demand, left_out)
-        for left_out in ([False] * half, [path.is_greedy for path in demand.paths])
-    )
-    # A change lifts only if it lifts for every demand. It fails only if it also fails for the bounded
-    # demands alone, and for those that are not greedy.
+    every, opened = _weights(demand), _weights(demand, [path.is_greedy for path in demand.paths])
+    # A change lifts only if it lifts for greedy demands too. It fails only if it also fails for the others
+    # alone.
     share = PassShare(
-        strict=float(every[:half] @ passed[:half]),
-        nearly=max(float(some[half:] @ is_near[is_generous]) for some in (every, each, opened)),
+        strict=float(every @ passed[: every.size]),
+        nearly=max(float(some @ is_near[is_generous]) for some in (every, opened)),
     )
-    chance = float(each @ passed) / 2
+    chance = float(passing_weights(demand) @ passed)
     judgement = verdict_of(share, is_lower_bound=demand.summary.is_lower_bound)
     effect = _effect(demand, trials)
     return JudgedChange(

@@ -53,7 +53,7 @@ class Candidate:
     usd_per_day: float
     """More than now; less than zero where it costs less."""
     chance: float
-    """Chance 0–1 that it is enough."""
+    """Chance 0–1 that it is enough for a bounded demand."""
     passed: BoolArray
     """Whether it is enough for each plausible demand, shape (demands,)."""
     trouble: int = 0
@@ -107,6 +107,7 @@ def steps_of(
     candidates: Sequence[Candidate],
     weight: FloatArray,
     *,
+    stated: FloatArray | None = None,
     free: int | None = None,
     usd_per_day_now: float = 0.0,
 ) -> Steps | None:
@@ -115,7 +116,8 @@ def steps_of(
 
     Args:
         candidates: options, in any order.
-        weight: of the plausible demands, shape (demands,), sum 1.
+        weight: of the plausible demands by which steps are chosen, shape (demands,), sum 1.
+        stated: of those of which the chances of the steps are stated; the same if None.
         free: a candidate that is tried first because it costs nothing.
         usd_per_day_now: price of the current setup; nearly equal prices, and the cost of days at the
             ceiling, are relative to it.
@@ -123,20 +125,21 @@ def steps_of(
     Returns:
         The steps; None where no candidate is ever enough.
     """
+    shown = weight if stated is None else stated
     if free is None:
         cheaper, climb = _bought(candidates, weight, usd_per_day_now)
-        return _steps(candidates, weight, cheaper, climb, climb[0]) if climb else None
+        return _steps(candidates, shown, cheaper, climb, climb[0]) if climb else None
     chance, is_left = candidates[free].chance, ~candidates[free].passed
     left = float(weight[is_left].sum())
     if chance >= CERTAIN or not left:
-        return _steps(candidates, weight, [], [free], free)
+        return _steps(candidates, shown, [], [free], free)
     after = [replace(one, chance=chance_of(one.passed, is_left, weight)) for one in candidates]
     cheaper, climb = _bought(after, np.where(is_left, weight / left, 0.0), usd_per_day_now)
     # A paid step that is hardly ever enough after the free one is not recommended.
     is_likely = bool(climb) and after[climb[0]].chance >= min(WORTH_A_TRY, chance)
     if chance >= PROBABLY or not is_likely:
-        return _steps(candidates, weight, [], [free, *climb], free)
-    return _steps(candidates, weight, cheaper, [free, *climb], climb[0])
+        return _steps(candidates, shown, [], [free, *climb], free)
+    return _steps(candidates, shown, cheaper, [free, *climb], climb[0])
 
 
 def _bought(

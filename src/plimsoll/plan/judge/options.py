@@ -35,7 +35,7 @@ from plimsoll.plan.demand.recovery import Demand
 from plimsoll.plan.judge.as_seen import exactly, observed
 from plimsoll.plan.judge.asked import asked_of
 from plimsoll.plan.judge.curve import Demands, share_of
-from plimsoll.plan.judge.effect import JudgedChange, judge, passing_weights
+from plimsoll.plan.judge.effect import JudgedChange, bounded_weights, judge, passing_weights
 from plimsoll.plan.judge.enforced import refuted_notes, refuted_of
 from plimsoll.plan.judge.schedule import spread_of
 from plimsoll.plan.judge.work import unexplained_of, work_of
@@ -396,6 +396,12 @@ class PlanContext:
         """Return the chance of each plausible demand, the last for a limit that no change lifts, sum 1."""
         ratio = self.explained_ratio
         return np.append(ratio * passing_weights(self.demand), 1 - ratio)
+
+    @cached_property
+    def chosen_by(self) -> FloatArray:
+        """Return the same chances without endless demands: those by which steps are chosen, sum 1."""
+        ratio = self.explained_ratio
+        return np.append(ratio * bounded_weights(self.demand), 1 - ratio)
 
     def passed(self, after: Instance, *, free: FreeMove | None = None) -> BoolArray:
         """Return for which of the plausible demands a setup is enough, shape of `demand_weights`."""

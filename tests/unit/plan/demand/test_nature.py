@@ -8,7 +8,7 @@ from plimsoll.catalog.load import catalog
 from plimsoll.diagnosis.diagnose import diagnose
 from plimsoll.model.plan import DemandSummary, WorkloadKind
 from plimsoll.model.prior import Prior
-from plimsoll.plan.demand.nature import nature_of
+from plimsoll.plan.demand.nature import nature_of, weighed
 from plimsoll.plan.demand.overload import Overflow
 from plimsoll.plan.demand.recovery import recover
 from plimsoll.plan.demand.throttled import CeilingRun, Episode, ThrottledSteps
@@ -28,6 +28,30 @@ def summary_of(busy: float, *, burst_hours: int = 0, prior: Prior | None = None)
     latency = np.where(pegged, 8.0, 1.0) * 0.0008 * builders.wander(rng, demand.size, 0.08)
     snapshot = builders.snapshot(builders.storage(served, latency_s=latency))
     return recover(snapshot, diagnose(snapshot, catalog()), prior=prior or Prior()).summary
+
+
+def throttled(waiting: float) -> ThrottledSteps:
+    """Return ten hours at a ceiling at which requests take `waiting` times as long as on idle storage."""
+    none = np.zeros(600)
+    run = CeilingRun(start=0, end=600, level_ops_per_s=1e3, io_size_bytes=1e4)
+    stretch = Episode(
+        runs=(run,),
+        floor_ops_per_s=1e3,
+        bound_ops_per_s=1e3,
+        mean_ops_per_s=1e3,
+        free_ops_per_s=np.array(()),
+        length_s=36_000.0,
+        pressed_count=0,
+        waiting=waiting,
+    )
+    return ThrottledSteps(
+        is_held=none == 0,
+        full_log_rise=(0.0, 0.0),
+        is_partly=none > 0,
+        unexplained_ratio=0.0,
+        ceiling_ops_per_s=none + 1e3,
+        stretches=(stretch,),
+    )
 
 
 def test_a_load_at_its_burst_ceiling_and_then_at_its_baseline_is_greedy():
@@ -59,31 +83,19 @@ def test_where_few_requests_wait_a_greedy_load_has_an_end(waiting: float, expect
     """
     Twice as many requests in flight as fit are served at twice the ceiling; eight times are as good as no end.
     """
-    none = np.zeros(600)
-    run = CeilingRun(start=0, end=600, level_ops_per_s=1e3, io_size_bytes=1e4)
-    stretch = Episode(
-        runs=(run,),
-        floor_ops_per_s=1e3,
-        bound_ops_per_s=1e3,
-        mean_ops_per_s=1e3,
-        free_ops_per_s=np.array(()),
-        length_s=36_000.0,
-        pressed_count=0,
-        waiting=waiting,
-    )
-    held = ThrottledSteps(
-        is_held=none == 0,
-        full_log_rise=(0.0, 1.0),
-        is_partly=none > 0,
-        unexplained_ratio=0.0,
-        ceiling_ops_per_s=none + 1e3,
-        stretches=(stretch,),
-    )
-
-    nature, _, reason = nature_of(held, {Overflow.GREEDY: 1.0}, Prior())
+    nature, _, reason = nature_of(throttled(waiting), {Overflow.GREEDY: 1.0}, Prior())
 
     assert nature is WorkloadKind.GREEDY
     assert expected in reason
+
+
+def test_many_requests_in_flight_are_seldom_a_greedy_load():
+    """
+    Eight times as many as the storage takes at once are more than most batches have; twice as many are not.
+    """
+    few, many = (weighed(Prior(), throttled(waiting))[Overflow.GREEDY] for waiting in (2.0, 8.0))
+
+    assert many < 0.7 * few
 
 
 def test_a_lone_plateau_does_not_tell():
