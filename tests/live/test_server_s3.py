@@ -74,12 +74,14 @@ def test_a_store_is_ours_alone(s3: S3Store):
     assert 0 not in accounts(processes)
 
 
-def test_buckets_of_a_named_folder_stay(tmp_path_factory: pytest.TempPathFactory, s3: S3Store):
+def test_a_bucket_is_a_folder_of_the_directory(s3: S3Store):
     """
-    A folder that was named is used: a bucket is a folder in it.
+    So what a client put can be looked at, and a named directory keeps it.
     """
+    client(s3).create_bucket(Bucket="warehouse")
+
     assert s3._home.name == f"s3-{s3.version}"
-    assert (s3._directory / "data/lake").is_dir()
+    assert (s3._directory / "data/warehouse").is_dir()
 
 
 @pytest.mark.parametrize(("sent", "status"), ENDINGS)
