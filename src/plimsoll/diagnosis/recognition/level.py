@@ -37,6 +37,8 @@ BAND_LOG_MAX = 0.03
 PARTLY_LOG = -0.045
 # The spread of a level is measured within this distance.
 NEAR_LOG = 0.04
+# Requests that complete late move bytes from one sample into the next, a quarter of a sample at most.
+LATE_LOG = float(np.log(1.25))
 LEVELS_MAX = 24
 # A tenth above the level, in bins.
 CLIFF_BINS = 40
@@ -296,6 +298,7 @@ def _joined(
     gap_s = time_s[runs[1:, 0]] - ends_s[:-1]
     # A rate clearly above the level ends a stretch, because nothing is served above a ceiling.
     breaking = slack | (np.isfinite(distance) & (distance > 2 * band))
+    breaking &= ~_late(distance, width_s)
     broken = np.concatenate(([0], np.cumsum(breaking)))
     clean = broken[runs[1:, 0]] == broken[runs[:-1, 1]]
     one_sample = runs[1:, 0] - runs[:-1, 1] <= 1
@@ -312,14 +315,41 @@ def _joined(
     return held
 
 
+def _late(distance: FloatArray, width_s: FloatArray) -> BoolArray:
+    """
+    Return samples of which one has bytes of the other: the first below the level, the next above, shape (n,).
+
+    A sample counts requests when they complete. Where some complete late, one sample is as far below a
+    ceiling as the next is above it. Bytes are conserved, so their mean is at the ceiling.
+
+    Args:
+        distance: log of the rate over the level, shape (n,); NaN in gaps.
+        width_s: the length of each sample.
+    """
+    late = np.zeros(distance.size, dtype=bool)
+    with np.errstate(all="ignore"):
+        bytes_ratio = np.exp(distance) * width_s
+        together = np.log((bytes_ratio[:-1] + bytes_ratio[1:]) / (width_s[:-1] + width_s[1:]))
+    is_pair = (
+        (np.abs(together) < BAND_LOG_MIN)
+        & ((distance[:-1] < 0) & (distance[:-1] > -LATE_LOG))
+        & ((distance[1:] > 0) & (distance[1:] < LATE_LOG))
+    )
+    late[:-1] |= is_pair
+    late[1:] |= is_pair
+    return late
+
+
 def _is_long(core_s: FloatArray, width_s: FloatArray, short_samples: int) -> BoolArray:
     """
     Return which stretches are long enough, by themselves or because they recur.
 
-    Short stretches are enough if together they last twice the least time.
+    Stretches at a known number are enough if together they last the least time, other short ones if they
+    last twice as long.
     """
     least_s = level_min_s(width_s)
     short = core_s >= min(short_samples * middle(width_s), least_s)
-    if core_s[short].sum() >= 2 * least_s:
+    times = 1 if short_samples < HELD_MIN_SAMPLES else 2
+    if core_s[short].sum() >= times * least_s:
         return short
     return core_s >= least_s

@@ -285,3 +285,16 @@ def test_the_middle_of_very_many_is_taken_of_some():
 
     np.testing.assert_allclose(middle(many), np.median(many), rtol=0.001)
     assert 2.0 == middle(np.array([1.0, 2.0, 9.0]))
+
+
+def test_bytes_of_a_late_sample_count_in_the_next():
+    """
+    A minute at 183 MB/s and the next at 242 are the ceiling's 212.5 together; two at 242 end the stretch.
+    """
+    rate = noisy(212.5e6, 14)
+    late = np.insert(rate, 7, [183e6, 242e6])
+    (level,) = found(late, excess=np.full(16, 3.0))
+
+    np.testing.assert_allclose(level.value, 212.5e6, rtol=0.002)
+    assert [[0, 16]] == level.runs.tolist()
+    assert [] == found(np.insert(rate, 7, [242e6, 242e6]), excess=np.full(16, 3.0))

@@ -68,3 +68,17 @@ def test_a_number_it_meets_exactly_is_likelier_than_one_of_the_past():
     assert [burst] == [p.best.ceiling for p in found(values, burst, legacy)]
     # Of two numbers that fit alike, throughput is the one that nobody charts.
     assert [near] == [p.best.ceiling for p in found(values, burst, near)]
+
+
+def test_two_short_stretches_at_a_documented_number_are_found():
+    """
+    Six minutes before a vacuum is cancelled and six after it begins again, within ± 1 %; free between.
+    """
+    busy = np.array([0.995, 1.004, 1.006, 0.99, 1.005, 0.996])
+    rate = 212.5e6 * np.concatenate((busy, [0.4, 0.3, 0.2, 0.5, 0.3, 0.25, 0.4, 0.35], busy[::-1]))
+    latency = np.concatenate((np.full(6, 0.02), np.full(8, 0.001), np.full(6, 0.02)))
+    values = builders.storage(rate, latency_s=latency)
+    (documented,) = found(values, ceiling(EBS, Phase.BASELINE, 212.5e6))
+
+    assert [[0, 6], [14, 20]] == documented.runs.tolist()
+    assert [] == found(values, ceiling(EBS, Phase.BASELINE, 287.5e6))
