@@ -109,7 +109,8 @@ def outcome_of(before: Side, after: Side) -> LimitsOutcome:
     Return whether after is better or worse: first by the verdict, then by the time at a ceiling.
 
     Binding is worse than near, near than slack. Where both bind, the share of the measured time
-    spent at any ceiling decides; less than a fiftieth of that time makes no difference.
+    spent at any ceiling decides; less than a fiftieth of that time makes no difference, nor does a
+    change that the ends of the intervals do not show.
     """
     verdicts = (before.diagnosis.verdict, after.diagnosis.verdict)
     if Verdict.UNKNOWN in verdicts:
@@ -118,10 +119,21 @@ def outcome_of(before: Side, after: Side) -> LimitsOutcome:
     shares = (before.at_ceiling_share, after.at_ceiling_share)
     if not change and shares[0] is not None and shares[1] is not None:
         change = shares[1] - shares[0]
-        change = 0.0 if abs(change) < SAME_SHARE else change
+        known_to = float(np.hypot(_share_error(before), _share_error(after)))
+        change = 0.0 if abs(change) < max(SAME_SHARE, known_to) else change
     if not change:
         return LimitsOutcome.SAME
     return LimitsOutcome.WORSE if change > 0 else LimitsOutcome.BETTER
+
+
+def _share_error(side: Side) -> float:
+    """Return how far the share of time at a ceiling is known: each end of an interval to one sample."""
+    intervals = side.diagnosis.intervals
+    if not intervals:
+        return 0.0
+    # Errors of separate ends are independent, so their squares add up.
+    error_s = float(np.sqrt(sum(2 * interval.step_s**2 for interval in intervals)))
+    return side.share_of(error_s) or 0.0
 
 
 def _side(diagnosis: Diagnosis) -> Side:

@@ -128,6 +128,25 @@ def test_some_minutes_more_are_no_difference():
     assert LimitsOutcome.SAME is found.outcome
 
 
+def test_some_minutes_of_a_short_window_are_no_difference():
+    """
+    The ends of an interval are known to a minute, so 10 minutes of 25 are no better than 11.
+    """
+
+    def short(minutes: int, start_s: int) -> Snapshot:
+        rng = np.random.default_rng(8)
+        demand = np.full(25, 0.3 * BASELINE) * builders.wander(rng, 25, 0.1)
+        demand[8 : 8 + minutes] = 3 * BASELINE
+        served = builders.held_at(demand, BASELINE, rng=rng, waiting=20)
+        served[Metric.BYTE_BALANCE_RATIO] = np.zeros(25)
+        return builders.snapshot(served, instance=T3, start_s=start_s)
+
+    eleven, ten, eight = short(11, START_S), short(10, LATER_S), short(8, LATER_S)
+
+    assert LimitsOutcome.SAME is compared(eleven, ten).outcome
+    assert LimitsOutcome.BETTER is compared(eleven, eight).outcome
+
+
 def test_what_was_not_judged_makes_the_outcome_unknown():
     """
     Without storage metrics on one side nothing is reported about better or worse, and no time is zero.
