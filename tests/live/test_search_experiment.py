@@ -25,7 +25,8 @@ def left_behind() -> set[str]:
     """
     Folders and mounts of labs, and programs of the service and of its servers.
     """
-    folders = {str(p) for p in Path("/var/tmp").glob("plimsoll-*")}
+    places = (Path("/var/tmp"), Path("/dev/shm"))
+    folders = {str(p) for place in places for p in place.glob("plimsoll-*")}
     held = {str(m.place) for m in mounts() if "plimsoll-" in str(m.place)}
     return folders | held | programs()
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from plimsoll.explain.plans import compare as compare_plans
 from plimsoll.model.cause import Cause, CauseKind, Inspection
 from plimsoll.model.ceiling import Dimension, Family, Phase
-from plimsoll.model.comparison import Comparison, LimitsOutcome
+from plimsoll.model.comparison import Comparison, StepResult
 from plimsoll.model.diagnosis import Diagnosis, Verdict
 from plimsoll.model.experiment import ExperimentCheck
 from plimsoll.model.explain import CaptureFile, PairOutcome
@@ -148,15 +148,17 @@ def plan_check(plan: Plan | None, *, names: Sequence[str]) -> ExperimentCheck:
 
 def comparison_check(
     comparison: Comparison | None,
-    expected: Sequence[LimitsOutcome],
+    expected: Sequence[StepResult],
     words: str,
 ) -> ExperimentCheck:
     """
-    Check the comparison with an earlier phase.
+    Check whether the comparison with an earlier phase says that the step between them was enough.
+
+    The time at the limit is no part of it: the load differs from phase to phase.
 
     Args:
         comparison: None if one side could not be read.
-        expected: outcomes that are true.
+        expected: results of the step that are true.
         words: what is expected, for people.
     """
     if comparison is None:
@@ -176,7 +178,7 @@ def comparison_check(
         command="compare",
         expected=words,
         found=f"{comparison.outcome.value}: {shares[0]} of the time at a limit before, {shares[1]} after{step}",
-        is_right=comparison.outcome in expected,
+        is_right=comparison.step in expected,
     )
 
 

@@ -33,7 +33,7 @@ from plimsoll.lab.experiments.search_service.ground import SearchPlan
 from plimsoll.lab.experiments.search_service.play import ExperimentEdges, PhaseRun, play
 from plimsoll.lab.sessions.ground import compare_with_truth
 from plimsoll.model.cause import Inspection
-from plimsoll.model.comparison import Comparison, LimitsOutcome
+from plimsoll.model.comparison import Comparison, StepResult
 from plimsoll.model.diagnosis import Diagnosis
 from plimsoll.model.experiment import (
     ExperimentCheck,
@@ -220,9 +220,8 @@ class _Judge:
             yield checks.plan_check(_planned(found), names=(_REMEDY_CLASS,))
         if name == "more-iops":
             compared = self._compared("whole-documents", found)
-            words = "no better than before"
-            worse = (LimitsOutcome.SAME, LimitsOutcome.WORSE)
-            yield checks.comparison_check(compared, worse, words)
+            words = "the step was not enough"
+            yield checks.comparison_check(compared, (StepResult.NOT_ENOUGH,), words)
         if name == "vacuum-cancelled":
             first, second, _ = (segment.minutes for segment in found.run.phase.segments)
             window_s = found.run.window_s
@@ -231,8 +230,9 @@ class _Judge:
             yield checks.cause_check(inspection, rewrites=False)
         if name == "larger-class":
             compared = self._compared("restarted", found)
-            words = "better: no time at a limit"
-            yield checks.comparison_check(compared, (LimitsOutcome.BETTER,), words)
+            words = "the step was enough"
+            enough = (StepResult.ENOUGH, StepResult.ENOUGH_FOR_LESS)
+            yield checks.comparison_check(compared, enough, words)
 
     def _captures(self, name: str) -> CaptureFile | None:
         read = self._read.get(name)
