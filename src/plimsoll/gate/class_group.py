@@ -64,7 +64,7 @@ class ClassGroup:
                 f"{name} has {vcpus} vCPUs but this machine has {cpu_count()}, so it cannot emulate the class",
                 "Leave out --with-cpu, or give a smaller class.",
             )
-        if memory > _host_memory_bytes():
+        if memory > host_memory_bytes():
             raise UsageError(
                 f"{name} has {format_bytes(memory)} of memory, more than this machine has",
                 "Leave out --with-cpu, or give a smaller class.",
@@ -177,9 +177,10 @@ def _words(file: Path) -> frozenset[str]:
     return frozenset()
 
 
-def _host_memory_bytes() -> int:
+def host_memory_bytes(field: str = "MemTotal") -> int:
+    """Return a field of /proc/meminfo, bytes; 0 if the kernel does not have it."""
     for line in MEMORY.read_text().splitlines():
         # In kB, which are 1,024 bytes here (proc(5)).
-        if line.startswith("MemTotal:"):
+        if line.startswith(f"{field}:"):
             return int(line.split()[1]) * 1024
     return 0

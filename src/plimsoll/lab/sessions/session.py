@@ -330,9 +330,9 @@ def _stage_now(stage: Stage, status: GateStatus, steady: GateStatus) -> StageNow
 _SPENT_RATIO = 0.001
 
 
-def new_folder(stack: ExitStack, *, keeps: bool) -> Path:
-    """Create a folder for a run; remove it at the end unless it is kept."""
-    folder = Path(tempfile.mkdtemp(prefix="plimsoll-lab-", dir=disk_folder()))
+def new_folder(stack: ExitStack, *, keeps: bool, place: Path | None = None) -> Path:
+    """Create a folder for a run, in a place or on a disk; remove it at the end unless it is kept."""
+    folder = Path(tempfile.mkdtemp(prefix="plimsoll-lab-", dir=place or disk_folder()))
     if not keeps:
         stack.callback(shutil.rmtree, folder, ignore_errors=True)
     # The server's account must reach its data, which is closed to everyone else.

@@ -18,6 +18,7 @@ from plimsoll.errors import SourceError
 from plimsoll.gate.config import GateSetup
 from plimsoll.gate.gate import Gate
 from plimsoll.lab.experiments.account import ExperimentAccount
+from plimsoll.lab.experiments.room import data_folder
 from plimsoll.lab.experiments.search_service import story
 from plimsoll.lab.experiments.search_service.database import ServiceDatabase
 from plimsoll.lab.experiments.search_service.story import StoryPhase
@@ -28,11 +29,13 @@ from plimsoll.lab.servers.kafka import Kafka
 from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.lab.servers.search import OpenSearch
 from plimsoll.lab.servers.server import KeptServer
-from plimsoll.lab.sessions.session import PrintLine, check_space, new_folder
-from plimsoll.units import MIB
+from plimsoll.lab.sessions.session import PrintLine, new_folder
+from plimsoll.units import GIB, MIB
 
-# The tables, their WAL, the logs of Kafka and the index.
-_ROOM_BYTES = 3_000_000_000
+# The tables, their WAL, the logs of Kafka and the index; measured, with a margin of two.
+_DATA_BYTES = 3 * GIB
+# Of which OpenSearch takes a half and Kafka a quarter.
+_SERVER_BYTES = 2 * GIB
 _INDEXED_S = 180.0
 # RDS gives a quarter of the memory to PostgreSQL's buffers (see sessions/postgres.py).
 _BUFFERS_SHARE = 4
@@ -102,12 +105,11 @@ def prepare(plan: SearchPlan, facts: Catalog, print_line: PrintLine, stack: Exit
         stack: ends everything when it closes.
 
     Raises:
-        UsageError: FUSE, Java, Maven, make or the service is missing, or there is too little space.
+        UsageError: FUSE, Java, Maven, make or the service is missing, or there is too little memory or space.
         SourceError: a server or a program of the service did not start, or ended.
     """
-    folder = new_folder(stack, keeps=False)
+    folder = new_folder(stack, keeps=False, place=data_folder(_DATA_BYTES, _SERVER_BYTES))
     service = stack.enter_context(SearchService(plan.system, folder / "service.log"))
-    check_space(folder, _ROOM_BYTES)
     if service.needs_set_up:
         print_line("setting up the search service, once")
         service.set_up()
@@ -115,7 +117,8 @@ def prepare(plan: SearchPlan, facts: Catalog, print_line: PrintLine, stack: Exit
     loader = Postgres(LOADING, data_directory=disk / "data", also_remove=(folder,))
     disk.mkdir(mode=0o711)
     loader.account.own(disk)
-    kafka, engine, double = Kafka(), OpenSearch(), AwsDouble()
+    kafka = Kafka(data_directory=folder / "kafka")
+    engine, double = OpenSearch(data_directory=folder / "engine"), AwsDouble()
     versions = (
         f"PostgreSQL {loader.version}, Kafka {kafka.version}, OpenSearch {engine.version} and a double of AWS "
         f"(moto {double.version})"
