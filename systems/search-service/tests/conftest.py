@@ -32,12 +32,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--rounds", type=int, default=12, help="how often the crash test kills something"
     )
+    parser.addoption(
+        "--worlds", type=int, default=1, help="how many crash tests, each with servers of its own"
+    )
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """
-    Run what needs a search engine with each of them.
+    Run what needs a search engine with each of them, and what has a seed in each world.
     """
+    if "seed" in metafunc.fixturenames:
+        metafunc.parametrize("seed", range(1, metafunc.config.getoption("--worlds") + 1))
     if "engine_name" in metafunc.fixturenames:
         chosen = metafunc.config.getoption("--engine")
         names = ENGINES if chosen == "both" else (chosen,)
@@ -49,8 +54,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     Run what shares servers on one worker.
     """
     for item in items:
-        engine = getattr(item, "callspec", None) and item.callspec.params.get("engine_name")
-        group = engine or ("stores" if "stores" in item.fixturenames else item.path.stem)
+        parameters = item.callspec.params if hasattr(item, "callspec") else {}
+        shared = "stores" if "stores" in item.fixturenames else item.path.stem
+        group = parameters.get("engine_name") or f"{shared}{parameters.get('seed', '')}"
         item.add_marker(pytest.mark.xdist_group(group))
 
 

@@ -229,10 +229,10 @@ def check(settings: Settings, world: World) -> None:
 
 
 def test_nothing_is_lost_and_nothing_comes_back(
-    servers: dict[str, str], request: pytest.FixtureRequest, tmp_path: Path
+    servers: dict[str, str], request: pytest.FixtureRequest, tmp_path: Path, seed: int
 ):
     """
-    `--rounds` says how often something is killed.
+    `--rounds` says how often something is killed, `--worlds` how often the test runs, with other seeds.
     """
     rounds = request.config.getoption("--rounds")
     settings = Settings(
@@ -240,7 +240,7 @@ def test_nothing_is_lost_and_nothing_comes_back(
         partitions=2, batch_events=50, batch_documents=50, fan_out_products=30,
     )  # fmt: skip
     set_up(settings)
-    world, dice = World(1), random.Random(2)
+    world, dice = World(seed), random.Random(seed + 1)
     producing = Producing(settings)
     producing.send(*world.first())
     sending = Sending(world, producing)
