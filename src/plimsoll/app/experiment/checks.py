@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from plimsoll.explain.plans import compare as compare_plans
 from plimsoll.model.cause import Cause, CauseKind, Inspection
 from plimsoll.model.ceiling import Dimension, Family, Phase
-from plimsoll.model.comparison import Comparison, StepResult
+from plimsoll.model.comparison import Comparison, LimitsOutcome, StepResult
 from plimsoll.model.diagnosis import Diagnosis, Verdict
 from plimsoll.model.experiment import ExperimentCheck
 from plimsoll.model.explain import CaptureFile, PairOutcome
@@ -146,39 +146,35 @@ def plan_check(plan: Plan | None, *, names: Sequence[str]) -> ExperimentCheck:
     )
 
 
-def comparison_check(
-    comparison: Comparison | None,
-    expected: Sequence[StepResult],
-    words: str,
-) -> ExperimentCheck:
+def comparison_check(comparison: Comparison | None, *, was_enough: bool) -> ExperimentCheck:
     """
-    Check whether the comparison with an earlier phase says that the step between them was enough.
+    Check what the comparison with an earlier phase says about the step between them.
 
-    The time at the limit is no part of it: the load differs from phase to phase.
+    How long the limit was reached is no part of it: the load differs from phase to phase.
 
     Args:
         comparison: None if one side could not be read.
-        expected: results of the step that are true.
-        words: what is expected, for people.
+        was_enough: whether the step truly lifted the limit.
     """
+    expected = "better: no time at a limit" if was_enough else "the step was not enough"
     if comparison is None:
         return ExperimentCheck(
-            command="compare", expected=words, found="no comparison", is_right=False
+            command="compare", expected=expected, found="no comparison", is_right=False
         )
     shares = [
         "unknown" if side.at_ceiling_share is None else format_ratio(side.at_ceiling_share)
         for side in (comparison.before, comparison.after)
     ]
-    step = (
-        ""
-        if comparison.step is None
-        else f"; the step was {comparison.step.value.replace('_', ' ')}"
+    step = comparison.step
+    words = "" if step is None else f"; the step was {step.value.replace('_', ' ')}"
+    is_better = (
+        comparison.outcome is LimitsOutcome.BETTER and comparison.after.at_ceiling_share == 0
     )
     return ExperimentCheck(
         command="compare",
-        expected=words,
-        found=f"{comparison.outcome.value}: {shares[0]} of the time at a limit before, {shares[1]} after{step}",
-        is_right=comparison.step in expected,
+        expected=expected,
+        found=f"{comparison.outcome.value}: {shares[0]} of the time at a limit before, {shares[1]} after{words}",
+        is_right=is_better if was_enough else step is StepResult.NOT_ENOUGH,
     )
 
 

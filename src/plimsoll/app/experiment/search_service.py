@@ -33,7 +33,7 @@ from plimsoll.lab.experiments.search_service.ground import SearchPlan
 from plimsoll.lab.experiments.search_service.play import ExperimentEdges, PhaseRun, play
 from plimsoll.lab.sessions.ground import compare_with_truth
 from plimsoll.model.cause import Inspection
-from plimsoll.model.comparison import Comparison, StepResult
+from plimsoll.model.comparison import Comparison
 from plimsoll.model.diagnosis import Diagnosis
 from plimsoll.model.experiment import (
     ExperimentCheck,
@@ -220,8 +220,7 @@ class _Judge:
             yield checks.plan_check(_planned(found), names=(_REMEDY_CLASS,))
         if name == "more-iops":
             compared = self._compared("whole-documents", found)
-            words = "the step was not enough"
-            yield checks.comparison_check(compared, (StepResult.NOT_ENOUGH,), words)
+            yield checks.comparison_check(compared, was_enough=False)
         if name == "vacuum-cancelled":
             first, second, _ = (segment.minutes for segment in found.run.phase.segments)
             window_s = found.run.window_s
@@ -230,9 +229,7 @@ class _Judge:
             yield checks.cause_check(inspection, rewrites=False)
         if name == "larger-class":
             compared = self._compared("restarted", found)
-            words = "the step was enough"
-            enough = (StepResult.ENOUGH, StepResult.ENOUGH_FOR_LESS)
-            yield checks.comparison_check(compared, enough, words)
+            yield checks.comparison_check(compared, was_enough=True)
 
     def _captures(self, name: str) -> CaptureFile | None:
         read = self._read.get(name)
