@@ -140,7 +140,8 @@ def extended(
     typical = _typical_excess(excess, held & (np.abs(distance) < band))
     slack = _slack(eased, excess, typical, distance, band)
     held &= ~slack
-    runs = _joined(held | narrow, narrow | held, slack, distance, level.band_log, time_s, width_s)
+    breaking = _breaking(slack, distance, level.band_log, excess, typical, width_s)
+    runs = _joined(held | narrow, narrow | held, breaking, time_s, width_s)
     runs = _with_short(runs, narrow & (excess > HOT_LOG))
     if runs.size == 0:
         return level
@@ -257,7 +258,8 @@ def _runs_at(
     pressed = usable & (np.isnan(excess) | ~(excess < 0.5 * typical))
     at_level = core | (pressed & (distance > partly) & (distance < band))
     slack = _slack(usable, excess, typical, distance, band)
-    return _joined(at_level, core, slack, distance, band, time_s, width_s, short_samples)
+    breaking = _breaking(slack, distance, band, excess, typical, width_s)
+    return _joined(at_level, core, breaking, time_s, width_s, short_samples)
 
 
 def _typical_excess(excess: FloatArray, core: BoolArray) -> float:
@@ -283,22 +285,17 @@ def _slack(
 def _joined(
     at_level: BoolArray,
     core: BoolArray,
-    slack: BoolArray,
-    distance: FloatArray,
-    band: float,
+    breaking: BoolArray,
     time_s: IntArray,
     width_s: FloatArray,
     short_samples: int = HELD_MIN_SAMPLES,
 ) -> IntArray:
-    """Return the runs of `at_level` with short holes bridged, if they are long enough."""
+    """Return the runs of `at_level` with short holes bridged that nothing breaks, if they are long enough."""
     runs = runs_of(at_level)
     if runs.size == 0:
         return runs
     ends_s = time_s[runs[:, 1] - 1] + width_s[runs[:, 1] - 1]
     gap_s = time_s[runs[1:, 0]] - ends_s[:-1]
-    # A rate clearly above the level ends a stretch, because nothing is served above a ceiling.
-    breaking = slack | (np.isfinite(distance) & (distance > 2 * band))
-    breaking &= ~_late(distance, width_s)
     broken = np.concatenate(([0], np.cumsum(breaking)))
     clean = broken[runs[1:, 0]] == broken[runs[:-1, 1]]
     one_sample = runs[1:, 0] - runs[:-1, 1] <= 1
@@ -315,15 +312,31 @@ def _joined(
     return held
 
 
-def _late(distance: FloatArray, width_s: FloatArray) -> BoolArray:
+def _breaking(
+    slack: BoolArray,
+    distance: FloatArray,
+    band: float,
+    excess: FloatArray,
+    typical: float,
+    width_s: FloatArray,
+) -> BoolArray:
+    """Return samples that end a stretch, shape (n,): those without waiting, and those clearly above the level."""
+    # Nothing is served above a ceiling, but bytes of late requests may be counted there.
+    breaking = slack | (np.isfinite(distance) & (distance > 2 * band))
+    return breaking & ~_late(distance, excess >= 0.5 * typical, width_s)
+
+
+def _late(distance: FloatArray, pressed: BoolArray, width_s: FloatArray) -> BoolArray:
     """
     Return samples of which one has bytes of the other: the first below the level, the next above, shape (n,).
 
     A sample counts requests when they complete. Where some complete late, one sample is as far below a
-    ceiling as the next is above it. Bytes are conserved, so their mean is at the ceiling.
+    ceiling as the next is above it. Bytes are conserved, so their mean is at the ceiling. Requests wait in
+    both; without waiting in the first, credits that it left are spent in the second.
 
     Args:
         distance: log of the rate over the level, shape (n,); NaN in gaps.
+        pressed: samples in which requests waited as they do at the level.
         width_s: the length of each sample.
     """
     late = np.zeros(distance.size, dtype=bool)
@@ -332,6 +345,7 @@ def _late(distance: FloatArray, width_s: FloatArray) -> BoolArray:
         together = np.log((bytes_ratio[:-1] + bytes_ratio[1:]) / (width_s[:-1] + width_s[1:]))
     is_pair = (
         (np.abs(together) < BAND_LOG_MIN)
+        & (pressed[:-1] & pressed[1:])
         & ((distance[:-1] < 0) & (distance[:-1] > -LATE_LOG))
         & ((distance[1:] > 0) & (distance[1:] < LATE_LOG))
     )

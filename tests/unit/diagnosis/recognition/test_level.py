@@ -298,3 +298,7 @@ def test_bytes_of_a_late_sample_count_in_the_next():
     np.testing.assert_allclose(level.value, 212.5e6, rtol=0.002)
     assert [[0, 16]] == level.runs.tolist()
     assert [] == found(np.insert(rate, 7, [242e6, 242e6]), excess=np.full(16, 3.0))
+    # Demand that fell for a minute leaves credits for the next: requests do not wait in the first.
+    eased = np.full(16, 3.0)
+    eased[7] = 0.1
+    assert [] == found(late, excess=eased)

@@ -65,7 +65,7 @@ class SearchPlan(Struct, frozen=True, kw_only=True):
     events_per_s: float = 1000.0
     """Of the whole load: the post speaks of millions an hour."""
     products: int = 1000
-    archive: int = 16_000
+    archive: int = 20_000
     """Assets of products that are sold no more; of the part of the load that runs, like `products`."""
     memory_bytes: int = 80 * MIB
     """For the database's buffers and the page cache together: less than the documents need."""
