@@ -120,7 +120,7 @@ class Kafka(KeptServer):
             [*java, "kafka.Kafka", str(properties)],
             first=[
                 *(*java, "kafka.tools.StorageTool", "format", "--ignore-formatted"),
-                *("--cluster-id", cluster, "--config", str(properties)),
+                *(f"--cluster-id={cluster}", "--config", str(properties)),
             ],
             endings=["SIGTERM", "SIGKILL"],
         )
