@@ -29,8 +29,10 @@ VARIABLES = {
     "postgres": "SEARCH_DATABASE_URL",
     "kafka": "SEARCH_KAFKA",
     "opensearch": "SEARCH_ENGINE_URL",
+    "elasticsearch": "SEARCH_ENGINE_URL",
 }
 """By server that can be started, the variable that names one instead."""
+ENGINES = ("opensearch", "elasticsearch")
 HOST = "127.0.0.1"
 START_S = 900.0
 """Servers are downloaded once, on a slow line perhaps."""
@@ -161,8 +163,8 @@ def is_running(pid: int, begun: str) -> bool:
     return bool(begun) and beginning(pid) == begun
 
 
-def up(programs: Programs) -> None:
-    """Start servers, the indexer and the API, with a few products."""
+def up(programs: Programs, engine: str) -> None:
+    """Start servers, with that search engine, the indexer and the API, with a few products."""
     if programs.running:
         raise ServiceError("the service runs already", "End it first: make down.")
     # What is wrong with the settings is said before servers are started for minutes.
@@ -170,7 +172,7 @@ def up(programs: Programs) -> None:
     shutil.rmtree(programs.folder, ignore_errors=True)
     programs.folder.mkdir(mode=0o700, parents=True)
     try:
-        environment = {**os.environ, **_servers(programs)}
+        environment = {**os.environ, **_servers(programs, engine)}
         environment.setdefault("SEARCH_API_TOKENS", secrets.token_urlsafe(18))
         settings = settings_of(environment)
         _commands(programs, environment, settings)
@@ -198,9 +200,10 @@ def _check(settings: Settings) -> None:
                 ) from None
 
 
-def _servers(programs: Programs) -> dict[str, str]:
+def _servers(programs: Programs, engine: str) -> dict[str, str]:
     """Start the servers that no variable names, and return the variables that name them."""
-    missing = [name for name, variable in VARIABLES.items() if not os.environ.get(variable)]
+    wanted = [name for name in VARIABLES if name not in ENGINES or name == engine]
+    missing = [name for name in wanted if not os.environ.get(VARIABLES[name])]
     if not missing:
         return {}
     words = shlex.split(os.environ.get("PLIMSOLL", "plimsoll"))
@@ -275,13 +278,19 @@ def main() -> int:
     parser.add_argument(
         "--folder", type=Path, default=Path("run"), help="of logs and addresses (run)"
     )
+    parser.add_argument(
+        "--engine",
+        choices=ENGINES,
+        default=ENGINES[0],
+        help="the search engine to start (opensearch)",
+    )
     arguments = parser.parse_args()
     programs = Programs(arguments.folder.absolute())
     for number in ENDING:
         signal.signal(number, interrupt)
     try:
         if arguments.action == "up":
-            up(programs)
+            up(programs, arguments.engine)
         else:
             ended = programs.end()
             sys.stdout.write(f"ended: {', '.join(ended)}\n" if ended else "nothing was running\n")

@@ -13,7 +13,7 @@ from search_service.apply import Applied, Position, apply, next_offset
 from search_service.database import transaction
 from search_service.events import Event, decode, encode, type_of
 from search_service.fan_out import fan_out_page, pending_changes
-from search_service.index_work import work_of
+from search_service.index_work import finish, work_of
 from search_service.model import digest_of
 
 
@@ -200,12 +200,59 @@ def test_freshness_counts_from_the_oldest_change(database: Database):
     later = MOMENT + timedelta(seconds=5)
     put(database, changed(product(), 1), changed(product(name="New"), 2, later))
 
-    assert (MOMENT,) == work_of(database, 10).since
+    assert [MOMENT] == [change.at for change in work_of(database, 10).changes]
+
+
+def test_products_that_changed_come_before_those_of_a_renamed_supplier(database: Database):
+    """
+    Of a page of eight, at most six places are for the products' own changes, though the rename is older.
+    """
+    from datetime import timedelta
+
+    put(database, changed(supplier()), *(changed(product(n)) for n in range(1, 21)))
+    finish(database, work_of(database, 100).documents)
+    put(database, changed(supplier(name="Elm"), 2))
+    while fan_out_page(database, 100):
+        pass
+    alone = work_of(database, 8)
+    later = MOMENT + timedelta(seconds=5)
+    put(database, *(changed(product(n, name="New"), 2, later) for n in range(11, 21)))
+    page = work_of(database, 8)
+
+    assert [None] * 8 == [change.own_at for change in alone.changes]
+    assert 6 * [later] == [change.own_at for change in page.changes if change.own_at is not None]
+    # Their oldest change is the rename.
+    assert {MOMENT} == {change.at for change in page.changes}
 
 
 def test_events_come_back_as_they_were():
     for event in history(1):
         assert event == decode(encode(event), topic_type=type_of(event), key=event.id.encode())
+
+
+@pytest.mark.parametrize(
+    ("is_tracking", "indexed"), [(True, [True, False, True, True]), (False, [True] * 4)]
+)
+def test_what_no_document_shows_is_not_indexed(
+    database: Database, is_tracking: bool, indexed: list[bool]
+):
+    """
+    Views of an asset are only in the copy; without dirty tracking, as published, all is indexed again.
+    """
+    put(database, changed(product()))
+    finish(database, work_of(database, 10).documents)
+    found = []
+    for version, change in enumerate(
+        (asset(), asset(views=7), asset(views=7, text="Other"), None), start=1
+    ):
+        event = deleted("asset", "a-1", version) if change is None else changed(change, version)
+        put(database, event, is_tracking=is_tracking)
+        page = work_of(database, 10)
+        found.append(bool(page.documents))
+        finish(database, page.documents)
+
+    assert indexed == found
+    assert [(7, True)] == rows(database, "SELECT views, is_deleted FROM asset")
 
 
 def test_dirty_tracking_reads_and_writes_no_text_that_stays(database: Database):

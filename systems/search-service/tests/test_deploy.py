@@ -30,10 +30,17 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def service(folder: Path, action: str, **variables: str) -> subprocess.Popen[str]:
+def service(folder: Path, action: str, *options: str, **variables: str) -> subprocess.Popen[str]:
     clean = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
     return subprocess.Popen(
-        [sys.executable, str(ROOT / "deploy/service.py"), action, "--folder", str(folder)],
+        [
+            sys.executable,
+            str(ROOT / "deploy/service.py"),
+            action,
+            "--folder",
+            str(folder),
+            *options,
+        ],
         env={**clean, **variables},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -53,13 +60,16 @@ def is_open(port: int) -> bool:
         return line.connect_ex(("127.0.0.1", port)) == 0
 
 
-def test_the_service_starts_answers_and_ends(tmp_path: Path):
+@pytest.mark.parametrize(
+    ("engine", "distribution"), [("opensearch", "opensearch"), ("elasticsearch", None)]
+)
+def test_the_service_starts_answers_and_ends(tmp_path: Path, engine: str, distribution: str | None):
     """
     With servers of its own; a second start is refused, and afterwards nothing listens.
     """
     port = free_port()
     folder = tmp_path / "run"
-    started = service(folder, "up", SEARCH_API_PORT=str(port))
+    started = service(folder, "up", "--engine", engine, SEARCH_API_PORT=str(port))
     output, error = started.communicate(timeout=400)
     assert 0 == started.returncode, error
     given = dict(
@@ -69,6 +79,7 @@ def test_the_service_starts_answers_and_ends(tmp_path: Path):
     token = shlex.split(given["SEARCH_API_TOKENS"])[0]
     url = f"http://127.0.0.1:{port}/v1/search"
     answer = httpx.get(url, headers={"Authorization": f"Bearer {token}"}).json()
+    version = httpx.get(shlex.split(given["SEARCH_ENGINE_URL"])[0]).json()["version"]
     again = service(folder, "up")
     _, refusal = again.communicate(timeout=60)
     broker = int(given["SEARCH_KAFKA"].rpartition(":")[2])
@@ -78,6 +89,7 @@ def test_the_service_starts_answers_and_ends(tmp_path: Path):
 
     assert f"http://127.0.0.1:{port}" in output
     assert 200 == answer["total"]
+    assert distribution == version.get("distribution")
     assert (2, 0) == (again.returncode, ended.returncode)
     assert "runs already" in refusal
     assert said == "ended: api, indexer, servers\n"

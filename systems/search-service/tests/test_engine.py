@@ -224,7 +224,10 @@ def test_documents_are_fresh_only_after_a_refresh(database):
     """
     fill_work(database, 3)
     metrics = Metrics()
-    fresh = lambda: metrics.registry.get_sample_value("search_freshness_seconds_count")  # noqa: E731
+
+    def fresh() -> float | None:
+        name = "search_freshness_seconds_count"
+        return metrics.registry.get_sample_value(name, {"changed": "product"})
 
     def answer(_method: str, path: str, body: bytes):
         return (200, {}) if path != "/_bulk" else (200, written(body))

@@ -171,7 +171,7 @@ def test_freshness_and_counts_are_measured(
         nonlocal text
         with contextlib.suppress(OSError), urllib.request.urlopen(address) as answer:
             text = answer.read().decode()
-        return "search_freshness_seconds_count 1.0" in text
+        return 'search_freshness_seconds_count{changed="product"} 1.0' in text
 
     wait_for("that the document is found", is_measured)
     # Nobody but the indexer has refreshed the index.

@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -22,6 +23,13 @@ PAGE = Path("search-service.html")
 _PANEL = "Experiment"
 # Without a terminal, a line is printed for each of so many emulated minutes.
 _LINE_EVERY = 5
+
+
+class SearchEngine(StrEnum):
+    """A search engine of the service."""
+
+    OPENSEARCH = "opensearch"
+    ELASTICSEARCH = "elasticsearch"
 
 
 def register(run: typer.Typer) -> None:
@@ -47,6 +55,15 @@ def search_service(
             rich_help_panel=_PANEL,
         ),
     ] = "1:20",
+    engine: Annotated[
+        SearchEngine,
+        typer.Option(
+            "--engine",
+            help="Search engine that the service writes to (default: opensearch).",
+            rich_help_panel=_PANEL,
+            show_default=False,
+        ),
+    ] = SearchEngine.OPENSEARCH,
     system: Annotated[
         Path | None,
         typer.Option(
@@ -96,6 +113,7 @@ def search_service(
     plan = SearchPlan(
         phases=phases_of(is_quick=quick),
         system=system or default_system(),
+        engine=engine.value,
         scale=_scale_of(scale),
     )
     with ended_like_ctrl_c():

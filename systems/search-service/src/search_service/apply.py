@@ -40,6 +40,8 @@ ROWS: dict[str, type[SupplierRow | CategoryRow | ProductRow | AssetRow]] = {
 }
 """By the name of a type, its table, in the order in which they are locked: products last, with those of assets."""
 _NOT_COLUMNS = frozenset({"id", "document_version"})
+_NOT_SHOWN = frozenset({"views"})
+"""What no document shows: the index keeps the document that it has."""
 
 
 class Position(msgspec.Struct, frozen=True, kw_only=True):
@@ -99,8 +101,15 @@ def apply(
     return Applied(is_ours=True, changed=changed, ignored=len(events) - changed)
 
 
-def mark(session: Session, since: Mapping[str, datetime]) -> None:
-    """Raise the versions of products' documents, and leave work for the index with the moments of the changes."""
+def mark(session: Session, since: Mapping[str, datetime], *, is_own: bool) -> None:
+    """
+    Raise the versions of products' documents, and leave work for the index with the moments of the changes.
+
+    Args:
+        session: of a transaction.
+        since: by product, when its service wrote the change.
+        is_own: whether the products or their assets changed, and not only a supplier or a category.
+    """
     wanted = sorted(since)
     if not wanted:
         return
@@ -116,7 +125,15 @@ def mark(session: Session, since: Mapping[str, datetime]) -> None:
     if not raised:
         return
     work = insert(WorkRow).values(
-        [{"product_id": p, "document_version": v, "since": since[p]} for p, v in raised]
+        [
+            {
+                "product_id": p,
+                "document_version": v,
+                "since": since[p],
+                "own_since": since[p] if is_own else None,
+            }
+            for p, v in raised
+        ]
     )
     session.execute(
         work.on_conflict_do_update(
@@ -124,6 +141,8 @@ def mark(session: Session, since: Mapping[str, datetime]) -> None:
             set_={
                 "document_version": work.excluded.document_version,
                 "since": func.least(WorkRow.since, work.excluded.since),
+                # LEAST ignores NULL.
+                "own_since": func.least(WorkRow.own_since, work.excluded.own_since),
             },
         )
     )
@@ -166,14 +185,16 @@ def _apply(session: Session, events: Sequence[Event], *, is_dirty_tracking: bool
             if row.version >= event.version:
                 continue
             before = _products_of(type_name, row)
-            _write(row, event, is_dirty_tracking=is_dirty_tracking)
+            is_shown = _write(row, event, is_dirty_tracking=is_dirty_tracking)
+            changed += 1
+            if not is_shown:
+                continue
             for product_id in before | _products_of(type_name, row):
                 shown_by[product_id] = min(event.at, shown_by.get(product_id, event.at))
             if type_name in {"supplier", "category"}:
                 _fan_out(session, type_name, event.id, event.at)
-            changed += 1
         session.flush()
-    mark(session, shown_by)
+    mark(session, shown_by, is_own=True)
     return changed
 
 
@@ -189,25 +210,33 @@ def _locked(
     return {row.id: row for row in session.scalars(statement.with_for_update())}
 
 
-def _write(row: Any, event: Event, *, is_dirty_tracking: bool) -> None:
-    row.version, row.at = event.version, event.at
-    row.is_deleted = not isinstance(event, Changed)
+def _write(row: Any, event: Event, *, is_dirty_tracking: bool) -> bool:
+    """Write an event into its row; return whether a document may look different afterwards."""
+    is_gone = not isinstance(event, Changed)
+    # The published service did not know what had changed.
+    is_shown = not is_dirty_tracking or row.version == 0 or row.is_deleted is not is_gone
+    row.version, row.at, row.is_deleted = event.version, event.at, is_gone
     if isinstance(event, Changed):
         for name, value in msgspec.structs.asdict(event.entity).items():
             if name == "text":
-                _write_text(row, value)
+                is_shown |= _write_text(row, value)
             elif name != "id" and getattr(row, name) != value:
                 setattr(row, name, value)
+                is_shown |= name not in _NOT_SHOWN
     if not is_dirty_tracking:
         for column in row.__table__.columns:
             if column.name not in _NOT_COLUMNS and getattr(row, column.name) is not None:
                 flag_modified(row, column.name)
+    return is_shown
 
 
-def _write_text(row: AssetRow, text: str) -> None:
+def _write_text(row: AssetRow, text: str) -> bool:
+    """Write a text that differs, and return whether it does."""
     digest = digest_of(text)
-    if row.text_digest != digest:
-        row.text, row.text_digest = text, digest
+    if row.text_digest == digest:
+        return False
+    row.text, row.text_digest = text, digest
+    return True
 
 
 def _products_of(type_name: str, row: Any) -> set[str]:

@@ -30,7 +30,7 @@ def fan_out_page(database: Engine, most: int) -> int:
         after = ProductRow.id > change.after_product_id
         page = select(ProductRow.id).where(_shows(session, change), after, ProductRow.version > 0)
         ids = list(session.scalars(page.order_by(ProductRow.id).limit(most)))
-        mark(session, dict.fromkeys(ids, change.since))
+        mark(session, dict.fromkeys(ids, change.since), is_own=False)
         if len(ids) < most:
             session.execute(
                 delete(FanOutRow).where(FanOutRow.type == change.type, FanOutRow.id == change.id)

@@ -13,7 +13,7 @@ from datetime import datetime
 
 import msgspec
 from sqlalchemy import Engine as Database
-from sqlalchemy import delete, func, select, tuple_
+from sqlalchemy import Select, delete, func, select, tuple_
 from sqlalchemy.orm import Session
 
 from search_service.database import transaction
@@ -35,6 +35,8 @@ from search_service.share import SLOTS
 LIVE = "live"
 WRITTEN = (LIVE, "building")
 """States of the indexes that are written."""
+OTHERS_SHARE = 4
+"""Products of renamed suppliers and categories get at least one of so many places of a page."""
 DEPTH_MOST = 20
 """Levels of categories; a circle, which events can make, ends here."""
 
@@ -47,6 +49,15 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
     body: dict[str, object]
 
 
+class Change(msgspec.Struct, frozen=True, kw_only=True):
+    """The oldest changes of a document that the index does not have yet, as their services wrote them."""
+
+    at: datetime
+    """The oldest of all."""
+    own_at: datetime | None
+    """The oldest of the product itself and its assets; None if only its supplier or a category changed."""
+
+
 class Page(msgspec.Struct, frozen=True, kw_only=True):
     """Work of one snapshot."""
 
@@ -55,8 +66,8 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
     indexes: Mapping[str, frozenset[str]]
     """By the name of each index to write, its fields."""
     documents: tuple[Document, ...]
-    since: tuple[datetime, ...]
-    """For each document, when its service wrote the oldest change."""
+    changes: tuple[Change, ...]
+    """For each document, its oldest change."""
 
 
 class Indexed(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,8 +86,8 @@ class Indexed(msgspec.Struct, frozen=True, kw_only=True):
     """An index that is to be written and does not exist."""
     live: str | None = None
     """The index that is searched; None if nothing was written to it."""
-    since: tuple[datetime, ...] = ()
-    """For each document that was done, when its service wrote the oldest change."""
+    changes: tuple[Change, ...] = ()
+    """For each document that was done, its oldest change."""
 
 
 def index_page(
@@ -119,7 +130,7 @@ def index_page(
     done = [d for d in page.documents if d.id not in missed]
     with timed(FINISH):
         finish(database, done)
-    since = dict(zip((d.id for d in page.documents), page.since, strict=True))
+    changes = dict(zip((d.id for d in page.documents), page.changes, strict=True))
     return Indexed(
         taken=len(page.documents),
         done=len(done),
@@ -133,7 +144,7 @@ def index_page(
         # An index that was dropped meanwhile is not among those of the next snapshot.
         missing=next((o.write.index for o in outcomes if o.is_gone and not o.is_done), ""),
         live=page.live,
-        since=tuple(since[d.id] for d in done),
+        changes=tuple(changes[d.id] for d in done),
     )
 
 
@@ -147,20 +158,42 @@ def work_of(
     """Return the oldest work, its documents and the indexes to write, all of one snapshot."""
     with transaction(database, isolation="REPEATABLE READ") as session:
         rows = session.scalars(select(GenerationRow).where(GenerationRow.state.in_(WRITTEN))).all()
-        wanted = select(WorkRow.product_id, WorkRow.since).order_by(WorkRow.since).limit(most)
+        wanted = select(WorkRow.product_id, WorkRow.since, WorkRow.own_since)
         if skip:
             wanted = wanted.where(WorkRow.product_id.not_in(skip))
         if slots is not None and len(slots) < SLOTS:
             slot = func.hashtext(WorkRow.product_id).bitwise_and(SLOTS - 1)
             wanted = wanted.where(slot.in_(sorted(slots)))
-        since = {row[0]: row[1] for row in session.execute(wanted)}
-        documents = documents_of(session, sorted(since))
+        changes = _oldest(session, wanted, most)
+        documents = documents_of(session, sorted(changes))
         return Page(
             live=next((row.name for row in rows if row.state == LIVE), None),
             indexes={row.name: fields_of(row.body) for row in rows},
             documents=tuple(documents),
-            since=tuple(since[d.id] for d in documents),
+            changes=tuple(changes[d.id] for d in documents),
         )
+
+
+def _oldest(
+    session: Session, wanted: Select[tuple[str, datetime, datetime | None]], most: int
+) -> dict[str, Change]:
+    """
+    Return the oldest changes by product: products' own before those of their suppliers and categories.
+
+    A renamed category may have thousands of products. They get a quarter of each page, and what is left of it.
+    """
+
+    def oldest(
+        these: Select[tuple[str, datetime, datetime | None]], count: int
+    ) -> dict[str, Change]:
+        rows = session.execute(these.limit(count))
+        return {row[0]: Change(at=row[1], own_at=row[2]) for row in rows}
+
+    own = oldest(wanted.where(WorkRow.own_since.is_not(None)).order_by(WorkRow.own_since), most)
+    others = wanted.where(WorkRow.own_since.is_(None)).order_by(WorkRow.since)
+    theirs = oldest(others, max(most - len(own), most // OTHERS_SHARE))
+    kept = list(own.items())[: most - len(theirs)]
+    return {**dict(kept), **theirs}
 
 
 def finish(database: Database, documents: Sequence[Document]) -> None:

@@ -23,7 +23,7 @@ from search_service.dead_letters import DeadLetters
 from search_service.engine import Engine, EngineError
 from search_service.errors import ServiceError, UnavailableError
 from search_service.fan_out import fan_out_page
-from search_service.index_work import Indexed, index_page
+from search_service.index_work import Change, Indexed, index_page
 from search_service.metrics import Metrics
 from search_service.phases import FAN_OUT, REFRESH
 from search_service.settings import Settings
@@ -65,24 +65,24 @@ class Unseen:
     def __init__(self) -> None:
         """Begin with none."""
         self.indexes: set[str] = set()
-        self._since: list[datetime] = []
+        self._changes: list[Change] = []
         self._due = 0.0
 
-    def add(self, index: str, since: Sequence[datetime], now_s: float) -> None:
-        """Add documents of an index, with the moments of their oldest changes."""
-        if since and not self._since:
+    def add(self, index: str, changes: Sequence[Change], now_s: float) -> None:
+        """Add documents of an index, with their oldest changes."""
+        if changes and not self._changes:
             self._due = now_s + REFRESH_S
-        if since:
+        if changes:
             self.indexes.add(index)
-            self._since += since
+            self._changes += changes
 
     def is_due(self, now_s: float) -> bool:
         """Return whether the first of them was written `REFRESH_S` ago."""
-        return bool(self._since) and now_s >= self._due
+        return bool(self._changes) and now_s >= self._due
 
-    def taken(self) -> list[datetime]:
-        """Return the moments of all, and begin again with none."""
-        found, self._since = self._since, []
+    def taken(self) -> list[Change]:
+        """Return the changes of all, and begin again with none."""
+        found, self._changes = self._changes, []
         self.indexes = set()
         return found
 
@@ -149,7 +149,7 @@ class Indexing:
             raise UnavailableError(str(error)) from None
         self._metrics.indexed(indexed)
         if indexed.live is not None:
-            self._unseen.add(indexed.live, indexed.since, time.monotonic())
+            self._unseen.add(indexed.live, indexed.changes, time.monotonic())
         for refusal in indexed.refused:
             _say(f"the search engine refused product {refusal}")
             self._refused[refusal.partition(":")[0]] = now + REFUSED_S

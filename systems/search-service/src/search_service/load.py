@@ -50,15 +50,15 @@ _WORDS = (
 )
 
 SHARES: Mapping[str, float] = {
-    "asset views": 0.70,
+    "asset views": 0.7027,
     "product price": 0.15,
     "asset text": 0.05,
     "product text": 0.05,
     "duplicate": 0.02,
     "late": 0.015,
     "deletion": 0.01,
-    "supplier rename": 0.002,
-    "category rename": 0.001,
+    "supplier rename": 0.0002,
+    "category rename": 0.0001,
     "bad": 0.002,
 }
 """Shares of kinds of events, a judgement: mostly numbers beside a large text that stays, as the post describes."""

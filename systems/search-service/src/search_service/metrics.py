@@ -9,7 +9,7 @@ from prometheus_client.registry import Collector
 
 from search_service.consume import Consumed
 from search_service.errors import SettingsError
-from search_service.index_work import Indexed
+from search_service.index_work import Change, Indexed
 from search_service.phases import Phases
 
 HOST = "127.0.0.1"
@@ -66,10 +66,13 @@ class Metrics:
         )
         self._freshness = Histogram(
             "search_freshness_seconds",
-            "From the moment a service wrote an entity to the moment a search finds it",
+            "From the moment a service wrote an entity to the moment a search finds it, by what changed",
+            ["changed"],
             buckets=_FRESHNESS,
             registry=self.registry,
         )
+        self._fresh_own = self._freshness.labels("product")
+        self._fresh_others = self._freshness.labels("supplier or category")
         self._apply = Histogram(
             "search_apply_seconds",
             "One round of applying events",
@@ -109,10 +112,14 @@ class Metrics:
         self._refused.inc(len(indexed.refused))
         self._conflicts.inc(indexed.conflicts)
 
-    def searchable(self, since: Sequence[datetime], now: datetime) -> None:
+    def searchable(self, changes: Sequence[Change], now: datetime) -> None:
         """Count documents that a search finds now, with the moments when services wrote the changes."""
-        for moment in since:
-            self._freshness.observe(max(0.0, (now - moment).total_seconds()))
+        for change in changes:
+            if change.own_at is not None:
+                self._fresh_own.observe(max(0.0, (now - change.own_at).total_seconds()))
+            # The oldest is of something else.
+            if change.own_at is None or change.at < change.own_at:
+                self._fresh_others.observe(max(0.0, (now - change.at).total_seconds()))
 
     def failed(self, work: str) -> None:
         """Count an attempt that a server did not answer; `work` is `apply` or `index`."""

@@ -99,7 +99,12 @@ class WorkRow(Base):
     product_id: Mapped[str] = mapped_column(Id, primary_key=True)
     document_version: Mapped[int] = mapped_column(BigInteger)
     since: Mapped[datetime] = mapped_column(DateTime(timezone=True))
-    __table_args__ = (Index("index_work_since", "since"),)
+    own_since: Mapped[datetime | None] = mapped_column(DateTime(timezone=True))
+    """The oldest change of the product itself or of its assets; None if only its supplier or a category changed."""
+    __table_args__ = (
+        Index("index_work_own_since", "own_since"),
+        Index("index_work_others_since", "since", postgresql_where=text("own_since IS NULL")),
+    )
 
 
 class FanOutRow(Base):

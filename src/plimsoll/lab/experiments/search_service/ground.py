@@ -27,7 +27,7 @@ from plimsoll.lab.load.dataset import LOADING
 from plimsoll.lab.servers.cloudwatch import AwsDouble
 from plimsoll.lab.servers.kafka import Kafka
 from plimsoll.lab.servers.postgres import Postgres
-from plimsoll.lab.servers.search import OpenSearch
+from plimsoll.lab.servers.search import Elasticsearch, OpenSearch, SearchServer
 from plimsoll.lab.servers.server import KeptServer
 from plimsoll.lab.sessions.session import PrintLine, new_folder
 from plimsoll.units import GIB, MIB
@@ -54,12 +54,17 @@ _REGION = "us-east-1"
 _SLACK_S = 0.02
 
 
+ENGINES: dict[str, type[SearchServer]] = {one.kind: one for one in (OpenSearch, Elasticsearch)}
+
+
 class SearchPlan(Struct, frozen=True, kw_only=True):
     """How the experiment is played."""
 
     phases: tuple[StoryPhase, ...]
     system: Path
     """Folder of the search service."""
+    engine: str = OpenSearch.kind
+    """The search engine: `opensearch` or `elasticsearch`."""
     scale: float = story.SCALE
     clock: float = story.CLOCK
     events_per_s: float = 1000.0
@@ -119,9 +124,10 @@ def prepare(plan: SearchPlan, facts: Catalog, print_line: PrintLine, stack: Exit
     disk.mkdir(mode=0o711)
     loader.account.own(disk)
     kafka = Kafka(data_directory=folder / "kafka")
-    engine, double = OpenSearch(data_directory=folder / "engine"), AwsDouble()
+    engine = ENGINES[plan.engine](data_directory=folder / "engine")
+    double = AwsDouble()
     versions = (
-        f"PostgreSQL {loader.version}, Kafka {kafka.version}, OpenSearch {engine.version} and a double of AWS "
+        f"PostgreSQL {loader.version}, Kafka {kafka.version}, {engine.title} {engine.version} and a double of AWS "
         f"(moto {double.version})"
     )
     print_line(f"starting {versions}")

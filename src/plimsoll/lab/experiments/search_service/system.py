@@ -28,8 +28,10 @@ from plimsoll.lab.servers.server import ANSWER_S, HOST, free_ports
 _PYTHON = Path(".venv/bin/python")
 # An indexer that is stopped finishes its transaction, which takes seconds at a ceiling.
 _END_S = 30.0
-# `search_freshness_seconds_bucket{le="0.5"} 17.0`
-_BUCKET = re.compile(r'^search_freshness_seconds_bucket\{le="([^"]+)"\} (\S+)$', re.MULTILINE)
+# `search_freshness_seconds_bucket{changed="product",le="0.5"} 17.0`
+_BUCKET = re.compile(
+    r'^search_freshness_seconds_bucket\{(?:[^}]*,)?le="([^"]+)"\} (\S+)$', re.MULTILINE
+)
 _VALUE = r"^{}(?:\{{[^}}]*\}})? (\S+)$"
 
 
@@ -188,8 +190,11 @@ class SearchService:
         read, lag = _value(text, "search_events_read_total"), _value(text, "search_lag_events")
         if read is None or lag is None:
             return None
-        buckets = [(float(bound), float(count)) for bound, count in _BUCKET.findall(text)]
-        return ServiceCounters(read=read, lag=lag, freshness=CountedBuckets.of(buckets))
+        buckets: dict[float, float] = {}
+        for bound, count in _BUCKET.findall(text):
+            buckets[float(bound)] = buckets.get(float(bound), 0.0) + float(count)
+        freshness = CountedBuckets.of(sorted(buckets.items()))
+        return ServiceCounters(read=read, lag=lag, freshness=freshness)
 
     def end(self, name: str, sign: signal.Signals) -> None:
         """End a program, if it runs."""
