@@ -91,6 +91,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         item.add_marker(pytest.mark.xdist_group(group))
         item.add_marker(
             pytest.mark.flaky(reruns=2, reruns_delay=3)
-            if is_timed
+            if is_timed or item.get_closest_marker("experiment") is not None
             else pytest.mark.flaky(reruns=1, reruns_delay=1)
         )

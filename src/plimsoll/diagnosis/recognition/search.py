@@ -67,6 +67,7 @@ def plateaus_of(
             (numbered, JITTER_BINS, HELD_MIN_SAMPLES),
             (numbered, LOOSE_BINS, HELD_MIN_SAMPLES),
             (numbered & pressed, JITTER_BINS, SHORT_SAMPLES),
+            (numbered & pressed, LOOSE_BINS, SHORT_SAMPLES),
         )
         for waited, jitter_bins, short_samples in searches:
             levels = levels_of(
