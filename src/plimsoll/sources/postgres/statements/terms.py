@@ -197,6 +197,18 @@ SWEEP = Terms(
     tcp=(),
 )
 
+# Every second, so what takes longer than that is of no use any more.
+PACING = Terms(
+    commands="`pace --dsn`",
+    access="read only",
+    statements=("pacing",),
+    needs="`LOGIN`",
+    begin=_READ_ONLY,
+    statement_s=2,
+    lock_ms=100,
+    idle_s=10,
+)
+
 # Consoles know SHOW and no transactions.
 CONSOLE = Terms(
     commands="`inspect --pooler`, `lint pooler`",
@@ -209,5 +221,5 @@ CONSOLE = Terms(
     idle_s=None,
 )
 
-ALL = (RECORDING, INSPECTION, EXPLAINING, PROOF, DECODING, SWEEP, CONSOLE)
+ALL = (RECORDING, INSPECTION, EXPLAINING, PROOF, DECODING, SWEEP, PACING, CONSOLE)
 """Every kind of conversation."""

@@ -1,0 +1,158 @@
+"""
+Read a server's counters of I/O and WAL once a second, and see other batches.
+
+Rule 1: a server that does not answer is no error: the answer is None, and the next reading tries again.
+Rule 2: transactions are read only and end at once; nothing is written, the batch's rate is its name.
+"""
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from plimsoll.errors import AccessDenied, Unreachable
+from plimsoll.load.pace.law.truths import PeerRate, ServerCounts
+from plimsoll.sources.postgres.pg_stat import refusal
+from plimsoll.sources.postgres.session import open_session
+from plimsoll.sources.postgres.statements import pacing
+from plimsoll.sources.postgres.statements.terms import END, PACING
+
+if TYPE_CHECKING:
+    import psycopg
+
+# A name is set again if the rate changed by more: every change is a message to the server.
+_NAME_CHANGE_RATIO = 0.05
+
+
+class ServerReading(Struct, frozen=True, kw_only=True):
+    """The counters of a server at one moment, and other batches."""
+
+    table_bytes: float
+    """Read, written and extended since the counters began."""
+    ops: float
+    wal_bytes: float
+    full_page_images: float
+    block_bytes: int
+    peers: tuple[PeerRate, ...]
+
+
+class ServerCounters:
+    """One connection to a server, opened on first use and again after it was lost."""
+
+    def __init__(self, dsn: str) -> None:
+        """Keep the DSN; nothing is connected yet."""
+        self._dsn = dsn
+        self._connection: psycopg.Connection[tuple[Any, ...]] | None = None
+        self._last: ServerReading | None = None
+        self._named: PeerRate | None = None
+
+    def open(self) -> None:
+        """
+        Connect, and read once.
+
+        Raises:
+            AccessDenied: the server refused the role, or has no such database.
+            Unreachable: no server answered.
+        """
+        import psycopg
+
+        try:
+            self._last = self._read()
+        except psycopg.Error as error:
+            self._drop()
+            raise refusal(error, self._dsn) from None
+
+    def counts(self, own: PeerRate) -> tuple[ServerCounts | None, tuple[PeerRate, ...]]:
+        """
+        Return what the server did since the last call, and what other batches take.
+
+        Args:
+            own: what this batch takes at the device, for the others.
+
+        Returns:
+            None and no peers if the server did not answer; None also after its counters began again.
+        """
+        import psycopg
+
+        try:
+            now = self._read()
+            self._tell(own)
+        except (psycopg.Error, AccessDenied, Unreachable):
+            self._drop()
+            return None, ()
+        last, self._last = self._last, now
+        return (None if last is None else _between(last, now)), now.peers
+
+    def close(self) -> None:
+        """Close the connection, if there is one."""
+        self._drop()
+
+    def _read(self) -> ServerReading:
+        from psycopg.rows import tuple_row
+
+        if self._connection is None:
+            self._connection = open_session(self._dsn, PACING, tuple_row)
+        version = self._connection.info.server_version
+        message = "; ".join((PACING.opening, pacing.counts(version), pacing.PEERS, END))
+        cursor = self._connection.execute(message.encode())
+        rows = []
+        more: bool | None = True
+        while more:
+            if cursor.description is not None:
+                rows.append(cursor.fetchall())
+            more = cursor.nextset()
+        ((taken, ops, wal, images, block),), names = rows
+        return ServerReading(
+            table_bytes=float(taken or 0),
+            ops=float(ops or 0),
+            wal_bytes=float(wal or 0),
+            full_page_images=float(images or 0),
+            block_bytes=int(block),
+            peers=tuple(peer for (name,) in names if (peer := peer_of(name)) is not None),
+        )
+
+    def _tell(self, own: PeerRate) -> None:
+        assert self._connection is not None
+        if self._named is not None and _is_close(self._named, own):
+            return
+        self._connection.execute(pacing.named(own.bytes_per_s, own.ops_per_s).encode())
+        self._named = own
+
+    def _drop(self) -> None:
+        connection, self._connection = self._connection, None
+        self._named = self._last = None
+        if connection is not None:
+            with suppress(Exception):
+                connection.close()
+
+
+def peer_of(name: str) -> PeerRate | None:
+    """Return the rate that another batch's name tells; None if it tells none."""
+    taken, _, ops = name.removeprefix(pacing.NAME_PREFIX).partition("/")
+    # Names are at most 63 bytes; a longer number is cut, and no rate.
+    if not (taken.isdecimal() and ops.isdecimal() and len(name) < 60):
+        return None
+    return PeerRate(bytes_per_s=float(taken), ops_per_s=float(ops))
+
+
+def _between(last: ServerReading, now: ServerReading) -> ServerCounts | None:
+    taken = now.table_bytes - last.table_bytes
+    ops, wal = now.ops - last.ops, now.wal_bytes - last.wal_bytes
+    images = now.full_page_images - last.full_page_images
+    # Somebody reset the counters, or another server answers now.
+    if min(taken, ops, wal, images) < 0:
+        return None
+    return ServerCounts(
+        bytes=taken + wal,
+        ops=ops,
+        wal_bytes=wal,
+        full_page_images=images,
+        block_bytes=now.block_bytes,
+    )
+
+
+def _is_close(told: PeerRate, own: PeerRate) -> bool:
+    return (
+        abs(told.bytes_per_s - own.bytes_per_s) <= _NAME_CHANGE_RATIO * told.bytes_per_s
+        and abs(told.ops_per_s - own.ops_per_s) <= _NAME_CHANGE_RATIO * told.ops_per_s
+    )
