@@ -42,6 +42,15 @@ def slow_truth(
     )
 
 
+COUNTED = FastTruth(
+    start_s=0,
+    end_s=1,
+    batch_bytes=1e6,
+    server=ServerCounts(bytes=24 * MB, ops=700, wal_bytes=2e6, full_page_images=50),
+)
+"""A second of a batch, by a server's counters."""
+
+
 class SimulatedStorage:
     """A bucket in front of a batch and of others, with metrics that are minutes late."""
 

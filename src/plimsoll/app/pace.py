@@ -3,13 +3,11 @@
 import time
 
 import numpy as np
-from msgspec import Struct
 from msgspec.structs import replace
 
-from plimsoll.app.options import InstanceOptions, ReadOptions
+from plimsoll.app.options import InstanceOptions, PaceTarget, ReadOptions
 from plimsoll.app.progress import SILENT, Progress
 from plimsoll.app.read import read_target
-from plimsoll.app.targets import is_live
 from plimsoll.errors import UsageError
 from plimsoll.kernel import Stage
 from plimsoll.load.pace.counters import ServerCounters
@@ -29,22 +27,6 @@ from plimsoll.model.snapshot import Snapshot
 _LAST = "30m"
 # CloudWatch completes a minute's sample within the next one; the newest may still grow.
 _COMPLETE_AFTER_S = 60.0
-
-
-class PaceTarget(Struct, frozen=True, kw_only=True):
-    """A target to pace by, and how it is read."""
-
-    target: str
-    """`rds:NAME`, `prom:URL`, or a file or folder of metrics."""
-    instance: InstanceOptions = InstanceOptions()
-    read_options: ReadOptions = ReadOptions()
-    dsn: str | None = None
-    """The PostgreSQL server that the batch loads; None if it is not asked."""
-
-    @property
-    def is_live(self) -> bool:
-        """Return whether the target has newer metrics each minute."""
-        return is_live(self.target)
 
 
 def pace_report(target: PaceTarget, terms: PaceTerms, progress: Progress = SILENT) -> PaceReport:
@@ -116,7 +98,7 @@ def named_pace(target: PaceTarget, terms: PaceTerms, progress: Progress) -> tupl
 
 
 def _pace_of(target: PaceTarget, terms: PaceTerms, progress: Progress = SILENT) -> tuple[Pace, str]:
-    if not target.is_live and not target.dsn and target.target == "-":
+    if target.target == "-":
         raise UsageError("standard input has the batch", "Give rds:NAME, prom:URL or a file.")
     snapshot = _read(target, progress)
     chain, notes = ceilings_to_pace(snapshot.instance)
@@ -132,6 +114,17 @@ def _pace_of(target: PaceTarget, terms: PaceTerms, progress: Progress = SILENT) 
         counters=ServerCounters(target.dsn) if target.dsn else None,
     )
     return pace, snapshot.instance.identifier
+
+
+def pace_by_limits(instance: Instance, terms: PaceTerms, dsn: str) -> Pace:
+    """
+    Return a pace without metrics, not started: a share of the baselines of what was bought.
+
+    Raises:
+        UsageError: no storage limit is known.
+    """
+    chain, notes = ceilings_to_pace(instance)
+    return Pace(PaceController(chain, terms, notes=notes), counters=ServerCounters(dsn))
 
 
 def ceilings_to_pace(instance: Instance) -> tuple[tuple[Stage, ...], tuple[str, ...]]:

@@ -75,6 +75,7 @@ COMMANDS = {
         "plimsoll.cli.pace",
         "Find how fast a batch may go now, and hold it to that rate",
     ),
+    "load": _Place("plimsoll.cli.load", "Load files into a table within the I/O budget"),
     "catalog": _Place(
         "plimsoll.cli.catalog", "Show the documented limits, or compare them with an answer of AWS"
     ),

@@ -4,13 +4,12 @@ import errno
 import re
 import sys
 import time
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from plimsoll.app.moments import seconds_of
-from plimsoll.app.options import InstanceOptions, ReadOptions
-from plimsoll.app.pace import PaceTarget, named_pace, pace_report
+from plimsoll.app.options import InstanceOptions, PaceTarget, ReadOptions
 from plimsoll.cli.endings import ended_like_ctrl_c
 from plimsoll.cli.option_groups import OptionGroup, SharedOption, expand
 from plimsoll.cli.options import INSTANCE, READ
@@ -18,13 +17,16 @@ from plimsoll.cli.output import Output, output_options
 from plimsoll.cli.streams import OutputError, ReaderGone
 from plimsoll.cli.waiting import TERMINAL, progress_while
 from plimsoll.errors import UsageError
-from plimsoll.load.pace.http import LOOPBACK, PORT, CheckServer
 from plimsoll.load.pace.law.terms import RESERVE_RATIO, PaceTerms, check_terms
-from plimsoll.load.pace.pace import Pace
-from plimsoll.load.pace.pipe import copy_paced
 from plimsoll.units import format_bytes, format_bytes_per_s
 
+if TYPE_CHECKING:  # the command line comes up without what it needs
+    from plimsoll.load.pace.pace import Pace
+
 TERMS_PANEL = "Terms"
+LOOPBACK = "127.0.0.1"
+# The port of freno is 9777. Another one, so that both can run on a machine.
+PORT = 9779
 
 PaceDsn = Annotated[
     str | None,
@@ -147,6 +149,8 @@ def pace(
     elif is_pipe:
         _cat(wanted, terms)
     else:
+        from plimsoll.app.pace import pace_report
+
         output.write(pace_report(wanted, terms, TERMINAL), "allowance")
 
 
@@ -168,6 +172,9 @@ def address_of(text: str) -> tuple[str, int]:
 
 
 def _serve(target: PaceTarget, terms: PaceTerms, listen: str, denied: list[str]) -> None:
+    from plimsoll.app.pace import named_pace
+    from plimsoll.load.pace.http import CheckServer
+
     host, port = address_of(listen)
     with ended_like_ctrl_c():
         found, name = named_pace(target, terms, TERMINAL)
@@ -190,6 +197,9 @@ def _until_ctrl_c() -> None:
 
 
 def _cat(target: PaceTarget, terms: PaceTerms) -> None:
+    from plimsoll.app.pace import named_pace
+    from plimsoll.load.pace.pipe import copy_paced
+
     with ended_like_ctrl_c():
         found, _ = named_pace(target, terms, TERMINAL)
         with found, progress_while(lambda: _line(found)):
@@ -206,7 +216,7 @@ def _cat(target: PaceTarget, terms: PaceTerms) -> None:
             sys.stderr.write(f"{format_bytes(copied)} copied\n")
 
 
-def _line(found: Pace) -> str:
+def _line(found: "Pace") -> str:
     now = found.allowance()
     sent = format_bytes(found.sent_bytes)
     why = f"; {now.notes[0]}" if now.notes else ""

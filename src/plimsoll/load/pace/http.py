@@ -25,9 +25,6 @@ from msgspec import Struct
 from plimsoll.errors import UsageError
 from plimsoll.load.pace.pace import Pace
 
-# The port of freno is 9777. Another one, so that both can run on a machine.
-PORT = 9779
-LOOPBACK = "127.0.0.1"
 # More than any chunk, less than what would be a typing error: 1 TiB.
 _BYTES_MAX = 2**40
 # A check is one line of headers; a client that sends nothing is let go after this time.
@@ -53,8 +50,8 @@ class CheckServer:
         *,
         store: str,
         denied: Collection[str] = (),
-        host: str = LOOPBACK,
-        port: int = PORT,
+        host: str = "127.0.0.1",
+        port: int,
     ) -> None:
         """
         Listen, but answer nothing before `start`.

@@ -53,7 +53,7 @@ def _headline(allowance: PaceAllowance) -> str:
     rate = format_bytes_per_s(allowance.unstepped_bytes_per_s, 3)
     name = FAMILY_NAMES[allowance.binding]
     if allowance.unstepped_bytes_per_s <= 0:
-        return f"Nothing is left for a batch now: others take all of the {name}."
+        return f"Nothing is left for a batch now: others take the whole allowance of the {name}."
     if allowance.basis is PaceBasis.BASELINE_SHARE:
         return f"A batch may go at {rate} of input: a share of the baseline of the {name}."
     return f"A batch may go at {rate} of input now; the {name} decides."
@@ -101,7 +101,7 @@ def _facts(allowance: PaceAllowance) -> list[tuple[str, str]]:
         ("a byte of input", cost),
         ("reserve", f"{format_ratio(allowance.reserve_ratio)} of the credits"),
         ("credits spent over", format_duration(allowance.time_left_s)),
-        ("metrics end", "unknown" if age is None else f"{format_duration(age)} ago"),
+        ("newest metrics", "none" if age is None else f"{format_duration(age)} old"),
     ]
     if ratio.wal_per_byte is not None:
         facts.insert(1, ("WAL", f"{number(ratio.wal_per_byte, 2)} bytes for each byte of input"))

@@ -209,6 +209,20 @@ PACING = Terms(
     idle_s=10,
 )
 
+# A chunk of a few MiB takes seconds; where the allowance is nearly nothing it may take an hour. A lock is awaited
+# where another run, or the one before, still has the same chunk.
+LOADING = Terms(
+    commands="`load`",
+    access="writes: rows to the named table, and the ledger beside it",
+    statements=("loading", "tables"),
+    needs="`INSERT` on the table, `CREATE` on its schema for the ledger",
+    begin=_READ_WRITE,
+    statement_s=3600,
+    lock_ms=60_000,
+    idle_s=60,
+    connect_s=5,
+)
+
 # Consoles know SHOW and no transactions.
 CONSOLE = Terms(
     commands="`inspect --pooler`, `lint pooler`",
@@ -221,5 +235,5 @@ CONSOLE = Terms(
     idle_s=None,
 )
 
-ALL = (RECORDING, INSPECTION, EXPLAINING, PROOF, DECODING, SWEEP, PACING, CONSOLE)
+ALL = (RECORDING, INSPECTION, EXPLAINING, PROOF, DECODING, SWEEP, PACING, LOADING, CONSOLE)
 """Every kind of conversation."""
