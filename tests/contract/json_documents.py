@@ -14,8 +14,8 @@ import inspections
 import plans as way_past
 from contract.tree import ROOT, files
 from experiments import NOTHING, experiment, phase
-from plimsoll.catalog.load import catalog
 from paced import COUNTED, T3, slow_truth
+from plimsoll.catalog.load import catalog
 from plimsoll.cli.commands import app
 from plimsoll.diagnosis.comparison.compare import compare
 from plimsoll.diagnosis.diagnose import diagnose

@@ -18,7 +18,6 @@ from plimsoll.units import format_bytes, format_bytes_per_s, format_duration
 
 if TYPE_CHECKING:  # the command line comes up without what it needs
     from plimsoll.load.copy.run import LoadProgress
-    from plimsoll.load.copy.table import CopyOptions
     from plimsoll.load.pace.pace import Pace
 
 FORMAT_PANEL = "Rows"

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
+from contract.tree import ROOT
 from paced import COUNTED, T3, slow_truth
 from plimsoll.app.options import InstanceOptions, PaceTarget
 from plimsoll.app.pace import pace_report
@@ -12,7 +13,6 @@ from plimsoll.load.pace.law.controller import PaceController
 from plimsoll.load.pace.law.terms import PaceTerms
 from plimsoll.load.pace.law.truths import FastTruth, PeerRate
 from plimsoll.model.pace import PaceReport
-from contract.tree import ROOT
 
 
 def without_metrics() -> PaceReport:

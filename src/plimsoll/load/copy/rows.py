@@ -79,6 +79,10 @@ def chunks_of(
             skipped = min(max(chunk_bytes - size, 0), len(piece))
             if rows.is_csv and piece.count(rows.quote, 0, skipped) % 2:
                 is_open = not is_open
+            if size + skipped < chunk_bytes:
+                held.append(piece)
+                size += len(piece)
+                break
             end, is_open = _end_of_row(piece, skipped, before, rows, is_open=is_open)
             if end is None:
                 held.append(piece)

@@ -168,11 +168,7 @@ class LoadRun:
                 if end is None:
                     yield chunk
                     continue
-                if end != chunk.end_byte:
-                    raise DataError(
-                        f"'{one.name}' was loaded in other pieces before",
-                        "Load it with the format and the version of the first run.",
-                    )
+                _check_same_end(one, chunk, end)
                 with self._lock:
                     self._loaded += chunk.size_bytes
                     self._earlier += chunk.size_bytes
@@ -230,6 +226,14 @@ class LoadRun:
             if self._failure is None and not isinstance(error, _Stopped):
                 self._failure = error
         self._stop.set()
+
+
+def _check_same_end(one: Input, chunk: Chunk, end_byte: int) -> None:
+    if end_byte != chunk.end_byte:
+        raise DataError(
+            f"'{one.name}' was loaded in other pieces before",
+            "Load it with the format and the version of the first run.",
+        )
 
 
 class _Stopped(Exception):

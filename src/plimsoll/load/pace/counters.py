@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _NAME_CHANGE_RATIO = 0.05
 
 
-class ServerReading(Struct, frozen=True, kw_only=True):
+class CountersReading(Struct, frozen=True, kw_only=True):
     """The counters of a server at one moment, and other batches."""
 
     table_bytes: float
@@ -43,7 +43,7 @@ class ServerCounters:
         """Keep the DSN; nothing is connected yet."""
         self._dsn = dsn
         self._connection: psycopg.Connection[tuple[Any, ...]] | None = None
-        self._last: ServerReading | None = None
+        self._last: CountersReading | None = None
         self._named: PeerRate | None = None
 
     def open(self) -> None:
@@ -87,7 +87,7 @@ class ServerCounters:
         """Close the connection, if there is one."""
         self._drop()
 
-    def _read(self) -> ServerReading:
+    def _read(self) -> CountersReading:
         from psycopg.rows import tuple_row
 
         if self._connection is None:
@@ -102,7 +102,7 @@ class ServerCounters:
                 rows.append(cursor.fetchall())
             more = cursor.nextset()
         ((taken, ops, wal, images, block),), names = rows
-        return ServerReading(
+        return CountersReading(
             table_bytes=float(taken or 0),
             ops=float(ops or 0),
             wal_bytes=float(wal or 0),
@@ -135,7 +135,7 @@ def peer_of(name: str) -> PeerRate | None:
     return PeerRate(bytes_per_s=float(taken), ops_per_s=float(ops))
 
 
-def _between(last: ServerReading, now: ServerReading) -> ServerCounts | None:
+def _between(last: CountersReading, now: CountersReading) -> ServerCounts | None:
     taken = now.table_bytes - last.table_bytes
     ops, wal = now.ops - last.ops, now.wal_bytes - last.wal_bytes
     images = now.full_page_images - last.full_page_images

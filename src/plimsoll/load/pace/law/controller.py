@@ -23,7 +23,7 @@ from plimsoll.load.pace.law.history import PaceHistory
 from plimsoll.load.pace.law.split import (
     BYTES_BOUNDS,
     OPS_BOUNDS,
-    Split,
+    RateSplit,
     split_after,
     split_at_start,
 )
@@ -329,7 +329,7 @@ class PaceController:
             batch_bytes_per_s=batch / ratio,
         )
 
-    def _split_of(self, stage: Stage) -> Split:
+    def _split_of(self, stage: Stage) -> RateSplit:
         return self._bytes if stage.counts == "bytes" else self._ops
 
     def _stepped(self, wanted: float, floor: float, now_s: float) -> float:
@@ -358,8 +358,8 @@ class PaceController:
 
 
 def _split(
-    split: Split, total: float, batch: float, length_s: float, *, is_fast: bool = False
-) -> Split:
+    split: RateSplit, total: float, batch: float, length_s: float, *, is_fast: bool = False
+) -> RateSplit:
     if not isfinite(total):
         return split
     return split_after(

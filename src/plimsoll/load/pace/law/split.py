@@ -41,7 +41,7 @@ OPS_BOUNDS = RatioBounds(low=0.5 / 262_144, start=5.0 / 32_768, high=20.0 / 8_19
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Split:
+class RateSplit:
     """What is known of others and of the ratio: means and covariance."""
 
     bounds: RatioBounds
@@ -61,20 +61,20 @@ class Split:
         return float(max(self.ratio_var, 0.0) ** 0.5)
 
 
-def split_at_start(bounds: RatioBounds) -> Split:
+def split_at_start(bounds: RatioBounds) -> RateSplit:
     """Return what is known before any measurement: the ratio is anywhere within its bounds."""
     # Half of the start as standard deviation: the documented range of 3 to 5 is likely, 1 or 10 possible.
-    return Split(bounds=bounds, ratio=bounds.start, ratio_var=(bounds.start / 2) ** 2)
+    return RateSplit(bounds=bounds, ratio=bounds.start, ratio_var=(bounds.start / 2) ** 2)
 
 
 def split_after(
-    split: Split,
+    split: RateSplit,
     *,
     total_per_s: float,
     batch_bytes_per_s: float,
     length_s: float,
     noise_ratio: float,
-) -> Split:
+) -> RateSplit:
     """
     Return what is known after one more interval.
 
@@ -118,7 +118,7 @@ def split_after(
     )
 
 
-def _first(split: Split, total_per_s: float, batch_bytes_per_s: float) -> Split:
+def _first(split: RateSplit, total_per_s: float, batch_bytes_per_s: float) -> RateSplit:
     """Take the first total as that of others, less what the batch is assumed to cause."""
     others = max(total_per_s - split.ratio * batch_bytes_per_s, 0.0)
     # Uncertain by as much as the assumption about the batch, and by a fifth of itself.
