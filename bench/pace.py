@@ -15,6 +15,7 @@ still is void. With --require the exit status is 1 if a promise is broken.
 """
 
 import argparse
+import itertools
 import statistics
 import subprocess
 import sys
@@ -104,7 +105,8 @@ class FreePace(Pace):
     def start(self) -> "FreePace":
         return self
 
-    def wait(self, byte_count: int) -> float:
+    def wait(self, byte_count: int, *, stop: threading.Event | None = None) -> float:
+        del byte_count, stop
         return 0.0
 
     def concurrency(self, most: int = 8) -> int:
@@ -114,7 +116,9 @@ class FreePace(Pace):
 class Bench:
     """A server behind a gate, others at work, and a file to load."""
 
-    def __init__(self, stack: ExitStack, *, megabytes: int, scale: float, others_per_s: int) -> None:
+    def __init__(
+        self, stack: ExitStack, *, megabytes: int, scale: float, others_per_s: int
+    ) -> None:
         setup = GateSetup(instance=T3, clock=CLOCK, scale=scale, credits=CREDITS)
         place = stack.enter_context(quick_folder())
         place.chmod(0o711)
@@ -134,7 +138,7 @@ class Bench:
             replace(stage, capacity=stage.capacity / CLOCK, start_balance=None)
             for stage in enforced_stages_of(setup, catalog())
         )
-        self._folder = place
+        self.folder = place
 
     def read_slow(self) -> SlowTruth:
         """What CloudWatch would show: complete minutes, two of them late."""
@@ -173,10 +177,14 @@ class Bench:
             connection.execute("create table loaded (id bigint, name text, note text)")
             connection.execute("create index on loaded (id)")
             connection.execute("checkpoint")
-        others = Others(self.server, self._folder, self.others_per_s)
+        others = Others(self.server, self.folder, self.others_per_s)
         # Metrics of others alone, as a pace finds them.
         time.sleep(5 * MINUTE_S)
-        for family in (Family.INSTANCE_EBS_THROUGHPUT, Family.INSTANCE_EBS_IOPS, Family.VOLUME_IOPS):
+        for family in (
+            Family.INSTANCE_EBS_THROUGHPUT,
+            Family.INSTANCE_EBS_IOPS,
+            Family.VOLUME_IOPS,
+        ):
             self.gate.set_balance(family, CREDITS)
         time.sleep(LAG_S + 1)
         watch = Watch()
@@ -298,10 +306,7 @@ class Watch:
 
 def allowed(samples: list[tuple[float, float]]) -> float:
     """Return the bytes that were allowed over the samples."""
-    return sum(
-        (after[0] - before[0]) * before[1]
-        for before, after in zip(samples, samples[1:], strict=False)
-    )
+    return sum((after[0] - before[0]) * before[1] for before, after in itertools.pairwise(samples))
 
 
 def write_rows(path: Path, size_bytes: int) -> None:
@@ -374,7 +379,7 @@ def others_alone(bench: Bench) -> float:
     """Return the 95th percentile of the others' latency when nothing is loaded, in seconds."""
     for _ in range(4):
         watch = Watch()
-        others = Others(bench.server, bench._folder, bench.others_per_s)
+        others = Others(bench.server, bench.folder, bench.others_per_s)
         began = time.time() + 3
         time.sleep(20)
         waits = others.end(began, time.time())
@@ -392,7 +397,9 @@ def promises_broken(found: dict[str, Outcome], alone: float) -> list[str]:
         if paced.used[0] < USED_LEAST:
             broken.append(f"{paced.used[0]:.0%} of the allowance was used")
         if paced.credits_least < RESERVE - RESERVE_SLACK:
-            broken.append(f"credits fell to {paced.credits_least:.1%}, the reserve is {RESERVE:.0%}")
+            broken.append(
+                f"credits fell to {paced.credits_least:.1%}, the reserve is {RESERVE:.0%}"
+            )
         if paced.wait_s_p95 > WAIT_MOST * alone:
             broken.append(f"others waited {paced.wait_s_p95 / alone:.2f} times as long")
         if fixed and paced.seconds > SLOWER_MOST * min(fixed):

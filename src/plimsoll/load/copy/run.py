@@ -212,9 +212,9 @@ class LoadRun:
         self._tell_work_left()
 
     def _wait(self, byte_count: int) -> None:
+        self._pace.wait(byte_count, stop=self._stop)
         if self._stop.is_set():
             raise _Stopped
-        self._pace.wait(byte_count)
 
     def _tell_work_left(self) -> None:
         with self._lock:

@@ -87,18 +87,11 @@ class TableSession:
         import psycopg
 
         try:
-            connection = self._open()
-            path = path_of(connection)
-            connection.execute(LOADING.opening.encode())
-            keep_views_out(connection, is_local=True)
-            found = table_named(connection, table, path)
-            if found is None:
-                raise UsageError(f"there is no table '{table}'", "Write it as schema.table.")
-            ((schema,),) = connection.execute(loading.SCHEMA_OF, (found.oid,)).fetchall()
-            ((there,),) = connection.execute(loading.COLUMNS, (found.oid,)).fetchall()
-            ledger = f"{schema}.{loading.LEDGER_NAME}"
-            connection.execute(loading.ledger_made(ledger).encode())
-            connection.execute(loading.COMMIT)
+            found, there, ledger = self._find_once(table)
+        except (psycopg.errors.UniqueViolation, psycopg.errors.DuplicateTable):
+            # Another load made the ledger at the same time; now it is there.
+            self.close()
+            found, there, ledger = self._find_once(table)
         except psycopg.Error as error:
             raise self._error_from(error, f"unable to load into '{table}'") from None
         wanted = self._options.columns or tuple(there)
@@ -109,7 +102,22 @@ class TableSession:
                 f"Its columns are {', '.join(there)}.",
             )
         columns = ", ".join(quoted_name(name) for name in wanted)
-        return LoadTable(name=found.name, ledger=ledger, columns=columns)
+        return LoadTable(name=found, ledger=ledger, columns=columns)
+
+    def _find_once(self, table: str) -> tuple[str, list[str], str]:
+        connection = self._open()
+        path = path_of(connection)
+        connection.execute(LOADING.opening.encode())
+        keep_views_out(connection, is_local=True)
+        found = table_named(connection, table, path)
+        if found is None:
+            raise UsageError(f"there is no table '{table}'", "Write it as schema.table.")
+        ((schema,),) = connection.execute(loading.SCHEMA_OF, (found.oid,)).fetchall()
+        ((there,),) = connection.execute(loading.COLUMNS, (found.oid,)).fetchall()
+        ledger = f"{schema}.{loading.LEDGER_NAME}"
+        connection.execute(loading.ledger_made(ledger).encode())
+        connection.execute(loading.COMMIT)
+        return found.name, list(there or ()), ledger
 
     def loaded(self, table: LoadTable, *, file: str, identity: str) -> tuple[LoadedChunk, ...]:
         """

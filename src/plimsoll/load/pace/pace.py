@@ -33,6 +33,8 @@ _BURST_S = 1.0
 _DEBT_S_MAX = 60.0
 # The speed of a worker follows its last calls: a tenth of the new one each time.
 _SPEED_WEIGHT = 0.1
+# An allowance that is older than so many ticks is computed again by whoever waits.
+_OLD_TICKS = 3
 # How long a waiting call sleeps before it looks at the allowance again, which may have changed.
 _NAP_S = 0.2
 
@@ -162,20 +164,21 @@ class Pace:
         with self._lock:
             return self._controller.time_to_finish_s(self._clock())
 
-    def wait(self, byte_count: int) -> float:
+    def wait(self, byte_count: int, *, stop: threading.Event | None = None) -> float:
         """
         Wait until so many bytes of the batch may go, and count them as sent.
 
         Args:
             byte_count: bytes of the batch, ≥ 0. More than a second's worth is let through at once and makes
                 the next call wait longer.
+            stop: ends the wait when it is set; the bytes are then not counted.
 
         Returns:
             Seconds waited.
         """
         began_s = time.monotonic()
         self._note_speed(began_s)
-        while not self._over.is_set():
+        while not self._over.is_set() and not (stop is not None and stop.is_set()):
             with self._lock:
                 rate = self._fill()
                 if self._tokens > 0:
@@ -285,7 +288,11 @@ class Pace:
 
     def _fill(self) -> float:
         """Add the tokens of the time since the last call; return their rate in bytes/s."""
-        now_s, rate = self._clock(), self._rate()
+        now_s = self._clock()
+        if self._allowance is None or now_s - self._allowance.time_s > _OLD_TICKS * self._tick_s:
+            # The thread waits for a server that hangs. Without it, metrics grow old here as well.
+            self.allowance()
+        rate = self._rate()
         elapsed_s = max(now_s - self._filled_s, 0.0)
         self._filled_s = now_s
         self._tokens = min(self._tokens + rate * elapsed_s, rate * _BURST_S)

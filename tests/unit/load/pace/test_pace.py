@@ -95,6 +95,33 @@ def test_a_closed_pace_lets_through_what_waits():
     assert not waiting.is_alive()
 
 
+def test_whoever_waits_can_be_stopped():
+    """
+    Nothing is counted then; the pace goes on for the others.
+    """
+    pace, stop = paced(Clock()), threading.Event()
+    pace.try_take(10**12)
+    waiting = threading.Thread(target=pace.wait, args=(1,), kwargs={"stop": stop})
+    waiting.start()
+    stop.set()
+    waiting.join(timeout=10)
+
+    assert not waiting.is_alive()
+    assert pace.sent_bytes in (0, 10**12)
+
+
+def test_a_pace_whose_server_hangs_falls_back_by_itself():
+    """
+    No tick came for ten minutes: the metrics are old, and who waits gets the share of the baseline.
+    """
+    clock = Clock()
+    pace = paced(clock)
+    clock.now_s = 600.0
+    pace.try_take(1)
+
+    assert "baseline_share" == pace._allowance.basis
+
+
 def test_metrics_that_cannot_be_read_are_no_error():
     """
     The reason is kept, and the allowance falls back.
