@@ -88,7 +88,7 @@ def load(
     has_header: Annotated[
         bool,
         typer.Option(
-            "--header",
+            "--with-header",
             help="Skip the first line of each file.",
             rich_help_panel=FORMAT_PANEL,
         ),

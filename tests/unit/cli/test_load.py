@@ -28,6 +28,26 @@ def test_what_is_missing_is_one_sentence(arguments, cause):
         )
 
 
+def test_a_dsn_that_is_none_is_not_repeated(tmp_path):
+    (tmp_path / "a.csv").write_text("1\n")
+    with pytest.raises(UsageError, match="connection string") as caught:
+        CliRunner().invoke(
+            app,
+            [
+                "load",
+                str(tmp_path / "a.csv"),
+                "t",
+                "--dsn",
+                "secret-word",
+                "--class",
+                "db.m6g.large",
+            ],
+            catch_exceptions=False,
+        )
+
+    assert "secret-word" not in str(caught.value) + caught.value.hint
+
+
 def test_without_limits_there_is_nothing_to_pace_by(tmp_path):
     (tmp_path / "a.csv").write_text("1\n")
     with pytest.raises(UsageError, match="nothing to pace by"):

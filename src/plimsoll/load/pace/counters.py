@@ -12,7 +12,11 @@ from msgspec import Struct
 
 from plimsoll.errors import AccessDenied, Unreachable
 from plimsoll.load.pace.law.truths import PeerRate, ServerCounts
-from plimsoll.sources.postgres.pg_stat import refusal
+from plimsoll.sources.postgres.pg_stat import (
+    is_connection_string,
+    not_a_connection_string,
+    refusal,
+)
 from plimsoll.sources.postgres.session import open_session
 from plimsoll.sources.postgres.statements import pacing
 from plimsoll.sources.postgres.statements.terms import END, PACING
@@ -40,7 +44,14 @@ class ServerCounters:
     """One connection to a server, opened on first use and again after it was lost."""
 
     def __init__(self, dsn: str) -> None:
-        """Keep the DSN; nothing is connected yet."""
+        """
+        Keep the DSN; nothing is connected yet.
+
+        Raises:
+            UsageError: the DSN is not a connection string.
+        """
+        if not is_connection_string(dsn):
+            raise not_a_connection_string()
         self._dsn = dsn
         self._connection: psycopg.Connection[tuple[Any, ...]] | None = None
         self._last: CountersReading | None = None
