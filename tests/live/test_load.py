@@ -193,7 +193,7 @@ def test_a_file_that_was_changed_is_refused(server: Postgres, run: Run, tmp_path
 
 def test_a_lost_connection_is_no_lost_row(server: Postgres, tmp_path: Path):
     """
-    Sessions of the load are ended while it runs; it goes on by itself.
+    Sessions that copy are ended while the load runs; it goes on by itself.
     """
     name = table(server, "lost")
     file = tmp_path / "a.csv"
@@ -205,9 +205,7 @@ def test_a_lost_connection_is_no_lost_row(server: Postgres, tmp_path: Path):
         stderr=subprocess.PIPE,
         text=True,
     )
-    end = (
-        "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'plimsoll'"
-    )
+    end = "select pg_terminate_backend(pid) from pg_stat_activity where query like 'copy %'"
     while process.poll() is None:
         time.sleep(0.7)
         asked(server, f"{end} and random() < 0.5")

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from msgspec import Struct
 
-from plimsoll.errors import AccessDenied, DataError, SourceError, UsageError
+from plimsoll.errors import AccessDenied, DataError, PlimsollError, SourceError, UsageError
 
 PIECE_BYTES = 262_144
 S3 = "s3://"
@@ -106,7 +106,7 @@ class S3Object:
                     start_byte += len(piece)
                     failures = 0
                     yield piece
-            except SourceError:
+            except PlimsollError:
                 raise
             except Exception as error:
                 failures += 1

@@ -109,6 +109,8 @@ class Pace:
         """
         if self._counters is not None:
             self._counters.open()
+            # The first interval begins where the counters were read first.
+            self._tick_began_s = self._clock()
         self.refresh()
         self.tick()
         for run, name in ((self._tick_on, "pace-tick"), (self._refresh_on, "pace-metrics")):
@@ -254,13 +256,16 @@ class Pace:
     def tick(self) -> None:
         """Read the counters once, and compute the allowance."""
         with self._lock:
+            elapsed_s = self._clock() - self._tick_began_s
+            so_far = self._unread_bytes / elapsed_s if elapsed_s > 0 else 0.0
+            own = self._controller.device_rate(so_far)
+        server, peers = self._counters.counts(own) if self._counters is not None else (None, ())
+        with self._lock:
+            # Taken after the counters: both then end at the same moment, however long the server took.
             now_s = self._clock()
             length_s = now_s - self._tick_began_s
             batch, self._unread_bytes = self._unread_bytes, 0
             self._tick_began_s = now_s
-            own = self._controller.device_rate(batch / length_s if length_s > 0 else 0.0)
-        server, peers = self._counters.counts(own) if self._counters is not None else (None, ())
-        with self._lock:
             if length_s > 0:
                 self._controller.observe_fast(
                     FastTruth(

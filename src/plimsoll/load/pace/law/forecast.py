@@ -54,9 +54,10 @@ def balance_now(
     middles = measured_s + step_s * (np.arange(_STEPS) + 0.5)
     starts = [rate.start_s for rate in rates]
     at = [max(bisect_right(starts, float(moment)) - 1, 0) for moment in middles]
-    ops = np.array([max(rates[i].ops_per_s, 0.0) for i in at])
-    taken = np.array([max(rates[i].bytes_per_s, 0.0) for i in at])
-    # Bytes without a measured operation are counted in operations of 16 KiB, at which IOPS limits are quoted.
+    ops = np.array([rates[i].ops_per_s for i in at])
+    taken = np.array([rates[i].bytes_per_s for i in at])
+    # What was not measured follows from the other, in operations of 16 KiB, at which IOPS limits are quoted.
+    taken = np.nan_to_num(np.where(np.isfinite(taken), taken, 16_384 * ops))
     ops = np.where(ops > 0, ops, taken / 16_384)
     size = np.where(ops > 0, np.maximum(taken, 1.0) / np.maximum(ops, 1e-9), 1.0)
     # A batch does not queue its past: what was measured was served.

@@ -1,5 +1,7 @@
 """A balance that was measured minutes ago, rolled forward to now."""
 
+import math
+
 import pytest
 
 from paced import MB, T3
@@ -27,6 +29,16 @@ def test_each_interval_counts_for_its_time():
 
     change = (60 * (87 - 300) + 60 * 87) * MB
     assert 0.5 + change / BUCKET.capacity == pytest.approx(found)
+
+
+def test_bytes_that_were_not_measured_follow_from_operations():
+    """
+    Ten thousand operations of 16 KiB take 164 MB/s.
+    """
+    one = DeviceRate(start_s=0, end_s=60, bytes_per_s=math.nan, ops_per_s=10_000)
+    found = balance_now(BUCKET, 0.5, measured_s=0, now_s=60, rates=[one])
+
+    assert 0.5 - 60 * (163.84 - 87) * MB / BUCKET.capacity == pytest.approx(found)
 
 
 def test_a_balance_stays_between_empty_and_full():
