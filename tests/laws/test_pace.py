@@ -10,6 +10,7 @@ from plimsoll.load.pace.law.allowance import stage_allowance
 from plimsoll.load.pace.law.controller import PaceController
 from plimsoll.load.pace.law.split import BYTES_BOUNDS, split_after, split_at_start
 from plimsoll.load.pace.law.terms import PaceTerms
+from plimsoll.load.pace.law.truths import FastTruth, ServerCounts
 
 ratios = st.floats(0, 1)
 # A bucket that a load can empty within minutes.
@@ -140,3 +141,33 @@ def test_stale_metrics_allow_the_share_of_the_baseline(age_s, balance):
     assert "baseline_share" == found.basis
     for one in found.ceilings:
         assert one.total_per_s <= 0.5 * one.baseline_per_s + 1e-3
+
+
+@given(ratio=st.floats(1.5, 8), others=st.floats(1 * MB, 60 * MB))
+@settings(max_examples=8)
+def test_two_batches_learn_the_same_ratio_and_share_fairly(ratio, others):
+    """
+    Each tells the other its rate; after a minute both have half of what others leave, within a tenth.
+    """
+    both = [PaceController((SMALL,), TERMS) for _ in range(2)]
+    for one in both:
+        one.observe_slow(slow_truth(end_s=0, bytes_per_s=others, ops_per_s=others / 32_768))
+    rates = [0.0, 0.0]
+    for t in range(90):
+        taken = others + ratio * sum(rates)
+        counts = ServerCounts(bytes=taken, ops=taken / 32_768, wal_bytes=0, full_page_images=0)
+        for k, one in enumerate(both):
+            one.observe_fast(
+                FastTruth(
+                    start_s=t,
+                    end_s=t + 1,
+                    batch_bytes=rates[k],
+                    server=counts,
+                    peers_bytes_per_s=(rates[1 - k],),
+                )
+            )
+        rates = [one.allowance(t + 1).bytes_per_s for one in both]
+
+    for one in both:
+        assert abs(one.allowance(90).ratio.bytes_per_byte / ratio - 1) < 0.1
+    assert abs(rates[0] / rates[1] - 1) < 0.1

@@ -19,13 +19,12 @@ from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.load.pace.counters import ServerCounters
 from plimsoll.load.pace.law.controller import PaceController
 from plimsoll.load.pace.law.terms import PaceTerms
-from plimsoll.load.pace.law.truths import PeerRate
 from plimsoll.load.pace.pace import Pace
 
 pytestmark = pytest.mark.live
 
 CLAIMS = str(ROOT / "examples/claims-pipeline")
-NOTHING = PeerRate(bytes_per_s=0.0, ops_per_s=0.0)
+NOTHING = 0.0
 
 
 @pytest.fixture(scope="module")
@@ -104,9 +103,9 @@ def test_batches_see_each_other(server: Postgres, counters: ServerCounters):
     """
     other = ServerCounters(server.dsn)
     other.open()
-    other.counts(PeerRate(bytes_per_s=12e6, ops_per_s=360))
+    other.counts(12e6)
     _, peers = counters.counts(NOTHING)
-    assert (PeerRate(bytes_per_s=12e6, ops_per_s=360.0),) == peers
+    assert (12e6,) == peers
 
     other.close()
     end = time.monotonic() + 10

@@ -26,6 +26,104 @@ _WORKERS_MAX = 64
 _CSV_ENDINGS = (".csv", ".csv.gz")
 
 
+Files = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="FILES TABLE",
+        help="Files or s3://BUCKET/KEY, plain or gzip, and the table at the end.",
+    ),
+]
+LoadDsn = Annotated[
+    str | None,
+    typer.Option(
+        "--dsn",
+        metavar="DSN",
+        envvar="PLIMSOLL_DSN",
+        show_envvar=True,
+        help="PostgreSQL server to load into, for example 'host=db1 dbname=orders user=etl'.",
+    ),
+]
+PaceBy = Annotated[
+    str | None,
+    typer.Option(
+        "--target",
+        metavar="TARGET",
+        envvar="PLIMSOLL_TARGET",
+        show_envvar=True,
+        help="Metrics to pace by: rds:NAME or prom:URL (default: none; then half of the baseline of "
+        "--class and --storage).",
+    ),
+]
+Workers = Annotated[
+    int,
+    typer.Option(
+        "--workers", metavar="N", min=1, max=_WORKERS_MAX, help="Use at most N connections."
+    ),
+]
+RowForm = Annotated[
+    str | None,
+    typer.Option(
+        "--format",
+        metavar="FORM",
+        help="csv or text, as COPY has them (default: csv if the name ends in .csv or .csv.gz, else text).",
+        rich_help_panel=FORMAT_PANEL,
+    ),
+]
+WithHeader = Annotated[
+    bool,
+    typer.Option(
+        "--with-header",
+        help="Skip the first line of each file.",
+        rich_help_panel=FORMAT_PANEL,
+    ),
+]
+Delimiter = Annotated[
+    str | None,
+    typer.Option(
+        "--delimiter",
+        metavar="CHARACTER",
+        help="Between values (default: a comma in csv, a tab in text).",
+        rich_help_panel=FORMAT_PANEL,
+    ),
+]
+Null = Annotated[
+    str | None,
+    typer.Option(
+        "--null",
+        metavar="MARK",
+        help=r"For no value (default: nothing in csv, \N in text).",
+        rich_help_panel=FORMAT_PANEL,
+    ),
+]
+Quote = Annotated[
+    str | None,
+    typer.Option(
+        "--quote",
+        metavar="CHARACTER",
+        help='Around values in csv (default: ").',
+        rich_help_panel=FORMAT_PANEL,
+    ),
+]
+Encoding = Annotated[
+    str,
+    typer.Option(
+        "--encoding",
+        metavar="NAME",
+        help="Encoding of the files, as PostgreSQL names it.",
+        rich_help_panel=FORMAT_PANEL,
+    ),
+]
+Columns = Annotated[
+    str | None,
+    typer.Option(
+        "--columns",
+        metavar="LIST",
+        help="Columns of the rows in order, for example id,name (default: all of the table).",
+        rich_help_panel=FORMAT_PANEL,
+    ),
+]
+
+
 def register(app: typer.Typer) -> None:
     """Add the command to the application."""
     command = expand(
@@ -38,106 +136,21 @@ def register(app: typer.Typer) -> None:
 
 
 def load(
-    files: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="FILES TABLE",
-            help="Files or s3://BUCKET/KEY, plain or gzip, and the table at the end.",
-        ),
-    ],
+    files: Files,
     *,
     flags: InstanceOptions,
     read_options: ReadOptions,
     terms: PaceTerms,
-    dsn: Annotated[
-        str | None,
-        typer.Option(
-            "--dsn",
-            metavar="DSN",
-            envvar="PLIMSOLL_DSN",
-            show_envvar=True,
-            help="PostgreSQL server to load into, for example 'host=db1 dbname=orders user=etl'.",
-        ),
-    ] = None,
-    target: Annotated[
-        str | None,
-        typer.Option(
-            "--target",
-            metavar="TARGET",
-            envvar="PLIMSOLL_TARGET",
-            show_envvar=True,
-            help="Metrics to pace by: rds:NAME or prom:URL (default: none; then half of the baseline of "
-            "--class and --storage).",
-        ),
-    ] = None,
-    workers: Annotated[
-        int,
-        typer.Option(
-            "--workers", metavar="N", min=1, max=_WORKERS_MAX, help="Use at most N connections."
-        ),
-    ] = 8,
-    row_format: Annotated[
-        str | None,
-        typer.Option(
-            "--format",
-            metavar="FORM",
-            help="csv or text, as COPY has them (default: csv if the name ends in .csv or .csv.gz, else text).",
-            rich_help_panel=FORMAT_PANEL,
-        ),
-    ] = None,
-    has_header: Annotated[
-        bool,
-        typer.Option(
-            "--with-header",
-            help="Skip the first line of each file.",
-            rich_help_panel=FORMAT_PANEL,
-        ),
-    ] = False,
-    delimiter: Annotated[
-        str | None,
-        typer.Option(
-            "--delimiter",
-            metavar="CHARACTER",
-            help="Between values (default: a comma in csv, a tab in text).",
-            rich_help_panel=FORMAT_PANEL,
-        ),
-    ] = None,
-    null: Annotated[
-        str | None,
-        typer.Option(
-            "--null",
-            metavar="TEXT",
-            help=r"For no value (default: nothing in csv, \N in text).",
-            rich_help_panel=FORMAT_PANEL,
-        ),
-    ] = None,
-    quote: Annotated[
-        str | None,
-        typer.Option(
-            "--quote",
-            metavar="CHARACTER",
-            help='Around values in csv (default: ").',
-            rich_help_panel=FORMAT_PANEL,
-        ),
-    ] = None,
-    encoding: Annotated[
-        str,
-        typer.Option(
-            "--encoding",
-            metavar="NAME",
-            help="Encoding of the files, as PostgreSQL names it.",
-            rich_help_panel=FORMAT_PANEL,
-        ),
-    ] = "UTF8",
-    columns: Annotated[
-        str | None,
-        typer.Option(
-            "--columns",
-            metavar="LIST",
-            help="Columns of the rows in order, for example id,name (default: all of the table).",
-            rich_help_panel=FORMAT_PANEL,
-        ),
-    ] = None,
+    dsn: LoadDsn = None,
+    target: PaceBy = None,
+    workers: Workers = 8,
+    row_format: RowForm = None,
+    has_header: WithHeader = False,
+    delimiter: Delimiter = None,
+    null: Null = None,
+    quote: Quote = None,
+    encoding: Encoding = "UTF8",
+    columns: Columns = None,
 ) -> None:
     """
     Load files into a table within the I/O budget.

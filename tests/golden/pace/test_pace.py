@@ -11,7 +11,7 @@ from plimsoll.app.pace import pace_report
 from plimsoll.app.render import render
 from plimsoll.load.pace.law.controller import PaceController
 from plimsoll.load.pace.law.terms import PaceTerms
-from plimsoll.load.pace.law.truths import FastTruth, PeerRate
+from plimsoll.load.pace.law.truths import FastTruth
 from plimsoll.model.pace import PaceReport
 
 
@@ -26,8 +26,9 @@ def with_counters_and_a_peer() -> PaceReport:
     controller = PaceController(T3, PaceTerms(reserve_ratio=0.5), notes=("one more thing",))
     controller.observe_slow(slow_truth(balance=0.8))
     controller.observe_fast(COUNTED)
-    peer = PeerRate(bytes_per_s=8e6, ops_per_s=250)
-    controller.observe_fast(FastTruth(start_s=1, end_s=2, batch_bytes=1e6, peers=(peer,)))
+    controller.observe_fast(
+        FastTruth(start_s=1, end_s=2, batch_bytes=1e6, peers_bytes_per_s=(2e6,))
+    )
     return PaceReport(
         identifier="orders", source="a test", is_simulated=True, allowance=controller.allowance(100)
     )

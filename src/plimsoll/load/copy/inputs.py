@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from plimsoll.errors import AccessDenied, DataError, PlimsollError, SourceError, UsageError
 
+# A judgement: four system calls for a megabyte, and little memory.
 PIECE_BYTES = 262_144
 S3 = "s3://"
 _GZIP = b"\x1f\x8b"

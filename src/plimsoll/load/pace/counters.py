@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from plimsoll.errors import AccessDenied, Unreachable
-from plimsoll.load.pace.law.truths import PeerRate, ServerCounts
+from plimsoll.load.pace.law.truths import ServerCounts
 from plimsoll.sources.postgres.pg_stat import (
     is_connection_string,
     not_a_connection_string,
@@ -37,7 +37,8 @@ class CountersReading(Struct, frozen=True, kw_only=True):
     wal_bytes: float
     full_page_images: float
     block_bytes: int
-    peers: tuple[PeerRate, ...]
+    peers_bytes_per_s: tuple[float, ...]
+    """Rates of other batches, in their own bytes."""
 
 
 class ServerCounters:
@@ -55,7 +56,7 @@ class ServerCounters:
         self._dsn = dsn
         self._connection: psycopg.Connection[tuple[Any, ...]] | None = None
         self._last: CountersReading | None = None
-        self._named: PeerRate | None = None
+        self._named: float | None = None
 
     def open(self) -> None:
         """
@@ -73,12 +74,12 @@ class ServerCounters:
             self._drop()
             raise refusal(error, self._dsn) from None
 
-    def counts(self, own: PeerRate) -> tuple[ServerCounts | None, tuple[PeerRate, ...]]:
+    def counts(self, batch_bytes_per_s: float) -> tuple[ServerCounts | None, tuple[float, ...]]:
         """
-        Return what the server did since the last call, and what other batches take.
+        Return what the server did since the last call, and the rates of other batches.
 
         Args:
-            own: what this batch takes at the device, for the others.
+            batch_bytes_per_s: rate of this batch, for the others.
 
         Returns:
             None and no peers if the server did not answer; None also after its counters began again.
@@ -87,12 +88,12 @@ class ServerCounters:
 
         try:
             now = self._read()
-            self._tell(own)
+            self._tell(batch_bytes_per_s)
         except (psycopg.Error, AccessDenied, Unreachable):
             self._drop()
             return None, ()
         last, self._last = self._last, now
-        return (None if last is None else _between(last, now)), now.peers
+        return (None if last is None else _between(last, now)), now.peers_bytes_per_s
 
     def close(self) -> None:
         """Close the connection, if there is one."""
@@ -119,15 +120,18 @@ class ServerCounters:
             wal_bytes=float(wal or 0),
             full_page_images=float(images or 0),
             block_bytes=int(block),
-            peers=tuple(peer for (name,) in names if (peer := peer_of(name)) is not None),
+            peers_bytes_per_s=tuple(
+                peer for (name,) in names if (peer := peer_of(name)) is not None
+            ),
         )
 
-    def _tell(self, own: PeerRate) -> None:
+    def _tell(self, rate: float) -> None:
         assert self._connection is not None
-        if self._named is not None and _is_close(self._named, own):
+        told = self._named
+        if told is not None and abs(told - rate) <= _NAME_CHANGE_RATIO * told:
             return
-        self._connection.execute(pacing.named(own.bytes_per_s, own.ops_per_s).encode())
-        self._named = own
+        self._connection.execute(pacing.named(rate).encode())
+        self._named = rate
 
     def _drop(self) -> None:
         connection, self._connection = self._connection, None
@@ -137,13 +141,11 @@ class ServerCounters:
                 connection.close()
 
 
-def peer_of(name: str) -> PeerRate | None:
-    """Return the rate that another batch's name tells; None if it tells none."""
-    taken, _, ops = name.removeprefix(pacing.NAME_PREFIX).partition("/")
+def peer_of(name: str) -> float | None:
+    """Return the rate that another batch's name tells, bytes/s; None if it tells none."""
+    rate = name.removeprefix(pacing.NAME_PREFIX)
     # Names are at most 63 bytes; a longer number is cut, and no rate.
-    if not (taken.isdecimal() and ops.isdecimal() and len(name) < 60):
-        return None
-    return PeerRate(bytes_per_s=float(taken), ops_per_s=float(ops))
+    return float(rate) if rate.isdecimal() and rate.isascii() and len(name) < 60 else None
 
 
 def _between(last: CountersReading, now: CountersReading) -> ServerCounts | None:
@@ -159,11 +161,4 @@ def _between(last: CountersReading, now: CountersReading) -> ServerCounts | None
         wal_bytes=wal,
         full_page_images=images,
         block_bytes=now.block_bytes,
-    )
-
-
-def _is_close(told: PeerRate, own: PeerRate) -> bool:
-    return (
-        abs(told.bytes_per_s - own.bytes_per_s) <= _NAME_CHANGE_RATIO * told.bytes_per_s
-        and abs(told.ops_per_s - own.ops_per_s) <= _NAME_CHANGE_RATIO * told.ops_per_s
     )

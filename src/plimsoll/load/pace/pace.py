@@ -17,7 +17,8 @@ from msgspec import Struct
 from plimsoll.errors import PlimsollError
 from plimsoll.load.pace.counters import ServerCounters
 from plimsoll.load.pace.law.controller import PaceController
-from plimsoll.load.pace.law.truths import FastTruth, PeerRate, SlowTruth
+from plimsoll.load.pace.law.forecast import DeviceRate
+from plimsoll.load.pace.law.truths import FastTruth, SlowTruth
 from plimsoll.model.pace import PaceAllowance
 
 ReadSlow = Callable[[], SlowTruth]
@@ -258,8 +259,7 @@ class Pace:
         with self._lock:
             elapsed_s = self._clock() - self._tick_began_s
             so_far = self._unread_bytes / elapsed_s if elapsed_s > 0 else 0.0
-            own = self._controller.device_rate(so_far)
-        server, peers = self._counters.counts(own) if self._counters is not None else (None, ())
+        server, peers = self._counters.counts(so_far) if self._counters is not None else (None, ())
         with self._lock:
             # Taken after the counters: both then end at the same moment, however long the server took.
             now_s = self._clock()
@@ -273,7 +273,7 @@ class Pace:
                         end_s=now_s,
                         batch_bytes=batch,
                         server=server,
-                        peers=peers,
+                        peers_bytes_per_s=peers,
                     )
                 )
             allowance = self.allowance()
@@ -334,7 +334,7 @@ class Pace:
             self._debt_s[one.family.value] = min(max(debt, 0.0), _DEBT_S_MAX)
 
     def _used(self, allowance: PaceAllowance) -> float:
-        nothing = PeerRate(bytes_per_s=0.0, ops_per_s=0.0)
+        nothing = DeviceRate(start_s=0.0, end_s=0.0, bytes_per_s=0.0, ops_per_s=0.0)
         rate = self._controller.device_total(allowance.time_s) or nothing
         return max(
             (

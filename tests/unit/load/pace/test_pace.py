@@ -9,7 +9,7 @@ from plimsoll.errors import SourceError
 from plimsoll.load.pace.counters import ServerCounters, peer_of
 from plimsoll.load.pace.law.controller import PaceController
 from plimsoll.load.pace.law.terms import PaceTerms
-from plimsoll.load.pace.law.truths import PeerRate, ServerCounts
+from plimsoll.load.pace.law.truths import ServerCounts
 from plimsoll.load.pace.pace import Pace
 
 
@@ -19,13 +19,13 @@ class Counters(ServerCounters):
     def __init__(self, bytes_per_s: float = 20 * MB) -> None:
         super().__init__("")
         self.bytes_per_s = bytes_per_s
-        self.told: list[PeerRate] = []
+        self.told: list[float] = []
 
     def open(self) -> None:
         """Nothing is connected."""
 
-    def counts(self, own):
-        self.told.append(own)
+    def counts(self, batch_bytes_per_s):
+        self.told.append(batch_bytes_per_s)
         return ServerCounts(
             bytes=self.bytes_per_s, ops=self.bytes_per_s / 32768, wal_bytes=0, full_page_images=0
         ), ()
@@ -176,9 +176,9 @@ def test_without_metrics_and_counters_nobody_may_go():
     assert (False, False) == (found.may_go, found.is_known)
 
 
-def test_peers_are_told_what_the_batch_takes_at_the_device():
+def test_peers_are_told_the_rate_of_the_batch():
     """
-    Its bytes times what one costs.
+    In its own bytes: what one costs is learned by each.
     """
     clock, counters = Clock(), Counters()
     pace = paced(clock, counters=counters)
@@ -187,17 +187,17 @@ def test_peers_are_told_what_the_batch_takes_at_the_device():
     clock.now_s += 1
     pace.tick()
 
-    assert 5 * 1e6 / 2 == pytest.approx(counters.told[-1].bytes_per_s, rel=0.01)
+    assert 1e6 / 2 == pytest.approx(counters.told[-1], rel=0.01)
 
 
 @pytest.mark.parametrize(
     ("name", "rate"),
     [
-        ("plimsoll pace 12000000/360", PeerRate(bytes_per_s=12e6, ops_per_s=360.0)),
-        ("plimsoll pace 0/0", PeerRate(bytes_per_s=0.0, ops_per_s=0.0)),
+        ("plimsoll pace 12000000", 12e6),
+        ("plimsoll pace 0", 0.0),
         ("plimsoll pace", None),
-        ("plimsoll pace 12/x", None),
-        ("plimsoll pace -1/2", None),
+        ("plimsoll pace 12x", None),
+        ("plimsoll pace -1", None),
         ("plimsoll pace " + "9" * 60, None),
     ],
 )

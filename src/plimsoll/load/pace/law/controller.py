@@ -28,7 +28,7 @@ from plimsoll.load.pace.law.split import (
     split_at_start,
 )
 from plimsoll.load.pace.law.terms import PaceTerms, check_terms
-from plimsoll.load.pace.law.truths import FastTruth, PeerRate, SlowTruth
+from plimsoll.load.pace.law.truths import FastTruth, SlowTruth
 from plimsoll.model.ceiling import Family
 from plimsoll.model.family import FAMILIES
 from plimsoll.model.pace import PaceAllowance, PaceBasis, PacedCeiling, PaceRatio
@@ -93,24 +93,24 @@ class PaceController:
         """Take what the batch, its peers and the server did in the interval that has just ended."""
         length_s = fast.end_s - fast.start_s
         assert length_s > 0
-        batch = fast.batch_bytes / length_s
-        peer_bytes = sum(peer.bytes_per_s for peer in fast.peers)
-        peer_ops = sum(peer.ops_per_s for peer in fast.peers)
+        # Batches that load the same server cost about the same for each byte. If each told what it takes at the
+        # device, an error of one would become the opposite error of the other, and come back.
+        batch = fast.all_bytes_per_s
         if fast.server is not None:
             factor = self._history.device_per_server_byte
             taken = factor * fast.server.bytes / length_s
             ops = factor * fast.server.ops / length_s
-            self._bytes = _split(self._bytes, taken - peer_bytes, batch, length_s, is_fast=True)
-            self._ops = _split(self._ops, ops - peer_ops, batch, length_s, is_fast=True)
+            self._bytes = _split(self._bytes, taken, batch, length_s, is_fast=True)
+            self._ops = _split(self._ops, ops, batch, length_s, is_fast=True)
             if fast.batch_bytes > 0:
                 self._count_wal(fast)
         else:
-            taken = (self._bytes.others_per_s or 0.0) + peer_bytes + self._bytes.ratio * batch
-            ops = (self._ops.others_per_s or 0.0) + peer_ops + self._ops.ratio * batch
+            taken = (self._bytes.others_per_s or 0.0) + self._bytes.ratio * batch
+            ops = (self._ops.others_per_s or 0.0) + self._ops.ratio * batch
         rate = DeviceRate(start_s=fast.start_s, end_s=fast.end_s, bytes_per_s=taken, ops_per_s=ops)
         self._history.add(fast, rate)
 
-    def device_total(self, now_s: float) -> PeerRate | None:
+    def device_total(self, now_s: float) -> DeviceRate | None:
         """
         Return what everybody takes at the device: by the server's counters, else by the newest sample.
 
@@ -123,18 +123,11 @@ class PaceController:
             rates = self._slow.rates if age_s <= self._terms.stale_s else ()
         if not rates or not (isfinite(rates[-1].bytes_per_s) and isfinite(rates[-1].ops_per_s)):
             return None
-        return PeerRate(bytes_per_s=rates[-1].bytes_per_s, ops_per_s=rates[-1].ops_per_s)
+        return rates[-1]
 
     def set_work_left(self, batch_bytes: float | None) -> None:
         """State how many bytes the batch still has to send; None if that is not known."""
         self._work_left_bytes = batch_bytes
-
-    def device_rate(self, batch_bytes_per_s: float) -> PeerRate:
-        """Return what a rate of the batch takes at the device, for its peers to know."""
-        return PeerRate(
-            bytes_per_s=self._bytes.ratio * batch_bytes_per_s,
-            ops_per_s=self._ops.ratio * batch_bytes_per_s,
-        )
 
     def allowance(self, now_s: float) -> PaceAllowance:
         """
@@ -178,7 +171,7 @@ class PaceController:
         """Return the seconds until the batch ends under the credits that are left; None if not known."""
         if self._work_left_bytes is None or self._bytes.others_per_s is None:
             return None
-        peers = self._peers()
+        peers = sum(self._peers())
         return time_to_finish_s(
             self._chain,
             self._balances(now_s),
@@ -186,29 +179,28 @@ class PaceController:
             io_size_bytes=self._io_size_bytes(),
             work_bytes=self._bytes.ratio * self._work_left_bytes,
             work_ops=self._ops.ratio * self._work_left_bytes,
-            others_bytes_per_s=self._bytes.others_per_s + sum(p.bytes_per_s for p in peers),
-            others_ops_per_s=(self._ops.others_per_s or 0.0) + sum(p.ops_per_s for p in peers),
+            others_bytes_per_s=self._bytes.others_per_s + self._bytes.ratio * peers,
+            others_ops_per_s=(self._ops.others_per_s or 0.0) + self._ops.ratio * peers,
             longest_s=_LONGEST_S,
         )
 
     def _learn_slowly(self, sample: DeviceRate) -> None:
         window = (sample.start_s, sample.end_s)
         length_s = sample.end_s - sample.start_s
-        batch = self._history.batch_bytes_per_s(window)
-        peer_bytes = self._history.peer_bytes_per_s(window)
-        peer_ops = self._history.peer_ops_per_s(window)
-        self._bytes = _split(self._bytes, sample.bytes_per_s - peer_bytes, batch, length_s)
-        self._ops = _split(self._ops, sample.ops_per_s - peer_ops, batch, length_s)
+        batch = self._history.all_bytes_per_s(window)
+        self._bytes = _split(self._bytes, sample.bytes_per_s, batch, length_s)
+        self._ops = _split(self._ops, sample.ops_per_s, batch, length_s)
 
     def _count_wal(self, fast: FastTruth) -> None:
         assert fast.server is not None
-        self._batch_bytes += fast.batch_bytes
+        # The server's WAL is that of all batches.
+        self._batch_bytes += fast.all_bytes_per_s * (fast.end_s - fast.start_s)
         self._wal_bytes += fast.server.wal_bytes
         self._full_page_bytes += fast.server.full_page_images * fast.server.block_bytes
 
-    def _peers(self) -> tuple[PeerRate, ...]:
+    def _peers(self) -> tuple[float, ...]:
         last = self._history.last
-        return last.peers if last is not None else ()
+        return last.peers_bytes_per_s if last is not None else ()
 
     def _age_s(self, now_s: float) -> float | None:
         end_s = self._slow.end_s if self._slow is not None else None
@@ -295,8 +287,7 @@ class PaceController:
             time_left_s=time_left_s,
         )
         peers = self._peers()
-        is_bytes = stage.counts == "bytes"
-        by_peers = sum(p.bytes_per_s if is_bytes else p.ops_per_s for p in peers)
+        by_peers = split.ratio * sum(peers)
         free = allowed.total_per_s - split.others_per_s
         # An equal part; or more, if peers do not take theirs.
         batch = max(free / (1 + len(peers)), free - by_peers, 0.0)

@@ -44,22 +44,9 @@ class PaceHistory:
             self._intervals.popleft()
             self._rates.popleft()
 
-    def batch_bytes_per_s(self, window_s: tuple[float, float]) -> float:
-        """Return the mean rate of the batch in a window; zero before it began."""
-        return self._mean(window_s, lambda one: one.batch_bytes)
-
-    def peer_bytes_per_s(self, window_s: tuple[float, float]) -> float:
-        """Return the mean rate at the device of all peers in a window."""
-        return self._mean(
-            window_s,
-            lambda one: sum(p.bytes_per_s for p in one.peers) * (one.end_s - one.start_s),
-        )
-
-    def peer_ops_per_s(self, window_s: tuple[float, float]) -> float:
-        """Return the same in operations."""
-        return self._mean(
-            window_s, lambda one: sum(p.ops_per_s for p in one.peers) * (one.end_s - one.start_s)
-        )
+    def all_bytes_per_s(self, window_s: tuple[float, float]) -> float:
+        """Return the mean rate of the batch and its peers in a window; zero before they began."""
+        return self._mean(window_s, lambda one: one.all_bytes_per_s * (one.end_s - one.start_s))
 
     def calibrate(self, sample: DeviceRate) -> None:
         """Compare a sample of the storage with what the server counted in the same time."""

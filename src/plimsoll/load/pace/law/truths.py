@@ -32,14 +32,6 @@ class SlowTruth:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PeerRate:
-    """What another batch says that it takes at the device."""
-
-    bytes_per_s: float
-    ops_per_s: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ServerCounts:
     """What the server did within an interval, by its own counters; everybody's work together."""
 
@@ -61,5 +53,10 @@ class FastTruth:
     """Bytes of the batch that were sent and acknowledged in it."""
     server: ServerCounts | None = None
     """None if the server was not asked, or did not answer."""
-    peers: tuple[PeerRate, ...] = ()
-    """Other batches that share the allowance."""
+    peers_bytes_per_s: tuple[float, ...] = ()
+    """The rates of other batches that share the allowance, in their own bytes, as they tell them."""
+
+    @property
+    def all_bytes_per_s(self) -> float:
+        """Return the rate of this batch and its peers together, in bytes of batches."""
+        return self.batch_bytes / (self.end_s - self.start_s) + sum(self.peers_bytes_per_s)

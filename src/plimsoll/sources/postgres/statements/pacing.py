@@ -1,5 +1,5 @@
 """
-Provide the statements of `pace`: counters of I/O and WAL, and what other batches say that they take.
+Provide the statements of `pace`: counters of I/O and WAL, and the rates that other batches tell.
 
 Rule 1: the rules of `recording` apply: no table of the user's is read, and every name has its schema.
 Rule 2: a batch tells its rate in `application_name`, which every role may see; nothing is written.
@@ -8,7 +8,7 @@ Columns by version: PostgreSQL documentation, "The Cumulative Statistics System"
 """
 
 NAME_PREFIX = "plimsoll pace "
-"""A paced batch's `application_name` begins so; then bytes/s and operations/s at the device: `12000000/360`."""
+"""A paced batch's `application_name` begins so; then its rate in bytes/s: `3000000`."""
 
 # Another batch's row is seen as long as its session is.
 PEERS = f"""
@@ -57,6 +57,6 @@ from pg_catalog.pg_stat_wal w,
 """  # noqa: S608 - constants
 
 
-def named(bytes_per_s: float, ops_per_s: float) -> str:
-    """Return the statement that tells other batches what this one takes at the device."""
-    return f"set application_name = '{NAME_PREFIX}{bytes_per_s:.0f}/{ops_per_s:.0f}'"
+def named(bytes_per_s: float) -> str:
+    """Return the statement that tells other batches the rate of this one."""
+    return f"set application_name = '{NAME_PREFIX}{bytes_per_s:.0f}'"

@@ -10,7 +10,7 @@ from plimsoll.errors import UsageError
 from plimsoll.load.pace.law.controller import PaceController
 from plimsoll.load.pace.law.forecast import DeviceRate
 from plimsoll.load.pace.law.terms import PaceTerms
-from plimsoll.load.pace.law.truths import FastTruth, PeerRate, ServerCounts, SlowTruth
+from plimsoll.load.pace.law.truths import FastTruth, ServerCounts, SlowTruth
 from plimsoll.model.pace import PaceBasis
 
 TERMS = PaceTerms()
@@ -122,8 +122,9 @@ def test_two_batches_share_in_equal_parts():
     made = controller(end_s=0)
     alone = made.allowance(1).ceilings[0].batch_per_s
     for peer, part in ((alone / 2, 1 / 2), (alone / 4, 3 / 4), (alone, 1 / 2)):
-        rate = PeerRate(bytes_per_s=peer, ops_per_s=10)
-        made.observe_fast(FastTruth(start_s=0, end_s=1, batch_bytes=0, peers=(rate,)))
+        made.observe_fast(
+            FastTruth(start_s=0, end_s=1, batch_bytes=0, peers_bytes_per_s=(peer / 5,))
+        )
         found = made.allowance(1)
 
         assert part * alone == pytest.approx(found.ceilings[0].batch_per_s, rel=0.01)
