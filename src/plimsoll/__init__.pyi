@@ -7,8 +7,11 @@ from plimsoll.app.library import render as render
 from plimsoll.app.library import write as write
 from plimsoll.app.options import InstanceOptions as InstanceOptions
 from plimsoll.app.options import ReadOptions as ReadOptions
+from plimsoll.app.pace import open_pace as open_pace
 from plimsoll.app.render import Report as Report
 from plimsoll.errors import PlimsollError as PlimsollError
+from plimsoll.load.pace.law.terms import PaceTerms as PaceTerms
+from plimsoll.load.pace.pace import Pace as Pace
 from plimsoll.model.plan import PlanConstraints as PlanConstraints
 
 __version__: str

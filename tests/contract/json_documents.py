@@ -14,6 +14,7 @@ import inspections
 import plans as way_past
 from contract.tree import ROOT, files
 from experiments import NOTHING, experiment, phase
+from paced import COUNTED, T3, slow_truth
 from plimsoll.catalog.load import catalog
 from plimsoll.cli.commands import app
 from plimsoll.diagnosis.comparison.compare import compare
@@ -21,11 +22,14 @@ from plimsoll.diagnosis.diagnose import diagnose
 from plimsoll.explain import plans
 from plimsoll.kernel import Stage
 from plimsoll.limits.sheet import sheet_of
+from plimsoll.load.pace.law.controller import PaceController
+from plimsoll.load.pace.law.terms import PaceTerms
 from plimsoll.model.comparison import SharedHours
 from plimsoll.model.diagnosis import Lookalike
 from plimsoll.model.explain import Node, UnrecordedStatement
 from plimsoll.model.instance import Instance, Storage
 from plimsoll.model.overview import WaitingTime
+from plimsoll.model.pace import PaceReport
 from plimsoll.model.snapshot import Gap
 from plimsoll.model.toast import ToastCase, ToastProof, ToastSample
 from plimsoll.reports.compare.json import render_compare_json
@@ -36,6 +40,7 @@ from plimsoll.reports.gate.json import render_gate_status
 from plimsoll.reports.inspect.json import render_inspection_json
 from plimsoll.reports.limits.json import render_limits_json
 from plimsoll.reports.overview.json import render_overview_json
+from plimsoll.reports.pace.json import render_pace_json
 from plimsoll.reports.plan.json import render_plan_json
 from plimsoll.reports.sweep.json import render_sweep_json
 from plimsoll.reports.toast.json import render_toast_proof_json
@@ -245,6 +250,25 @@ def planned(_folder: Path) -> Iterator[Document]:
     yield json.loads(render_plan_json(way_past.claims(instance=limited)))
 
 
+def paced(_folder: Path) -> Iterator[Document]:
+    """By metrics, by none, and with a server's counters."""
+    yield _printed("pace", str(ROOT / "examples/claims-pipeline"))
+    controller = PaceController(T3, PaceTerms())
+    for observe in (
+        lambda: None,
+        lambda: controller.observe_slow(slow_truth()),
+        lambda: controller.observe_fast(COUNTED),
+    ):
+        observe()
+        found = PaceReport(
+            identifier="orders",
+            source="a test",
+            is_simulated=True,
+            allowance=controller.allowance(0),
+        )
+        yield json.loads(render_pace_json(found))
+
+
 def played(_folder: Path) -> Iterator[Document]:
     """Right, and with nothing measured."""
     for one in (experiment(), experiment(phase(figures=NOTHING), is_void=True)):
@@ -288,6 +312,7 @@ DOCUMENTS: dict[str, Callable[[Path], Iterator[Document]]] = {
     "limits": limits,
     "lint": findings,
     "overview": overviews,
+    "pace": paced,
     "plan": planned,
     "pool-size": pool_sizes,
     "report": reported,

@@ -11,6 +11,9 @@ CALLED_FROM_OUTSIDE = {
     "begin_auth": "overrides what asyncssh asks of a server about a user",
     "connection_made": "overrides what asyncssh calls with a new connection",
     "public_key_auth_supported": "overrides what asyncssh asks of a server about keys",
+    "do_GET": "overrides what http.server calls for a request",
+    "do_HEAD": "overrides what http.server calls for a request",
+    "log_message": "overrides what http.server calls to log a request",
     "format_options": "overrides what Click calls for the options of a command's help",
     "resolve_command": "overrides what Click calls to find a subcommand",
 }

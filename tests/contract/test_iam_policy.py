@@ -18,6 +18,8 @@ POLICY = ROOT / "docs" / "reference" / "iam-policy.json"
 AWS = SRC / "sources" / "aws"
 # It writes to a double of AWS on loopback, never to an account.
 EXPERIMENT = Path("src/plimsoll/lab/experiments/account.py")
+# It makes the client with which `load` reads the objects that a person names: s3:GetObject on these.
+OBJECTS = Path("src/plimsoll/app/load.py")
 # What only reads, by the verbs that AWS begins such operations with.
 READS = re.compile(r"[a-z0-9-]+:(?:Describe|Get|List)[A-Z]\w+")
 
@@ -106,8 +108,17 @@ def test_only_the_source_asks_aws():
         for path, text in texts(".py")
         if (ROOT / path).is_relative_to(SRC)
         and not (ROOT / path).is_relative_to(AWS)
-        and path != EXPERIMENT
+        and path not in (EXPERIMENT, OBJECTS)
         and re.search(r"^\s*(?:import|from) boto3\b|create_client", text, re.MULTILINE)
     ]
 
     assert not others
+
+
+def test_a_load_only_reads_objects():
+    """
+    Its client is asked for nothing but an object and its head, for which s3:GetObject is enough.
+    """
+    text = (SRC / "load" / "copy" / "inputs.py").read_text(encoding="utf-8")
+
+    assert {"head_object", "get_object"} == set(re.findall(r"client\.(\w+)", text))

@@ -33,6 +33,10 @@ VIOLATIONS = [
     ("reports", "plimsoll.gate", "Only the command line, app and the lab reach the gate"),
     ("plan", "plimsoll.gate", "Only the command line, app and the lab reach the gate"),
     ("plan", "plimsoll.lab", "Only the command line and app reach the lab"),
+    ("load", "plimsoll.sources", "Loading is handed its metrics"),
+    ("load", "plimsoll.gate", "Loading is handed its metrics"),
+    ("load", "plimsoll.lab", "Dependencies point inward"),
+    ("plan", "plimsoll.load", "Dependencies point inward"),
     ("lab", "plimsoll.app", "Dependencies point inward"),
     ("reports", "plimsoll.app", "Dependencies point inward"),
 ]
@@ -86,7 +90,7 @@ def test_a_skeleton_of_the_layers_keeps_the_contract(tmp_path: Path):
     assert result.returncode == 0, result.stdout + result.stderr
 
 
-@pytest.mark.parametrize("imported", ["lab", "gate", "sources", "reports", "plan"])
+@pytest.mark.parametrize("imported", ["lab", "load", "gate", "sources", "reports", "plan"])
 def test_app_composes_edges_law_and_lab(tmp_path: Path, imported: str):
     """
     The package that composes may import all that it composes, including the lab and the gate.

@@ -141,6 +141,25 @@ def test_inner_layers_touch_no_file_and_no_terminal():
     assert not found, "\n".join(found)
 
 
+def test_the_law_of_a_load_is_pure():
+    """
+    Allowances and ends of rows are computed from arguments: no file, clock, network or thread.
+    """
+    outside = {
+        "asyncio", "http", "io", "logging", "os", "pathlib", "random", "socket", "subprocess",
+        "threading", "time", "urllib", "psycopg", "boto3",
+    }  # fmt: skip
+    found = [
+        f"{path}: {name}"
+        for path, tree in python_files(SRC)
+        if path.is_relative_to("load/pace/law") or path == Path("load/copy/rows.py")
+        for name in _imported(tree, path)
+        if name.partition(".")[0] in outside
+    ]
+
+    assert not found, "\n".join(found)
+
+
 def test_the_law_knows_no_outside_world():
     """
     The Rust core has no file, clock, thread, dice, Python or `unsafe`.

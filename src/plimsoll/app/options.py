@@ -4,6 +4,9 @@ from pathlib import Path
 
 from msgspec import Struct
 
+LIVE = ("rds:", "prom:")
+"""Beginnings of targets that are read up to now."""
+
 
 class InstanceOptions(Struct, frozen=True, kw_only=True):
     """What the caller states about the instance; None keeps what the source says."""
@@ -44,3 +47,19 @@ class ReadOptions(Struct, frozen=True, kw_only=True):
     """HTTP headers for Prometheus, `NAME:VALUE`."""
     beside: tuple[Path, ...] = ()
     """Files with what an application counted in the same time."""
+
+
+class PaceTarget(Struct, frozen=True, kw_only=True):
+    """A target to pace by, and how it is read."""
+
+    target: str
+    """`rds:NAME`, `prom:URL`, or a file or folder of metrics."""
+    instance: InstanceOptions = InstanceOptions()
+    read_options: ReadOptions = ReadOptions()
+    dsn: str | None = None
+    """The PostgreSQL server that the batch loads; None if it is not asked."""
+
+    @property
+    def is_live(self) -> bool:
+        """Return whether the target has newer metrics each minute."""
+        return self.target.startswith(LIVE)

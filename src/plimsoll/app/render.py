@@ -12,6 +12,7 @@ from plimsoll.model.experiment import ExperimentReport
 from plimsoll.model.explain import ExplainComparison
 from plimsoll.model.lint import PoolerFindings
 from plimsoll.model.overview import Overview
+from plimsoll.model.pace import PaceReport
 from plimsoll.model.plan import Plan
 from plimsoll.model.pool_size import PoolSizing
 from plimsoll.model.sheet import LimitSheet
@@ -53,6 +54,7 @@ Documented = (
     | ToastProof
     | ExplainComparison
     | Overview
+    | PaceReport
     | Plan
     | ExperimentReport
 )
@@ -135,6 +137,10 @@ def document_of(found: Documented, *, lists_all: bool = False) -> "Document":
         from plimsoll.reports.experiment.document import experiment_document
 
         return experiment_document(found)
+    if isinstance(found, PaceReport):
+        from plimsoll.reports.pace.document import pace_document
+
+        return pace_document(found)
     from plimsoll.reports.lint.document import lint_document
 
     return lint_document(found)
@@ -219,6 +225,10 @@ def _document_json(found: Documented) -> str:
         from plimsoll.reports.experiment.json import render_experiment_json
 
         return render_experiment_json(found).decode()
+    if isinstance(found, PaceReport):
+        from plimsoll.reports.pace.json import render_pace_json
+
+        return render_pace_json(found).decode()
     from plimsoll.reports.lint.json import render_lint_json
 
     return render_lint_json(found).decode()

@@ -1,9 +1,8 @@
 """Tell kinds of targets apart: `rds:NAME`, `prom:URL`, standard input, or a file or folder."""
 
-from plimsoll.app.options import InstanceOptions
+from plimsoll.app.options import LIVE, InstanceOptions
 
-RDS = "rds:"
-PROMETHEUS = "prom:"
+RDS, PROMETHEUS = LIVE
 STANDARD_INPUT = "-"
 EVERY = "*"
 """The identifier that selects every instance of a folder or file."""
@@ -12,7 +11,7 @@ _WILDCARDS = frozenset("*?[")
 
 def is_live(target: str) -> bool:
     """Return whether the target is read for a window up to now."""
-    return target.startswith((RDS, PROMETHEUS))
+    return target.startswith(LIVE)
 
 
 def is_fleet(target: str) -> bool:

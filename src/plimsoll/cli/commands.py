@@ -71,6 +71,11 @@ COMMANDS = {
         "Check the total of all pools against max_connections and what the machine can run",
     ),
     "prove": _Place("plimsoll.cli.prove", "Reproduce a claimed effect on your server"),
+    "pace": _Place(
+        "plimsoll.cli.pace",
+        "Find how fast a batch may go now, and hold it to that rate",
+    ),
+    "load": _Place("plimsoll.cli.load", "Load files into a table within the I/O budget"),
     "catalog": _Place(
         "plimsoll.cli.catalog", "Show the documented limits, or compare them with an answer of AWS"
     ),

@@ -16,6 +16,7 @@ COMMANDS = {
     "lint": f"lint pooler {ROOT}/examples/pooled-cluster/pgpool.conf --version 4.1.2",
     "pool-size": "pool-size --services 12 --containers 4 --pool 20 --vcpus 8",
     "explain": f"explain compare {PLANS}/normal.json {PLANS}/slow.json",
+    "pace": f"pace {ROOT}/examples/claims-pipeline",
     "compare": f"compare {ROOT}/examples/search-service {ROOT}/examples/search-service-after",
 }
 

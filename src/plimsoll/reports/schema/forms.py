@@ -13,6 +13,7 @@ from plimsoll.reports.inspect.json import InspectionDocument
 from plimsoll.reports.limits.json import LimitsDocument
 from plimsoll.reports.lint.json import LintDocument
 from plimsoll.reports.overview.json_objects import OverviewDocument
+from plimsoll.reports.pace.json import PaceDocument
 from plimsoll.reports.plan.json_objects import PlanDocument
 from plimsoll.reports.pool_size.json import PoolSizeDocument
 from plimsoll.reports.schema.describe import schema_of
@@ -30,6 +31,7 @@ _DOCUMENTS: dict[str, tuple[type[Struct], ...]] = {
     "limits": (LimitsDocument,),
     "lint": (LintDocument,),
     "overview": (OverviewDocument,),
+    "pace": (PaceDocument,),
     "plan": (PlanDocument,),
     "pool-size": (PoolSizeDocument,),
     "report": (ReportDocument,),

@@ -197,6 +197,32 @@ SWEEP = Terms(
     tcp=(),
 )
 
+# Every second, so what takes longer than that is of no use any more.
+PACING = Terms(
+    commands="`pace --dsn`",
+    access="read only",
+    statements=("pacing",),
+    needs="`LOGIN`",
+    begin=_READ_ONLY,
+    statement_s=2,
+    lock_ms=100,
+    idle_s=10,
+)
+
+# A chunk of a few MiB takes seconds; where the allowance is nearly nothing it may take an hour. A lock is awaited
+# where another run, or the one before, still has the same chunk.
+LOADING = Terms(
+    commands="`load`",
+    access="writes: rows to the named table, and the ledger beside it",
+    statements=("loading", "tables"),
+    needs="`INSERT` on the table, `CREATE` on its schema for the ledger",
+    begin=_READ_WRITE,
+    statement_s=3600,
+    lock_ms=60_000,
+    idle_s=60,
+    connect_s=5,
+)
+
 # Consoles know SHOW and no transactions.
 CONSOLE = Terms(
     commands="`inspect --pooler`, `lint pooler`",
@@ -209,5 +235,5 @@ CONSOLE = Terms(
     idle_s=None,
 )
 
-ALL = (RECORDING, INSPECTION, EXPLAINING, PROOF, DECODING, SWEEP, CONSOLE)
+ALL = (RECORDING, INSPECTION, EXPLAINING, PROOF, DECODING, SWEEP, PACING, LOADING, CONSOLE)
 """Every kind of conversation."""

@@ -1,0 +1,414 @@
+"""
+Measure a paced load under a gate: the allowance used, the reserve, other users, and time from start to end.
+
+    python bench/pace.py [--require] [--megabytes 60] [--rounds 1] [--only ARM]
+
+A real PostgreSQL 18 runs behind a gate with a part of the limits of a db.t3.xlarge on 1,000 GiB of gp2
+(--scale: 1/20 by default, so that two processors are enough), with a credit clock of 60. Somebody else's
+clients update and read one row at a time, at a fixed rate, all the time. Then the same rows are loaded
+with 1, 3 and 8 connections without a pace, with the pace, and by two paced loads at once. Metrics reach the pace
+two emulated minutes late. Before each arm the table is emptied, a checkpoint is made, and the credits are set.
+
+Printed for each arm: seconds; lowest credits of any bucket; share of the allowance that was used; the 95th
+percentile of the others' latency as a multiple of what they have alone; rows. An arm during which this machine stood
+still is void. With --require the exit status is 1 if a promise is broken.
+"""
+
+import argparse
+import itertools
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import psycopg
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+sys.path.insert(1, str(Path(__file__).resolve().parents[1] / "tests"))
+
+from live.gate_machine import T3, quick_folder
+from plimsoll.catalog.load import catalog
+from plimsoll.gate.config import GateSetup, enforced_stages_of
+from plimsoll.gate.gate import Gate
+from plimsoll.kernel import Stage
+from plimsoll.lab.load.dataset import LOADING
+from plimsoll.lab.servers.postgres import Postgres
+from plimsoll.load.copy.inputs import LocalFile
+from plimsoll.load.copy.run import LoadRun
+from plimsoll.load.copy.table import CopyOptions
+from plimsoll.load.pace.counters import ServerCounters
+from plimsoll.load.pace.law.controller import PaceController
+from plimsoll.load.pace.law.forecast import DeviceRate
+from plimsoll.load.pace.law.terms import PaceTerms
+from plimsoll.load.pace.law.truths import Balance, SlowTruth
+from plimsoll.load.pace.pace import Pace
+from plimsoll.model.ceiling import Family
+
+CLOCK = 60
+MINUTE_S = 60 / CLOCK
+LAG_S = 2 * MINUTE_S
+RESERVE = 0.2
+CREDITS = 0.6
+MB = 1_000_000
+
+SERVING = {
+    "shared_buffers": "64MB",
+    "max_wal_size": "256MB",
+    "checkpoint_timeout": "30s",
+    "autovacuum": "off",
+    "wal_init_zero": "off",
+}
+# The emulated minute is a second, so times and steps are a sixtieth of the usual ones.
+TERMS = PaceTerms(
+    reserve_ratio=RESERVE,
+    horizon_s=1800 / CLOCK,
+    lag_s=3 * MINUTE_S,
+    stale_s=10 * MINUTE_S,
+    step_ratio=0.3,
+)
+
+USED_LEAST, SLOWER_MOST, WAIT_MOST, SHARE_LEAST = 0.95, 1.05, 1.2, 0.4
+# A load begins slowly and ends with its last chunks; the credits may end a percent below the reserve, the
+# resolution of the published balance.
+RESERVE_SLACK = 0.01
+STILL_S = 1.5
+
+
+@dataclass
+class Outcome:
+    """What an arm did."""
+
+    seconds: float
+    credits_least: float
+    wait_s_p95: float
+    rows: int
+    used: list[float] = field(default_factory=list)
+    """Of each paced load: bytes sent, divided by those that were allowed."""
+    sent: list[float] = field(default_factory=list)
+    ratio: float = 0.0
+    is_void: bool = False
+
+
+class FreePace(Pace):
+    """A pace that lets everything through, with a fixed number of workers."""
+
+    def __init__(self, workers: int, chain: tuple[Stage, ...]) -> None:
+        super().__init__(PaceController(chain, TERMS))
+        self._workers = workers
+
+    def start(self) -> "FreePace":
+        return self
+
+    def wait(self, byte_count: int, *, stop: threading.Event | None = None) -> float:
+        del byte_count, stop
+        return 0.0
+
+    def concurrency(self, most: int = 8) -> int:
+        return min(most, self._workers)
+
+
+class Bench:
+    """A server behind a gate, others at work, and a file to load."""
+
+    def __init__(
+        self, stack: ExitStack, *, megabytes: int, scale: float, others_per_s: int
+    ) -> None:
+        setup = GateSetup(instance=T3, clock=CLOCK, scale=scale, credits=CREDITS)
+        place = stack.enter_context(quick_folder())
+        place.chmod(0o711)
+        self.others_per_s = others_per_s
+        self.file = place / "rows.csv"
+        write_rows(self.file, megabytes * MB)
+        data, mount = place / "data", place / "mount"
+        data.mkdir()
+        data.chmod(0o711)
+        with Postgres(LOADING, data_directory=data / "database") as loading:
+            loading.run("pgbench", "-i", "-q", "-s", "20")
+            loading.run("psql", "-XAtqc", "checkpoint")
+        self.gate = stack.enter_context(Gate(setup, data, mount))
+        self.server = stack.enter_context(loading.relocated(mount / "database", SERVING))
+        # What the law is given: credits of the gate are divided by its clock.
+        self.chain = tuple(
+            replace(stage, capacity=stage.capacity / CLOCK, start_balance=None)
+            for stage in enforced_stages_of(setup, catalog())
+        )
+        self.folder = place
+
+    def read_slow(self) -> SlowTruth:
+        """What CloudWatch would show: complete minutes, two of them late."""
+        until_s = time.time() - LAG_S
+        lines = [line for line in self.gate.lines() if line.dt > 0 and line.t <= until_s][-30:]
+        rates = tuple(
+            DeviceRate(
+                start_s=line.t - line.dt,
+                end_s=line.t,
+                bytes_per_s=(line.read_bytes + line.write_bytes) / line.dt,
+                ops_per_s=(line.read_ops + line.write_ops) / line.dt,
+            )
+            for line in lines
+        )
+        balances = {
+            name: Balance(time_s=lines[-1].t, ratio=round(ratio, 2))
+            for name, ratio in (lines[-1].balance.items() if lines else ())
+            if ratio is not None
+        }
+        return SlowTruth(rates=rates, balances=balances)
+
+    def paced(self) -> Pace:
+        """A pace by the gate's metrics and the server's counters."""
+        return Pace(
+            PaceController(self.chain, TERMS),
+            read_slow=self.read_slow,
+            counters=ServerCounters(self.server.dsn),
+            slow_every_s=MINUTE_S,
+            tick_s=0.5,
+        )
+
+    def arm(self, paces: list[Pace]) -> Outcome:
+        """Load the file once for each pace, at once, beside the others."""
+        with psycopg.connect(self.server.dsn, autocommit=True) as connection:
+            connection.execute("drop table if exists loaded, plimsoll_loaded")
+            connection.execute("create table loaded (id bigint, name text, note text)")
+            connection.execute("create index on loaded (id)")
+            connection.execute("checkpoint")
+        others = Others(self.server, self.folder, self.others_per_s)
+        # Metrics of others alone, as a pace finds them.
+        time.sleep(5 * MINUTE_S)
+        for family in (
+            Family.INSTANCE_EBS_THROUGHPUT,
+            Family.INSTANCE_EBS_IOPS,
+            Family.VOLUME_IOPS,
+        ):
+            self.gate.set_balance(family, CREDITS)
+        time.sleep(LAG_S + 1)
+        watch = Watch()
+        began = time.time()
+        runs = [self._run(pace, index) for index, pace in enumerate(paces)]
+        threads = [threading.Thread(target=one) for one in runs]
+        for thread in threads:
+            thread.start()
+        samples: list[list[tuple[float, float]]] = [[] for _ in paces]
+        while any(thread.is_alive() for thread in threads):
+            for index, pace in enumerate(paces):
+                if not isinstance(pace, FreePace) and threads[index].is_alive():
+                    samples[index].append((time.time(), pace.allowance().bytes_per_s))
+            time.sleep(0.1)
+        ended = time.time()
+        waits = others.end(began, ended)
+        lines = [line for line in self.gate.lines() if began <= line.t <= ended + 1]
+        least = min(
+            (b for line in lines for b in line.balance.values() if b is not None), default=1.0
+        )
+        with psycopg.connect(self.server.dsn) as connection:
+            ((rows,),) = connection.execute("select count(*) from loaded").fetchall()
+        found = Outcome(
+            seconds=ended - began,
+            credits_least=least,
+            wait_s_p95=statistics.quantiles(waits, n=20)[18] if len(waits) > 20 else 0.0,
+            rows=rows,
+            is_void=watch.end() > STILL_S,
+        )
+        for index, pace in enumerate(paces):
+            if not isinstance(pace, FreePace):
+                found.sent.append(pace.sent_bytes)
+                found.used.append(pace.sent_bytes / max(allowed(samples[index]), 1.0))
+                found.ratio = pace.allowance().ratio.bytes_per_byte
+        return found
+
+    def _run(self, pace: Pace, index: int) -> Callable[[], None]:
+        one = LocalFile(self.file)
+        # The same content for each load: another identity.
+        one.identity = f"{one.identity[:-2]}{index:02d}"
+        run = LoadRun(
+            (one,),
+            "loaded",
+            dsn=self.server.dsn,
+            options=CopyOptions(is_csv=True),
+            pace=pace,
+            workers_max=8,
+        )
+
+        def load() -> None:
+            with pace:
+                run.run()
+
+        return load
+
+
+class Others:
+    """Clients of somebody else: one row read and one updated, at a fixed rate."""
+
+    def __init__(self, server: Postgres, folder: Path, per_s: int) -> None:
+        self._folder = folder
+        script = folder / "others.sql"
+        script.write_text(
+            "\\set a random(1, 2000000)\n"
+            "select abalance from pgbench_accounts where aid = :a;\n"
+            "update pgbench_accounts set abalance = abalance + 1 where aid = :a;\n"
+        )
+        for old in folder.glob("others.log*"):
+            old.unlink()
+        self._process = subprocess.Popen(
+            [
+                *(str(server.program("pgbench")), "-n", "-c", "4", "-T", "100000"),
+                *("-R", str(per_s), "-l", "--log-prefix", str(folder / "others.log")),
+                *("-f", str(script)),
+            ],
+            env={"PATH": "/usr/bin:/bin", **server.environment},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+
+    def end(self, began_s: float, ended_s: float) -> list[float]:
+        """Stop, and return the latencies of an interval, in seconds."""
+        self._process.terminate()
+        self._process.wait()
+        waits = []
+        for path in self._folder.glob("others.log*"):
+            for line in path.read_text().splitlines():
+                # client, number, latency in µs, script, epoch seconds, µs, lag of the schedule in µs
+                parts = line.split()
+                if len(parts) >= 6 and parts[2].isdecimal():
+                    moment = int(parts[4]) + int(parts[5]) / 1e6
+                    if began_s <= moment <= ended_s:
+                        waits.append(int(parts[2]) / 1e6)
+        return waits
+
+
+class Watch:
+    """Notices when this machine stands still."""
+
+    def __init__(self) -> None:
+        self._over = threading.Event()
+        self._longest_s = 0.0
+        self._thread = threading.Thread(target=self._look, daemon=True)
+        self._thread.start()
+
+    def _look(self) -> None:
+        last = time.monotonic()
+        while not self._over.wait(0.1):
+            now = time.monotonic()
+            self._longest_s = max(self._longest_s, now - last - 0.1)
+            last = now
+
+    def end(self) -> float:
+        """Return the longest pause, in seconds."""
+        self._over.set()
+        self._thread.join()
+        return self._longest_s
+
+
+def allowed(samples: list[tuple[float, float]]) -> float:
+    """Return the bytes that were allowed over the samples."""
+    return sum((after[0] - before[0]) * before[1] for before, after in itertools.pairwise(samples))
+
+
+def write_rows(path: Path, size_bytes: int) -> None:
+    """Write rows of about 130 bytes, with keys in random order."""
+    with path.open("w", encoding="utf-8") as file:
+        number = 0
+        while file.tell() < size_bytes:
+            file.write(
+                "".join(
+                    f"{(n * 2654435761) % 2**32},name of row {n},{'a note that is some words long ' * 3}\n"
+                    for n in range(number, number + 5000)
+                )
+            )
+            number += 5000
+
+
+def measured(bench: Bench, make: Callable[[], list[Pace]]) -> Outcome:
+    """Run an arm, again if this machine stood still."""
+    for _ in range(4):
+        found = bench.arm(make())
+        if not found.is_void:
+            break
+    return found
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--require", action="store_true")
+    parser.add_argument("--megabytes", type=int, default=60)
+    parser.add_argument("--scale", type=float, default=20.0)
+    parser.add_argument("--others", type=int, default=20, help="transactions per second of others")
+    parser.add_argument("--only", default="")
+    options = parser.parse_args()
+    broken: list[str] = []
+    with ExitStack() as stack:
+        tempfile.tempdir = None
+        bench = Bench(
+            stack,
+            megabytes=options.megabytes,
+            scale=options.scale,
+            others_per_s=options.others,
+        )
+        alone = others_alone(bench)
+        print(f"others alone: p95 {1000 * alone:.1f} ms")
+        arms: dict[str, Callable[[], list[Pace]]] = {
+            **{f"{n} workers": (lambda n=n: [FreePace(n, bench.chain)]) for n in (1, 3, 8)},
+            "paced": lambda: [bench.paced()],
+            "two paced": lambda: [bench.paced(), bench.paced()],
+        }
+        found = {}
+        print("arm          seconds  least credits  used        others p95  ratio  rows")
+        for name, make in arms.items():
+            if options.only and options.only not in name:
+                continue
+            one = found[name] = measured(bench, make)
+            used = " ".join(f"{u:.0%}" for u in one.used) or "-"
+            print(
+                f"{name:11}  {one.seconds:7.1f}  {one.credits_least:13.1%}  {used:10}  "
+                f"{one.wait_s_p95 / alone:9.2f}×  {one.ratio:5.2f}  {one.rows:,}"
+                f"{'  VOID' if one.is_void else ''}",
+                flush=True,
+            )
+        broken = promises_broken(found, alone)
+    for line in broken:
+        print(f"broken: {line}")
+    return 1 if options.require and broken else 0
+
+
+def others_alone(bench: Bench) -> float:
+    """Return the 95th percentile of the others' latency when nothing is loaded, in seconds."""
+    for _ in range(4):
+        watch = Watch()
+        others = Others(bench.server, bench.folder, bench.others_per_s)
+        began = time.time() + 3
+        time.sleep(20)
+        waits = others.end(began, time.time())
+        if watch.end() <= STILL_S:
+            break
+    return statistics.quantiles(waits, n=20)[18]
+
+
+def promises_broken(found: dict[str, Outcome], alone: float) -> list[str]:
+    """Return the promises that the arms broke, as sentences."""
+    broken = []
+    fixed = [one.seconds for name, one in found.items() if name.endswith("workers")]
+    paced = found.get("paced")
+    if paced is not None:
+        if paced.used[0] < USED_LEAST:
+            broken.append(f"{paced.used[0]:.0%} of the allowance was used")
+        if paced.credits_least < RESERVE - RESERVE_SLACK:
+            broken.append(
+                f"credits fell to {paced.credits_least:.1%}, the reserve is {RESERVE:.0%}"
+            )
+        if paced.wait_s_p95 > WAIT_MOST * alone:
+            broken.append(f"others waited {paced.wait_s_p95 / alone:.2f} times as long")
+        if fixed and paced.seconds > SLOWER_MOST * min(fixed):
+            broken.append(f"{paced.seconds:.1f} s; the best fixed number took {min(fixed):.1f} s")
+    both = found.get("two paced")
+    if both is not None and min(both.sent) < SHARE_LEAST * sum(both.sent):
+        broken.append("two loads did not share fairly")
+    return broken
+
+
+if __name__ == "__main__":
+    sys.exit(main())

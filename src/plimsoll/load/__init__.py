@@ -1,0 +1,1 @@
+"""Load data into a database within its I/O budget."""

@@ -1,0 +1,240 @@
+"""
+Load inputs into a table with as many workers as the allowance carries.
+
+One thread reads and cuts; workers copy. What is in memory is a few chunks, whatever the size of a file.
+"""
+
+import queue
+import threading
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
+
+from plimsoll.errors import DataError
+from plimsoll.load.copy.inputs import Input, stream_of
+from plimsoll.load.copy.rows import Chunk, RowFormat, chunks_of
+from plimsoll.load.copy.table import CopyOptions, LoadedChunk, LoadTable, TableSession
+from plimsoll.load.pace.pace import Pace
+from plimsoll.units import MIB
+
+# Each chunk is a transaction with a flush of WAL: below a megabyte these would be a good part of the time. Larger
+# ones need more memory and lose more work when a run is killed. The ledger has places, so it must not change.
+CHUNK_BYTES = 4 * MIB
+# PostgreSQL takes no row of more than 1 GiB, and no usual one has 64 MiB.
+ROW_BYTES_MAX = 64 * MIB
+# Chunks that are read ahead.
+_AHEAD = 2
+# How often a worker that is not needed, or has nothing to do, looks again.
+_NAP_S = 0.2
+
+
+class LoadProgress(Struct, frozen=True, kw_only=True):
+    """How far a load is."""
+
+    loaded_bytes: int
+    """Of this run and of earlier ones, unpacked."""
+    total_bytes: int | None
+    """None if one of the files is packed."""
+    row_count: int
+    """Loaded by this run."""
+    earlier_bytes: int
+    """Found in the ledger."""
+    workers: int
+    """Working now."""
+
+
+class LoadRun:
+    """One run of a load."""
+
+    def __init__(
+        self,
+        inputs: Sequence[Input],
+        table: str,
+        *,
+        dsn: str,
+        options: CopyOptions,
+        pace: Pace,
+        workers_max: int,
+    ) -> None:
+        """
+        Keep what to load; nothing is read yet.
+
+        Args:
+            inputs: files and objects.
+            table: name, as typed.
+            dsn: of the server.
+            options: how rows are written.
+            pace: started; every piece waits for it.
+            workers_max: upper bound of connections, ≥ 1.
+        """
+        self._inputs, self._table_name = tuple(inputs), table
+        self._dsn, self._options, self._pace = dsn, options, pace
+        self._workers_max = workers_max
+        self._queue: queue.Queue[tuple[Input, Chunk]] = queue.Queue(maxsize=_AHEAD)
+        self._lock = threading.Lock()
+        self._stop = threading.Event()
+        self._is_read = threading.Event()
+        self._failure: BaseException | None = None
+        self._rows = self._loaded = self._earlier = self._busy = 0
+        sizes = [stream_of(one).size_bytes for one in self._inputs]
+        known = [size for size in sizes if size is not None]
+        self._total = sum(known) if len(known) == len(sizes) else None
+
+    def progress(self) -> LoadProgress:
+        """Return how far the load is."""
+        with self._lock:
+            return LoadProgress(
+                loaded_bytes=self._loaded,
+                total_bytes=self._total,
+                row_count=self._rows,
+                earlier_bytes=self._earlier,
+                workers=self._busy,
+            )
+
+    def run(self) -> LoadProgress:
+        """
+        Load everything that is not in the ledger.
+
+        Raises:
+            UsageError: there is no such table or column, or other content of a file was loaded.
+            DataError: the server refuses a row, or a file is damaged.
+            SourceError: the server or S3 refuses, or does not answer.
+        """
+        session = TableSession(self._dsn, self._options)
+        try:
+            table = session.find(self._table_name)
+            done = {
+                one.identity: session.loaded(table, file=one.name, identity=one.identity)
+                for one in self._inputs
+            }
+        finally:
+            session.close()
+        threads = [
+            threading.Thread(target=self._work, args=(n, table), name=f"load-{n}", daemon=True)
+            for n in range(self._workers_max)
+        ]
+        for thread in threads:
+            thread.start()
+        try:
+            self._read(done)
+        except BaseException as error:  # noqa: BLE001 - kept, and raised by the thread that waits
+            self._fail(error)
+        self._is_read.set()
+        try:
+            for thread in threads:
+                while thread.is_alive():
+                    thread.join(_NAP_S)
+        except BaseException as error:  # noqa: BLE001 - Ctrl-C ends the workers first
+            self._fail(error)
+            for thread in threads:
+                thread.join(_NAP_S)
+        if self._failure is not None:
+            raise self._failure
+        assert self._queue.empty()
+        return self.progress()
+
+    def _read(self, done: dict[str, tuple[LoadedChunk, ...]]) -> None:
+        for one in self._inputs:
+            for chunk in self._chunks(one, done[one.identity]):
+                self._tell_work_left()
+                while not self._stop.is_set():
+                    try:
+                        self._queue.put((one, chunk), timeout=_NAP_S)
+                        break
+                    except queue.Full:
+                        continue
+                if self._stop.is_set():
+                    return
+
+    def _chunks(self, one: Input, done: Sequence[LoadedChunk]) -> Iterator[Chunk]:
+        """Yield the chunks of an input that are not loaded; begin after those that are loaded without a gap."""
+        ends = {chunk.start_byte: chunk.end_byte for chunk in done}
+        start = 0
+        while start in ends:
+            start = ends[start]
+        with self._lock:
+            self._loaded += start
+            self._earlier += start
+        rows = RowFormat(is_csv=self._options.is_csv, quote=(self._options.quote or '"').encode())
+        try:
+            for chunk in chunks_of(
+                stream_of(one).pieces(start),
+                rows,
+                chunk_bytes=CHUNK_BYTES,
+                row_bytes_max=ROW_BYTES_MAX,
+                start_byte=start,
+            ):
+                end = ends.get(chunk.start_byte)
+                if end is None:
+                    yield chunk
+                    continue
+                _check_same_end(one, chunk, end)
+                with self._lock:
+                    self._loaded += chunk.size_bytes
+                    self._earlier += chunk.size_bytes
+        except DataError as error:
+            raise DataError(f"'{one.name}': {error.message}", error.hint) from error
+
+    def _work(self, number: int, table: LoadTable) -> None:
+        session = TableSession(self._dsn, self._options)
+        try:
+            while not self._stop.is_set():
+                if number >= self._pace.concurrency(self._workers_max):
+                    if self._is_read.is_set() and self._queue.empty():
+                        return
+                    self._stop.wait(_NAP_S)
+                    continue
+                # Asked first: a chunk may come, and the reading end, while this thread waits.
+                is_read = self._is_read.is_set()
+                try:
+                    one, chunk = self._queue.get(timeout=_NAP_S)
+                except queue.Empty:
+                    if is_read:
+                        return
+                    continue
+                self._load(session, table, one, chunk)
+        except BaseException as error:  # noqa: BLE001 - kept, and raised by the thread that waits
+            self._fail(error)
+        finally:
+            session.close()
+
+    def _load(self, session: TableSession, table: LoadTable, one: Input, chunk: Chunk) -> None:
+        with self._lock:
+            self._busy += 1
+        try:
+            rows = session.load(table, chunk, file=one.name, identity=one.identity, wait=self._wait)
+        finally:
+            with self._lock:
+                self._busy -= 1
+        with self._lock:
+            self._rows += rows
+            self._loaded += chunk.size_bytes
+        self._tell_work_left()
+
+    def _wait(self, byte_count: int) -> None:
+        self._pace.wait(byte_count, stop=self._stop)
+        if self._stop.is_set():
+            raise _Stopped
+
+    def _tell_work_left(self) -> None:
+        with self._lock:
+            left = None if self._total is None else max(self._total - self._loaded, 0)
+        self._pace.set_work_left(left)
+
+    def _fail(self, error: BaseException) -> None:
+        with self._lock:
+            if self._failure is None and not isinstance(error, _Stopped):
+                self._failure = error
+        self._stop.set()
+
+
+def _check_same_end(one: Input, chunk: Chunk, end_byte: int) -> None:
+    if end_byte != chunk.end_byte:
+        raise DataError(
+            f"'{one.name}' was loaded in other pieces before",
+            "Load it with the format and the version of the first run.",
+        )
+
+
+class _Stopped(Exception):
+    """Another thread failed."""

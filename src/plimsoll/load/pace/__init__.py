@@ -1,0 +1,1 @@
+"""How fast may a batch go now?"""

@@ -1,0 +1,164 @@
+"""
+Read a server's counters of I/O and WAL once a second, and see other batches.
+
+Rule 1: a server that does not answer is no error: the answer is None, and the next reading tries again.
+Rule 2: transactions are read only and end at once; nothing is written, the batch's rate is its name.
+"""
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from plimsoll.errors import AccessDenied, Unreachable
+from plimsoll.load.pace.law.truths import ServerCounts
+from plimsoll.sources.postgres.pg_stat import (
+    is_connection_string,
+    not_a_connection_string,
+    refusal,
+)
+from plimsoll.sources.postgres.session import open_session
+from plimsoll.sources.postgres.statements import pacing
+from plimsoll.sources.postgres.statements.terms import END, PACING
+
+if TYPE_CHECKING:
+    import psycopg
+
+# A name is set again if the rate changed by more: every change is a message to the server.
+_NAME_CHANGE_RATIO = 0.05
+
+
+class CountersReading(Struct, frozen=True, kw_only=True):
+    """The counters of a server at one moment, and other batches."""
+
+    table_bytes: float
+    """Read, written and extended since the counters began."""
+    ops: float
+    wal_bytes: float
+    full_page_images: float
+    block_bytes: int
+    peers_bytes_per_s: tuple[float, ...]
+    """Rates of other batches, in their own bytes."""
+
+
+class ServerCounters:
+    """One connection to a server, opened on first use and again after it was lost."""
+
+    def __init__(self, dsn: str) -> None:
+        """
+        Keep the DSN; nothing is connected yet.
+
+        Raises:
+            UsageError: the DSN is not a connection string.
+        """
+        if not is_connection_string(dsn):
+            raise not_a_connection_string()
+        self._dsn = dsn
+        self._connection: psycopg.Connection[tuple[Any, ...]] | None = None
+        self._last: CountersReading | None = None
+        self._named: float | None = None
+
+    def open(self) -> None:
+        """
+        Connect, and read once.
+
+        Raises:
+            AccessDenied: the server refused the role, or has no such database.
+            Unreachable: no server answered.
+        """
+        import psycopg
+
+        try:
+            self._last = self._read()
+        except psycopg.Error as error:
+            self._drop()
+            raise refusal(error, self._dsn) from None
+
+    def counts(self, batch_bytes_per_s: float) -> tuple[ServerCounts | None, tuple[float, ...]]:
+        """
+        Return what the server did since the last call, and the rates of other batches.
+
+        Args:
+            batch_bytes_per_s: rate of this batch, for the others.
+
+        Returns:
+            None and no peers if the server did not answer; None also after its counters began again.
+        """
+        import psycopg
+
+        try:
+            now = self._read()
+            self._tell(batch_bytes_per_s)
+        except (psycopg.Error, AccessDenied, Unreachable):
+            self._drop()
+            return None, ()
+        last, self._last = self._last, now
+        return (None if last is None else _between(last, now)), now.peers_bytes_per_s
+
+    def close(self) -> None:
+        """Close the connection, if there is one."""
+        self._drop()
+
+    def _read(self) -> CountersReading:
+        from psycopg.rows import tuple_row
+
+        if self._connection is None:
+            self._connection = open_session(self._dsn, PACING, tuple_row)
+        version = self._connection.info.server_version
+        message = "; ".join((PACING.opening, pacing.counts(version), pacing.PEERS, END))
+        cursor = self._connection.execute(message.encode())
+        rows = []
+        more: bool | None = True
+        while more:
+            if cursor.description is not None:
+                rows.append(cursor.fetchall())
+            more = cursor.nextset()
+        ((taken, ops, wal, images, block),), names = rows
+        return CountersReading(
+            table_bytes=float(taken or 0),
+            ops=float(ops or 0),
+            wal_bytes=float(wal or 0),
+            full_page_images=float(images or 0),
+            block_bytes=int(block),
+            peers_bytes_per_s=tuple(
+                peer for (name,) in names if (peer := peer_of(name)) is not None
+            ),
+        )
+
+    def _tell(self, rate: float) -> None:
+        assert self._connection is not None
+        told = self._named
+        if told is not None and abs(told - rate) <= _NAME_CHANGE_RATIO * told:
+            return
+        self._connection.execute(pacing.named(rate).encode())
+        self._named = rate
+
+    def _drop(self) -> None:
+        connection, self._connection = self._connection, None
+        self._named = self._last = None
+        if connection is not None:
+            with suppress(Exception):
+                connection.close()
+
+
+def peer_of(name: str) -> float | None:
+    """Return the rate that another batch's name tells, bytes/s; None if it tells none."""
+    rate = name.removeprefix(pacing.NAME_PREFIX)
+    # Names are at most 63 bytes; a longer number is cut, and no rate.
+    return float(rate) if rate.isdecimal() and rate.isascii() and len(name) < 60 else None
+
+
+def _between(last: CountersReading, now: CountersReading) -> ServerCounts | None:
+    taken = now.table_bytes - last.table_bytes
+    ops, wal = now.ops - last.ops, now.wal_bytes - last.wal_bytes
+    images = now.full_page_images - last.full_page_images
+    # Somebody reset the counters, or another server answers now.
+    if min(taken, ops, wal, images) < 0:
+        return None
+    return ServerCounts(
+        bytes=taken + wal,
+        ops=ops,
+        wal_bytes=wal,
+        full_page_images=images,
+        block_bytes=now.block_bytes,
+    )

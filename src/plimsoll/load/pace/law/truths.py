@@ -1,0 +1,62 @@
+"""What the law is told: metrics that are late and true, counters that are quick and partial."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from plimsoll.load.pace.law.forecast import DeviceRate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Balance:
+    """The credits of one stage at a moment."""
+
+    time_s: float
+    """Epoch seconds; the middle of the sample, which is a mean."""
+    ratio: float
+    """0–1."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlowTruth:
+    """Metrics of the storage: all users together, complete samples only."""
+
+    rates: tuple[DeviceRate, ...]
+    """In order of time; NaN in a rate that was not measured."""
+    balances: Mapping[str, Balance] = field(default_factory=dict)
+    """The newest credits, by name of the stage."""
+
+    @property
+    def end_s(self) -> float | None:
+        """Return the end of the newest sample, epoch seconds; None without samples."""
+        return self.rates[-1].end_s if self.rates else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerCounts:
+    """What the server did within an interval, by its own counters; everybody's work together."""
+
+    bytes: float
+    """Read, written and extended, with WAL."""
+    ops: float
+    wal_bytes: float
+    full_page_images: float
+    block_bytes: int = 8192
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FastTruth:
+    """What is known at once of an interval that has just ended."""
+
+    start_s: float
+    end_s: float
+    batch_bytes: float
+    """Bytes of the batch that were sent and acknowledged in it."""
+    server: ServerCounts | None = None
+    """None if the server was not asked, or did not answer."""
+    peers_bytes_per_s: tuple[float, ...] = ()
+    """The rates of other batches that share the allowance, in their own bytes, as they tell them."""
+
+    @property
+    def all_bytes_per_s(self) -> float:
+        """Return the rate of this batch and its peers together, in bytes of batches."""
+        return self.batch_bytes / (self.end_s - self.start_s) + sum(self.peers_bytes_per_s)

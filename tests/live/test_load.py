@@ -1,0 +1,215 @@
+"""Loads into a real PostgreSQL: every row once, whatever ends a run."""
+
+import gzip
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from live.machine import Run, clean_environment
+from plimsoll.lab.servers.postgres import Postgres
+
+pytestmark = pytest.mark.live
+
+BY_LIMITS = ("--class", "db.m6g.16xlarge", "--storage", "gp3", "--size-gib", "1000")
+"""Half of the baseline of a large instance: the pace is in play, and a test does not take long."""
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Postgres]:
+    with Postgres({"shared_buffers": "32MB", "max_connections": "40"}) as made:
+        yield made
+
+
+def asked(server: Postgres, query: str) -> list[tuple]:
+    with psycopg.connect(server.dsn, autocommit=True) as connection:
+        cursor = connection.execute(query)
+        return cursor.fetchall() if cursor.description else []
+
+
+def table(server: Postgres, name: str) -> str:
+    asked(server, f"drop table if exists {name}, plimsoll_loaded")
+    asked(server, f"create table {name} (id int, name text, note text)")
+    return name
+
+
+def rows(count: int) -> bytes:
+    """Rows of which every seventh has a newline, quotes and a comma in a value."""
+    note = '"two\nlines, ""quoted"""'
+    return "".join(
+        f"{n},name {n},{note if n % 7 == 0 else 'plain'}\n" for n in range(count)
+    ).encode()
+
+
+def counts(server: Postgres, name: str) -> tuple:
+    return asked(server, f"select count(*), count(distinct id), sum(id) from {name}")[0]
+
+
+def whole(count: int) -> tuple:
+    return count, count, count * (count - 1) // 2
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_every_row_is_loaded_once(server: Postgres, run: Run, tmp_path: Path, packed: bool):
+    """
+    In several chunks by several workers; a second run finds all of it in the ledger.
+    """
+    name = table(server, "orders")
+    data = rows(400_000)
+    file = tmp_path / ("a.csv.gz" if packed else "a.csv")
+    file.write_bytes(gzip.compress(data, 1) if packed else data)
+    first = run("load", str(file), name, *BY_LIMITS, PLIMSOLL_DSN=server.dsn)
+    again = run("load", str(file), name, *BY_LIMITS, PLIMSOLL_DSN=server.dsn)
+
+    assert (0, "") == (first.returncode, first.stderr)
+    assert first.stdout.startswith("400,000 rows loaded")
+    assert again.stdout.startswith("0 rows loaded")
+    assert whole(400_000) == counts(server, name)
+    assert [('two\nlines, "quoted"',)] == asked(server, f"select note from {name} where id = 7")
+    assert (
+        len(data) == asked(server, "select sum(end_byte - start_byte) from plimsoll_loaded")[0][0]
+    )
+    assert [(400_000,)] == asked(server, "select sum(row_count) from plimsoll_loaded")
+
+
+def test_a_load_that_is_killed_goes_on(server: Postgres, tmp_path: Path):
+    """
+    Killed with SIGKILL at any moment, several times; at the end every row is there once.
+    """
+    name = table(server, "killed")
+    file = tmp_path / "a.csv"
+    file.write_bytes(rows(900_000))
+    command = [sys.executable, "-m", "plimsoll", "load", str(file), name, *BY_LIMITS]
+    environment = {**clean_environment(), "PLIMSOLL_DSN": server.dsn}
+    dice = random.Random(1)
+    for _ in range(6):
+        process = subprocess.Popen(
+            command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+        time.sleep(1.0 + dice.random())
+        os.kill(process.pid, signal.SIGKILL)
+        process.communicate()
+    done = subprocess.run(
+        command, env=environment, capture_output=True, text=True, timeout=300, check=False
+    )
+
+    assert (0, "") == (done.returncode, done.stderr)
+    assert whole(900_000) == counts(server, name)
+
+
+def test_two_loads_of_the_same_file_load_it_once(server: Postgres, tmp_path: Path):
+    name = table(server, "twice")
+    file = tmp_path / "a.csv"
+    file.write_bytes(rows(300_000))
+    command = [sys.executable, "-m", "plimsoll", "load", str(file), name, *BY_LIMITS]
+    environment = {**clean_environment(), "PLIMSOLL_DSN": server.dsn}
+    both = [
+        subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        for _ in range(2)
+    ]
+    errors = [process.communicate(timeout=300)[1] for process in both]
+
+    assert [b"", b""] == errors
+    assert whole(300_000) == counts(server, name)
+
+
+def test_a_wrong_row_is_named_and_not_repeated(server: Postgres, run: Run, tmp_path: Path):
+    """
+    File, place and line; no value of the row. What was loaded stays, and the corrected file is another one.
+    """
+    name = table(server, "wrong")
+    file = tmp_path / "a.csv"
+    file.write_bytes(rows(10) + b"not-a-number,secret value,x\n" + rows(3))
+    done = run("load", str(file), name, *BY_LIMITS, PLIMSOLL_DSN=server.dsn)
+
+    assert 2 == done.returncode
+    assert f"unable to load '{file}', bytes 0 to" in done.stderr
+    # Two of ten rows have two lines each; servers count the lines of a row that is refused differently.
+    assert re.search(r"line 1[1-3] of them, column id", done.stderr)
+    assert "invalid input syntax for type integer" in done.stderr
+    assert "not-a-number" not in done.stderr
+    assert "secret" not in done.stderr
+    assert (0, 0, None) == counts(server, name)
+
+
+def test_headers_columns_and_delimiters(server: Postgres, run: Run, tmp_path: Path):
+    """
+    Of two files; the table's other columns have their defaults.
+    """
+    name = table(server, "parts")
+    for part in (1, 2):
+        (tmp_path / f"{part}.txt").write_text(f"name|id\nn{part}|{part}\n-|{part + 2}\n")
+    done = run(
+        "load", "1.txt", "2.txt", name, *BY_LIMITS, "--format", "csv", "--with-header", "--delimiter", "|",
+        "--null", "-", "--columns", "name, id", PLIMSOLL_DSN=server.dsn,
+    )  # fmt: skip
+
+    assert (0, "") == (done.returncode, done.stderr)
+    found = asked(server, f"select id, name, note from {name} order by id")
+    assert [(1, "n1", None), (2, "n2", None), (3, None, None), (4, None, None)] == found
+
+
+@pytest.mark.parametrize(
+    ("arguments", "cause"),
+    [
+        (["absent"], "there is no table 'absent'"),
+        (["known", "--columns", "id,colour"], "has no column 'colour'"),
+    ],
+)
+def test_what_is_not_there_is_one_sentence(
+    server: Postgres, run: Run, tmp_path: Path, arguments: list[str], cause: str
+):
+    table(server, "known")
+    (tmp_path / "a.csv").write_text("1,a,b\n")
+    done = run("load", "a.csv", *arguments, *BY_LIMITS, PLIMSOLL_DSN=server.dsn)
+
+    assert 2 == done.returncode
+    assert cause in done.stderr
+
+
+def test_a_file_that_was_changed_is_refused(server: Postgres, run: Run, tmp_path: Path):
+    """
+    Its rows could be there already, or not.
+    """
+    name = table(server, "changed")
+    file = tmp_path / "a.csv"
+    file.write_text("1,a,b\n")
+    run("load", "a.csv", name, *BY_LIMITS, PLIMSOLL_DSN=server.dsn)
+    file.write_text("1,a,b\n2,a,b\n")
+    done = run("load", "a.csv", name, *BY_LIMITS, PLIMSOLL_DSN=server.dsn)
+
+    assert 2 == done.returncode
+    assert "other content of 'a.csv' was loaded" in done.stderr
+    assert 1 == counts(server, name)[0]
+
+
+def test_a_lost_connection_is_no_lost_row(server: Postgres, tmp_path: Path):
+    """
+    Sessions that copy are ended while the load runs; it goes on by itself.
+    """
+    name = table(server, "lost")
+    file = tmp_path / "a.csv"
+    file.write_bytes(rows(900_000))
+    process = subprocess.Popen(
+        [sys.executable, "-m", "plimsoll", "load", str(file), name, *BY_LIMITS],
+        env={**clean_environment(), "PLIMSOLL_DSN": server.dsn},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    end = "select pg_terminate_backend(pid) from pg_stat_activity where query like 'copy %'"
+    while process.poll() is None:
+        time.sleep(0.7)
+        asked(server, f"{end} and random() < 0.5")
+    _, errors = process.communicate(timeout=60)
+
+    assert (0, "") == (process.returncode, errors)
+    assert whole(900_000) == counts(server, name)

@@ -1,0 +1,77 @@
+"""`plimsoll load`: what is missing is said before anything is read."""
+
+import pytest
+from typer.testing import CliRunner
+
+from plimsoll.cli.commands import app
+from plimsoll.cli.load import is_csv, summary
+from plimsoll.errors import UsageError
+from plimsoll.load.copy.run import LoadProgress
+
+
+@pytest.mark.parametrize(
+    ("arguments", "cause"),
+    [
+        (["a.csv"], "a table is missing"),
+        (["a.csv", "t"], "no server to load into"),
+        (["a.csv", "t", "--dsn", "x", "--delimiter", "ab"], "is not one character"),
+        (["a.csv", "b.txt", "t", "--dsn", "x"], "names of different formats"),
+        (["a.csv", "t", "--dsn", "x", "--format", "json"], "there is no format 'json'"),
+        (["absent.csv", "t", "--dsn", "x"], "there is no file 'absent.csv'"),
+        (["s3://bucket", "t", "--dsn", "x", "--region", "eu-west-1"], "names no object"),
+    ],
+)
+def test_what_is_missing_is_one_sentence(arguments, cause):
+    with pytest.raises(UsageError, match=cause):
+        CliRunner().invoke(
+            app, ["load", *arguments], catch_exceptions=False, env={"PLIMSOLL_DSN": ""}
+        )
+
+
+def test_a_dsn_that_is_none_is_not_repeated(tmp_path):
+    (tmp_path / "a.csv").write_text("1\n")
+    with pytest.raises(UsageError, match="connection string") as caught:
+        CliRunner().invoke(
+            app,
+            [
+                "load",
+                str(tmp_path / "a.csv"),
+                "t",
+                "--dsn",
+                "secret-word",
+                "--class",
+                "db.m6g.large",
+            ],
+            catch_exceptions=False,
+        )
+
+    assert "secret-word" not in str(caught.value) + caught.value.hint
+
+
+def test_without_limits_there_is_nothing_to_pace_by(tmp_path):
+    (tmp_path / "a.csv").write_text("1\n")
+    with pytest.raises(UsageError, match="nothing to pace by"):
+        CliRunner().invoke(
+            app, ["load", str(tmp_path / "a.csv"), "t", "--dsn", "x"], catch_exceptions=False
+        )
+
+
+@pytest.mark.parametrize(
+    ("names", "form", "found"),
+    [
+        (["a.csv"], None, True),
+        (["A.CSV.gz", "b.csv"], None, True),
+        (["a.txt"], None, False),
+        (["a.txt"], "csv", True),
+    ],
+)
+def test_the_format_follows_the_names(names, form, found):
+    assert found is is_csv(names, form)
+
+
+def test_the_summary_counts_this_run_and_earlier_ones():
+    done = LoadProgress(
+        loaded_bytes=3 * 2**20, total_bytes=None, row_count=1000, earlier_bytes=2**20, workers=0
+    )
+
+    assert "1,000 rows loaded, 2 MiB in 5 s; 1 MiB were loaded before" == summary(done, 5.0)

@@ -1,0 +1,88 @@
+"""`plimsoll pace`: the printed allowance, the pipe, and what cannot be."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+from contract.tree import ROOT
+from plimsoll.cli.commands import app
+from plimsoll.cli.pace import address_of
+from plimsoll.errors import UsageError
+
+CLAIMS = str(ROOT / "examples/claims-pipeline")
+
+
+def printed(*arguments: str) -> dict:
+    result = CliRunner().invoke(app, ["pace", CLAIMS, *arguments, "--format", "json"])
+    assert 0 == result.exit_code
+    return json.loads(result.stdout)
+
+
+def test_a_larger_reserve_leaves_less():
+    rates = [printed("--reserve", r)["unstepped_bytes_per_s"] for r in ("0", "50", "90")]
+
+    assert rates == sorted(rates, reverse=True)
+    assert rates[0] > rates[2]
+
+
+def test_an_instance_that_is_named_replaces_the_recorded_one():
+    """
+    db.m6g.xlarge has a baseline of 150 MB/s instead of 87.
+    """
+    found = printed("--class", "db.m6g.xlarge")
+
+    assert 148.5e6 == found["ceilings"][0]["baseline_per_s"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "cause"),
+    [
+        (["--cat", "--listen", "9779"], "--cat and --listen cannot be used together"),
+        (["--deny", "backup"], "--deny needs --listen"),
+        (["--listen", "everywhere"], "is not an address"),
+        (["--finish-within", "soon"], "is not a time"),
+    ],
+)
+def test_what_cannot_be_is_one_sentence(arguments, cause):
+    with pytest.raises(UsageError, match=cause):
+        CliRunner().invoke(app, ["pace", CLAIMS, *arguments], catch_exceptions=False)
+
+
+@pytest.mark.parametrize(
+    ("text", "address"),
+    [
+        ("9779", ("127.0.0.1", 9779)),
+        ("0.0.0.0:80", ("0.0.0.0", 80)),
+        ("[::1]:9779", ("::1", 9779)),
+        ("db1.internal:9779", ("db1.internal", 9779)),
+    ],
+)
+def test_an_address_is_host_and_port(text, address):
+    assert address == address_of(text)
+
+
+@pytest.mark.parametrize("text", ["", "65536", "host:", "::1:9779", "a b:1", "-1"])
+def test_what_is_no_address_is_refused(text):
+    with pytest.raises(UsageError, match="is not an address"):
+        address_of(text)
+
+
+def test_a_pipe_ends_when_its_reader_goes():
+    """
+    `| head` is no error that is told, and has exit status 2, as output was lost.
+    """
+    command = (
+        f"yes | head -c 2000000 | {sys.executable} -m plimsoll pace {CLAIMS} --cat | head -c 10"
+    )
+    done = subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {command} >/dev/null; echo ${{PIPESTATUS[@]}}"],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+    assert "" == done.stderr

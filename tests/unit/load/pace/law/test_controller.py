@@ -1,0 +1,224 @@
+"""The allowance of a batch: what is missing, what others and peers take, steps, and the work that is left."""
+
+import math
+
+import pytest
+from msgspec.structs import replace
+
+from paced import IOPS, MB, T3, THROUGHPUT, VOLUME, slow_truth
+from plimsoll.errors import UsageError
+from plimsoll.load.pace.law.controller import PaceController
+from plimsoll.load.pace.law.forecast import DeviceRate
+from plimsoll.load.pace.law.terms import PaceTerms
+from plimsoll.load.pace.law.truths import FastTruth, ServerCounts, SlowTruth
+from plimsoll.model.pace import PaceBasis
+
+TERMS = PaceTerms()
+
+
+def controller(**slow) -> PaceController:
+    made = PaceController(T3, TERMS)
+    made.observe_slow(slow_truth(**slow))
+    return made
+
+
+def test_every_ceiling_has_its_parts():
+    """
+    db.t3.xlarge with full buckets: 0.9 × the burst rate would be 313 MB/s; a fifth of the credits stays.
+    """
+    found = controller(end_s=0).allowance(60)
+    by_name = {one.family.value: one for one in found.ceilings}
+
+    assert [THROUGHPUT, IOPS, VOLUME] == list(by_name)
+    throughput = by_name[THROUGHPUT]
+    # 87 + 0.8 × 469,800 ÷ 1,800
+    assert 295.8 * MB == pytest.approx(throughput.total_per_s, rel=1e-3)
+    assert 20 * MB == pytest.approx(throughput.others_per_s, rel=1e-6)
+    assert 275.8 * MB == pytest.approx(throughput.batch_per_s, rel=1e-3)
+    assert 275.8 * MB / 5 == pytest.approx(throughput.batch_bytes_per_s, rel=1e-3)
+    assert 0.9 * 4 * 262 * MB == by_name[VOLUME].total_per_s
+    assert None is by_name[VOLUME].balance_ratio
+    assert PaceBasis.MEASURED is found.basis
+    assert () == found.notes
+
+
+def test_the_narrowest_ceiling_decides():
+    """
+    Others that send small requests leave fewer operations than bytes.
+    """
+    found = controller(end_s=0, bytes_per_s=20 * MB, ops_per_s=12_900).allowance(10)
+
+    assert IOPS == found.binding.value
+    assert found.unstepped_bytes_per_s == min(one.batch_bytes_per_s for one in found.ceilings)
+
+
+def test_without_metrics_the_baseline_is_shared():
+    found = PaceController(T3, TERMS).allowance(0)
+
+    assert PaceBasis.BASELINE_SHARE is found.basis
+    assert 87 * MB / 2 / 5 == pytest.approx(found.bytes_per_s)
+    assert ("no metrics were read; the batch gets 50 % of each baseline, and no credits",) == (
+        found.notes
+    )
+
+
+@pytest.mark.parametrize(("age_s", "basis"), [(300, "measured"), (301, "baseline_share")])
+def test_metrics_count_for_five_minutes(age_s, basis):
+    assert basis == controller(end_s=0).allowance(age_s).basis
+
+
+def test_a_balance_that_was_not_measured_gives_no_credits():
+    """
+    The baseline is granted, less its headroom, and the report says so.
+    """
+    found = controller(end_s=0, balance={IOPS: 1.0}).allowance(1)
+
+    assert 0.9 * 87 * MB == pytest.approx(found.ceilings[0].total_per_s)
+    assert any("credits of instance EBS throughput were not measured" in n for n in found.notes)
+
+
+def test_operations_that_were_not_measured_are_shared():
+    """
+    Ceilings in operations then give half of their baseline; ceilings in bytes go by what is known.
+    """
+    found = controller(end_s=0, ops_per_s=math.nan).allowance(1)
+
+    assert None is found.ceilings[1].others_per_s
+    assert 2_000 == pytest.approx(found.ceilings[1].batch_per_s)
+    assert 20 * MB == pytest.approx(found.ceilings[0].others_per_s)
+
+
+def test_nothing_is_left_where_others_take_all():
+    found = controller(end_s=0, bytes_per_s=340 * MB, balance=0.1).allowance(1)
+
+    assert 0 == found.bytes_per_s == found.unstepped_bytes_per_s
+
+
+def test_below_the_reserve_credits_come_back():
+    """
+    Half of the reserve is missing: it is earned back over the time left.
+    """
+    found = controller(end_s=0, balance=0.1).allowance(0)
+
+    missing = 0.1 * T3[0].capacity / 1800
+    assert 87 * MB - missing == pytest.approx(found.ceilings[0].total_per_s, rel=0.03)
+
+
+def test_the_rate_rises_in_steps_and_falls_at_once():
+    made = controller(end_s=0)
+    first = made.allowance(0).bytes_per_s
+    second = made.allowance(1).bytes_per_s
+
+    assert 87 * MB / 2 / 5 == pytest.approx(first)
+    assert 1.1 * first == pytest.approx(second)
+    made.observe_slow(slow_truth(end_s=2, balance=0.2, bytes_per_s=86 * MB))
+    assert made.allowance(3).bytes_per_s < first
+
+
+def test_two_batches_share_in_equal_parts():
+    """
+    A peer that takes its part leaves half; one that takes less leaves more.
+    """
+    made = controller(end_s=0)
+    alone = made.allowance(1).ceilings[0].batch_per_s
+    for peer, part in ((alone / 2, 1 / 2), (alone / 4, 3 / 4), (alone, 1 / 2)):
+        made.observe_fast(
+            FastTruth(start_s=0, end_s=1, batch_bytes=0, peers_bytes_per_s=(peer / 5,))
+        )
+        found = made.allowance(1)
+
+        assert part * alone == pytest.approx(found.ceilings[0].batch_per_s, rel=0.01)
+        assert 2 == found.peer_count
+
+
+def test_counters_of_the_server_teach_the_ratio():
+    """
+    A batch of 10 MB/s for which the server writes 30 MB/s more than before costs 3 bytes a byte.
+    """
+    made = controller(end_s=0)
+    for t in range(40):
+        counts = ServerCounts(
+            bytes=50 * MB, ops=1_600, wal_bytes=15 * MB, full_page_images=100, block_bytes=8192
+        )
+        made.observe_fast(FastTruth(start_s=t, end_s=t + 1, batch_bytes=10 * MB, server=counts))
+    found = made.allowance(40).ratio
+
+    assert 3 == pytest.approx(found.bytes_per_byte, rel=0.05)
+    assert found.is_learned
+    assert 1.5 == pytest.approx(found.wal_per_byte)
+    assert 100 * 8192 / 15e6 == pytest.approx(found.full_page_ratio)
+
+
+def test_counters_are_calibrated_by_metrics():
+    """
+    Where the page cache answers half of what the server counts, the device sees half.
+    """
+    made = PaceController(T3, TERMS)
+    for t in range(120):
+        counts = ServerCounts(bytes=40 * MB, ops=1_280, wal_bytes=0, full_page_images=0)
+        made.observe_fast(FastTruth(start_s=t, end_s=t + 1, batch_bytes=0, server=counts))
+    rates = [
+        DeviceRate(start_s=s, end_s=s + 60, bytes_per_s=20 * MB, ops_per_s=640) for s in (0, 60)
+    ]
+    for k in range(1, 3):
+        made.observe_slow(SlowTruth(rates=tuple(rates[:k])))
+    made.observe_fast(
+        FastTruth(
+            start_s=120,
+            end_s=121,
+            batch_bytes=0,
+            server=ServerCounts(bytes=40 * MB, ops=1_280, wal_bytes=0, full_page_images=0),
+        )
+    )
+
+    # Each minute counts for a third: 1 → 0.85 → 0.745.
+    assert 0.745 * 40 * MB == pytest.approx(made.device_total(121).bytes_per_s)
+
+
+def test_work_that_is_left_gives_the_time_left():
+    """
+    The credits above the reserve are spent so that the batch ends soonest, and the time is told.
+    """
+    made = controller(end_s=0, balance=0.6)
+    made.set_work_left(60e9)
+    found = made.allowance(0)
+
+    # 5 × 60 GB at the device = 0.4 × 469.8 GB of credits + (87 − 20) MB/s × t
+    expected = (300e9 - 0.4 * 469.8e9) / (67 * MB)
+    assert expected == pytest.approx(made.time_to_finish_s(0), rel=0.03)
+    assert expected == pytest.approx(found.time_left_s, rel=0.03)
+
+
+def test_work_that_never_ends_has_no_time():
+    made = controller(end_s=0, balance=0.2, bytes_per_s=88 * MB)
+    made.set_work_left(1e15)
+
+    assert None is made.time_to_finish_s(0)
+
+
+def test_a_deadline_that_is_over_spends_no_faster_than_metrics_follow():
+    made = PaceController(T3, replace(TERMS, deadline_s=0.0))
+    made.observe_slow(slow_truth(end_s=0, balance=0.3))
+
+    assert 180 == made.allowance(100).time_left_s
+
+
+def test_without_a_known_ceiling_there_is_nothing_to_pace_by():
+    with pytest.raises(UsageError, match="nothing to pace by"):
+        PaceController((), TERMS)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"reserve_ratio": 1.0},
+        {"reserve_ratio": -0.1},
+        {"baseline_share_ratio": 0.0},
+        {"headroom_ratio": 1.0},
+        {"horizon_s": 0.0},
+        {"step_ratio": 0.0},
+    ],
+)
+def test_terms_that_are_not_possible_are_refused(wrong):
+    with pytest.raises(UsageError, match="not possible"):
+        PaceController(T3, PaceTerms(**wrong))

@@ -1,0 +1,208 @@
+"""A pace in real time: waiting, workers, the answer to who asks, and failures of what is read."""
+
+import threading
+
+import pytest
+
+from paced import MB, T3, slow_truth
+from plimsoll.errors import SourceError
+from plimsoll.load.pace.counters import ServerCounters, peer_of
+from plimsoll.load.pace.law.controller import PaceController
+from plimsoll.load.pace.law.terms import PaceTerms
+from plimsoll.load.pace.law.truths import ServerCounts
+from plimsoll.load.pace.pace import Pace
+
+
+class Counters(ServerCounters):
+    """A server whose counters are given."""
+
+    def __init__(self, bytes_per_s: float = 20 * MB) -> None:
+        super().__init__("")
+        self.bytes_per_s = bytes_per_s
+        self.told: list[float] = []
+
+    def open(self) -> None:
+        """Nothing is connected."""
+
+    def counts(self, batch_bytes_per_s):
+        self.told.append(batch_bytes_per_s)
+        return ServerCounts(
+            bytes=self.bytes_per_s, ops=self.bytes_per_s / 32768, wal_bytes=0, full_page_images=0
+        ), ()
+
+
+class Clock:
+    """A clock that is set."""
+
+    def __init__(self) -> None:
+        self.now_s = 0.0
+
+    def __call__(self) -> float:
+        return self.now_s
+
+
+def paced(clock: Clock, *, slow=None, counters=None) -> Pace:
+    """A pace whose threads do not run: the test ticks."""
+    made = Pace(
+        PaceController(T3, PaceTerms()),
+        read_slow=slow or (lambda: slow_truth(end_s=clock.now_s)),
+        counters=counters,
+        clock=clock,
+    )
+    made.refresh()
+    made.tick()
+    return made
+
+
+def test_bytes_go_at_the_rate_of_the_allowance():
+    """
+    In each second what the allowance says, and no more than one piece ahead.
+    """
+    clock = Clock()
+    pace = paced(clock)
+    piece, allowed = 65_536, 0.0
+    for _ in range(100):
+        rate = pace.allowance().bytes_per_s
+        clock.now_s += 0.1
+        allowed += 0.1 * rate
+        while pace.try_take(piece) is None:
+            pass
+
+    assert allowed - piece <= pace.sent_bytes <= allowed + 2 * piece
+
+
+def test_who_may_not_go_learns_how_long():
+    clock = Clock()
+    pace = paced(clock)
+    clock.now_s = 1.0
+    assert None is pace.try_take(100_000_000)
+    wait_s = pace.try_take(1)
+
+    assert 100e6 / pace.allowance().bytes_per_s - 1 == pytest.approx(wait_s, rel=0.2)
+
+
+def test_a_closed_pace_lets_through_what_waits():
+    """
+    Nobody waits for ever for a pace that has ended.
+    """
+    pace = paced(Clock())
+    pace.try_take(10**12)
+    waiting = threading.Thread(target=pace.wait, args=(10**12,))
+    waiting.start()
+    pace.close()
+    waiting.join(timeout=10)
+
+    assert not waiting.is_alive()
+
+
+def test_whoever_waits_can_be_stopped():
+    """
+    Nothing is counted then; the pace goes on for the others.
+    """
+    pace, stop = paced(Clock()), threading.Event()
+    pace.try_take(10**12)
+    waiting = threading.Thread(target=pace.wait, args=(1,), kwargs={"stop": stop})
+    waiting.start()
+    stop.set()
+    waiting.join(timeout=10)
+
+    assert not waiting.is_alive()
+    assert pace.sent_bytes in (0, 10**12)
+
+
+def test_a_pace_whose_server_hangs_falls_back_by_itself():
+    """
+    No tick came for ten minutes: the metrics are old, and who waits gets the share of the baseline.
+    """
+    clock = Clock()
+    pace = paced(clock)
+    clock.now_s = 600.0
+    pace.try_take(1)
+
+    assert "baseline_share" == pace._allowance.basis
+
+
+def test_metrics_that_cannot_be_read_are_no_error():
+    """
+    The reason is kept, and the allowance falls back.
+    """
+
+    def fails():
+        raise SourceError("CloudWatch does not answer")
+
+    pace = paced(Clock(), slow=fails)
+
+    assert "CloudWatch does not answer" == pace.failure
+    assert "baseline_share" == pace.allowance().basis
+
+
+def test_one_worker_is_enough_until_its_speed_is_known():
+    assert 1 == paced(Clock()).concurrency()
+
+
+def test_more_workers_where_one_is_slow():
+    """
+    A worker of 1 MB/s, and an allowance of 8.7 MB/s: nine, but no more than are allowed.
+    """
+    pace = paced(Clock())
+    pace._speed_bytes_per_s = 1e6
+
+    assert 9 == pace.concurrency(most=16)
+    assert 4 == pace.concurrency(most=4)
+
+
+def test_who_tells_no_bytes_waits_while_all_take_more_than_they_may():
+    clock, counters = Clock(), Counters()
+    pace = paced(clock, counters=counters)
+    for rate, may_go in ((20 * MB, True), (400 * MB, False), (400 * MB, False)):
+        counters.bytes_per_s = rate
+        clock.now_s += 1
+        pace.tick()
+
+        assert may_go is pace.check().may_go
+    counters.bytes_per_s = 0
+    for _ in range(5):
+        clock.now_s += 1
+        pace.tick()
+    assert pace.check().may_go
+
+
+def test_without_metrics_and_counters_nobody_may_go():
+    def fails():
+        raise SourceError("no answer")
+
+    found = paced(Clock(), slow=fails).check()
+
+    assert (False, False) == (found.may_go, found.is_known)
+
+
+def test_peers_are_told_the_rate_of_the_batch():
+    """
+    In its own bytes: what one costs is learned by each.
+    """
+    clock, counters = Clock(), Counters()
+    pace = paced(clock, counters=counters)
+    clock.now_s += 1
+    pace.try_take(1_000_000)
+    clock.now_s += 1
+    pace.tick()
+
+    assert 1e6 / 2 == pytest.approx(counters.told[-1], rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("name", "rate"),
+    [
+        ("plimsoll pace 12000000", 12e6),
+        ("plimsoll pace 0", 0.0),
+        ("plimsoll pace", None),
+        ("plimsoll pace 12x", None),
+        ("plimsoll pace -1", None),
+        ("plimsoll pace " + "9" * 60, None),
+    ],
+)
+def test_a_rate_is_read_from_a_name(name, rate):
+    """
+    Anybody can name a session: what is no rate is no peer.
+    """
+    assert rate == peer_of(name)
