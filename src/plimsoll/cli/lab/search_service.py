@@ -32,6 +32,17 @@ class SearchEngine(StrEnum):
     ELASTICSEARCH = "elasticsearch"
 
 
+Engine = Annotated[
+    SearchEngine,
+    typer.Option(
+        "--engine",
+        help="Search engine that the service writes to (default: opensearch).",
+        rich_help_panel=_PANEL,
+        show_default=False,
+    ),
+]
+
+
 def register(run: typer.Typer) -> None:
     """Add the command to `plimsoll lab run`."""
     run.command("search-service")(expand(search_service, output=output_options(WIDTH_OF_PAIRS)))
@@ -55,15 +66,7 @@ def search_service(
             rich_help_panel=_PANEL,
         ),
     ] = "1:20",
-    engine: Annotated[
-        SearchEngine,
-        typer.Option(
-            "--engine",
-            help="Search engine that the service writes to (default: opensearch).",
-            rich_help_panel=_PANEL,
-            show_default=False,
-        ),
-    ] = SearchEngine.OPENSEARCH,
+    engine: Engine = SearchEngine.OPENSEARCH,
     system: Annotated[
         Path | None,
         typer.Option(
