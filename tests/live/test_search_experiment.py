@@ -82,7 +82,7 @@ def test_every_phase_is_judged_right(tmp_path: Path):
     assert slow["lag_end"] > healthy["lag_end"]
     # Whole documents leave five dead TOAST rows and one of the row itself; changed columns seldom do.
     assert pytest.approx(6.0, abs=0.3) == slow["dead_tuples_per_update"]
-    assert figures["dirty-tracking"]["vacuum_due_minutes"] > 3 * slow["vacuum_due_minutes"]
+    assert figures["dirty-tracking"]["vacuum_due_minutes"] > slow["vacuum_due_minutes"]
     # What was kept is what was judged.
     snapshot = decode_snapshot((kept / "restarted.json").read_bytes())
     assert "db.r5.2xlarge" == snapshot.instance.db_class
