@@ -19,8 +19,8 @@ from plimsoll.errors import AccessDenied, DataError, PlimsollError, SourceError,
 PIECE_BYTES = 262_144
 S3 = "s3://"
 _GZIP = b"\x1f\x8b"
-# First and last bytes that tell files apart, besides the size. Whole files are not read twice.
-_SAMPLE_BYTES = 65_536
+# 128 bits: no two files are taken for one by chance.
+_IDENTITY_DIGITS = 32
 # An interrupted object is read on from where it stopped; after so many interruptions without a byte, it fails.
 _ATTEMPTS = 5
 
@@ -45,7 +45,7 @@ class LocalFile:
 
     def __init__(self, path: Path) -> None:
         """
-        Look at a file.
+        Look at a file, and read it once for its identity: a row that was corrected changes no size.
 
         Raises:
             UsageError: it is not there, or is no file.
@@ -56,11 +56,9 @@ class LocalFile:
         self.name = str(path)
         self.size_bytes = path.stat().st_size
         with path.open("rb") as file:
-            first = file.read(_SAMPLE_BYTES)
-            file.seek(max(self.size_bytes - _SAMPLE_BYTES, 0))
-            last = file.read(_SAMPLE_BYTES)
-        self.identity = _digest(self.size_bytes, first, last)
-        self.is_gzip = first.startswith(_GZIP)
+            self.is_gzip = file.read(len(_GZIP)) == _GZIP
+            file.seek(0)
+            self.identity = hashlib.file_digest(file, "sha256").hexdigest()[:_IDENTITY_DIGITS]
 
     def pieces(self, start_byte: int) -> Iterator[bytes]:
         """Yield the bytes from a place on."""
@@ -94,7 +92,8 @@ class S3Object:
         head = self._ask(client.head_object, Bucket=self._bucket, Key=self._key)
         self.size_bytes = int(head["ContentLength"])
         self._tag = str(head["ETag"])
-        self.identity = _digest(self.size_bytes, self._tag.encode(), b"")
+        text = b"%d\0" % self.size_bytes + self._tag.encode()
+        self.identity = hashlib.sha256(text).hexdigest()[:_IDENTITY_DIGITS]
         first = b"".join(self._from(0, min(2, self.size_bytes))) if self.size_bytes else b""
         self.is_gzip = first.startswith(_GZIP)
 
@@ -219,8 +218,3 @@ def _unpacked(one: Input) -> Iterator[bytes]:
             raise DataError(f"'{one.name}' is cut off", "Copy the file again.")
         if piece:
             yield piece
-
-
-def _digest(size_bytes: int, first: bytes, last: bytes) -> str:
-    text = hashlib.sha256(b"%d\0" % size_bytes + first + b"\0" + last)
-    return text.hexdigest()[:32]

@@ -49,6 +49,10 @@ def test_content_has_an_identity_and_not_the_name(tmp_path: Path):
     assert first.identity == file(tmp_path, DATA, "b.csv").identity
     assert first.identity != file(tmp_path, DATA + b"x", "c.csv").identity
     assert first.identity != file(tmp_path, b"9" + DATA[1:], "d.csv").identity
+    # A corrected row far from both ends.
+    long = b"1,one\n" * 100_000
+    mended = long[:300_000] + b"2" + long[300_001:]
+    assert file(tmp_path, long, "e.csv").identity != file(tmp_path, mended, "f.csv").identity
 
 
 def test_a_file_that_is_not_there_is_one_sentence(tmp_path: Path):
