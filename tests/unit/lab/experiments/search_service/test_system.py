@@ -13,9 +13,12 @@ from plimsoll.lab.experiments.search_service.system import SearchService
 METRICS = """# TYPE search_events_read counter
 search_events_read_total 120.0
 search_lag_events 7.0
-search_freshness_seconds_bucket{le="0.5"} 3.0
-search_freshness_seconds_bucket{le="1.0"} 9.0
-search_freshness_seconds_bucket{le="+Inf"} 10.0
+search_freshness_seconds_bucket{changed="product",le="0.5"} 2.0
+search_freshness_seconds_bucket{changed="product",le="1.0"} 7.0
+search_freshness_seconds_bucket{changed="product",le="+Inf"} 7.0
+search_freshness_seconds_bucket{changed="supplier or category",le="0.5"} 1.0
+search_freshness_seconds_bucket{changed="supplier or category",le="1.0"} 2.0
+search_freshness_seconds_bucket{changed="supplier or category",le="+Inf"} 3.0
 """
 
 
