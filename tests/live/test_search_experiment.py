@@ -95,6 +95,10 @@ def test_every_phase_is_judged_right(request: pytest.FixtureRequest, tmp_path: P
     # Whole documents leave five dead TOAST rows and one of the row itself; changed columns seldom do.
     assert pytest.approx(6.0, abs=0.3) == slow["dead_tuples_per_update"]
     assert figures["dirty-tracking"]["vacuum_due_minutes"] > slow["vacuum_due_minutes"]
+    # Rates are of the whole load, and the database has a part of it.
+    inspected = [c for p in phases.values() for c in p["checks"] if c["command"] == "inspect"]
+    assert inspected
+    assert not any("MB/s" in check["found"] for check in inspected)
     # What was kept is what was judged.
     snapshot = decode_snapshot((kept / "restarted.json").read_bytes())
     assert "db.r5.2xlarge" == snapshot.instance.db_class

@@ -17,7 +17,7 @@ from plimsoll.model.explain import CaptureFile, PairOutcome
 from plimsoll.model.lab import GroundTruth
 from plimsoll.model.plan import MoveKind, Plan
 from plimsoll.reports.render.words import limit_name, quantity
-from plimsoll.units import format_bytes_per_s, format_duration, format_ratio, number
+from plimsoll.units import format_duration, format_ratio, number
 
 _MINUTE_S = 60
 # A level within this ratio is that of the limit; the diagnosis separates plateaus by as much.
@@ -245,8 +245,6 @@ def _cause(inspection: Inspection | None, kind: CauseKind) -> Cause | None:
 
 
 def _share_words(cause: Cause) -> str:
-    share = (
-        "" if cause.share_of_load is None else f", {format_ratio(cause.share_of_load)} of the load"
-    )
-    rate = "" if cause.bytes_per_s is None else f" {format_bytes_per_s(cause.bytes_per_s, 3)}"
-    return f"{cause.kind.value}{rate}{share}"
+    # No rate: the database runs one part of the load, and the report gives rates of the whole.
+    share = "an unknown share" if cause.share_of_load is None else format_ratio(cause.share_of_load)
+    return f"{cause.kind.value}: {share} of the load"
