@@ -1,0 +1,1 @@
+"""The tables of claims, and loading into them."""

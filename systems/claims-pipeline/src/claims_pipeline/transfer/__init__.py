@@ -1,0 +1,1 @@
+"""From the SFTP server of the senders to S3."""
