@@ -8,6 +8,7 @@ import sys
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from flow import Indexer, Producing
@@ -20,6 +21,11 @@ from search_service.database import connect, prepare
 from search_service.engine import Engine
 from search_service.settings import Settings
 from search_service.setup_command import set_up
+
+# A job that a script starts in the background has Ctrl-C ignored, and so has all that it starts: servers that tests
+# end with it would stay.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ENGINES = ("opensearch", "elasticsearch")
 
@@ -49,6 +55,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("engine_name", names, scope="session")
 
 
+# Before xdist's own hook, which reads the groups.
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """
     Run what shares servers on one worker.
@@ -58,6 +66,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         shared = "stores" if "stores" in item.fixturenames else item.path.stem
         group = parameters.get("engine_name") or f"{shared}{parameters.get('seed', '')}"
         item.add_marker(pytest.mark.xdist_group(group))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_node_collection_finished(node: Any, ids: list[str]) -> None:
+    """
+    End the run where xdist is asked to group tests and does not: each worker would start every engine.
+    """
+    lost = [name for name in ids if "@" not in name]
+    if node.config.option.dist == "loadgroup" and lost:
+        pytest.exit(f"pytest-xdist does not group {lost[0]}: see requirements/dev.in", returncode=2)
 
 
 def start(*names: str, restart: bool = False) -> tuple[subprocess.Popen[str], dict[str, str]]:

@@ -159,18 +159,27 @@ def wait_for(what: str, is_so: Callable[[], bool], timeout_s: float = 180) -> No
         time.sleep(0.05)
 
 
-def wait_until_quiet(settings: Settings, timeout_s: float = 300) -> None:
+def wait_until_quiet(settings: Settings, still_s: float = 300) -> None:
     """
-    Wait until every event is applied and every document indexed.
+    Wait until every event is applied and every document indexed; fail if there is not less to do for some time.
     """
-
-    def is_quiet() -> bool:
-        status = status_of(settings)
-        return not (status.lag_events or status.fan_outs or status.index_work)
-
-    wait_for("that everything is indexed", is_quiet, timeout_s)
+    least, end = None, 0.0
+    while work := _work_of(settings):
+        if least is None or work < least:
+            least, end = work, time.monotonic() + still_s
+        assert time.monotonic() < end, f"nothing more was done within {still_s:.0f} s: {work}"
+        time.sleep(0.05)
     with Engine(settings.engine_url) as engine:
         engine.refresh(settings.alias)
+
+
+def _work_of(settings: Settings) -> tuple[int, int, int] | None:
+    """
+    The events not applied, changes not spread and documents not indexed; None if there are none.
+    """
+    status = status_of(settings)
+    work = status.lag_events, status.fan_outs, status.index_work
+    return work if any(work) else None
 
 
 def query(settings: Settings, statement: str) -> list[tuple[object, ...]]:

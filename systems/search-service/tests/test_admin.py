@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -30,8 +31,11 @@ from search_service.engine import Engine, EngineError, Write
 from search_service.mapping import index_body
 from search_service.settings import Settings
 from search_service.setup_command import set_up
+from search_service.status_command import status_of
 
 PRODUCTS = 300
+BEHIND_MOST = 100
+"""With more events than this not yet applied, the load waits."""
 
 
 def admin(settings: Settings, *words: str) -> subprocess.CompletedProcess[str]:
@@ -93,12 +97,17 @@ class Probe:
 def loaded(settings: Settings, producing: Producing) -> Iterator[Probe]:
     """
     Events and searches all the time; afterwards everything is applied and indexed.
+
+    Events come as fast as they are applied: a slow machine would need longer and longer to catch up afterwards.
     """
     stop = threading.Event()
 
     def load() -> None:
         version = 2
         while not stop.is_set():
+            if status_of(settings).lag_events > BEHIND_MOST:
+                time.sleep(0.1)
+                continue
             producing.send(
                 *(changed(product(n, price_cents=version), version) for n in range(0, PRODUCTS, 7))
             )

@@ -136,6 +136,32 @@ def test_what_is_no_http_is_a_problem(searchable: Api):
     assert b"application/problem+json" in answer
 
 
+@pytest.mark.parametrize(
+    ("sent", "status"),
+    [
+        (
+            b"GET /healthz HTTP/1.1\r\nHost: a\r\nContent-Length: 20000000\r\n\r\n"
+            + b"a" * 20_000_000,
+            413,
+        ),
+        (b"GET /healthz HTTP/1.1\r\nHost: a\r\nX-Long: " + b"a" * 20_000_000, 400),
+    ],
+    ids=["body", "header"],
+)
+def test_who_sends_everything_first_gets_an_answer(searchable: Api, sent: bytes, status: int):
+    """
+    More than the buffers of both sides hold; a service that closed with bytes unread would reset the connection.
+    """
+    address = ("127.0.0.1", int(searchable.url.rpartition(":")[2]))
+    with socket.create_connection(address, 30) as line:
+        line.sendall(sent)
+        line.shutdown(socket.SHUT_WR)
+        answer = b"".join(iter(lambda: line.recv(4096), b""))
+
+    assert answer.startswith(b"HTTP/1.1 %d " % status)
+    assert answer.endswith(b"}")
+
+
 @settings(max_examples=300)
 @given(strategies.text(max_size=300))
 def test_no_cursor_is_an_error_of_ours(text: str):
