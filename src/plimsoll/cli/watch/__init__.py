@@ -1,0 +1,1 @@
+"""`plimsoll watch`: the service, and what it would do and cost."""

@@ -1,0 +1,1 @@
+"""Which message follows from what was read? Pure: no clock, no I/O."""

@@ -1,0 +1,1 @@
+"""What is wrong now? One file for each rule: a situation in, conditions out."""

@@ -1,0 +1,1 @@
+"""Where do messages go? One file for each kind of receiver."""

@@ -1,0 +1,93 @@
+"""The end of the data, and what messages have besides their transition."""
+
+from pathlib import Path
+
+import numpy as np
+
+import builders
+import watched
+from plimsoll.model.metric import Metric
+from plimsoll.watch.judge import Judge, data_end_of
+from plimsoll.watch.law.evaluation import WatchedInstance
+from plimsoll.watch.law.message import Message
+from plimsoll.watch.law.rulebook import RuleTables
+from plimsoll.watch.ledger import RememberedInstance
+from plimsoll.watch.targets import Computations
+from scenes import EPOCH_S, TARGET, Scene
+from watched import END_S, HOUR_S, MINUTE, START_S
+
+
+def test_the_newest_minute_is_left_out_while_it_may_grow():
+    """
+    Only samples that end by then count.
+    """
+    found = watched.snapshot()
+
+    assert data_end_of(found, END_S) == END_S
+    assert data_end_of(found, END_S - 1) == END_S - MINUTE
+    assert data_end_of(found, START_S) is None
+
+
+def test_all_rates_must_have_come():
+    """
+    A minute that one of them lacks is not complete; a metric that stopped long ago holds nobody up.
+    """
+    late = builders.snapshot(
+        {m: np.ones(60) for m in builders.RATES[:3]},
+        builders.series(Metric.WRITE_OPS_PER_S, np.ones(58)),
+    )
+    dead = builders.snapshot(
+        {m: np.ones(60) for m in builders.RATES[:3]},
+        builders.series(Metric.WRITE_OPS_PER_S, np.ones(30)),
+    )
+
+    assert data_end_of(late, END_S) == START_S + 58 * MINUTE
+    assert data_end_of(dead, END_S) == START_S + 60 * MINUTE
+
+
+def test_without_rates_any_metric_tells_the_time():
+    """
+    And without a sample nothing does.
+    """
+    cpu = builders.snapshot({Metric.CPU_RATIO: np.ones(10)})
+
+    assert data_end_of(cpu, END_S) == START_S + 10 * MINUTE
+    assert data_end_of(builders.snapshot(), END_S) is None
+
+
+def test_only_the_first_messages_of_a_round_have_advice_and_a_picture(tmp_path: Path):
+    """
+    Fifteen instances reach a ceiling in one round: all are told, twelve with advice; in the next round all again.
+    """
+    scene = Scene(tmp_path, "b" * 30)
+    judge = Judge(
+        RuleTables(),
+        Computations(
+            diagnose=scene.diagnose, advise=lambda *_: ("Look at it",), draw=lambda *_: b"p"
+        ),
+        runbook_base="",
+        log=scene.log,
+    )
+
+    def bound(number: int) -> Message:
+        at_s = EPOCH_S + 20 * MINUTE
+        outcome = judge.of_data(
+            watched.snapshot(start_s=at_s - 3 * HOUR_S, minutes=180),
+            RememberedInstance(
+                instance=WatchedInstance(account="", region="", name=f"orders-{number}"),
+                target=TARGET,
+                data_end_s=at_s - 15 * MINUTE,
+            ),
+            [],
+            (),
+            at_s=at_s,
+            window_s=3 * HOUR_S,
+        )
+        (message,) = (m for m in outcome.messages if m.rule == "bound")
+        return message
+
+    first = [bound(number) for number in range(15)]
+    judge.begin_round()
+
+    assert [bool(one.advice and one.picture_png) for one in first] == [True] * 12 + [False] * 3
+    assert bound(15).advice == ("Look at it",)
