@@ -16,6 +16,7 @@ from plimsoll.reports.overview.json_objects import OverviewDocument
 from plimsoll.reports.pace.json import PaceDocument
 from plimsoll.reports.plan.json_objects import PlanDocument
 from plimsoll.reports.pool_size.json import PoolSizeDocument
+from plimsoll.reports.rehearse.json import RehearsalDocument
 from plimsoll.reports.schema.describe import schema_of
 from plimsoll.reports.schema.layout import laid_out
 from plimsoll.reports.sweep.json import SweepDocument
@@ -34,6 +35,7 @@ _DOCUMENTS: dict[str, tuple[type[Struct], ...]] = {
     "pace": (PaceDocument,),
     "plan": (PlanDocument,),
     "pool-size": (PoolSizeDocument,),
+    "rehearsal": (RehearsalDocument,),
     "report": (ReportDocument,),
     "sweep": (SweepDocument,),
     "toast-proof": (ToastProofDocument,),

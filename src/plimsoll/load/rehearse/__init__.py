@@ -1,0 +1,1 @@
+"""Rehearse a load: copy a sample into a scratch table, and compute how long the whole takes."""

@@ -1,0 +1,1 @@
+"""The law of a rehearsal: a sample in, a time out. Pure."""
