@@ -1,6 +1,7 @@
 """Chains and truths for tests of a pace, and a storage that serves what a paced batch and others ask."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from plimsoll.kernel import Stage, replay
 from plimsoll.load.pace.law.controller import PaceController
@@ -42,11 +43,28 @@ def slow_truth(
     )
 
 
+def counted(
+    moved_bytes: float, *, wal_bytes: float = 0, full_page_images: float = 0
+) -> ServerCounts:
+    """What a server without a cache counted: all that it changed is written."""
+    return ServerCounts(
+        read_bytes=0,
+        write_bytes=moved_bytes - wal_bytes,
+        extend_bytes=0,
+        ops=moved_bytes / SIZE_BYTES,
+        wal_bytes=wal_bytes,
+        full_page_images=full_page_images,
+        cache_bytes=0,
+    )
+
+
 COUNTED = FastTruth(
     start_s=0,
     end_s=1,
     batch_bytes=1e6,
-    server=ServerCounts(bytes=24 * MB, ops=700, wal_bytes=2e6, full_page_images=50),
+    server=replace(
+        counted(24 * MB, wal_bytes=2e6, full_page_images=50), extend_bytes=40 * MB, cache_bytes=1e9
+    ),
 )
 """A second of a batch, by a server's counters."""
 
@@ -96,9 +114,7 @@ class SimulatedStorage:
                     start_s=t,
                     end_s=t + 1,
                     batch_bytes=rate,
-                    server=ServerCounts(
-                        bytes=taken, ops=taken / SIZE_BYTES, wal_bytes=rate, full_page_images=0
-                    )
+                    server=counted(taken, wal_bytes=min(rate, taken))
                     if self.has_counters
                     else None,
                 )

@@ -20,6 +20,10 @@ class UsageError(PlimsollError):
     """The command line or a setting contradicts itself, or names something unknown."""
 
 
+class NothingMatches(UsageError):
+    """The source answered, and has nothing of the name or pattern that was asked for."""
+
+
 class ExtraMissing(UsageError):
     """The request needs a library that a plain installation does not include."""
 

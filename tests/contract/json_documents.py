@@ -1,6 +1,7 @@
 """Documents of every form of JSON report, made by the code that writes them."""
 
 import json
+import math
 from collections.abc import Callable, Iterator
 from itertools import product
 from pathlib import Path
@@ -30,6 +31,7 @@ from plimsoll.model.explain import Node, UnrecordedStatement
 from plimsoll.model.instance import Instance, Storage
 from plimsoll.model.overview import WaitingTime
 from plimsoll.model.pace import PaceReport
+from plimsoll.model.rehearsal import Span
 from plimsoll.model.snapshot import Gap
 from plimsoll.model.toast import ToastCase, ToastProof, ToastSample
 from plimsoll.reports.compare.json import render_compare_json
@@ -42,9 +44,11 @@ from plimsoll.reports.limits.json import render_limits_json
 from plimsoll.reports.overview.json import render_overview_json
 from plimsoll.reports.pace.json import render_pace_json
 from plimsoll.reports.plan.json import render_plan_json
+from plimsoll.reports.rehearse.json import render_rehearsal_json
 from plimsoll.reports.sweep.json import render_sweep_json
 from plimsoll.reports.toast.json import render_toast_proof_json
 from plimsoll.sources.explain.file import read_captures
+from rehearsals import rehearsal
 from unit.cli.gate.test_run import STATUS
 from unit.diagnosis.waiting.test_waiting import M5, slow_for_three_hours
 from unit.reports.fixture_diagnosis import CASES
@@ -269,6 +273,21 @@ def paced(_folder: Path) -> Iterator[Document]:
         yield json.loads(render_pace_json(found))
 
 
+def rehearsed(_folder: Path) -> Iterator[Document]:
+    """In time, late and not known; without credits, prices and an end."""
+    endless = replace(
+        rehearsal().present, seconds=Span(low=math.inf, likely=None, high=math.inf), end_per_s=0.0
+    )
+    for one in (
+        rehearsal(),
+        rehearsal(finish_within_s=60.0),
+        rehearsal(finish_within_s=1e6),
+        rehearsal(balance=None, classes=(), prices_as_of=None),
+        rehearsal(present=replace(endless, binding=None)),
+    ):
+        yield json.loads(render_rehearsal_json(one))
+
+
 def played(_folder: Path) -> Iterator[Document]:
     """Right, and with nothing measured."""
     for one in (experiment(), experiment(phase(figures=NOTHING), is_void=True)):
@@ -315,6 +334,7 @@ DOCUMENTS: dict[str, Callable[[Path], Iterator[Document]]] = {
     "pace": paced,
     "plan": planned,
     "pool-size": pool_sizes,
+    "rehearsal": rehearsed,
     "report": reported,
     "sweep": swept,
     "toast-proof": proofs,

@@ -10,10 +10,17 @@ from contract.tree import ROOT, SRC, Function, functions, python_files
 CALLED_FROM_OUTSIDE = {
     "begin_auth": "overrides what asyncssh asks of a server about a user",
     "connection_made": "overrides what asyncssh calls with a new connection",
+    "connection_lost": "overrides what uvicorn calls when a connection ends",
+    "data_received": "overrides what uvicorn calls with bytes of a request",
+    "on_response_complete": "overrides what uvicorn calls after an answer",
+    "send_400_response": "overrides what uvicorn calls for what is no HTTP",
     "public_key_auth_supported": "overrides what asyncssh asks of a server about keys",
     "do_GET": "overrides what http.server calls for a request",
     "do_HEAD": "overrides what http.server calls for a request",
+    "do_POST": "overrides what http.server calls for a request",
     "log_message": "overrides what http.server calls to log a request",
+    "construct_mapping": "overrides what PyYAML calls for a table",
+    "wrap_bio": "overrides what asyncio calls to begin a connection with TLS",
     "format_options": "overrides what Click calls for the options of a command's help",
     "resolve_command": "overrides what Click calls to find a subcommand",
 }

@@ -36,6 +36,9 @@ VIOLATIONS = [
     ("load", "plimsoll.sources", "Loading is handed its metrics"),
     ("load", "plimsoll.gate", "Loading is handed its metrics"),
     ("load", "plimsoll.lab", "Dependencies point inward"),
+    ("watch", "plimsoll.load", "Dependencies point inward"),
+    ("watch", "plimsoll.sources", "The watch is handed its edges"),
+    ("watch", "plimsoll.diagnosis", "The watch is handed its edges"),
     ("plan", "plimsoll.load", "Dependencies point inward"),
     ("lab", "plimsoll.app", "Dependencies point inward"),
     ("reports", "plimsoll.app", "Dependencies point inward"),
@@ -90,7 +93,7 @@ def test_a_skeleton_of_the_layers_keeps_the_contract(tmp_path: Path):
     assert result.returncode == 0, result.stdout + result.stderr
 
 
-@pytest.mark.parametrize("imported", ["lab", "load", "gate", "sources", "reports", "plan"])
+@pytest.mark.parametrize("imported", ["lab", "load", "watch", "gate", "sources", "reports", "plan"])
 def test_app_composes_edges_law_and_lab(tmp_path: Path, imported: str):
     """
     The package that composes may import all that it composes, including the lab and the gate.

@@ -16,9 +16,13 @@ SESSION = Path("sources/postgres/session.py")
 
 # Statements for servers that Plimsoll has started itself, with nobody's data: the lab's.
 OWN_SERVERS = {
+    Path("lab/experiments/database.py"): "runs what an experiment asks its own PostgreSQL",
+    Path(
+        "lab/experiments/claims_pipeline/database.py"
+    ): "tables, loads and views of an experiment's PostgreSQL",
     Path(
         "lab/experiments/search_service/database.py"
-    ): "autovacuum and a probe of an experiment's PostgreSQL",
+    ): "autovacuum and counters of an experiment's PostgreSQL",
     Path("lab/servers/patroni.py"): "asks the members of a lab's cluster",
     Path("lab/servers/pgpool.py"): "asks a lab's Pgpool-II whether it answers",
     Path("lab/load/dataset.py"): "fills the tables of a lab's PostgreSQL",
@@ -26,6 +30,12 @@ OWN_SERVERS = {
     Path("lab/load/workload.py"): "what pgbench sends to a lab's PostgreSQL",
     Path("lab/sessions/postgres.py"): "asks a lab's PostgreSQL for an extension",
     Path("lab/sweep/experiment.py"): "makes the table of an experiment's PostgreSQL",
+}
+# Files that execute statements on a file of their own, and on no server.
+OWN_FILES = {
+    Path("watch/ledger.py"): "the watch's ledger, in SQLite",
+    Path("watch/history.py"): "the same, read-only, for the page",
+    Path("watch/ledger_file.py"): "its tables and transactions",
 }
 # Files that connect without `open_session`, beside OWN_SERVERS.
 CONNECTS = {
@@ -80,7 +90,7 @@ def test_nothing_is_sent_that_is_written_on_the_spot():
         f"{path}:{call.lineno}"
         for path, tree in python_files(SRC)
         # Prometheus is asked over HTTP, by paths.
-        if path not in OWN_SERVERS and not path.is_relative_to("sources/prometheus")
+        if path not in {*OWN_SERVERS, *OWN_FILES} and not path.is_relative_to("sources/prometheus")
         for call in sending(tree)
     }
 

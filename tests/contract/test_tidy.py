@@ -141,18 +141,20 @@ def test_inner_layers_touch_no_file_and_no_terminal():
     assert not found, "\n".join(found)
 
 
-def test_the_law_of_a_load_is_pure():
+def test_the_laws_of_a_load_and_of_a_watch_are_pure():
     """
-    Allowances and ends of rows are computed from arguments: no file, clock, network or thread.
+    Allowances, ends of rows and states are computed from arguments: no file, clock, network or thread.
     """
     outside = {
         "asyncio", "http", "io", "logging", "os", "pathlib", "random", "socket", "subprocess",
-        "threading", "time", "urllib", "psycopg", "boto3",
+        "threading", "time", "urllib", "psycopg", "boto3", "sqlite3", "httpx",
     }  # fmt: skip
     found = [
         f"{path}: {name}"
         for path, tree in python_files(SRC)
-        if path.is_relative_to("load/pace/law") or path == Path("load/copy/rows.py")
+        if path.is_relative_to("load/pace/law")
+        or path == Path("load/copy/rows.py")
+        or path.is_relative_to("watch/law")
         for name in _imported(tree, path)
         if name.partition(".")[0] in outside
     ]

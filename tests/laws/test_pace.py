@@ -4,13 +4,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace as with_terms
 
-from paced import MB, T3, THROUGHPUT, SimulatedStorage, slow_truth
+from paced import MB, T3, THROUGHPUT, SimulatedStorage, counted, slow_truth
 from plimsoll.kernel import Stage
 from plimsoll.load.pace.law.allowance import stage_allowance
 from plimsoll.load.pace.law.controller import PaceController
 from plimsoll.load.pace.law.split import BYTES_BOUNDS, split_after, split_at_start
 from plimsoll.load.pace.law.terms import PaceTerms
-from plimsoll.load.pace.law.truths import FastTruth, ServerCounts
+from plimsoll.load.pace.law.truths import FastTruth
 
 ratios = st.floats(0, 1)
 # A bucket that a load can empty within minutes.
@@ -155,7 +155,7 @@ def test_two_batches_learn_the_same_ratio_and_share_fairly(ratio, others):
     rates = [0.0, 0.0]
     for t in range(90):
         taken = others + ratio * sum(rates)
-        counts = ServerCounts(bytes=taken, ops=taken / 32_768, wal_bytes=0, full_page_images=0)
+        counts = counted(taken)
         for k, one in enumerate(both):
             one.observe_fast(
                 FastTruth(

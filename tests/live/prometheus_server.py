@@ -4,7 +4,7 @@ import json
 import socket
 import subprocess
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 from urllib.parse import urlencode
@@ -39,9 +39,20 @@ class PrometheusServer:
         folder: scratch; holds configuration, data and log.
         jobs: scrape job by name, as in a configuration file.
         backfill: an OpenMetrics text that is made into blocks before the start.
+        rules: files of rules, which are evaluated each second.
+        alertmanagers: host and port of each Alertmanager that alerts are sent to.
+        interval_s: between scrapes, which is also their patience.
     """
 
-    def __init__(self, folder: Path, jobs: Mapping[str, dict[str, Any]], backfill: str) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        jobs: Mapping[str, dict[str, Any]],
+        backfill: str,
+        rules: Sequence[Path] = (),
+        alertmanagers: Sequence[str] = (),
+        interval_s: int = 1,
+    ) -> None:
         self.folder = folder
         self.port = free_port()
         self.log = folder / "prometheus.log"
@@ -49,8 +60,14 @@ class PrometheusServer:
         self._program = str(programs["prometheus"])
         scrapes = [{"job_name": name, **job} for name, job in jobs.items()]
         configuration = {
-            "global": {"scrape_interval": "1s", "scrape_timeout": "1s"},
+            "global": {
+                "scrape_interval": f"{interval_s}s",
+                "scrape_timeout": f"{interval_s}s",
+                "evaluation_interval": "1s",
+            },
+            "rule_files": [str(path) for path in rules],
             "storage": {"tsdb": {"out_of_order_time_window": "2d"}},
+            "alerting": {"alertmanagers": [{"static_configs": [{"targets": [*alertmanagers]}]}]},
             "scrape_configs": scrapes,
         }
         # JSON is YAML as well.

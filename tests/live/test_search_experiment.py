@@ -6,13 +6,12 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
+from live.left_behind import assert_an_end_leaves_nothing, folders_and_mounts, wait_until_gone
 from live.machine import clean_environment
-from plimsoll.gate.place import mounts
 from plimsoll.model.snapshot_file.codec import decode_snapshot
 
 ROOT = Path(__file__).parents[2]
@@ -27,10 +26,7 @@ def left_behind() -> set[str]:
     """
     Folders and mounts of labs, and programs of the service and of its servers.
     """
-    places = (Path("/var/tmp"), Path("/dev/shm"))
-    folders = {str(p) for place in places for p in place.glob("plimsoll-*")}
-    held = {str(m.place) for m in mounts() if "plimsoll-" in str(m.place)}
-    return folders | held | programs()
+    return folders_and_mounts() | programs()
 
 
 def programs() -> set[str]:
@@ -80,7 +76,7 @@ def test_every_phase_is_judged_right(request: pytest.FixtureRequest, tmp_path: P
     assert 7 == len(phases)
     assert "scale 1:20" in page.read_text()
     assert "phase 7 of 7" in done.stderr
-    assert before == left_behind()
+    wait_until_gone(before, left_behind)
     if found["is_void"] and request.node.execution_count == PLAYS_MOST:
         assert any(" is void: " in note for note in found["notes"])
         assert 2 == done.returncode
@@ -115,43 +111,15 @@ def test_every_phase_is_judged_right(request: pytest.FixtureRequest, tmp_path: P
     ],
 )
 def test_an_end_in_the_middle_leaves_nothing(tmp_path: Path, moment: str, sign: signal.Signals):
-    """
-    After Ctrl-C the phases that are over are reported, with status 130; after kill -9 servers still end.
-    """
-    before = left_behind()
-    page = tmp_path / "page.html"
-    with subprocess.Popen(
-        [*COMMAND, "--html", page],
-        env=clean_environment(),
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as running:
-        assert running.stderr is not None
-        is_reached = any(line.startswith(moment) for line in running.stderr)
-        running.send_signal(sign)
-        output, errors = running.communicate(timeout=PATIENCE_S)
-    wait_until_gone(before)
-    is_over = moment.startswith("phase") and sign is signal.SIGINT
-
-    assert is_reached
-    assert (130 if sign is signal.SIGINT else -sign) == running.returncode
-    assert "Traceback" not in errors
-    assert is_over is page.exists()
-    assert is_over is ("interrupted after 1 phases" in output.replace("\n", " "))
-    if sign is signal.SIGINT and not is_over:
-        assert ["interrupted"] == errors.splitlines()[-1:]
-
-
-def wait_until_gone(before: set[str]) -> None:
-    """
-    The keepers of a killed command end its servers in their own time.
-    """
-    end = time.monotonic() + 120
-    while (left := left_behind() - before) and time.monotonic() < end:
-        time.sleep(0.2)
-    assert set() == left
+    assert_an_end_leaves_nothing(
+        COMMAND,
+        moment,
+        sign,
+        page=tmp_path / "page.html",
+        place=ROOT,
+        found=left_behind,
+        patience_s=PATIENCE_S,
+    )
 
 
 @pytest.mark.parametrize(

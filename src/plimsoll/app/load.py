@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from threading import Event
 
 from msgspec import Struct
 
@@ -37,12 +38,23 @@ Watch = Callable[[Pace, Callable[[], LoadProgress]], None]
 
 
 def load_files(
-    request: LoadRequest, *, watch: Watch | None = None, progress: Progress = SILENT
+    request: LoadRequest,
+    *,
+    watch: Watch | None = None,
+    progress: Progress = SILENT,
+    stop: Event | None = None,
 ) -> LoadProgress:
     """
     Load everything that is not loaded yet, and return what was done.
 
+    Args:
+        request: what to load, and where to.
+        watch: is told once, before the first byte, what to show.
+        progress: shown while metrics are read.
+        stop: ends the load from another thread when it is set; chunks that are not committed are rolled back.
+
     Raises:
+        LoadStopped: `stop` was set before everything was loaded; what was loaded stays.
         UsageError: a file, a table or a column is not there, or no storage limit is known.
         DataError: the server refuses a row, or a file is damaged; what was loaded stays.
         SourceError: the server, S3 or the account refuses, or does not answer; what was loaded stays.
@@ -56,6 +68,7 @@ def load_files(
         options=request.copy,
         pace=pace,
         workers_max=request.workers_max,
+        stop=stop,
     )
     with pace:
         if watch is not None:
@@ -95,10 +108,15 @@ def _s3_client(read_options: ReadOptions) -> object:
     from botocore.config import Config
     from botocore.exceptions import BotoCoreError
 
+    from plimsoll.sources.aws.role import assume_role
+
     # Reads that stop are taken up again by the input itself.
     config = Config(retries={"mode": "standard"}, connect_timeout=5, read_timeout=30)
     try:
         session = boto3.Session(profile_name=read_options.profile, region_name=read_options.region)
+        if read_options.role_arn is not None:
+            core = session._session  # noqa: SLF001 - botocore's session; boto3 has no name for it
+            assume_role(core, read_options.role_arn, session.region_name or "us-east-1")
         return session.client("s3", config=config)
     except BotoCoreError as error:
         raise UsageError(

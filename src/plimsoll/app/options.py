@@ -40,6 +40,8 @@ class ReadOptions(Struct, frozen=True, kw_only=True):
     profile: str | None = None
     """Profile of the AWS configuration."""
     region: str | None = None
+    role_arn: str | None = None
+    """Role to assume before anything is read, for example in another account."""
     max_api_calls: int = 1000
     match: tuple[str, ...] = ()
     """Label selectors for Prometheus, `LABEL=VALUE`."""

@@ -26,7 +26,7 @@ from plimsoll.model.snapshot import Snapshot
 # The others of the last half hour; a longer window would describe another part of the day.
 _LAST = "30m"
 # CloudWatch completes a minute's sample within the next one; the newest may still grow.
-_COMPLETE_AFTER_S = 60.0
+COMPLETE_AFTER_S = 60.0
 
 
 def pace_report(target: PaceTarget, terms: PaceTerms, progress: Progress = SILENT) -> PaceReport:
@@ -40,12 +40,12 @@ def pace_report(target: PaceTarget, terms: PaceTerms, progress: Progress = SILEN
         SourceError: the source refuses, or does not answer.
         DataError: the target holds nothing that can be read.
     """
-    snapshot = _read(target, progress)
+    snapshot = read_to_pace(target, progress)
     chain, notes = ceilings_to_pace(snapshot.instance)
     controller = PaceController(chain, terms, notes=notes)
     end_s = snapshot.window_s[1] if snapshot.window_s else 0
     now_s = time.time() if target.is_live else float(end_s)
-    controller.observe_slow(_slow_truth(snapshot, target, now_s))
+    controller.observe_slow(slow_truth_of_target(snapshot, target, now_s))
     return PaceReport(
         identifier=snapshot.instance.identifier,
         source=snapshot.source,
@@ -100,13 +100,13 @@ def named_pace(target: PaceTarget, terms: PaceTerms, progress: Progress) -> tupl
 def _pace_of(target: PaceTarget, terms: PaceTerms, progress: Progress = SILENT) -> tuple[Pace, str]:
     if target.target == "-":
         raise UsageError("standard input has the batch", "Give rds:NAME, prom:URL or a file.")
-    snapshot = _read(target, progress)
+    snapshot = read_to_pace(target, progress)
     chain, notes = ceilings_to_pace(snapshot.instance)
     controller = PaceController(chain, terms, notes=notes)
-    controller.observe_slow(_slow_truth(snapshot, target, time.time()))
+    controller.observe_slow(slow_truth_of_target(snapshot, target, time.time()))
 
     def read_slow() -> SlowTruth:
-        return _slow_truth(_read(target, SILENT), target, time.time())
+        return slow_truth_of_target(read_to_pace(target, SILENT), target, time.time())
 
     pace = Pace(
         controller,
@@ -156,15 +156,17 @@ def ceilings_to_pace(instance: Instance) -> tuple[tuple[Stage, ...], tuple[str, 
     return older, (note,)
 
 
-def _read(target: PaceTarget, progress: Progress) -> Snapshot:
+def read_to_pace(target: PaceTarget, progress: Progress) -> Snapshot:
+    """Return the snapshot of a target; a live one for the last half hour, unless a window was asked for."""
     options = target.read_options
     if target.is_live and options.last is None and options.since is None:
         options = replace(options, last=_LAST)
     return read_target(target.target, target.instance, options, progress)
 
 
-def _slow_truth(snapshot: Snapshot, target: PaceTarget, now_s: float) -> SlowTruth:
-    complete_s = now_s - _COMPLETE_AFTER_S if target.is_live else float("inf")
+def slow_truth_of_target(snapshot: Snapshot, target: PaceTarget, now_s: float) -> SlowTruth:
+    """Return what the metrics of a target say; of a live one without its newest, incomplete sample."""
+    complete_s = now_s - COMPLETE_AFTER_S if target.is_live else float("inf")
     return slow_truth_of(snapshot, complete_s=complete_s)
 
 
@@ -178,6 +180,7 @@ def slow_truth_of(snapshot: Snapshot, *, complete_s: float) -> SlowTruth:
     """
     taken = _summed(snapshot, Metric.READ_BYTES_PER_S, Metric.WRITE_BYTES_PER_S)
     ops = _summed(snapshot, Metric.READ_OPS_PER_S, Metric.WRITE_OPS_PER_S)
+    reads = _finite(snapshot.series.get(Metric.READ_BYTES_PER_S))
     moments = sorted(t for t in taken.keys() | ops.keys() if t + _step_s(snapshot) <= complete_s)
     # As many samples as the last half hour has minutes.
     rates = tuple(
@@ -186,6 +189,7 @@ def slow_truth_of(snapshot: Snapshot, *, complete_s: float) -> SlowTruth:
             end_s=float(moment + _step_s(snapshot)),
             bytes_per_s=taken.get(moment, float("nan")),
             ops_per_s=ops.get(moment, float("nan")),
+            read_bytes_per_s=reads.get(moment, float("nan")),
         )
         for moment in moments[-30:]
     )
@@ -213,6 +217,13 @@ def _summed(snapshot: Snapshot, read: Metric, write: Metric) -> dict[int, float]
     times, at, beside = np.intersect1d(one.time_s, other.time_s, return_indices=True)
     total = one.value[at] + other.value[beside]
     return {int(t): float(v) for t, v in zip(times, total, strict=True) if np.isfinite(v)}
+
+
+def _finite(series: Series | None) -> dict[int, float]:
+    if series is None:
+        return {}
+    pairs = zip(series.time_s, series.value, strict=True)
+    return {int(t): float(v) for t, v in pairs if np.isfinite(v)}
 
 
 def _newest(series: Series | None, complete_s: float) -> Balance | None:

@@ -7,7 +7,7 @@ window only if one is requested.
 
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from decimal import Decimal
 from pathlib import Path
@@ -23,6 +23,7 @@ from plimsoll.app.progress import SILENT, Progress
 from plimsoll.app.targets import PROMETHEUS, RDS, STANDARD_INPUT, is_fleet
 from plimsoll.errors import CatalogError, DataError, UsageError
 from plimsoll.model.instance import Instance
+from plimsoll.model.metric import Metric
 from plimsoll.model.overview import UnreadInstance, Usage
 from plimsoll.model.snapshot import Snapshot, cut
 from plimsoll.units import format_time
@@ -78,27 +79,59 @@ def read_target(
 
 
 def read_fleet(
-    target: str, read_options: ReadOptions, window_s: tuple[int, int]
+    target: str,
+    read_options: ReadOptions,
+    window_s: tuple[int, int],
+    *,
+    metrics: Sequence[Metric] | None = None,
+    is_chosen: Callable[[str], bool] | None = None,
 ) -> tuple[Iterator[Snapshot | UnreadInstance], Meter, Callable[[], str]]:
     """
     Return the instances that match a pattern, one by one; the requests so far; and what it waits for.
+
+    Args:
+        target: `rds:` and a pattern.
+        read_options: access.
+        window_s: epoch seconds, [start, end).
+        metrics: to ask for; None for all.
+        is_chosen: takes the name of a matching instance; the others are not read, and neither are those
+            of engines that are not supported. None reads all, and says so of each that is not supported.
 
     Raises:
         UsageError: nothing matches the pattern, or reading would need more requests than allowed.
         SourceError: the account cannot be read at all.
     """
+    from plimsoll.sources.aws.metric_data import WANTED
     from plimsoll.sources.aws.read import read_instances
 
     account = _account(read_options, target.removeprefix(RDS))
-    stream = read_instances(account, target.removeprefix(RDS), window_s, ec2_type_of=ec2_type_of)
+    stream = read_instances(
+        account,
+        target.removeprefix(RDS),
+        window_s,
+        ec2_type_of=ec2_type_of,
+        metrics=WANTED if metrics is None else metrics,
+        is_chosen=lambda d: is_chosen is None or (d.is_rds and is_chosen(d.instance.identifier)),
+    )
     return stream, lambda: account.usage, lambda: waiting_for(account)
 
 
 def read_prometheus_instances(
-    target: str, pattern: str, read_options: ReadOptions, window_s: tuple[int, int]
+    target: str,
+    pattern: str,
+    read_options: ReadOptions,
+    window_s: tuple[int, int],
+    is_chosen: Callable[[str], bool] = lambda _name: True,
 ) -> tuple[Iterator[Snapshot | UnreadInstance], str]:
     """
     Return a server's instances that match a pattern, one by one, and its address without a password.
+
+    Args:
+        target: `prom:` and an address.
+        pattern: shell pattern.
+        read_options: matches and headers.
+        window_s: epoch seconds, [start, end).
+        is_chosen: takes the name of a matching instance; the samples of the others are not read.
 
     Raises:
         UsageError: nothing matches the pattern.
@@ -110,7 +143,31 @@ def read_prometheus_instances(
     server = server_of(
         url, match=read_options.match, headers=read_options.headers, environment=os.environ
     )
-    return read_prometheus_fleet(server, window_s, pattern), f"{PROMETHEUS}{server.url}"
+    stream = read_prometheus_fleet(server, window_s, pattern, is_chosen=is_chosen)
+    return stream, f"{PROMETHEUS}{server.url}"
+
+
+def check_account(target: str, read_options: ReadOptions) -> None:
+    """
+    Refuse a profile that does not exist, or an account without a region; nothing is asked.
+
+    Raises:
+        UsageError: the configuration of AWS cannot be used.
+    """
+    _account(read_options, target.removeprefix(RDS))
+
+
+def check_prometheus(target: str, match: Sequence[str]) -> None:
+    """
+    Refuse a target that is no address of a server, or a match that is none; nothing is asked.
+
+    Raises:
+        UsageError: one of them cannot be used.
+    """
+    from plimsoll.sources.prometheus.read import server_of
+
+    url = target.removeprefix(PROMETHEUS)
+    server_of(url, match=match, headers=(), environment=os.environ)
 
 
 def _read_rds(name: str, read_options: ReadOptions, progress: Progress) -> Snapshot:
@@ -146,6 +203,7 @@ def _account(read_options: ReadOptions, name: str) -> "Account":
         profile=read_options.profile,
         region=region_of(name)[0] or read_options.region,
         max_api_calls=read_options.max_api_calls,
+        role_arn=read_options.role_arn,
         now_s=time.time,
     )
 

@@ -15,6 +15,7 @@ from plimsoll.model.overview import Overview
 from plimsoll.model.pace import PaceReport
 from plimsoll.model.plan import Plan
 from plimsoll.model.pool_size import PoolSizing
+from plimsoll.model.rehearsal import Rehearsal
 from plimsoll.model.sheet import LimitSheet
 from plimsoll.model.snapshot import Snapshot
 from plimsoll.model.sweep import SweepReport
@@ -57,6 +58,7 @@ Documented = (
     | PaceReport
     | Plan
     | ExperimentReport
+    | Rehearsal
 )
 """Results that are rendered through a document, and so in every form."""
 
@@ -141,6 +143,10 @@ def document_of(found: Documented, *, lists_all: bool = False) -> "Document":
         from plimsoll.reports.pace.document import pace_document
 
         return pace_document(found)
+    if isinstance(found, Rehearsal):
+        from plimsoll.reports.rehearse.document import rehearsal_document
+
+        return rehearsal_document(found)
     from plimsoll.reports.lint.document import lint_document
 
     return lint_document(found)
@@ -229,6 +235,10 @@ def _document_json(found: Documented) -> str:
         from plimsoll.reports.pace.json import render_pace_json
 
         return render_pace_json(found).decode()
+    if isinstance(found, Rehearsal):
+        from plimsoll.reports.rehearse.json import render_rehearsal_json
+
+        return render_rehearsal_json(found).decode()
     from plimsoll.reports.lint.json import render_lint_json
 
     return render_lint_json(found).decode()

@@ -1,8 +1,11 @@
 """The names of instance classes: from what people type to the names that RDS uses."""
 
+import re
+
 # RDS drops the 'd' of this family although the instances have local disks (RDS User Guide,
 # DB instance classes): db.x2g.large runs on x2gd.large.
 _RDS_FAMILY_OF_EC2 = {"x2gd": "x2g"}
+_GENERATION = re.compile(r"[a-z]+(\d+)")
 
 
 def class_name(text: str) -> str:
@@ -26,3 +29,10 @@ def size_order(db_class: str) -> tuple[str, float, str]:
         return family, 5.0 + int(digits), size
     # `metal` is a whole host, which no other size of the family exceeds.
     return family, 1e6, size
+
+
+def smallest_first(db_class: str) -> tuple[float, int, str]:
+    """Return a key that sorts classes of all families by size; of one size the newest generation comes first."""
+    family, rank, _ = size_order(db_class)
+    found = _GENERATION.match(family)
+    return rank, -int(found[1]) if found else 0, db_class

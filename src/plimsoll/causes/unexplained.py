@@ -14,7 +14,7 @@ from plimsoll.causes.budget import Budget
 from plimsoll.model.cause import Cause, CauseKind
 
 # Causes that say how bytes are written, not why.
-_NOT_REASONS = {"WalWrites", "WalFullPages", "CheckpointWrites", "CheckpointsRequested"}
+HOW_NOT_WHY = {"WalWrites", "WalFullPages", "CheckpointWrites", "CheckpointsRequested"}
 # Statements, scans and indexes count the same reads, so only the larger sum counts.
 _BY_STATEMENT = {"StatementReads", "NotTheQuery"}
 _OTHER_READERS = {CauseKind.VACUUM, CauseKind.TEMPORARY_FILES, CauseKind.DECODING}
@@ -45,7 +45,7 @@ def unexplained(budget: Budget, causes: Sequence[Cause]) -> Unexplained | None:
     load = budget.load_bytes_per_s
     if not load or budget.read_bytes_per_s is None or budget.written_bytes_per_s is None:
         return None
-    reasons = [cause for cause in causes if cause.code not in _NOT_REASONS]
+    reasons = [cause for cause in causes if cause.code not in HOW_NOT_WHY]
     by_statement = sum(_counted(c)[0] for c in reasons if c.code in _BY_STATEMENT)
     others = [cause for cause in reasons if cause.code not in _BY_STATEMENT]
     apart = sum(_counted(c)[0] for c in others if c.kind in _OTHER_READERS)

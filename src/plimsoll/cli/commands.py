@@ -76,6 +76,13 @@ COMMANDS = {
         "Find how fast a batch may go now, and hold it to that rate",
     ),
     "load": _Place("plimsoll.cli.load", "Load files into a table within the I/O budget"),
+    "rehearse": _Place(
+        "plimsoll.cli.rehearse", "Find how long a load will take, from a sample of its rows"
+    ),
+    "watch": _Place(
+        "plimsoll.cli.watch.command",
+        "Watch databases, and tell people once when one nears a limit, reaches it or leaves it",
+    ),
     "catalog": _Place(
         "plimsoll.cli.catalog", "Show the documented limits, or compare them with an answer of AWS"
     ),

@@ -18,6 +18,7 @@ from plimsoll.units import format_bytes, format_bytes_per_s, format_duration
 
 if TYPE_CHECKING:  # the command line comes up without what it needs
     from plimsoll.load.copy.run import LoadProgress
+    from plimsoll.load.copy.table import CopyOptions
     from plimsoll.load.pace.pace import Pace
 
 FORMAT_PANEL = "Rows"
@@ -168,16 +169,16 @@ def load(
         raise UsageError("no server to load into was given", "Give --dsn, or set PLIMSOLL_DSN.")
     *names, table = files
     from plimsoll.app.load import LoadRequest, load_files
-    from plimsoll.load.copy.table import CopyOptions
 
-    copy: CopyOptions = CopyOptions(
-        is_csv=is_csv(names, row_format),
+    copy = copy_options(
+        names,
+        row_format=row_format,
         has_header=has_header,
-        delimiter=_character(delimiter, "--delimiter"),
+        delimiter=delimiter,
         null=null,
-        quote=_character(quote, "--quote"),
+        quote=quote,
         encoding=encoding,
-        columns=tuple(part.strip() for part in columns.split(",")) if columns else (),
+        columns=columns,
     )
     request = LoadRequest(
         files=tuple(names),
@@ -199,6 +200,36 @@ def load(
             progress=TERMINAL,
         )
     print(summary(done, time.monotonic() - began_s))  # noqa: T201
+
+
+def copy_options(
+    names: list[str],
+    *,
+    row_format: str | None,
+    has_header: bool,
+    delimiter: str | None,
+    null: str | None,
+    quote: str | None,
+    encoding: str,
+    columns: str | None,
+) -> "CopyOptions":
+    """
+    Return how the rows of files are written, from the options of the command line.
+
+    Raises:
+        UsageError: another format, names of both kinds, or more than one character.
+    """
+    from plimsoll.load.copy.table import CopyOptions
+
+    return CopyOptions(
+        is_csv=is_csv(names, row_format),
+        has_header=has_header,
+        delimiter=_character(delimiter, "--delimiter"),
+        null=null,
+        quote=_character(quote, "--quote"),
+        encoding=encoding,
+        columns=tuple(part.strip() for part in columns.split(",")) if columns else (),
+    )
 
 
 def is_csv(names: list[str], row_format: str | None) -> bool:

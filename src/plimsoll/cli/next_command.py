@@ -41,6 +41,7 @@ _READ_OPTIONS = {
     "until": "--to",
     "profile": "--profile",
     "region": "--region",
+    "role_arn": "--role",
 }
 _BOUGHT = ("db_class", "storage", "size_gib", "iops", "throughput_mibps")
 _SEVERAL = {"match": "--match", "headers": "--header", "beside": "--beside"}
@@ -94,7 +95,7 @@ def check_command(
     """
     if target == STANDARD_INPUT or not _has_no_secret(target, read_options):
         return ""
-    access = {name: _READ_OPTIONS[name] for name in ("profile", "region")}
+    access = {name: _READ_OPTIONS[name] for name in ("profile", "region", "role_arn")}
     several = {name: _SEVERAL[name] for name in ("match", "headers")}
     if is_live(target):
         parts = ["plimsoll", "compare", target, "--at", MOMENT, *_side("a", before, _BOUGHT)]

@@ -130,6 +130,12 @@ READ = OptionGroup(
         ),
         "profile": SharedOption(Profile),
         "region": _of_live(str, "--region", "REGION", "AWS region, for example eu-central-1."),
+        "role_arn": _of_live(
+            str,
+            "--role",
+            "ARN",
+            "AWS role to assume first, for example arn:aws:iam::123456789012:role/plimsoll.",
+        ),
         "max_api_calls": SharedOption(MaxApiCalls, ReadOptions().max_api_calls),
         "match": _of_live(
             list[str],

@@ -23,21 +23,30 @@ class PhaseFigures(Struct, frozen=True, kw_only=True):
     queue_depth: float | None
     throttled_minutes: float
     """Emulated minutes in which a limit of the instance or of the storage made requests wait, by the gate."""
-    applied_per_s: float | None
+    response_s_p50: float | None = None
+    response_s_p95: float | None = None
+    """Of a statement of the application, which looks up rows by their key."""
+    applied_per_s: float | None = None
     """Events that the service applied; of all parts."""
-    lag_start: int | None
-    lag_end: int | None
+    lag_start: int | None = None
+    lag_end: int | None = None
     """Events that were written and not applied, at both ends of the phase; of this part."""
-    response_s_p50: float | None
-    response_s_p95: float | None
-    """Of a statement that looks up one row by its key and reads its document."""
-    freshness_s_p50: float | None
-    freshness_s_p99: float | None
+    freshness_s_p50: float | None = None
+    freshness_s_p99: float | None = None
     """From the moment at which a product changed to the moment at which its document was indexed."""
-    dead_tuples_per_update: float | None
+    dead_tuples_per_update: float | None = None
     """Dead tuples that an UPDATE of the large table leaves, its TOAST relation included."""
-    vacuum_due_minutes: float | None
+    vacuum_due_minutes: float | None = None
     """Emulated minutes after which, at this rate, a vacuum of the TOAST relation is due again."""
+    loading_minutes: float | None = None
+    """Emulated minutes until the last file was loaded."""
+    refresh_minutes: float | None = None
+    """Emulated minutes for which views were refreshed, of the job that took longest."""
+    jobs_minutes: float | None = None
+    """Emulated minutes until the last job was done: its file loaded, its views refreshed."""
+    byte_balance_start: float | None = None
+    byte_balance_min: float | None = None
+    """Throughput credits of the instance at the beginning, and the fewest, 0–1."""
 
 
 class PublishedFigure(Struct, frozen=True, kw_only=True):
@@ -51,7 +60,7 @@ class ExperimentCheck(Struct, frozen=True, kw_only=True):
     """One thing that Plimsoll said about a phase, compared with what is known of it."""
 
     command: str
-    """The command that said it: `diagnose`, `inspect`, `plan`, `compare`, `explain compare`."""
+    """The command that said it: `diagnose`, `inspect`, `plan`, `compare`, `explain compare`, `pace`."""
     expected: str
     """What is true."""
     found: str
@@ -135,3 +144,5 @@ class ExperimentProgress(Struct, frozen=True, kw_only=True):
     """Events that are written and not applied; of this part."""
     response_s: float | None
     """The last response of the database."""
+    work: str = ""
+    """What the jobs have done, in words; empty in an experiment without jobs."""

@@ -77,6 +77,9 @@ class PaceAllowance(Struct, frozen=True, kw_only=True):
     """Age of the newest complete sample; None without samples."""
     peer_count: int
     """Batches that share the allowance, this one included."""
+    unwritten_bytes: float
+    """Pages that the server has changed and not yet written, a lower bound; their credits count as spent. Zero if
+    the server was not asked."""
     notes: tuple[str, ...]
     """What is not known, and what is assumed instead."""
 
@@ -89,3 +92,18 @@ class PaceReport(Struct, frozen=True, kw_only=True):
     """Where the metrics came from."""
     is_simulated: bool
     allowance: PaceAllowance
+
+
+class ReserveForecast(Struct, frozen=True, kw_only=True):
+    """When every bucket of the chain holds a reserve, if others go on as they did."""
+
+    reserve_ratio: float
+    """The reserve that was asked for, 0–1."""
+    ready_in_s: float | None
+    """Seconds from now, 0 if they hold it now; None if not known, or not within a day."""
+    family: Family | None
+    """The bucket that takes longest; None if no bucket is below the reserve."""
+    balance_ratio: float | None
+    """Credits of that bucket now, 0–1; None if not measured."""
+    text: str
+    """A sentence without a full stop."""

@@ -25,7 +25,7 @@ class Prior(Struct, frozen=True, kw_only=True):
     are there at once; they use any throughput they get and count as greedy."""
     clients: float = 0.27
     """Weight ≥ 0 of clients that wait for an answer and then pause."""
-    greedy: float = 0.32
+    greedy: float = 0.2
     """Weight ≥ 0 of loads that use any throughput they get: vacuums, load jobs, clients without
     pauses. Half of it counts where more requests are in flight than nearly all open loads ask for. Steps are
     chosen without those, because hardly any size is enough for them; their chances count them."""

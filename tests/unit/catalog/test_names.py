@@ -2,7 +2,7 @@
 
 import pytest
 
-from plimsoll.catalog.names import class_name, size_order
+from plimsoll.catalog.names import class_name, size_order, smallest_first
 
 
 @pytest.mark.parametrize("text", ["db.r5.2xlarge", "r5.2xlarge", " DB.R5.2XLARGE ", "R5.2xlarge"])
@@ -28,4 +28,19 @@ def test_sizes_sort_from_nano_to_metal():
 
     assert sorted((f"db.t3.{size}" for size in sizes), key=size_order) == [
         f"db.t3.{size}" for size in reversed(sizes)
+    ]
+
+
+def test_classes_of_all_families_sort_by_size_then_newest_generation():
+    """
+    Of one size the newest generation comes first; the letters decide last.
+    """
+    names = ["db.m6g.large", "db.r8g.large", "db.t4g.medium", "db.m6i.large", "db.m8g.16xlarge"]
+
+    assert sorted(names, key=smallest_first) == [
+        "db.t4g.medium",
+        "db.r8g.large",
+        "db.m6g.large",
+        "db.m6i.large",
+        "db.m8g.16xlarge",
     ]

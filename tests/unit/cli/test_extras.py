@@ -100,5 +100,5 @@ def test_every_extra_is_declared():
     extras = project["optional-dependencies"]
 
     assert "plimsoll-db" == project["name"]
-    assert {"tables", "pictures", "lab", "all"} == set(extras)
-    assert ["plimsoll-db[tables,pictures,lab]"] == extras["all"]
+    assert {"tables", "pictures", "lab", "notify", "all"} == set(extras)
+    assert ["plimsoll-db[tables,pictures,lab,notify]"] == extras["all"]

@@ -35,11 +35,17 @@ def binding_check(
     Args:
         diagnosis: of the phase's window.
         truth: what the gate did in it.
-        binds: `legacy baseline`, `baseline` or `none`.
-        limit: its number, bytes/s; None where none binds.
+        binds: `legacy baseline`, `baseline`, `none`, `not the baseline`, or `as recorded` for no other than the gate's.
+        limit: its number, bytes/s; None where none is known to bind.
     """
     held = _held_words(truth)
-    if binds == "none" or limit is None:
+    if binds == "as recorded":
+        # Which of several limits in turn acted for long enough is left open; one that did not act is not named.
+        expected, is_right = f"at most what the gate did: {held}", not truth.wrong
+    elif binds == "not the baseline":
+        expected = f"credits last, so no baseline; the gate: {held}"
+        is_right = not any(one.phase is Phase.BASELINE for one in diagnosis.intervals)
+    elif binds == "none" or limit is None:
         # What follows from the truth itself: a limit that acted for long enough is no mistake.
         is_right = diagnosis.verdict is not Verdict.UNKNOWN and (
             not diagnosis.intervals or truth.is_right

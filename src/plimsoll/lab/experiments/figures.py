@@ -1,115 +1,43 @@
-"""What is measured in a phase: storage from the gate's record, the service and the database by their counters."""
+"""What the gate's record says of a phase: rates, latencies, queue, and how long a limit made requests wait."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from statistics import median
 
 import numpy as np
 
 from plimsoll.gate.record import MINUTE_S, RecordLine, Truth
-from plimsoll.lab.experiments.histogram import CountedBuckets
-from plimsoll.lab.experiments.search_service.database import ResponseProbe, TupleCounters
-from plimsoll.lab.experiments.search_service.system import ServiceCounters
 from plimsoll.model.experiment import PhaseFigures
 
 
-class PhaseWatch:
-    """Reads the counters of a phase: first when it is made, and then at each look."""
-
-    def __init__(
-        self,
-        service: Callable[[], ServiceCounters | None],
-        database: Callable[[], TupleCounters],
-        probe: ResponseProbe,
-    ) -> None:
-        """Take the first readings; from now on the phase counts."""
-        self._service, self._database, self._probe = service, database, probe
-        self._first = self._last = service()
-        self._tuples = database()
-        self._response_count = len(probe.times_s)
-        self.looks = 0
-
-    def look(self) -> None:
-        """Take a reading."""
-        found = self._service()
-        if found is not None:
-            self._first = self._first or found
-            self._last = found
-        self.looks += 1
-
-    @property
-    def lag(self) -> float | None:
-        """Return the events that are written and not applied now."""
-        return None if self._last is None else self._last.lag
-
-    @property
-    def lag_start(self) -> int | None:
-        """Return those at the beginning."""
-        return None if self._first is None else int(self._first.lag)
-
-    @property
-    def read(self) -> float | None:
-        """Return the events that were read in the phase."""
-        if self._first is None or self._last is None:
-            return None
-        return max(0.0, self._last.read - self._first.read)
-
-    @property
-    def freshness(self) -> CountedBuckets:
-        """Return how old documents were when they were indexed in the phase."""
-        if self._first is None or self._last is None:
-            return CountedBuckets()
-        return self._last.freshness.since(self._first.freshness)
-
-    @property
-    def responses_s(self) -> list[float]:
-        """Return the responses of the phase."""
-        return self._probe.times_s[self._response_count :]
-
-    def tuples(self) -> tuple[TupleCounters, TupleCounters]:
-        """Return the counters of the large table at the beginning and now."""
-        return self._tuples, self._database()
-
-
-def figures_of(
-    lines: Sequence[RecordLine], truth: Truth, watch: PhaseWatch, clock: float, scale: float
+def storage_figures(
+    lines: Sequence[RecordLine], truth: Truth, responses_s: Sequence[float], clock: float
 ) -> PhaseFigures:
     """
-    Return the figures of a phase.
+    Return the figures that every experiment has.
 
     Args:
         lines: the gate's, of the whole load.
         truth: of the same lines.
-        watch: of the service and the database, in the same time.
+        responses_s: of the database, in the same time.
         clock: credit clock.
-        scale: events are those of so many parts.
     """
     length_s = sum(line.dt for line in lines)
     read_ops = sum(line.read_ops for line in lines)
     write_ops = sum(line.write_ops for line in lines)
-    responses = watch.responses_s
-    before, after = watch.tuples()
-    minutes = length_s * clock / MINUTE_S
-    due_share = after.vacuum_due_share(before)
     return PhaseFigures(
-        minutes=minutes,
-        read_bytes_per_s=_ratio(sum(line.read_bytes for line in lines), length_s),
-        write_bytes_per_s=_ratio(sum(line.write_bytes for line in lines), length_s),
-        ops_per_s=_ratio(read_ops + write_ops, length_s),
-        read_latency_s=_ratio(sum(line.read_wait_s_sum for line in lines), read_ops),
-        write_latency_s=_ratio(sum(line.write_wait_s_sum for line in lines), write_ops),
-        queue_depth=_ratio(sum(line.queue_depth * line.dt for line in lines), length_s),
+        minutes=length_s * clock / MINUTE_S,
+        read_bytes_per_s=ratio(sum(line.read_bytes for line in lines), length_s),
+        write_bytes_per_s=ratio(sum(line.write_bytes for line in lines), length_s),
+        ops_per_s=ratio(read_ops + write_ops, length_s),
+        read_latency_s=ratio(sum(line.read_wait_s_sum for line in lines), read_ops),
+        write_latency_s=ratio(sum(line.write_wait_s_sum for line in lines), write_ops),
+        queue_depth=ratio(sum(line.queue_depth * line.dt for line in lines), length_s),
         throttled_minutes=sum(moment.bound_s for moment in truth.moments) * clock / MINUTE_S,
-        applied_per_s=None if watch.read is None else _ratio(watch.read * scale, length_s),
-        lag_start=watch.lag_start,
-        lag_end=None if watch.lag is None else int(watch.lag),
-        response_s_p50=median(responses) if responses else None,
-        response_s_p95=float(np.quantile(responses, 0.95)) if responses else None,
-        freshness_s_p50=watch.freshness.quantile(0.5),
-        freshness_s_p99=watch.freshness.quantile(0.99),
-        dead_tuples_per_update=after.dead_per_update(before),
-        vacuum_due_minutes=_ratio(minutes, due_share),
+        response_s_p50=median(responses_s) if responses_s else None,
+        response_s_p95=float(np.quantile(responses_s, 0.95)) if responses_s else None,
     )
 
 
-def _ratio(part: float, whole: float) -> float | None:
+def ratio(part: float, whole: float) -> float | None:
+    """Return a part of a whole; None of nothing."""
     return part / whole if whole > 0 else None

@@ -7,14 +7,14 @@ One thread reads and cuts; workers copy. What is in memory is a few chunks, what
 import queue
 import threading
 from collections.abc import Iterator, Sequence
+from typing import Protocol
 
 from msgspec import Struct
 
-from plimsoll.errors import DataError
+from plimsoll.errors import DataError, PlimsollError
 from plimsoll.load.copy.inputs import Input, stream_of
-from plimsoll.load.copy.rows import Chunk, RowFormat, chunks_of
+from plimsoll.load.copy.rows import Chunk, chunks_of
 from plimsoll.load.copy.table import CopyOptions, LoadedChunk, LoadTable, TableSession
-from plimsoll.load.pace.pace import Pace
 from plimsoll.units import MIB
 
 # Each chunk is a transaction with a flush of WAL: below a megabyte these would be a good part of the time. Larger
@@ -26,6 +26,26 @@ ROW_BYTES_MAX = 64 * MIB
 _AHEAD = 2
 # How often a worker that is not needed, or has nothing to do, looks again.
 _NAP_S = 0.2
+
+
+class LoadStopped(PlimsollError):
+    """The load was stopped from outside, before everything was loaded."""
+
+
+class WorkerPace(Protocol):
+    """What a load asks of its pace; `Pace` is one."""
+
+    def wait(self, byte_count: int, *, stop: threading.Event | None = None) -> float:
+        """Wait until so many bytes may go; return the seconds waited."""
+        ...
+
+    def concurrency(self, most: int = 8) -> int:
+        """Return how many workers are wanted, from 1 to `most`."""
+        ...
+
+    def set_work_left(self, batch_bytes: float | None) -> None:
+        """State how many bytes are still to be sent; None if that is not known."""
+        ...
 
 
 class LoadProgress(Struct, frozen=True, kw_only=True):
@@ -53,8 +73,9 @@ class LoadRun:
         *,
         dsn: str,
         options: CopyOptions,
-        pace: Pace,
+        pace: WorkerPace,
         workers_max: int,
+        stop: threading.Event | None = None,
     ) -> None:
         """
         Keep what to load; nothing is read yet.
@@ -66,13 +87,14 @@ class LoadRun:
             options: how rows are written.
             pace: started; every piece waits for it.
             workers_max: upper bound of connections, ≥ 1.
+            stop: ends the run when it is set; None for a new one, which is set by a failure only.
         """
         self._inputs, self._table_name = tuple(inputs), table
         self._dsn, self._options, self._pace = dsn, options, pace
         self._workers_max = workers_max
         self._queue: queue.Queue[tuple[Input, Chunk]] = queue.Queue(maxsize=_AHEAD)
         self._lock = threading.Lock()
-        self._stop = threading.Event()
+        self._stop = stop or threading.Event()
         self._is_read = threading.Event()
         self._failure: BaseException | None = None
         self._rows = self._loaded = self._earlier = self._busy = 0
@@ -99,6 +121,7 @@ class LoadRun:
             UsageError: there is no such table or column, or other content of a file was loaded.
             DataError: the server refuses a row, or a file is damaged.
             SourceError: the server or S3 refuses, or does not answer.
+            LoadStopped: it was stopped from outside.
         """
         session = TableSession(self._dsn, self._options)
         try:
@@ -130,6 +153,11 @@ class LoadRun:
                 thread.join(_NAP_S)
         if self._failure is not None:
             raise self._failure
+        if self._stop.is_set():
+            raise LoadStopped(
+                "the load was stopped before its end",
+                "Start it again: it goes on after what was loaded.",
+            )
         assert self._queue.empty()
         return self.progress()
 
@@ -155,11 +183,10 @@ class LoadRun:
         with self._lock:
             self._loaded += start
             self._earlier += start
-        rows = RowFormat(is_csv=self._options.is_csv, quote=(self._options.quote or '"').encode())
         try:
             for chunk in chunks_of(
                 stream_of(one).pieces(start),
-                rows,
+                self._options.row_format,
                 chunk_bytes=CHUNK_BYTES,
                 row_bytes_max=ROW_BYTES_MAX,
                 start_byte=start,

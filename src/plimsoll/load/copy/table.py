@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from plimsoll.errors import AccessDenied, DataError, SourceError, UsageError
-from plimsoll.load.copy.rows import Chunk
+from plimsoll.load.copy.rows import Chunk, RowFormat
 from plimsoll.model.sql_name import quoted_name
 from plimsoll.sources.postgres.named_table import keep_views_out, path_of, table_named
 from plimsoll.sources.postgres.pg_stat import refusal, without_password
@@ -47,6 +47,11 @@ class CopyOptions(Struct, frozen=True, kw_only=True):
     columns: tuple[str, ...] = ()
     """Columns of the rows in order; empty for all of the table."""
 
+    @property
+    def row_format(self) -> RowFormat:
+        """Return what tells where a row ends."""
+        return RowFormat(is_csv=self.is_csv, quote=(self.quote or '"').encode())
+
 
 class LoadTable(Struct, frozen=True, kw_only=True):
     """The table, and the names that statements use."""
@@ -65,6 +70,29 @@ class LoadedChunk(Struct, frozen=True):
     start_byte: int
     end_byte: int
     row_count: int
+
+
+class RefusedAt(Struct, frozen=True, kw_only=True):
+    """Where in an input a row is that the server refuses."""
+
+    identity: str
+    """Of the input."""
+    start_byte: int
+    """Of the chunk."""
+    line: int | None
+    """Line of the chunk at which the row ends, from 1; None if the server does not say it."""
+    column: str
+    """For example `, column place`; may be empty."""
+
+
+class RefusedRow(DataError):
+    """The server refuses a row."""
+
+    def __init__(self, message: str, at: RefusedAt, reason: str) -> None:
+        """Keep the place and the reason, without values of the row."""
+        hint = "Correct that row and run the command again: what was loaded stays."
+        super().__init__(f"{message}: {reason}", hint)
+        self.at, self.reason = at, reason
 
 
 class TableSession:
@@ -171,7 +199,7 @@ class TableSession:
             Rows that were loaded now; 0 if another transaction had loaded them.
 
         Raises:
-            DataError: the server refuses a row; nothing of the chunk is loaded.
+            RefusedRow: the server refuses a row; nothing of the chunk is loaded.
             SourceError: the server refuses, or does not answer for half a minute.
         """
         import psycopg
@@ -189,6 +217,9 @@ class TableSession:
                 if attempt + 1 == _ATTEMPTS or isinstance(error, psycopg.errors.DiskFull):
                     raise self._error_from(error, f"unable to load {where}") from None
                 time.sleep(_FIRST_PAUSE_S * 2**attempt)
+            except (psycopg.DataError, psycopg.IntegrityError) as error:
+                self.close()
+                raise self._refused_row(error, f"unable to load {where}", identity, chunk) from None
             except psycopg.Error as error:
                 self.close()
                 raise self._error_from(error, f"unable to load {where}") from None
@@ -258,18 +289,26 @@ class TableSession:
 
         if isinstance(error, psycopg.OperationalError) and error.sqlstate is None:
             return refusal(error, self._dsn)
-        place = re.search(r"line (\d+)(, column [^:]+)?", error.diag.context or "")
-        first = (error.diag.message_primary or type(error).__name__).partition(': "')[0]
-        reason = without_password(first, self._dsn)
+        reason = self._reason(error)
         if isinstance(error, psycopg.errors.InsufficientPrivilege):
             return AccessDenied(f"{doing}: {reason}", f"Needed: {LOADING.needs}.")
-        if isinstance(error, psycopg.DataError | psycopg.IntegrityError):
-            at = f", line {place[1]} of them{place[2] or ''}" if place else ""
-            return DataError(
-                f"{doing}{at}: {reason}",
-                "Correct that row and run the command again: what was loaded stays.",
-            )
         return SourceError(f"{doing}: {reason}", "Run the command again: what was loaded stays.")
+
+    def _refused_row(self, error: Any, doing: str, identity: str, chunk: Chunk) -> RefusedRow:
+        found = re.search(r"line (\d+)(, column [^:]+)?", error.diag.context or "")
+        at = RefusedAt(
+            identity=identity,
+            start_byte=chunk.start_byte,
+            line=int(found[1]) if found else None,
+            column=(found[2] or "") if found else "",
+        )
+        line = "" if at.line is None else f", line {at.line} of them{at.column}"
+        return RefusedRow(f"{doing}{line}", at, self._reason(error))
+
+    def _reason(self, error: Any) -> str:
+        """Return what the server says, without values of rows and passwords."""
+        first = (error.diag.message_primary or type(error).__name__).partition(': "')[0]
+        return without_password(first, self._dsn)
 
 
 def pieces_to_send(pieces: Iterable[bytes]) -> Iterable[memoryview]:

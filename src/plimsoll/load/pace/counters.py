@@ -31,11 +31,14 @@ _NAME_CHANGE_RATIO = 0.05
 class CountersReading(Struct, frozen=True, kw_only=True):
     """The counters of a server at one moment, and other batches."""
 
-    table_bytes: float
-    """Read, written and extended since the counters began."""
+    read_bytes: float
+    """Of tables and indexes, since the counters began; so are the others."""
+    write_bytes: float
+    extend_bytes: float
     ops: float
     wal_bytes: float
     full_page_images: float
+    cache_bytes: float
     block_bytes: int
     peers_bytes_per_s: tuple[float, ...]
     """Rates of other batches, in their own bytes."""
@@ -113,12 +116,15 @@ class ServerCounters:
             if cursor.description is not None:
                 rows.append(cursor.fetchall())
             more = cursor.nextset()
-        ((taken, ops, wal, images, block),), names = rows
+        ((read, write, extend, ops, wal, images, cache, block),), names = rows
         return CountersReading(
-            table_bytes=float(taken or 0),
+            read_bytes=float(read or 0),
+            write_bytes=float(write or 0),
+            extend_bytes=float(extend or 0),
             ops=float(ops or 0),
             wal_bytes=float(wal or 0),
             full_page_images=float(images or 0),
+            cache_bytes=float(cache),
             block_bytes=int(block),
             peers_bytes_per_s=tuple(
                 peer for (name,) in names if (peer := peer_of(name)) is not None
@@ -149,16 +155,16 @@ def peer_of(name: str) -> float | None:
 
 
 def _between(last: CountersReading, now: CountersReading) -> ServerCounts | None:
-    taken = now.table_bytes - last.table_bytes
-    ops, wal = now.ops - last.ops, now.wal_bytes - last.wal_bytes
-    images = now.full_page_images - last.full_page_images
-    # Somebody reset the counters, or another server answers now.
-    if min(taken, ops, wal, images) < 0:
-        return None
-    return ServerCounts(
-        bytes=taken + wal,
-        ops=ops,
-        wal_bytes=wal,
-        full_page_images=images,
+    counted = ServerCounts(
+        read_bytes=now.read_bytes - last.read_bytes,
+        write_bytes=now.write_bytes - last.write_bytes,
+        extend_bytes=now.extend_bytes - last.extend_bytes,
+        ops=now.ops - last.ops,
+        wal_bytes=now.wal_bytes - last.wal_bytes,
+        full_page_images=now.full_page_images - last.full_page_images,
+        cache_bytes=now.cache_bytes,
         block_bytes=now.block_bytes,
     )
+    # Somebody reset the counters, or another server answers now.
+    parts = (counted.moved_bytes, counted.extend_bytes, counted.ops, counted.wal_bytes)
+    return None if min(*parts, counted.full_page_images) < 0 else counted

@@ -31,8 +31,8 @@ from plimsoll.plan.demand.throttled import Episode, MeasuredDemand, ThrottledSte
 from plimsoll.units import format_duration
 
 # A load that was at two ceilings must be above the higher one too, and a growing open load would have
-# reached the lower one long before. One in four got there in one jump, for example by a new customer.
-LEAP = 0.25
+# reached the lower one long before. One in five got there in one jump, for example by a new customer.
+LEAP = 0.2
 # A greedy load has as many requests in flight as it has workers, and half of such loads have no more than a few
 # times what storage takes at once. The rest of the prior's weight is theirs where more are in flight.
 MANY_IN_FLIGHT = 0.5

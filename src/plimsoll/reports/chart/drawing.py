@@ -87,10 +87,21 @@ def write_png(path: Path, spec: Spec, *, scale: float = 2.0) -> None:
         UsageError: the file cannot be written.
         ExtraMissing: Vega-Lite is not installed.
     """
+    write_aside(path, png(spec, scale=scale))
+
+
+def png(spec: Spec, *, scale: float = 2.0) -> bytes:
+    """
+    Return a specification as PNG; `scale` pixels for each of its pixels.
+
+    Raises:
+        ExtraMissing: Vega-Lite is not installed.
+    """
     check_vega()
     import vl_convert
 
-    write_aside(path, vl_convert.vegalite_to_png(spec, vl_version=VEGALITE, scale=scale))
+    found: bytes = vl_convert.vegalite_to_png(spec, vl_version=VEGALITE, scale=scale)
+    return found
 
 
 def svg(spec: Spec) -> str:

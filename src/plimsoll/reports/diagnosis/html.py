@@ -61,25 +61,40 @@ def render_html(
     """
     from markupsafe import Markup
 
+    values = report_values(diagnosis, snapshot, plan, inspection)
+    return rendered_page(
+        "report.html.j2",
+        script=Markup(template_text("report.js")),  # noqa: S704  package data
+        vega=Markup(vega_script()) if values["has_chart"] else "",  # noqa: S704  bundled library
+        **values,
+    )
+
+
+def report_values(
+    diagnosis: Diagnosis,
+    snapshot: Snapshot,
+    plan: Plan | None = None,
+    inspection: Inspection | None = None,
+) -> dict[str, Any]:
+    """Return what the templates of the report need, for a page of its own or as a part of another."""
+    from markupsafe import Markup
+
     samples = chart_samples(diagnosis, snapshot)
     has_chart = bool(samples.metric) and has_vega()
     chart = _chart(diagnosis, snapshot) if has_chart else {"svg": "", "document": ""}
-    return rendered_page(
-        "report.html.j2",
-        report=outline(diagnosis),
-        title=words.subject(diagnosis.instance),
-        verdict_badges=words.VERDICT_BADGES,
-        has_chart=has_chart,
-        has_samples=bool(samples.metric),
-        caption=caption(samples),
-        svg=Markup(chart["svg"]),  # noqa: S704  written by Vega, which escapes
-        document=Markup(chart["document"]),  # noqa: S704  escaped in _in_script
-        script=Markup(template_text("report.js")),  # noqa: S704  package data
-        vega=Markup(_vega()) if has_chart else "",  # noqa: S704  bundled library
-        plan=plan_section(plan) if plan else None,
-        causes=causes_section(inspection) if inspection else None,
+    return {
+        "report": outline(diagnosis),
+        "title": words.subject(diagnosis.instance),
+        "verdict_badges": words.VERDICT_BADGES,
+        "has_chart": has_chart,
+        "has_samples": bool(samples.metric),
+        "caption": caption(samples),
+        "svg": Markup(chart["svg"]),  # noqa: S704  written by Vega, which escapes
+        "document": Markup(chart["document"]),  # noqa: S704  escaped in _in_script
+        "plan": plan_section(plan) if plan else None,
+        "causes": causes_section(inspection) if inspection else None,
         **part_values(),
-    )
+    }
 
 
 def _chart(diagnosis: Diagnosis, snapshot: Snapshot) -> dict[str, str]:
@@ -115,7 +130,7 @@ def _in_script(document: Any) -> str:
 
 
 @cache
-def _vega() -> str:
+def vega_script() -> str:
     """Return vega, Vega-Lite and Vega-Embed, about 900 kB, so that the page loads nothing."""
     import vl_convert
 

@@ -11,6 +11,10 @@ _HEIGHT = 240
 _MINUTE_S = 60
 # Room above the highest number for the titles of the phases.
 _HEADROOM = 1.25
+_FONT_PX = 11
+# A letter is less than six tenths as wide as the font is high.
+_LETTER_PX = 0.6 * _FONT_PX
+_GAP_PX = 4
 
 
 def experiment_spec(report: ExperimentReport, *, look: Look, width: int) -> Spec:
@@ -25,12 +29,13 @@ def experiment_spec(report: ExperimentReport, *, look: Look, width: int) -> Spec
     start_s = report.phases[0].window_s[0]
     rows = [_row(minute, start_s) for minute in report.minutes]
     top = max((max(row["served"], row["limit"]) for row in rows), default=1.0) * _HEADROOM
+    minutes = max((row["minute"] for row in rows), default=1) + 1
     y = {"type": "quantitative", "scale": {"domain": [0, top]}, "axis": {"tickCount": 6}}
     x = {
         "field": "minute",
         "type": "quantitative",
         "title": "emulated minutes",
-        "scale": {"domain": [0, max((row["minute"] for row in rows), default=1) + 1]},
+        "scale": {"domain": [0, minutes]},
     }
     return {
         "$schema": VEGALITE_SCHEMA,
@@ -50,7 +55,7 @@ def experiment_spec(report: ExperimentReport, *, look: Look, width: int) -> Spec
                 },
                 "encoding": {"x": x, "y": {**y, "field": "limit"}},
             },
-            *_phases(report.phases, start_s, look, top, is_narrow=width < _NARROW),
+            *_phases(report.phases, start_s, look, top, minute_px=width / minutes),
         ],
         "config": {
             "font": look.font,
@@ -65,10 +70,6 @@ def experiment_spec(report: ExperimentReport, *, look: Look, width: int) -> Spec
             },
         },
     }
-
-
-# Pixels below which the titles of the phases would overlap.
-_NARROW = 500
 
 
 def _row(minute: MinuteRates, start_s: int) -> dict[str, float]:
@@ -91,17 +92,15 @@ def _area(name: str, above: str | None, color: str, x: Spec, y: Spec) -> Spec:
 
 
 def _phases(
-    phases: Sequence[PhaseReport], start_s: int, look: Look, top: float, *, is_narrow: bool
+    phases: Sequence[PhaseReport], start_s: int, look: Look, top: float, *, minute_px: float
 ) -> list[Spec]:
-    """Return a rule and a title for each phase; on a phone the number of the phase."""
-    values = [
-        {
-            "minute": (phase.window_s[0] - start_s) // _MINUTE_S,
-            "title": str(number) if is_narrow else f"{number} {phase.title}",
-            "top": top,
-        }
-        for number, phase in enumerate(phases, 1)
-    ]
+    """Return a rule for each phase, and its title; only its number where the phase is too short for the title."""
+    values = []
+    for number, phase in enumerate(phases, 1):
+        begin, end = ((moment - start_s) // _MINUTE_S for moment in phase.window_s)
+        title = f"{number} {phase.title}"
+        fits = len(title) * _LETTER_PX + 2 * _GAP_PX < (end - begin) * minute_px
+        values.append({"minute": begin, "title": title if fits else str(number), "top": top})
     x = {"field": "minute", "type": "quantitative"}
     return [
         {
@@ -115,9 +114,9 @@ def _phases(
                 "type": "text",
                 "align": "left",
                 "baseline": "top",
-                "dx": 4,
+                "dx": _GAP_PX,
                 "color": look.ink,
-                "fontSize": 11,
+                "fontSize": _FONT_PX,
             },
             "encoding": {
                 "x": x,

@@ -1,8 +1,8 @@
 """The document of an experiment: its phases side by side, what was published, and what Plimsoll said about each."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 
-from plimsoll.model.experiment import ExperimentReport, PhaseReport
+from plimsoll.model.experiment import ExperimentReport, PhaseFigures, PhaseReport
 from plimsoll.reports.chart.drawing import Spec
 from plimsoll.reports.chart.look import page_look
 from plimsoll.reports.document.parts import (
@@ -58,7 +58,8 @@ def _parts(report: ExperimentReport) -> Iterator[Part]:
     )
     yield Picture(characters=None, spec=_drawn(report), caption=CAPTION)
     yield Section(title="Phases", parts=(_side_by_side(report),))
-    cards = [_card(number, phase) for number, phase in enumerate(report.phases, 1)]
+    measured = words.measured_of(report)
+    cards = [_card(number, phase, measured) for number, phase in enumerate(report.phases, 1)]
     yield Section(title="Phase by phase", parts=tuple(cards))
     yield Section(title="Notes", parts=(bullets_of(report.notes),))
 
@@ -73,21 +74,43 @@ def _drawn(report: ExperimentReport) -> Callable[[int], Spec]:
 
 
 def _side_by_side(report: ExperimentReport) -> Table:
-    columns = (
-        Column(title="#", is_number=True, may_break=False),
-        Column(title="Phase"),
-        Column(title="MB/s", is_number=True, may_break=False),
-        Column(title="IOPS", is_number=True, may_break=False, leaves=3),
-        Column(title="Read", is_number=True, may_break=False),
-        Column(title="Write", is_number=True, may_break=False),
-        Column(title="Queue", is_number=True, may_break=False, leaves=4),
-        Column(
-            title="At limit",
-            is_number=True,
-            may_break=False,
-            legend="At limit: emulated minutes in which a limit made requests wait, by the gate.",
-        ),
+    measured = words.measured_of(report)
+    ours = tuple((column, of) for name, column, of in _OWN if name in measured)
+    columns = (*_COMMON, *(column for column, _ in ours), Column(title="Plimsoll", may_break=False))
+    rows = tuple(
+        (
+            *_common(number, phase),
+            *(of(phase.figures) for _, of in ours),
+            Cell(words.outcome_of(phase), Tone.GOOD if phase.is_right else Tone.BAD),
+        )
+        for number, phase in enumerate(report.phases, 1)
+    )
+    return Table(columns=columns, rows=rows, stacks=True)
+
+
+_COMMON = (
+    Column(title="#", is_number=True, may_break=False),
+    Column(title="Phase"),
+    Column(title="MB/s", is_number=True, may_break=False),
+    Column(title="IOPS", is_number=True, may_break=False, leaves=3),
+    Column(title="Read", is_number=True, may_break=False),
+    Column(title="Write", is_number=True, may_break=False),
+    Column(title="Queue", is_number=True, may_break=False, leaves=4),
+    Column(
+        title="At limit",
+        is_number=True,
+        may_break=False,
+        legend="At limit: emulated minutes in which a limit made requests wait, by the gate.",
+    ),
+)
+_OWN: tuple[tuple[str, Column, Callable[[PhaseFigures], str]], ...] = (
+    (
+        "events that wait",
         Column(title="Lag", is_number=True, may_break=False, leaves=2),
+        lambda figures: words.UNKNOWN if figures.lag_end is None else f"{figures.lag_end:,}",
+    ),
+    (
+        "freshness",
         Column(
             title="Fresh",
             is_number=True,
@@ -95,6 +118,10 @@ def _side_by_side(report: ExperimentReport) -> Table:
             leaves=1,
             legend="Fresh: from a change to its document in the index, 99 of 100 within.",
         ),
+        lambda figures: words.seconds(figures.freshness_s_p99),
+    ),
+    (
+        "dead tuples per update",
         Column(
             title="Dead",
             is_number=True,
@@ -102,32 +129,58 @@ def _side_by_side(report: ExperimentReport) -> Table:
             leaves=5,
             legend="Dead: tuples that an update of the large table leaves, TOAST included.",
         ),
-        Column(title="Plimsoll", may_break=False),
-    )
-    rows = tuple(_row(number, phase) for number, phase in enumerate(report.phases, 1))
-    return Table(columns=columns, rows=rows, stacks=True)
+        lambda figures: words.plain(figures.dead_tuples_per_update),
+    ),
+    (
+        "loading",
+        Column(
+            title="Load",
+            is_number=True,
+            may_break=False,
+            legend="Load: emulated minutes until the last file was loaded.",
+        ),
+        lambda figures: words.minutes(figures.loading_minutes),
+    ),
+    (
+        "refresh",
+        Column(
+            title="Refresh",
+            is_number=True,
+            may_break=False,
+            legend="Refresh: emulated minutes for the views of the job that took longest.",
+        ),
+        lambda figures: words.minutes(figures.refresh_minutes),
+    ),
+    (
+        "loading",
+        Column(
+            title="Response",
+            is_number=True,
+            may_break=False,
+            leaves=2,
+            legend="Response: of the application's query, 95 of 100 within.",
+        ),
+        lambda figures: words.milliseconds(figures.response_s_p95),
+    ),
+)
+"""Columns of experiments that measured something: by which name, and how it is shown."""
 
 
-def _row(number: int, phase: PhaseReport) -> tuple[str | Cell, ...]:
-    figures = phase.figures
-    named = dict(words.figures_of(figures))
+def _common(number: int, phase: PhaseReport) -> tuple[str | Cell, ...]:
+    named = dict(words.figures_of(phase.figures))
     return (
         str(number),
         phase.title,
-        words.megabytes(figures),
+        words.megabytes(phase.figures),
         named["IOPS"],
         named["read latency"],
         named["write latency"],
         named["queue depth"],
         named["minutes at a limit"],
-        words.UNKNOWN if figures.lag_end is None else f"{figures.lag_end:,}",
-        words.seconds(figures.freshness_s_p99),
-        named["dead tuples per update"],
-        Cell(words.outcome_of(phase), Tone.GOOD if phase.is_right else Tone.BAD),
     )
 
 
-def _card(number: int, phase: PhaseReport) -> Card:
+def _card(number: int, phase: PhaseReport, measured: Collection[str]) -> Card:
     verdict = "● right" if phase.is_right else "▲ not right"
     return Card(
         title=phase.title,
@@ -137,16 +190,20 @@ def _card(number: int, phase: PhaseReport) -> Card:
         parts=(
             Paragraph(text=f"{phase.action} {phase.instance}."),
             Paragraph(text=phase.headline, weight="strong"),
-            _measured(phase),
+            _measured(phase, measured),
             _said(phase),
         ),
     )
 
 
-def _measured(phase: PhaseReport) -> Table:
+def _measured(phase: PhaseReport, measured: Collection[str]) -> Table:
     """Return the measurements with what was published of them."""
     published = {figure.name: figure.text for figure in phase.published}
-    rows = [(name, text, published.pop(name, "")) for name, text in words.figures_of(phase.figures)]
+    rows = [
+        (name, text, published.pop(name, ""))
+        for name, text in words.figures_of(phase.figures)
+        if name in measured
+    ]
     rows += [(name, "", text) for name, text in published.items()]
     return Table(
         columns=(

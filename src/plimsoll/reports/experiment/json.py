@@ -25,7 +25,7 @@ class CheckObject(Struct, frozen=True, kw_only=True):
     """One thing that Plimsoll said about a phase, compared with the truth."""
 
     command: str
-    """`diagnose`, `inspect`, `plan`, `compare` or `explain compare`."""
+    """`diagnose`, `inspect`, `plan`, `compare`, `explain compare` or `pace`."""
     expected: str
     """What is true."""
     found: str
@@ -64,9 +64,9 @@ class FiguresObject(Struct, frozen=True, kw_only=True):
     lag_end: int | None
     """Events that waited at the end; not multiplied."""
     response_s_p50: float | None
-    """Median time of a lookup by key."""
+    """Median time of the application's query."""
     response_s_p95: float | None
-    """Time within which 95 of 100 lookups were done."""
+    """Time within which 95 of 100 of them were done."""
     freshness_s_p50: float | None
     """Median time from a change to its document in the index."""
     freshness_s_p99: float | None
@@ -75,6 +75,16 @@ class FiguresObject(Struct, frozen=True, kw_only=True):
     """Dead tuples that an update of the large table left, TOAST included."""
     vacuum_due_minutes: float | None
     """Emulated minutes after which a vacuum of the TOAST relation is due again."""
+    loading_minutes: float | None
+    """Emulated minutes until the last file was loaded."""
+    refresh_minutes: float | None
+    """Emulated minutes for the views of the job that took longest."""
+    jobs_minutes: float | None
+    """Emulated minutes until the last job was done."""
+    byte_balance_start: float | None
+    """Throughput credits of the instance at the beginning, 0–1."""
+    byte_balance_min: float | None
+    """The fewest of them, 0–1."""
 
 
 class PhaseObject(Struct, frozen=True, kw_only=True):
@@ -106,7 +116,7 @@ class ExperimentDocument(Struct, frozen=True, kw_only=True):
     """
     Plimsoll experiment.
 
-    What `plimsoll lab run search-service --format json` writes. Every field is always present; null means not
+    What `plimsoll lab run search-service` and `plimsoll lab run claims-pipeline` write with `--format json`. Every field is always present; null means not
     measured. SI units, unrounded.
     """
 

@@ -3,9 +3,31 @@
 from collections.abc import Iterator
 
 from plimsoll.model.experiment import ExperimentReport, PhaseFigures, PhaseReport
-from plimsoll.units import format_bytes_per_s, number
+from plimsoll.units import format_bytes_per_s, format_ratio, number
 
 UNKNOWN = "–"
+
+
+def measured_of(report: ExperimentReport) -> frozenset[str]:
+    """Return the names of what the experiment measures: a load has no events, and a service no files."""
+    found = set(_COMMON)
+    for phase in report.phases:
+        texts = dict(figures_of(phase.figures))
+        # The share of a percentile, in parentheses, is no measurement.
+        found |= {n for n, t in texts.items() if any(c.isdigit() for c in t.partition("(")[0])}
+    return frozenset(found)
+
+
+_COMMON = (
+    "throughput",
+    "IOPS",
+    "read latency",
+    "write latency",
+    "queue depth",
+    "minutes at a limit",
+    "response",
+)
+"""What the gate and the probe of the database measure in every experiment."""
 
 
 def figures_of(figures: PhaseFigures) -> Iterator[tuple[str, str]]:
@@ -14,7 +36,7 @@ def figures_of(figures: PhaseFigures) -> Iterator[tuple[str, str]]:
     yield "IOPS", UNKNOWN if figures.ops_per_s is None else f"{figures.ops_per_s:,.0f}"
     yield "read latency", milliseconds(figures.read_latency_s)
     yield "write latency", milliseconds(figures.write_latency_s)
-    yield "queue depth", _plain(figures.queue_depth)
+    yield "queue depth", plain(figures.queue_depth)
     yield "minutes at a limit", f"{figures.throttled_minutes:.0f} of {figures.minutes:.0f}"
     yield (
         "response",
@@ -29,9 +51,18 @@ def figures_of(figures: PhaseFigures) -> Iterator[tuple[str, str]]:
         UNKNOWN if figures.applied_per_s is None else f"{figures.applied_per_s:,.0f}/s",
     )
     yield "events that wait", f"{_count(figures.lag_start)} → {_count(figures.lag_end)}"
-    yield "dead tuples per update", _plain(figures.dead_tuples_per_update)
-    due = figures.vacuum_due_minutes
-    yield "vacuum due every", UNKNOWN if due is None else f"{number(due, 2)} min"
+    yield "dead tuples per update", plain(figures.dead_tuples_per_update)
+    yield "vacuum due every", minutes(figures.vacuum_due_minutes)
+    yield "loading", minutes(figures.loading_minutes)
+    yield "refresh", minutes(figures.refresh_minutes)
+    yield "all jobs", minutes(figures.jobs_minutes)
+    yield "byte balance at first", _percent(figures.byte_balance_start)
+    yield "lowest byte balance", _percent(figures.byte_balance_min)
+
+
+def minutes(value: float | None) -> str:
+    """Return emulated minutes."""
+    return UNKNOWN if value is None else f"{number(value, 2)} min"
 
 
 def milliseconds(value_s: float | None) -> str:
@@ -78,9 +109,14 @@ def _total(figures: PhaseFigures) -> float | None:
     return figures.read_bytes_per_s + figures.write_bytes_per_s
 
 
-def _plain(value: float | None) -> str:
+def plain(value: float | None) -> str:
+    """Return a number without a unit."""
     return UNKNOWN if value is None else number(value, 2)
 
 
 def _count(value: int | None) -> str:
     return UNKNOWN if value is None else f"{value:,}"
+
+
+def _percent(value: float | None) -> str:
+    return UNKNOWN if value is None else format_ratio(value)

@@ -12,20 +12,22 @@ _NAME = 17
 
 
 def experiment_lines(progress: ExperimentProgress) -> list[str]:
-    """Return the live display: the phase, the storage against its limits, the service and the database."""
+    """Return the live display: the phase, the storage against its limits, the work and the database."""
     return [
         f"phase {progress.number} of {progress.count}: {progress.title} (scale 1:{progress.scale:g})",
         *progress_lines(progress.storage),
-        f"{'service':<{_NAME}}{_lag(progress)}; {_response(progress)}",
+        f"{'jobs' if progress.work else 'service':<{_NAME}}{_work(progress)}; {_response(progress)}",
     ]
 
 
 def experiment_line(progress: ExperimentProgress) -> str:
     """Return the same in one line, for a log."""
-    return f"{progress_line(progress.storage)}; {_lag(progress)}; {_response(progress)}"
+    return f"{progress_line(progress.storage)}; {_work(progress)}; {_response(progress)}"
 
 
-def _lag(progress: ExperimentProgress) -> str:
+def _work(progress: ExperimentProgress) -> str:
+    if progress.work:
+        return progress.work
     return "lag unknown" if progress.lag is None else f"lag {progress.lag:,.0f} events"
 
 

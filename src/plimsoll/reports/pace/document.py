@@ -19,6 +19,7 @@ from plimsoll.reports.document.parts import (
 )
 from plimsoll.reports.render.words import FAMILY_NAMES, sentence
 from plimsoll.units import (
+    format_bytes,
     format_bytes_per_s,
     format_duration,
     format_ops_per_s,
@@ -105,6 +106,9 @@ def _facts(allowance: PaceAllowance) -> list[tuple[str, str]]:
     ]
     if ratio.wal_per_byte is not None:
         facts.insert(1, ("WAL", f"{number(ratio.wal_per_byte, 2)} bytes for each byte of input"))
+    if allowance.unwritten_bytes > 0:
+        owed = format_bytes(allowance.unwritten_bytes)
+        facts.append(("pages not yet written", f"{owed}; their credits count as spent"))
     if allowance.peer_count > 1:
         facts.append(("batches that share", str(allowance.peer_count)))
     return facts

@@ -102,6 +102,8 @@ class PaceDocument(Struct, frozen=True, kw_only=True):
     """Age of the newest complete sample; null without samples."""
     peer_count: Count
     """Batches that share the allowance, this one included."""
+    unwritten_bytes: Positive
+    """Pages that the server has changed and not yet written, at least; their credits count as spent."""
     notes: tuple[str, ...]
     """What is not known, and what is assumed instead."""
 

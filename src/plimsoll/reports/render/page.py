@@ -6,35 +6,57 @@ A content security policy in the page forbids it every network access.
 
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from plimsoll.reports.chart.look import DARK, LIGHT, css_variables
 from plimsoll.reports.render import words
 from plimsoll.reports.render.page_policy import POLICY, closed
 
+if TYPE_CHECKING:  # a report in a terminal needs no templates
+    from jinja2 import Environment
+
 
 def rendered_page(template: str, **values: Any) -> str:
     """Return a template of the package filled with values; the style and the words of verdicts are included."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
+    page = (
+        page_environment()
+        .get_template(template)
+        .render(
+            policy=POLICY,
+            style=Markup(page_style()),  # noqa: S704  package data
+            **values,
+        )
+    )
+    return closed(page)
+
+
+def page_environment(*packages: str) -> "Environment":
+    """
+    Return the environment of templates, with the words of verdicts.
+
+    Args:
+        packages: names of packages with templates of their own, beside those of reports.
+    """
+    from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+
     environment = Environment(
-        loader=PackageLoader("plimsoll.reports"),
+        loader=ChoiceLoader([PackageLoader(name) for name in (*packages, "plimsoll.reports")]),
         autoescape=True,
+        # Templates belong to the package; looking for changes costs more than a row of a table.
+        auto_reload=False,
         undefined=StrictUndefined,
         finalize=_finalized,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    page = environment.get_template(template).render(
-        policy=POLICY,
-        signs=words.VERDICT_SIGNS,
-        verdict_words=words.VERDICT_WORDS,
-        style=Markup(_style()),  # noqa: S704  package data
-        **values,
-    )
-    return closed(page)
+    environment.globals |= {
+        "signs": words.VERDICT_SIGNS,
+        "verdict_words": words.VERDICT_WORDS,
+    }
+    return environment
 
 
 def _finalized(value: Any) -> Any:
@@ -49,7 +71,8 @@ def template_text(name: str) -> str:
 
 
 @cache
-def _style() -> str:
+def page_style() -> str:
+    """Return the style sheet of every page."""
     variables = (
         f":root {{ color-scheme: light dark; {css_variables(LIGHT)} }}\n"
         f"@media (prefers-color-scheme: dark) {{ :root {{ {css_variables(DARK)} }} }}\n"

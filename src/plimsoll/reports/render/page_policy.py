@@ -29,7 +29,7 @@ def closed(page: str) -> str:
         page: markup in which `POLICY` stands for the policy and every `<` and `>` of texts and attributes
             is escaped.
     """
-    page = _without_own_styles(page)
+    page = without_own_styles(page)
     scripts, styles = [], []
     for kind, attributes, text in _RAW.findall(page):
         if kind.lower() == "style":
@@ -58,7 +58,7 @@ def _hashed(text: str) -> str:
     return f"'sha256-{b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
-def _without_own_styles(page: str) -> str:
+def without_own_styles(page: str) -> str:
     """Return the page with styles of elements moved into classes of the first style sheet."""
     names: dict[str, str] = {}
 

@@ -35,6 +35,7 @@ from plimsoll.sources.aws.failures import (
 from plimsoll.sources.aws.meter import Meter
 from plimsoll.sources.aws.operations import GET_METRIC_DATA, OPERATIONS, Operation
 from plimsoll.sources.aws.pace import Deadline, RequestPace
+from plimsoll.sources.aws.role import assume_role
 from plimsoll.sources.aws.workers import within
 from plimsoll.sources.values.shown import shown
 
@@ -415,6 +416,7 @@ def open_account(
     region: str | None,
     max_api_calls: int,
     now_s: Callable[[], float],
+    role_arn: str | None = None,
 ) -> Account:
     """
     Return the account of the environment, configuration and profile; no request is sent.
@@ -424,9 +426,10 @@ def open_account(
         region: None takes that of the profile or the environment.
         max_api_calls: largest number of requests, ≥ 1.
         now_s: returns the current time, epoch seconds.
+        role_arn: role to assume with these credentials; None for none.
 
     Raises:
-        UsageError: no such profile, no region, or a configuration that cannot be read.
+        UsageError: no such profile, no region, no such form of a role, or a configuration that cannot be read.
     """
     import botocore.session
     from botocore.exceptions import BotoCoreError
@@ -436,7 +439,7 @@ def open_account(
     # which takes ten times as long as all the rest. The AWS CLI sets this parser the same way.
     core.get_component("response_parser_factory").set_parser_defaults(timestamp_parser=_as_written)
     try:
-        return Account(core, region=region, meter=Meter(max_api_calls), now_s=now_s)
+        account = Account(core, region=region, meter=Meter(max_api_calls), now_s=now_s)
     except BotoCoreError as error:
         if type(error).__name__ == "ProfileNotFound":
             name = profile or core.profile or ""
@@ -447,6 +450,9 @@ def open_account(
             "the AWS configuration file cannot be used",
             "Run 'aws configure list' with the same profile; it shows the cause.",
         ) from None
+    if role_arn is not None:
+        assume_role(core, role_arn, account.region)
+    return account
 
 
 def endless(operation: Operation) -> SourceError:

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from plimsoll.errors import DataError, PlimsollError, UsageError
+from plimsoll.errors import DataError, NothingMatches, PlimsollError, UsageError
 from plimsoll.model.instance import Instance
 from plimsoll.model.snapshot import Annotation, EventKind, Gap
 from plimsoll.sources.aws.account import CONCURRENCY, Account, Refused
@@ -119,7 +119,7 @@ def describe_all(account: Account, pattern: str) -> list[Described]:
         pattern: shell pattern: `*`, `orders-*`; upper and lower case are equal.
 
     Raises:
-        UsageError: no name matches.
+        NothingMatches: no name matches.
         SourceError: RDS refused or did not answer.
     """
     every = _list(account)
@@ -129,7 +129,7 @@ def describe_all(account: Account, pattern: str) -> list[Described]:
         d for d in every if fnmatchcase(d.instance.identifier.lower(), pattern.strip().lower())
     ]
     if not fitting:
-        raise UsageError(
+        raise NothingMatches(
             f"none of the {counted(len(every), 'instance')} in {account.region} "
             f"matches '{shown(pattern)}'",
             f"Check --region and the pattern.{_listing(d.instance.identifier for d in every)}",
@@ -196,14 +196,14 @@ def _unknown(account: Account, name: str) -> UsageError:
     )
 
 
-def _empty(account: Account) -> UsageError:
+def _empty(account: Account) -> NothingMatches:
     """Return the error for a region without instances; its hint names regions that have some."""
     found = _regions_with_instances(account)
     if found:
         hint = f"Give --region; these regions have instances: {', '.join(found)}."
     else:
         hint = "This role sees none in any other region; check --profile and --region."
-    return UsageError(f"there is no instance in {account.region}", hint)
+    return NothingMatches(f"there is no instance in {account.region}", hint)
 
 
 def _regions_with_instances(account: Account) -> list[str]:

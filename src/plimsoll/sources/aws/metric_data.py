@@ -128,14 +128,16 @@ def queries_a_call(points: int) -> int:
     return max(min(QUERIES_MAX, POINTS_MAX // max(points, 1)), 1)
 
 
-def calls_for(instance_count: int, points: int) -> int:
-    """Return the number of requests for every metric of this many instances."""
-    return -(-instance_count * len(WANTED) // queries_a_call(points))
+def calls_for(instance_count: int, points: int, *, metrics: Sequence[Metric] = WANTED) -> int:
+    """Return the number of requests for these metrics of this many instances."""
+    return -(-instance_count * len(metrics) // queries_a_call(points))
 
 
-def packed(identifiers: Sequence[str], points: int) -> list[list[MetricQuery]]:
+def packed(
+    identifiers: Sequence[str], points: int, *, metrics: Sequence[Metric] = WANTED
+) -> list[list[MetricQuery]]:
     """Return the queries of all instances in order, one list for each call."""
-    every = [MetricQuery(name, metric) for name in identifiers for metric in WANTED]
+    every = [MetricQuery(name, metric) for name in identifiers for metric in metrics]
     size = queries_a_call(points)
     return [every[at : at + size] for at in range(0, len(every), size)]
 

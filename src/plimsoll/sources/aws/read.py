@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import msgspec
 
 from plimsoll.errors import DataError, PlimsollError, SourceError, UsageError
-from plimsoll.model.metric import METRICS
+from plimsoll.model.metric import METRICS, Metric
 from plimsoll.model.overview import UnreadInstance
 from plimsoll.model.snapshot import Annotation, Gap, Snapshot
 from plimsoll.sources.aws import described as describing
@@ -101,6 +101,8 @@ def read_instances(
     *,
     ec2_type_of: Ec2TypeOf,
     fine_s: int = 0,
+    metrics: Sequence[Metric] = metric_data.WANTED,
+    is_chosen: Callable[[Described], bool] = lambda _described: True,
 ) -> Iterator[Snapshot | UnreadInstance]:
     """
     Yield the snapshot of every instance whose name matches, in order of names.
@@ -108,9 +110,11 @@ def read_instances(
     Args:
         pattern: shell pattern, upper and lower case equal: `*`, `orders-*`.
         window_s, ec2_type_of, fine_s: as for `read_instance`.
+        metrics: to ask for; each costs the same whatever the window.
+        is_chosen: takes what RDS says of a matching instance; the others are not read.
 
     Returns:
-        A snapshot for each instance, or why it could not be read. Little more is in memory than the caller
+        A snapshot for each chosen instance, or why it could not be read. Little more is in memory than the caller
         keeps.
 
     Raises:
@@ -120,9 +124,11 @@ def read_instances(
     """
     grid = metric_data.grid_of(window_s, account.now_s())
     account.meter.refuse_beyond(planned_calls(1, window_s, now_s=account.now_s()), "1 instance")
-    every = describing.describe_all(account, pattern)
+    every = [found for found in describing.describe_all(account, pattern) if is_chosen(found)]
     readable = [d for d in every if d.is_rds]
-    results = _InstanceReading(account, readable, window_s, grid, ec2_type_of, fine_s).results()
+    results = _InstanceReading(
+        account, readable, window_s, grid, ec2_type_of, fine_s, metrics
+    ).results()
     for found in every:
         if not found.is_rds:
             yield _unread(found, _not_rds(found))
@@ -143,15 +149,19 @@ class _InstanceReading:
         grid: Grid,
         ec2_type_of: Ec2TypeOf,
         fine_s: int,
+        metrics: Sequence[Metric] = metric_data.WANTED,
     ) -> None:
         self._account = account
         self._window_s = window_s
         self._grid = grid
         self._ec2_type_of = ec2_type_of
         self._fine_s = fine_s
+        self._metrics = metrics
         self._shared_gaps: dict[str, list[Gap]] = {}
         self._every = list(every)
-        self._calls = metric_data.packed([d.instance.identifier for d in self._every], grid.points)
+        self._calls = metric_data.packed(
+            [d.instance.identifier for d in self._every], grid.points, metrics=metrics
+        )
 
     def results(self) -> Iterator[tuple[Described, Snapshot | PlimsollError]]:
         """Yield every instance in order, with its snapshot or the error."""
@@ -207,7 +217,7 @@ class _InstanceReading:
 
     def _parts(self) -> list[_Part]:
         size = metric_data.queries_a_call(self._grid.points)
-        wanted = len(metric_data.WANTED)
+        wanted = len(self._metrics)
         return [
             _Part(described, range(i * wanted // size, ((i + 1) * wanted - 1) // size + 1))
             for i, described in enumerate(self._every)

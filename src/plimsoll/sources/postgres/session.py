@@ -4,6 +4,7 @@ Open connections to PostgreSQL servers and to consoles of poolers; no other file
 Rule: whoever connects says on which terms. Those of a session are set before anything else is asked.
 """
 
+import logging
 from typing import TYPE_CHECKING, TypeVar
 
 from plimsoll.sources.postgres.statements.terms import Terms
@@ -34,6 +35,9 @@ def open_session(
     """
     import psycopg
 
+    # psycopg logs that a lost connection could not be ended well. Commands say in one sentence that it was lost;
+    # without a handler, Python would print the line of the log as well. A program with handlers still gets it.
+    logging.getLogger("psycopg").addHandler(logging.NullHandler())
     # No prepared statements: in transaction mode a pooler may send the next transaction to another server
     # process, which does not have them.
     connection = psycopg.connect(

@@ -99,6 +99,7 @@ def read_prometheus_fleet(
     window_s: Window,
     pattern: str,
     *,
+    is_chosen: Callable[[str], bool] = lambda _name: True,
     bounds: Bounds | None = None,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Iterator[Snapshot | UnreadInstance]:
@@ -109,6 +110,7 @@ def read_prometheus_fleet(
         server: the server, and the labels that series must have.
         window_s: epoch seconds, [start, end).
         pattern: shell pattern, upper and lower case equal: `*`, `orders-*`.
+        is_chosen: takes the name of a matching instance; the samples of the others are not read.
         bounds, sleep: as for `read_prometheus`.
 
     Returns:
@@ -133,7 +135,7 @@ def read_prometheus_fleet(
             f"'{shown(pattern)}'",
             f"Check the pattern. Instances there: {listed}.",
         )
-    for name in fitting:
+    for name in (n for n in fitting if is_chosen(every[n])):
         try:
             found = read_prometheus(
                 server,

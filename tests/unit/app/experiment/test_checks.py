@@ -53,8 +53,10 @@ def diagnosed(*minutes: tuple[int, int]) -> Diagnosis:
         (((10, 30),), "baseline", False),
         ((), "legacy baseline", False),
         ((), "none", True),
+        ((), "not the baseline", True),
+        ((), "as recorded", True),
     ],
-    ids=["named", "another phase of it", "not named", "none to name"],
+    ids=["named", "another phase of it", "not named", "none to name", "credits last", "recorded"],
 )
 def test_the_limit_is_the_one_that_bound(minutes, binds: str, is_right: bool):
     """

@@ -4,12 +4,11 @@ import threading
 
 import pytest
 
-from paced import MB, T3, slow_truth
+from paced import MB, T3, counted, slow_truth
 from plimsoll.errors import SourceError
 from plimsoll.load.pace.counters import ServerCounters, peer_of
 from plimsoll.load.pace.law.controller import PaceController
 from plimsoll.load.pace.law.terms import PaceTerms
-from plimsoll.load.pace.law.truths import ServerCounts
 from plimsoll.load.pace.pace import Pace
 
 
@@ -26,9 +25,7 @@ class Counters(ServerCounters):
 
     def counts(self, batch_bytes_per_s):
         self.told.append(batch_bytes_per_s)
-        return ServerCounts(
-            bytes=self.bytes_per_s, ops=self.bytes_per_s / 32768, wal_bytes=0, full_page_images=0
-        ), ()
+        return counted(self.bytes_per_s), ()
 
 
 class Clock:

@@ -27,7 +27,7 @@ def page(case):
 
 def without_library(text):
     """The page without the bundled library, which is not ours to hold."""
-    return text.replace(html._vega(), "")
+    return text.replace(html.vega_script(), "")
 
 
 class Reader(HTMLParser):

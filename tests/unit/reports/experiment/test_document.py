@@ -1,12 +1,13 @@
 """An experiment's report, in every form."""
 
 import json
+import re
 
 import jsonschema
 import pytest
 from msgspec.structs import replace
 
-from experiments import NOTHING, RIGHT, experiment, phase
+from experiments import FIGURES, NOTHING, RIGHT, experiment, phase
 from plimsoll.app.render import document_of, render
 from plimsoll.model.experiment import ExperimentProgress
 from plimsoll.reports.chart.look import LIGHT
@@ -63,7 +64,25 @@ def test_what_was_not_measured_is_not_zero():
     text = render(experiment(phase(figures=NOTHING)), width=100)
 
     assert "0 MB/s" not in text
-    assert "throughput              –" in text
+    assert re.search(r"throughput +–", text)
+
+
+def test_an_experiment_shows_what_it_measures():
+    """
+    A load has no events and no dead tuples, in the table and in the lists; a service loads no files.
+    """
+    loaded = replace(
+        NOTHING, loading_minutes=9.0, refresh_minutes=41.0, jobs_minutes=50.0, byte_balance_min=0.0
+    )
+    load, service = (render(experiment(phase(figures=one)), width=140) for one in (loaded, FIGURES))
+
+    assert "Refresh" in load
+    assert re.search(r"lowest byte balance +0 %", load)
+    assert "41 min" in load
+    assert "freshness" not in load
+    assert "dead tuples" not in load
+    assert "freshness" in service
+    assert "byte balance" not in service
 
 
 @pytest.mark.parametrize("form", ["text", "json", "markdown", "html"])
@@ -103,6 +122,18 @@ def test_the_chart_is_a_valid_specification(width):
     assert 40 == len(spec["data"]["values"])
 
 
+@pytest.mark.parametrize(
+    ("width", "titles"), [(980, ["1 Load grows", "2 Load grows"]), (120, ["1", "2"])]
+)
+def test_a_phase_that_is_too_short_for_its_title_has_its_number(width, titles):
+    """
+    Otherwise titles stand on each other.
+    """
+    spec = experiment_spec(experiment(phase(), phase(1)), look=LIGHT, width=width)
+
+    assert titles == [value["title"] for value in spec["layer"][-1]["data"]["values"]]
+
+
 def test_the_live_display_says_phase_scale_lag_and_response():
     """
     Also in one line for a log.
@@ -121,4 +152,7 @@ def test_the_live_display_says_phase_scale_lag_and_response():
     assert "lag 1,234 events; the database answers in 31 ms" in experiment_lines(shown)[-1]
     assert experiment_line(replace(shown, lag=None, response_s=None)).endswith(
         "lag unknown; no response yet"
+    )
+    assert "2 of 3 files loaded; the database" in experiment_line(
+        replace(shown, lag=None, work="2 of 3 files loaded")
     )

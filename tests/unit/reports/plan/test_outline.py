@@ -17,7 +17,7 @@ from unit.reports.fixture_diagnosis import pressed
 
 def page_of(plan):
     """The report's page with the plan in it, without the bundled library."""
-    return html.render_html(*pressed(), plan).replace(html._vega(), "")
+    return html.render_html(*pressed(), plan).replace(html.vega_script(), "")
 
 
 class Reader(HTMLParser):

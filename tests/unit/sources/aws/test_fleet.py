@@ -305,3 +305,21 @@ def test_retried_requests_are_within_the_count_but_beyond_the_plan():
 
     assert account.usage.call_count == 5
     assert planned_calls(1, WINDOW_S, now_s=NOW_S, type_count=1) == 4
+
+
+def test_only_the_chosen_are_read_and_only_what_is_asked_for():
+    """
+    The others are described and cost nothing; a metric that nobody asked for is not billed.
+    """
+    cloud = fleet()
+
+    (found,) = read_fleet(
+        cloud,
+        metrics=(Metric.READ_OPS_PER_S, Metric.CPU_RATIO),
+        is_chosen=lambda described: described.instance.identifier == FLEET[1],
+    )
+
+    asked = [p["MetricDataQueries"] for name, p in cloud.sent if name == "GetMetricData"]
+    assert found.instance.identifier == FLEET[1]
+    assert set(found.series) == {Metric.READ_OPS_PER_S, Metric.CPU_RATIO}
+    assert [len(queries) for queries in asked] == [2]

@@ -57,6 +57,26 @@ def test_every_instance_of_a_server_is_read_in_the_order_of_names():
     assert {WINDOW} == {s.asked_s for s in found}
 
 
+def test_only_those_that_are_chosen_are_read():
+    """
+    Listing costs one request, and no samples of the others.
+    """
+    with Double(series(*NAMES)) as double:
+        server = server_of(double.url, match=(), headers=(), environment={})
+        named: list[str] = []
+        none = list(
+            read_prometheus_fleet(
+                server, WINDOW, "*", is_chosen=lambda name: bool(named.append(name))
+            )
+        )
+        listed = [request.path for request in double.requests]
+        one = list(read_prometheus_fleet(server, WINDOW, "*", is_chosen="billing".__eq__))
+
+    assert (none, named) == ([], sorted(NAMES))
+    assert {path.partition("?")[0] for path in listed} == {"/api/v1/series"}
+    assert [s.instance.identifier for s in one] == ["billing"]
+
+
 def test_a_pattern_names_some_of_them():
     """
     Upper and lower case alike; none that fits is said with what there is.

@@ -7,7 +7,6 @@ Rule 2: whatever was started ends when the stack closes, in the opposite order.
 
 import json
 import time
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -15,20 +14,24 @@ from msgspec import Struct
 
 from plimsoll.catalog.load import Catalog
 from plimsoll.errors import SourceError
-from plimsoll.gate.config import GateSetup
-from plimsoll.gate.gate import Gate
-from plimsoll.lab.experiments.account import ExperimentAccount
+from plimsoll.lab.experiments.ground import (
+    ExperimentFolder,
+    Ground,
+    account_of,
+    common_settings,
+    setup_of,
+    start_all,
+)
+from plimsoll.lab.experiments.phases import CLOCK
 from plimsoll.lab.experiments.room import data_folder
 from plimsoll.lab.experiments.search_service import story
 from plimsoll.lab.experiments.search_service.database import ServiceDatabase
 from plimsoll.lab.experiments.search_service.story import StoryPhase
 from plimsoll.lab.experiments.search_service.system import SearchService
-from plimsoll.lab.load.dataset import LOADING
 from plimsoll.lab.servers.cloudwatch import AwsDouble
 from plimsoll.lab.servers.kafka import Kafka
 from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.lab.servers.search import Elasticsearch, OpenSearch, SearchServer
-from plimsoll.lab.servers.server import KeptServer
 from plimsoll.lab.sessions.session import PrintLine, new_folder
 from plimsoll.units import GIB, MIB
 
@@ -38,8 +41,6 @@ _DATA_BYTES = 3 * GIB
 _SERVER_BYTES = 2 * GIB
 _INDEXED_S = 180.0
 _POLL_S = 0.5
-# RDS gives a quarter of the memory to PostgreSQL's buffers (see sessions/postgres.py).
-_BUFFERS_SHARE = 4
 _VACUUM_DELAY_S = 0.02
 """The default of autovacuum_vacuum_cost_delay before PostgreSQL 12; the budget of a round follows from it."""
 _PAGE_BYTES = 8192
@@ -48,10 +49,6 @@ _PAGE_MISS = 2
 # PostgreSQL stores a value out of line in pieces of 1,996 bytes (TOAST_MAX_CHUNK_SIZE): five for each text, as in
 # the example of the post.
 _TEXT_KB = 9
-_REGION = "us-east-1"
-# What a client lost in a stall is made up within this time. The gate's own 50 ms would be a twentieth of an emulated
-# minute, and its samples would scatter as CloudWatch's do not.
-_SLACK_S = 0.02
 
 
 ENGINES: dict[str, type[SearchServer]] = {one.kind: one for one in (OpenSearch, Elasticsearch)}
@@ -66,7 +63,7 @@ class SearchPlan(Struct, frozen=True, kw_only=True):
     engine: str = OpenSearch.kind
     """The search engine: `opensearch` or `elasticsearch`."""
     scale: float = story.SCALE
-    clock: float = story.CLOCK
+    clock: float = CLOCK
     events_per_s: float = 1000.0
     """Of the whole load: the post speaks of millions an hour."""
     products: int = 1000
@@ -87,20 +84,15 @@ class SearchPlan(Struct, frozen=True, kw_only=True):
         return tuple(word for name, size in sizes.items() for word in (f"--{name}", str(size)))
 
 
-class Ground(Struct, frozen=True, kw_only=True):
+class SearchGround(Ground, frozen=True, kw_only=True):
     """What the phases are played on."""
 
-    gate: Gate
-    setup: GateSetup
-    """Of the gate at the beginning."""
-    server: Postgres
-    account: ExperimentAccount
     service: SearchService
-    versions: str
-    """The servers, in words."""
 
 
-def prepare(plan: SearchPlan, facts: Catalog, print_line: PrintLine, stack: ExitStack) -> Ground:
+def prepare(
+    plan: SearchPlan, facts: Catalog, print_line: PrintLine, stack: ExitStack
+) -> SearchGround:
     """
     Start the servers, fill the database without limits, and put it behind the gate.
 
@@ -114,24 +106,22 @@ def prepare(plan: SearchPlan, facts: Catalog, print_line: PrintLine, stack: Exit
         UsageError: FUSE, Java, Maven, make or the service is missing, or there is too little memory or space.
         SourceError: a server or a program of the service did not start, or ended.
     """
-    folder = new_folder(stack, keeps=False, place=data_folder(_DATA_BYTES, _SERVER_BYTES))
-    service = stack.enter_context(SearchService(plan.system, folder / "service.log"))
+    place = data_folder(_DATA_BYTES, _SERVER_BYTES)
+    folder = ExperimentFolder(new_folder(stack, keeps=False, place=place))
+    loader = folder.loader
+    service = stack.enter_context(SearchService(plan.system, folder.path / "service.log"))
     if service.needs_set_up:
         print_line("setting up the search service, once")
         service.set_up()
-    disk = folder / "disk"
-    loader = Postgres(LOADING, data_directory=disk / "data", also_remove=(folder,))
-    disk.mkdir(mode=0o711)
-    loader.account.own(disk)
-    kafka = Kafka(data_directory=folder / "kafka")
-    engine = ENGINES[plan.engine](data_directory=folder / "engine")
+    kafka = Kafka(data_directory=folder.path / "kafka")
+    engine = ENGINES[plan.engine](data_directory=folder.path / "engine")
     double = AwsDouble()
     versions = (
         f"PostgreSQL {loader.version}, Kafka {kafka.version}, {engine.title} {engine.version} and a double of AWS "
         f"(moto {double.version})"
     )
     print_line(f"starting {versions}")
-    _start_all([kafka, engine, double, loader], stack)
+    start_all([kafka, engine, double, loader], stack)
     service.environment |= {
         "SEARCH_KAFKA": kafka.address,
         "SEARCH_ENGINE_URL": engine.address,
@@ -140,39 +130,18 @@ def prepare(plan: SearchPlan, facts: Catalog, print_line: PrintLine, stack: Exit
     print_line(f"filling the database with {plan.assets:,} documents; no limit yet")
     _fill(plan, service, loader)
     loader.stop()
-    setup = GateSetup(
-        instance=plan.phases[0].instance,
-        clock=plan.clock,
-        scale=plan.scale,
-        memory_bytes=plan.memory_bytes - _buffers_bytes(plan),
-        slack_s=_SLACK_S,
-    )
-    gate = stack.enter_context(
-        Gate(setup, disk, folder / "mount", facts=facts, also_remove=(folder,))
-    )
-    server = loader.relocated(folder / "mount" / "data", _settings(plan))
-    stack.enter_context(server)
+    instance = plan.phases[0].instance
+    setup = setup_of(instance, clock=plan.clock, scale=plan.scale, memory_bytes=plan.memory_bytes)
+    gate, server = folder.behind_gate(setup, _settings(plan), facts, stack)
     service.environment["SEARCH_DATABASE_URL"] = server.address
-    account = ExperimentAccount(double.address, _REGION)
-    account.describe(story.with_version(plan.phases[0].instance, loader.version))
-    return Ground(
+    return SearchGround(
         gate=gate,
         setup=setup,
         server=server,
-        account=account,
+        account=account_of(double, instance, loader.version),
         service=service,
         versions=versions,
     )
-
-
-def _start_all(servers: list[KeptServer], stack: ExitStack) -> None:
-    """Start servers at the same time, and end them when the stack closes."""
-    for server in servers:
-        stack.callback(server.stop)
-    with ThreadPoolExecutor(max_workers=len(servers)) as pool:
-        started: list[Future[KeptServer]] = [pool.submit(one.__enter__) for one in servers]
-        for future in started:
-            future.result()
 
 
 def _fill(plan: SearchPlan, service: SearchService, loader: Postgres) -> None:
@@ -204,24 +173,13 @@ def _is_quiet(service: SearchService) -> bool:
     return not (found["lag_events"] or found["fan_outs"] or found["index_work"])
 
 
-def _buffers_bytes(plan: SearchPlan) -> int:
-    return plan.memory_bytes // _BUFFERS_SHARE // MIB * MIB
-
-
 def _settings(plan: SearchPlan) -> dict[str, str]:
     pages_per_s = story.VACUUM_BYTES_PER_S / plan.scale / _PAGE_BYTES
     budget = max(1, round(pages_per_s * _PAGE_MISS * _VACUUM_DELAY_S))
     return {
-        "shared_buffers": f"{_buffers_bytes(plan) // MIB}MB",
-        "max_connections": "60",
-        "shared_preload_libraries": "pg_stat_statements",
-        "track_io_timing": "on",
+        **common_settings(plan.memory_bytes),
         "autovacuum_naptime": "1s",
         "autovacuum_vacuum_cost_delay": f"{_VACUUM_DELAY_S * 1e3:.0f}ms",
         "autovacuum_vacuum_cost_limit": str(budget),
-        # Half an emulated hour; the least that PostgreSQL takes.
-        "checkpoint_timeout": "30s",
         "max_wal_size": "1GB",
-        # A server that has run for a while recycles its WAL files (PostgreSQL, wal_init_zero).
-        "wal_init_zero": "off",
     }

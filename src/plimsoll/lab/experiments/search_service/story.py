@@ -6,20 +6,17 @@ events, the sizes of the data, and how fast autovacuum may go.
 """
 
 from enum import StrEnum
-from typing import Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from plimsoll.model.experiment import PublishedFigure
+from plimsoll.lab.experiments.phases import ExperimentPhase, published
 from plimsoll.model.instance import Instance, Storage
 
 NAME = "search-service"
 TITLE = "Search service: a limit of the instance that no chart showed"
 SOURCE = "Discovering RDS throughput limits (Salsify, 2021)"
 
-CLOCK = 60.0
-"""An emulated minute takes a second, the step in which the gate records."""
 SCALE = 20.0
 """A 20th of the load: what two processors carry with Kafka, OpenSearch and PostgreSQL beside each other."""
 SCALE_LEAST, SCALE_MOST = 5.0, 100.0
@@ -67,31 +64,18 @@ class Segment(Struct, frozen=True, kw_only=True):
     """Share of throughput credits that is left at its beginning, and when its vacuum begins; None leaves what is there."""
 
 
-class StoryPhase(Struct, frozen=True, kw_only=True):
+class StoryPhase(ExperimentPhase, frozen=True, kw_only=True):
     """One phase: what changes at its beginning, and what is true of it."""
 
-    name: str
-    title: str
-    action: str
-    instance: Instance
     segments: tuple[Segment, ...]
     is_dirty_tracking: bool = False
-    is_restart: bool = False
-    """Whether it begins with a stop and a start, which gives an old instance the present limits."""
     is_vacuum_due: bool = False
     """Whether a vacuum is due when autovacuum may run: the hours in which dead rows gather are skipped."""
-    binds: Literal["legacy baseline", "baseline", "none"]
-    """Which limit of the instance's throughput makes requests wait in it."""
-    published: tuple[PublishedFigure, ...] = ()
 
     @property
     def minutes(self) -> int:
         """Return its length in emulated minutes."""
         return sum(segment.minutes for segment in self.segments)
-
-
-def _published(**named: str) -> tuple[PublishedFigure, ...]:
-    return tuple(PublishedFigure(name=k.replace("_", " "), text=v) for k, v in named.items())
 
 
 def _day(busy_minutes: int) -> tuple[Segment, ...]:
@@ -119,7 +103,7 @@ _WHOLE = StoryPhase(
     instance=BEFORE,
     segments=_day(18),
     binds="legacy baseline",
-    published=_published(
+    published=published(
         throughput="213 MB/s",
         IOPS="about 15,000",
         queue_depth="50–100",
@@ -136,7 +120,7 @@ _MORE_IOPS = StoryPhase(
     instance=MORE_IOPS,
     segments=_day(17),
     binds="legacy baseline",
-    published=_published(effect="none", IOPS="never above 19,000"),
+    published=published(effect="none", IOPS="never above 19,000"),
 )
 _CANCELLED = StoryPhase(
     name="vacuum-cancelled",
@@ -149,7 +133,7 @@ _CANCELLED = StoryPhase(
         Segment(minutes=10, share_of_rate=1.0, vacuum=Vacuum.ON, credits=0.0),
     ),
     binds="legacy baseline",
-    published=_published(effect="helped at once; slow again later"),
+    published=published(effect="helped at once; slow again later"),
 )
 _DIRTY = StoryPhase(
     name="dirty-tracking",
@@ -160,7 +144,7 @@ _DIRTY = StoryPhase(
     is_dirty_tracking=True,
     is_vacuum_due=True,
     binds="legacy baseline",
-    published=_published(effect="slow periods rarer, not gone"),
+    published=published(effect="slow periods rarer, not gone"),
 )
 _RESTARTED = StoryPhase(
     name="restarted",
@@ -172,7 +156,7 @@ _RESTARTED = StoryPhase(
     is_restart=True,
     is_vacuum_due=True,
     binds="baseline",
-    published=_published(limit="2,300 Mbit/s (287.5 MB/s) documented; the post does not try it"),
+    published=published(limit="2,300 Mbit/s (287.5 MB/s) documented; the post does not try it"),
 )
 _LARGER = StoryPhase(
     name="larger-class",
@@ -183,7 +167,7 @@ _LARGER = StoryPhase(
     is_dirty_tracking=True,
     is_vacuum_due=True,
     binds="none",
-    published=_published(
+    published=published(
         throughput="325 MB/s",
         read_latency="1 ms",
         write_latency="15 ms",
@@ -209,8 +193,3 @@ def phases_of(*, is_quick: bool) -> tuple[StoryPhase, ...]:
 
 LONGER = 4
 """Long enough that credits fill and empty within a phase by themselves."""
-
-
-def with_version(instance: Instance, version: str) -> Instance:
-    """Return the instance with the version of the server that runs in its place."""
-    return replace(instance, engine_version=version)

@@ -25,6 +25,8 @@ class StageAllowance:
     """Credits now, 0–1; None without a bucket, or if not known."""
     total_per_s: float
     """Bytes/s or ops/s, as the stage counts, for everybody together."""
+    most_per_s: float
+    """The highest rate at this moment less the headroom, whatever the credits pay for."""
 
 
 def has_bucket(stage: Stage) -> bool:
@@ -67,9 +69,11 @@ def stage_allowance(
     highest = highest_per_s(stage, balance_ratio, io_size_bytes=io_size_bytes)
     most = (1 - terms.headroom_ratio) * highest
     if not has_bucket(stage):
-        return StageAllowance(stage=stage, balance_ratio=None, total_per_s=most)
+        return StageAllowance(stage=stage, balance_ratio=None, total_per_s=most, most_per_s=most)
     if balance_ratio is None:
-        return StageAllowance(stage=stage, balance_ratio=None, total_per_s=min(baseline, most))
+        return StageAllowance(
+            stage=stage, balance_ratio=None, total_per_s=min(baseline, most), most_per_s=most
+        )
     above = (balance_ratio - terms.reserve_ratio) * stage.capacity
     if above >= 0:
         total = served_per_s(
@@ -79,7 +83,9 @@ def stage_allowance(
         # The bucket must keep so much of what arrives. A credit buys as much as it does at the baseline.
         missing = min(-above / (stage.baseline * time_left_s), 1.0) if stage.baseline > 0 else 1.0
         total = baseline * (1 - missing)
-    return StageAllowance(stage=stage, balance_ratio=balance_ratio, total_per_s=min(total, most))
+    return StageAllowance(
+        stage=stage, balance_ratio=balance_ratio, total_per_s=min(total, most), most_per_s=most
+    )
 
 
 def highest_per_s(stage: Stage, balance_ratio: float | None, *, io_size_bytes: float) -> float:

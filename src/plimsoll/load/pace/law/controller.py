@@ -3,12 +3,14 @@ Turn what is measured into an allowance, interval by interval.
 
 Rule 1: time is an argument; this file has no clock and no I/O.
 Rule 2: feed-forward first. The allowance follows from limits, credits and rates, not from latency: a deep bucket
-        shows no latency until it is empty. Feedback only corrects rates and ratio.
+        shows no latency until it is empty. Feedback corrects rates and ratio, and slows a batch
+        that has filled the device in the last seconds.
 Rule 3: what is missing or stale leads to the share of the baseline, and a note says so.
 """
 
-from collections.abc import Sequence
-from math import isfinite
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from math import inf, isfinite
 
 from plimsoll.errors import UsageError
 from plimsoll.kernel import Stage
@@ -17,6 +19,12 @@ from plimsoll.load.pace.law.allowance import (
     has_bucket,
     stage_allowance,
     time_to_finish_s,
+)
+from plimsoll.load.pace.law.caused import (
+    UnwrittenPages,
+    as_merged,
+    most_requests_of,
+    requests_of,
 )
 from plimsoll.load.pace.law.forecast import DeviceRate, balance_now
 from plimsoll.load.pace.law.history import PaceHistory
@@ -71,6 +79,7 @@ class PaceController:
         self._notes = tuple(notes)
         self._bytes, self._ops = split_at_start(BYTES_BOUNDS), split_at_start(OPS_BOUNDS)
         self._history = PaceHistory()
+        self._unwritten = UnwrittenPages()
         self._slow: SlowTruth | None = None
         self._last: tuple[float, float] | None = None
         self._work_left_bytes: float | None = None
@@ -85,9 +94,12 @@ class PaceController:
             if known_s is not None and sample.end_s <= known_s + 0.5:
                 continue
             self._history.calibrate(sample)
+            batch = self._history.all_bytes_per_s((sample.start_s, sample.end_s))
+            length_s = sample.end_s - sample.start_s
             # Counters of the server follow the batch at once; then a late sample would be a step back.
             if last is None or last.server is None:
-                self._learn_slowly(sample)
+                self._bytes = _split(self._bytes, sample.bytes_per_s, batch, length_s)
+                self._ops = _split(self._ops, sample.ops_per_s, batch, length_s)
 
     def observe_fast(self, fast: FastTruth) -> None:
         """Take what the batch, its peers and the server did in the interval that has just ended."""
@@ -97,11 +109,16 @@ class PaceController:
         # device, an error of one would become the opposite error of the other, and come back.
         batch = fast.all_bytes_per_s
         if fast.server is not None:
-            factor = self._history.device_per_server_byte
-            taken = factor * fast.server.bytes / length_s
-            ops = factor * fast.server.ops / length_s
-            self._bytes = _split(self._bytes, taken, batch, length_s, is_fast=True)
-            self._ops = _split(self._ops, ops, batch, length_s, is_fast=True)
+            change = self._unwritten.add(fast)
+            fast = replace(fast, server=as_merged(fast.server, change.paid_bytes))
+            assert fast.server is not None
+            moved, requests = self._history.device_of(fast.server)
+            taken, ops = moved / length_s, requests / length_s
+            caused = max(moved + change.owed_bytes, 0.0) / length_s
+            self._bytes = _split(self._bytes, caused, batch, length_s, is_fast=True)
+            owed = self._history.device_per_server_op * requests_of(change.owed_bytes)
+            caused_ops = max(requests + owed, 0.0) / length_s
+            self._ops = _split(self._ops, caused_ops, batch, length_s, is_fast=True)
             if fast.batch_bytes > 0:
                 self._count_wal(fast)
         else:
@@ -164,6 +181,7 @@ class PaceController:
             time_left_s=time_left_s,
             metrics_age_s=age_s,
             peer_count=1 + len(self._peers()),
+            unwritten_bytes=self._unwritten.bytes,
             notes=tuple(dict.fromkeys(notes)),
         )
 
@@ -174,7 +192,7 @@ class PaceController:
         peers = sum(self._peers())
         return time_to_finish_s(
             self._chain,
-            self._balances(now_s),
+            self._spendable(self._balances(now_s)),
             terms=self._terms,
             io_size_bytes=self._io_size_bytes(),
             work_bytes=self._bytes.ratio * self._work_left_bytes,
@@ -183,13 +201,6 @@ class PaceController:
             others_ops_per_s=(self._ops.others_per_s or 0.0) + self._ops.ratio * peers,
             longest_s=_LONGEST_S,
         )
-
-    def _learn_slowly(self, sample: DeviceRate) -> None:
-        window = (sample.start_s, sample.end_s)
-        length_s = sample.end_s - sample.start_s
-        batch = self._history.all_bytes_per_s(window)
-        self._bytes = _split(self._bytes, sample.bytes_per_s, batch, length_s)
-        self._ops = _split(self._ops, sample.ops_per_s, batch, length_s)
 
     def _count_wal(self, fast: FastTruth) -> None:
         assert fast.server is not None
@@ -234,6 +245,18 @@ class PaceController:
             if (balance := self._slow.balances.get(stage.name)) is not None
             and now_s - balance.time_s <= 2 * self._terms.stale_s
         }
+
+    def _spendable(self, balances: Mapping[str, float | None]) -> dict[str, float]:
+        """Return the credits less those that pages will cost which the server has not written yet, 0–1."""
+        owed = self._unwritten.bytes
+        left = {}
+        for stage in self._chain:
+            balance = balances.get(stage.name)
+            if balance is not None:
+                cost = owed if stage.counts == "bytes" else most_requests_of(owed)
+                per_stripe = cost / (stage.capacity * stage.stripes) if has_bucket(stage) else 0.0
+                left[stage.name] = max(balance - per_stripe, 0.0)
+        return left
 
     def _time_left_s(self, now_s: float, balances: dict[str, float]) -> float:
         terms = self._terms
@@ -281,7 +304,7 @@ class PaceController:
             return shared
         allowed = stage_allowance(
             stage,
-            balance_ratio,
+            self._spendable({stage.name: balance_ratio}).get(stage.name),
             terms=self._terms,
             io_size_bytes=self._io_size_bytes(),
             time_left_s=time_left_s,
@@ -292,9 +315,25 @@ class PaceController:
         # An equal part; or more, if peers do not take theirs.
         batch = max(free / (1 + len(peers)), free - by_peers, 0.0)
         others = split.others_per_s + by_peers
+        batch = min(batch, self._slowed(stage, allowed.most_per_s) / (1 + len(peers)))
         return self._ceiling(
             stage, balance_ratio, total=allowed.total_per_s, others=others, batch=batch
         )
+
+    def _slowed(self, stage: Stage, most_per_s: float) -> float:
+        """
+        Return what all batches together may take if more than the most was taken in the last seconds.
+
+        The cost of a byte changes within a checkpoint. Credits are spent on average, but requests wait whenever the
+        sum is above the highest rate: then batches send less, in proportion.
+        """
+        taken, ops, sent = self._history.recent_rates()
+        split = self._split_of(stage)
+        now = taken if stage.counts == "bytes" else ops
+        others = min(split.others_per_s or 0.0, most_per_s)
+        if now <= most_per_s:
+            return inf
+        return split.ratio * sent * (most_per_s - others) / (now - others)
 
     def _ceiling(
         self,

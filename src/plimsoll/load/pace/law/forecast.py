@@ -7,6 +7,7 @@ Rule: balances move in the kernel only; this file gives it the demand of the tim
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import nan
 
 import numpy as np
 
@@ -16,6 +17,8 @@ from plimsoll.load.pace.law.allowance import has_bucket
 # Steps in which the time since the metric is replayed. A batch changes its rate each second, and a bucket that
 # neither fills nor empties in between depends on the sum alone.
 _STEPS = 30
+# Steps of a look ahead: a minute each for a day.
+_STEPS_AHEAD = 1440
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +30,8 @@ class DeviceRate:
     end_s: float
     bytes_per_s: float
     ops_per_s: float
+    read_bytes_per_s: float = nan
+    """The part of `bytes_per_s` that was read; NaN if that is not known."""
 
 
 def balance_now(
@@ -64,3 +69,37 @@ def balance_now(
     started = replace(stage, start_balance=min(max(balance_ratio, 0.0), 1.0) * stage.capacity)
     found = replay(ops, size, step_s=step_s, chain=[started], carry=False)
     return float(found.balance[0, -1]) / stage.capacity
+
+
+def time_to_hold_s(
+    stage: Stage, balance_ratio: float, wanted_ratio: float, *, rate: DeviceRate, longest_s: float
+) -> float | None:
+    """
+    Return the seconds until a stage holds so many credits, if the rate stays as it is.
+
+    Args:
+        stage: with a bucket.
+        balance_ratio: credits now, 0–1.
+        wanted_ratio: credits to wait for, 0–1.
+        rate: what is taken meanwhile; only its rates count.
+        longest_s: where to stop looking, > 0.
+
+    Returns:
+        0 if it holds them now; None if it takes longer than `longest_s`.
+    """
+    if balance_ratio >= wanted_ratio:
+        return 0.0
+    step_s = longest_s / _STEPS_AHEAD
+    size = rate.bytes_per_s / rate.ops_per_s if rate.ops_per_s > 0 else 16_384.0
+    ops = rate.ops_per_s if rate.ops_per_s > 0 else rate.bytes_per_s / size
+    started = replace(stage, start_balance=min(max(balance_ratio, 0.0), 1.0) * stage.capacity)
+    demand = np.full(_STEPS_AHEAD, ops)
+    found = replay(demand, max(size, 1.0), step_s=step_s, chain=[started], carry=False)
+    held = np.concatenate(([started.balance_at_start], found.balance[0])) / stage.capacity
+    # A bucket that fills to its top gets there within rounding.
+    enough = np.flatnonzero(held >= wanted_ratio - 1e-9)
+    if not len(enough):
+        return None
+    end = int(enough[0])
+    rise = held[end] - held[end - 1]
+    return float(step_s * (end - 1 + (wanted_ratio - held[end - 1]) / rise))

@@ -83,7 +83,7 @@ def split_after(
         total_per_s: bytes/s or ops/s at the device, all users together, ≥ 0.
         batch_bytes_per_s: what the batch sent in the same interval, ≥ 0.
         length_s: since the interval before, > 0.
-        noise_ratio: standard deviation of the measurement, as a ratio of the total, > 0.
+        noise_ratio: standard deviation of the measurement, as a ratio of the total that is expected, > 0.
 
     Returns:
         The split with `others_per_s` ≥ 0 and the ratio within its bounds.
@@ -99,8 +99,11 @@ def split_after(
     walk = _RATIO_WALK_RATIO * split.ratio if batch_bytes_per_s > 0 else 0.0
     ratio_var = split.ratio_var + walk**2 * length_s
     covariance = split.covariance
-    noise = (noise_ratio * max(total_per_s, floor)) ** 2
-    miss = total_per_s - split.others_per_s - split.ratio * batch_bytes_per_s
+    expected = split.others_per_s + split.ratio * batch_bytes_per_s
+    # In proportion to what is expected, not to what was measured: otherwise low measurements would count more than
+    # high ones, and the ratio would be too small.
+    noise = (noise_ratio * max(expected, floor)) ** 2
+    miss = total_per_s - expected
     others_gain = others_var + covariance * batch_bytes_per_s
     ratio_gain = covariance + ratio_var * batch_bytes_per_s
     power = others_gain + ratio_gain * batch_bytes_per_s + noise

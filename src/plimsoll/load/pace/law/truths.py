@@ -35,12 +35,24 @@ class SlowTruth:
 class ServerCounts:
     """What the server did within an interval, by its own counters; everybody's work together."""
 
-    bytes: float
-    """Read, written and extended, with WAL."""
+    read_bytes: float
+    """Of tables and indexes, from the device or the system's cache."""
+    write_bytes: float
+    """Of tables and indexes, by whoever wrote them."""
+    extend_bytes: float
+    """By which tables and indexes grew; the new pages are written later. Zero where it is part of `write_bytes`."""
     ops: float
+    """Reads and writes, WAL included."""
     wal_bytes: float
     full_page_images: float
+    cache_bytes: float = 134_217_728.0
+    """Size of the server's cache; the default is that of PostgreSQL."""
     block_bytes: int = 8192
+
+    @property
+    def moved_bytes(self) -> float:
+        """Return the bytes that the server has read and written, WAL included."""
+        return self.read_bytes + self.write_bytes + self.wal_bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,40 +21,46 @@ limit 100
 
 def counts(version_number: int) -> str:
     """
-    Return the query for bytes and operations of tables, and for WAL, since the counters began.
+    Return the query for bytes that tables read, wrote and grew by, and for WAL, since the counters began.
 
     The position of WAL is exact at any moment; the counters of a session are reported when its transaction
-    ends. From 18 on, `pg_stat_io` also counts writes of WAL; before, `pg_stat_wal` does.
+    ends. From 18 on, `pg_stat_io` also counts writes of WAL, which the position has already. Before 16 growth
+    counts as written.
     """
-    wal = """
+    rest = """
        pg_catalog.pg_wal_lsn_diff(case when pg_catalog.pg_is_in_recovery() then null
                                   else pg_catalog.pg_current_wal_insert_lsn() end, '0/0')::double precision,
-       w.wal_fpi::double precision, pg_catalog.current_setting('block_size')::int"""
-    if version_number >= 180_000:
-        return f"""
-select i.table_bytes, i.ops, {wal}
-from pg_catalog.pg_stat_wal w,
-     (select pg_catalog.sum(coalesce(read_bytes, 0) + coalesce(write_bytes, 0) + coalesce(extend_bytes, 0))
-                 filter (where object <> 'wal')::double precision as table_bytes,
-             pg_catalog.sum(coalesce(reads, 0) + coalesce(writes, 0) + coalesce(extends, 0))::double precision as ops
-      from pg_catalog.pg_stat_io) i
-"""  # noqa: S608 - constants
+       w.wal_fpi::double precision,
+       pg_catalog.pg_size_bytes(pg_catalog.current_setting('shared_buffers')),
+       pg_catalog.current_setting('block_size')::int"""
     if version_number >= 160_000:
+        is_table, size = (
+            ("object <> 'wal'", "") if version_number >= 180_000 else ("true", "op_bytes")
+        )
+        sums = ", ".join(
+            f"pg_catalog.sum({_bytes_of(kind, size)}) filter (where {is_table})::double precision as {kind}"
+            for kind in ("read", "write", "extend")
+        )
+        ops = "pg_catalog.sum(coalesce(reads, 0) + coalesce(writes, 0))::double precision as ops"
+        wal_ops = "0" if version_number >= 180_000 else "w.wal_write"
         return f"""
-select i.table_bytes, i.ops + w.wal_write, {wal}
-from pg_catalog.pg_stat_wal w,
-     (select pg_catalog.sum((coalesce(reads, 0) + coalesce(writes, 0) + coalesce(extends, 0)) * op_bytes)::double precision
-                 as table_bytes,
-             pg_catalog.sum(coalesce(reads, 0) + coalesce(writes, 0) + coalesce(extends, 0))::double precision as ops
-      from pg_catalog.pg_stat_io) i
+select i.read, i.write, i.extend, i.ops + {wal_ops}, {rest}
+from pg_catalog.pg_stat_wal w, (select {sums}, {ops} from pg_catalog.pg_stat_io) i
 """  # noqa: S608 - constants
     return f"""
-select (d.blocks + b.blocks) * pg_catalog.current_setting('block_size')::int, d.blocks + b.blocks + w.wal_write, {wal}
+select d.blocks * pg_catalog.current_setting('block_size')::int,
+       b.blocks * pg_catalog.current_setting('block_size')::int, 0,
+       d.blocks + b.blocks + w.wal_write, {rest}
 from pg_catalog.pg_stat_wal w,
      (select pg_catalog.sum(blks_read)::double precision as blocks from pg_catalog.pg_stat_database) d,
      (select (buffers_checkpoint + buffers_clean + buffers_backend)::double precision as blocks
       from pg_catalog.pg_stat_bgwriter) b
 """  # noqa: S608 - constants
+
+
+def _bytes_of(kind: str, size: str) -> str:
+    """Return the expression for the bytes of one kind of I/O; before 18 there are counts and a size."""
+    return f"coalesce({kind}s, 0) * {size}" if size else f"coalesce({kind}_bytes, 0)"
 
 
 def named(bytes_per_s: float) -> str:

@@ -223,6 +223,22 @@ LOADING = Terms(
     connect_s=5,
 )
 
+# Its session lives as long as the rehearsal, because a lock of it marks the schema as ours. The longest statement
+# ranks the rows of a sample.
+REHEARSING = Terms(
+    commands="`rehearse`",
+    access="writes: a schema of its own, which it drops",
+    statements=("rehearsing", "loading", "tables"),
+    needs="`CREATE` on the database, `SELECT` on the table",
+    begin="",
+    statement_s=600,
+    lock_ms=2000,
+    idle_s=None,
+    settings=("jit = off",),
+    is_of_session=True,
+    connect_s=5,
+)
+
 # Consoles know SHOW and no transactions.
 CONSOLE = Terms(
     commands="`inspect --pooler`, `lint pooler`",
@@ -235,5 +251,16 @@ CONSOLE = Terms(
     idle_s=None,
 )
 
-ALL = (RECORDING, INSPECTION, EXPLAINING, PROOF, DECODING, SWEEP, PACING, LOADING, CONSOLE)
+ALL = (
+    RECORDING,
+    INSPECTION,
+    EXPLAINING,
+    PROOF,
+    DECODING,
+    SWEEP,
+    PACING,
+    LOADING,
+    REHEARSING,
+    CONSOLE,
+)
 """Every kind of conversation."""

@@ -1,16 +1,17 @@
 """The allowance of a batch: what is missing, what others and peers take, steps, and the work that is left."""
 
+import dataclasses
 import math
 
 import pytest
 from msgspec.structs import replace
 
-from paced import IOPS, MB, T3, THROUGHPUT, VOLUME, slow_truth
+from paced import IOPS, MB, T3, THROUGHPUT, VOLUME, counted, slow_truth
 from plimsoll.errors import UsageError
 from plimsoll.load.pace.law.controller import PaceController
 from plimsoll.load.pace.law.forecast import DeviceRate
 from plimsoll.load.pace.law.terms import PaceTerms
-from plimsoll.load.pace.law.truths import FastTruth, ServerCounts, SlowTruth
+from plimsoll.load.pace.law.truths import FastTruth, SlowTruth
 from plimsoll.model.pace import PaceBasis
 
 TERMS = PaceTerms()
@@ -137,9 +138,7 @@ def test_counters_of_the_server_teach_the_ratio():
     """
     made = controller(end_s=0)
     for t in range(40):
-        counts = ServerCounts(
-            bytes=50 * MB, ops=1_600, wal_bytes=15 * MB, full_page_images=100, block_bytes=8192
-        )
+        counts = counted(50 * MB, wal_bytes=15 * MB, full_page_images=100)
         made.observe_fast(FastTruth(start_s=t, end_s=t + 1, batch_bytes=10 * MB, server=counts))
     found = made.allowance(40).ratio
 
@@ -149,13 +148,107 @@ def test_counters_of_the_server_teach_the_ratio():
     assert 100 * 8192 / 15e6 == pytest.approx(found.full_page_ratio)
 
 
+def test_counters_that_report_late_teach_the_same_ratio():
+    """
+    A session reports 24 MB of writes at the end of each eighth second, and WAL at once: 4 bytes a byte.
+    """
+    made = controller(end_s=0, bytes_per_s=0)
+    ratios = []
+    for t in range(400):
+        late = 24 * MB if t % 8 == 7 else 0
+        counts = counted(MB + late, wal_bytes=MB)
+        made.observe_fast(FastTruth(start_s=t, end_s=t + 1, batch_bytes=1 * MB, server=counts))
+        ratios.append(made.allowance(t + 1).ratio.bytes_per_byte)
+
+    assert 4 == pytest.approx(sum(ratios[-8:]) / 8, rel=0.1)
+
+
+def test_credits_for_pages_that_are_not_written_are_spent():
+    """
+    47 GB that wait in the cache are a tenth of a db.t3.xlarge's credits.
+    """
+    tenth = T3[0].capacity / 10
+    made = controller(end_s=0, balance=0.5)
+    grown = dataclasses.replace(counted(0), extend_bytes=tenth, cache_bytes=2 * tenth)
+    made.observe_fast(FastTruth(start_s=0, end_s=1, batch_bytes=0, server=grown))
+    found = made.allowance(1)
+    without = controller(end_s=0, balance=0.4).allowance(1)
+
+    assert tenth == found.unwritten_bytes
+    assert 0.5 == pytest.approx(found.ceilings[0].balance_ratio, abs=0.01)
+    assert without.ceilings[0].total_per_s == pytest.approx(found.ceilings[0].total_per_s, rel=0.02)
+
+
+@pytest.mark.parametrize("is_written", [False, True], ids=["owed", "written"])
+def test_new_pages_cost_the_operations_of_merged_writes(is_written):
+    """
+    10 MB/s grow a table by as much, and WAL is 80 requests: 10 MB in requests of 128 KiB are 76 more, now or later.
+    """
+    made = controller(end_s=0, bytes_per_s=0, ops_per_s=0)
+    wal = dataclasses.replace(counted(10 * MB, wal_bytes=10 * MB), ops=80, extend_bytes=10 * MB)
+    if is_written:
+        pages = 10 * MB / wal.block_bytes
+        wal = dataclasses.replace(wal, ops=80 + pages, write_bytes=10 * MB)
+    counts = dataclasses.replace(wal, cache_bytes=10_000 * MB)
+    for t in range(200):
+        made.observe_fast(FastTruth(start_s=t, end_s=t + 1, batch_bytes=10 * MB, server=counts))
+
+    assert (80 + 76.3) / (10 * MB) == pytest.approx(
+        made.allowance(200).ratio.ops_per_byte, rel=0.05
+    )
+
+
+def test_a_batch_that_fills_the_device_sends_less():
+    """
+    For minutes a byte cost 2, and in the last seconds 3.2. The device served 340 MB/s of at most 348, less a tenth: the
+    batch may take 313 − 20 of 340 − 20.
+    """
+    made = PaceController(T3, replace(TERMS, horizon_s=900))
+    made.observe_slow(slow_truth(end_s=300))
+    for t in range(310):
+        sent, taken = (50 * MB, 120 * MB) if t < 300 else (100 * MB, 340 * MB)
+        made.observe_fast(
+            FastTruth(start_s=t, end_s=t + 1, batch_bytes=sent, server=counted(taken))
+        )
+    found = made.allowance(310).ceilings[0]
+    others = found.others_per_s
+
+    expected = 100 * MB * (0.9 * 348 * MB - others) / (340 * MB - others)
+    assert expected == pytest.approx(found.batch_bytes_per_s)
+    assert found.batch_bytes_per_s < 100 * MB
+
+
+def test_reads_that_the_page_cache_answers_are_calibrated_apart():
+    """
+    The device sees a tenth of the reads and all of the writes; a write is not taken for a tenth.
+    """
+    made = PaceController(T3, TERMS)
+    both = dataclasses.replace(counted(20 * MB), read_bytes=100 * MB)
+    for t in range(1200):
+        made.observe_fast(FastTruth(start_s=t, end_s=t + 1, batch_bytes=0, server=both))
+    rates = tuple(
+        DeviceRate(
+            start_s=s,
+            end_s=s + 60,
+            bytes_per_s=30 * MB,
+            ops_per_s=640,
+            read_bytes_per_s=10 * MB,
+        )
+        for s in range(0, 1200, 60)
+    )
+    made.observe_slow(SlowTruth(rates=rates))
+    made.observe_fast(FastTruth(start_s=1200, end_s=1201, batch_bytes=0, server=counted(20 * MB)))
+
+    assert 20 * MB == pytest.approx(made.device_total(1201).bytes_per_s, rel=0.01)
+
+
 def test_counters_are_calibrated_by_metrics():
     """
     Where the page cache answers half of what the server counts, the device sees half.
     """
     made = PaceController(T3, TERMS)
     for t in range(120):
-        counts = ServerCounts(bytes=40 * MB, ops=1_280, wal_bytes=0, full_page_images=0)
+        counts = counted(40 * MB)
         made.observe_fast(FastTruth(start_s=t, end_s=t + 1, batch_bytes=0, server=counts))
     rates = [
         DeviceRate(start_s=s, end_s=s + 60, bytes_per_s=20 * MB, ops_per_s=640) for s in (0, 60)
@@ -167,12 +260,12 @@ def test_counters_are_calibrated_by_metrics():
             start_s=120,
             end_s=121,
             batch_bytes=0,
-            server=ServerCounts(bytes=40 * MB, ops=1_280, wal_bytes=0, full_page_images=0),
+            server=counted(40 * MB),
         )
     )
 
-    # Each minute counts for a third: 1 → 0.85 → 0.745.
-    assert 0.745 * 40 * MB == pytest.approx(made.device_total(121).bytes_per_s)
+    # That both count the same is assumed with the weight of one minute: (2 × 20 + 40) / (3 × 40).
+    assert 2 / 3 * 40 * MB == pytest.approx(made.device_total(121).bytes_per_s)
 
 
 def test_work_that_is_left_gives_the_time_left():

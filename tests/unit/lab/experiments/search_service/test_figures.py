@@ -3,9 +3,10 @@
 import pytest
 
 from plimsoll.gate.record import truth_of
-from plimsoll.lab.experiments.figures import PhaseWatch, figures_of
+from plimsoll.lab.experiments.database import ResponseProbe
 from plimsoll.lab.experiments.histogram import CountedBuckets
-from plimsoll.lab.experiments.search_service.database import ResponseProbe, TupleCounters
+from plimsoll.lab.experiments.search_service.database import TupleCounters
+from plimsoll.lab.experiments.search_service.figures import PhaseWatch, figures_of
 from plimsoll.lab.experiments.search_service.system import ServiceCounters
 from unit.gate.gate_lines import held, lines
 
@@ -22,7 +23,7 @@ def watched(service, database, responses_s=()) -> PhaseWatch:
     """
     A phase with these readings.
     """
-    probe = ResponseProbe("", 1, seed=1)
+    probe = ResponseProbe("", "", tuple)
     probe.times_s = [9.0]
     readings, counters = iter(service), iter(database)
     watch = PhaseWatch(lambda: next(readings), lambda: next(counters), probe)

@@ -1,0 +1,73 @@
+"""A load is replayed by the law: credits, then the baseline, and never faster than the load itself."""
+
+from dataclasses import replace
+from math import inf
+
+import pytest
+
+from plimsoll.load.rehearse.law.cost import Case
+from plimsoll.load.rehearse.law.forecast import forecast
+from rehearsals import BUCKET, FIXED, GB, MB, SAMPLE, SERVER, around
+
+QUICK = replace(SAMPLE, rates_bytes_per_s=(10 * GB,), table_bytes=0.0)
+"""Nothing but 1.8 bytes of WAL for each byte of input."""
+
+
+def run(circumstances, *, sample=QUICK, size=100 * GB, case=Case.LIKELY):
+    return forecast(sample, SERVER, circumstances, input_bytes=size, case=case)
+
+
+def test_a_fixed_rate_gives_work_over_rate():
+    found = run(around(FIXED))
+
+    assert found.seconds == pytest.approx(1800, rel=0.002)
+    assert (None, "volume_throughput") == (found.credits_end_s, found.binding)
+    assert found.end_per_s == pytest.approx(100 * MB, rel=0.001)
+
+
+def test_credits_end_and_then_the_baseline_decides():
+    """
+    150 GB of credits drain at 150 MB/s: 1,000 s at 200 MB/s, and what is left then goes at 50.
+    """
+    found = run(around(BUCKET), size=200 * GB)
+
+    assert found.credits_end_s == pytest.approx(1000, rel=0.01)
+    assert found.seconds == pytest.approx(1000 + (360 - 200) * GB / (50 * MB), rel=0.002)
+    assert found.end_per_s == pytest.approx(50 * MB, rel=0.001)
+
+
+def test_the_reserve_stays_and_others_come_first():
+    whole = run(around(BUCKET, reserve_ratio=0.2), size=200 * GB)
+    beside = run(around(BUCKET, others_bytes_per_s=20 * MB), size=200 * GB)
+
+    assert whole.credits_end_s == pytest.approx(800, rel=0.01)
+    assert beside.end_per_s == pytest.approx(30 * MB, rel=0.001)
+    assert beside.credits_end_s == pytest.approx(1000, rel=0.01)
+
+
+def test_the_load_itself_can_decide():
+    found = run(around(FIXED), sample=replace(QUICK, rates_bytes_per_s=(5 * MB,)), size=GB)
+
+    assert "load" == found.binding
+    assert found.seconds == pytest.approx(200, rel=0.01)
+    assert found.end_per_s == pytest.approx(5 * MB, rel=0.01)
+
+
+def test_unknown_credits_give_bounds_with_all_and_with_none():
+    unknown = around(BUCKET, balance=None)
+
+    assert run(unknown) is None
+    assert run(unknown, case=Case.LOW).seconds < run(unknown, case=Case.HIGH).seconds
+
+
+def test_where_others_take_all_the_load_does_not_end():
+    found = run(around(FIXED, others_bytes_per_s=200 * MB))
+
+    assert inf == found.seconds
+
+
+def test_a_sample_that_storage_held_back_says_nothing_of_the_fastest():
+    slow = replace(QUICK, rates_bytes_per_s=(5 * MB,), is_rate_limited=True)
+
+    assert run(around(FIXED), sample=slow).seconds == pytest.approx(1800, rel=0.01)
+    assert run(around(FIXED), sample=slow, case=Case.HIGH).seconds > 10_000
