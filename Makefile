@@ -23,7 +23,7 @@ endif
 STORY := examples/search-service
 REPORT := build/search-service.html
 
-.PHONY: check run test format lint types layers rust python systems servers bench lock clean help
+.PHONY: check run test format lint types layers rust python systems integrations servers bench lock clean help
 
 check: test  ## the same as `make test`
 
@@ -64,6 +64,13 @@ python: .venv/dev .venv/core .venv/gate servers
 # The published systems: packages of their own, each with its own environment and real servers.
 systems: .venv/core servers
 	$(STEP) "search service" $(MAKE) -C systems/search-service test
+	$(STEP) "claims pipeline" $(MAKE) -C systems/claims-pipeline test
+
+# With the newest Airflow; `make -C integrations/airflow test` tests with 2.11 too. Not a part of `test`: installation and
+# tests of each version take minutes, and so does the build of helm.
+integrations: .venv/core servers  ## test the Airflow provider and the Helm chart
+	$(STEP) "Airflow provider" $(MAKE) -C integrations/airflow airflow-3
+	$(STEP) "Helm chart" $(MAKE) -C integrations/helm test PYTHON=$(CURDIR)/$(PY)
 
 # Servers for tests besides the wheel's PostgreSQL 18: 14 to 17, PgBouncer and Pgpool-II, Prometheus, sysstat's tools.
 servers: | $(PY)
@@ -84,12 +91,16 @@ lock:  ## compile requirements/*.in to hashed *.txt (needs uv)
 
 clean:  ## remove everything built or installed here
 	$(MAKE) -C systems/search-service clean
+	$(MAKE) -C systems/claims-pipeline clean
+	$(MAKE) -C integrations/airflow clean
+	$(MAKE) -C integrations/recipes clean
+	$(MAKE) -C integrations/helm clean
 	rm -rf .venv build target bench/out .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	rm -f src/plimsoll/_core*.so
 	find src tests bench examples -name __pycache__ -prune -exec rm -rf {} +
 
 help:  ## list the targets
-	@sed -nE 's/^([a-z]+):[^#]*## *(.*)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
+	@sed -nE 's/^([a-z]+):[^#]*## *(.*)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
 
 $(PY):
 	@.ci/venv
