@@ -107,8 +107,8 @@ class _SessionWatch:
         self._forgotten_s = 0.0
 
     def begin(self) -> None:
-        self._reader.meet()
         try:
+            self._reader.meet()
             self._run = self._reader.run()
             self._first = self._reader.first()
         except NoAnswer as why:
