@@ -82,6 +82,7 @@ def test_every_version_counts(version: str):
                 "create table t as select n, repeat('x', 90) from generate_series(1, 50000) n"
             )
             connection.execute("checkpoint")
+            connection.execute("select pg_stat_force_next_flush()")
         found, _ = counters.counts(NOTHING)
         counters.close()
 
