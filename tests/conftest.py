@@ -97,6 +97,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         )
 
 
+# Before the hook that sets the test up.
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """
+    Give a test that is run again fresh servers: what its first run left would fail the second.
+    """
+    if getattr(item, "execution_count", 1) == 1:
+        return
+    for definitions in item._fixtureinfo.name2fixturedefs.values():
+        for fixture in definitions:
+            if fixture.scope == "module":
+                fixture.finish(item._request)
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_node_collection_finished(node: Any, ids: list[str]) -> None:
     """

@@ -48,8 +48,8 @@ def test_a_fault_at_any_question_is_an_answer_or_one_sentence(
     inspect(observe(server.dsn, duration_s=0.1, every_s=0.1))
     count = asked
     refused = []
-    for failing in range(1, count + 1):
-        asked = 0
+    for number in range(1, count + 1):
+        asked, failing = 0, number
         try:
             inspect(observe(server.dsn, duration_s=0.1, every_s=0.1))
         except PlimsollError as error:
