@@ -16,6 +16,7 @@ from databases import (
     with_settings,
 )
 from plimsoll.causes.budget import backend_written_per_s, budget_of, built_bytes, wal_written
+from plimsoll.causes.wal import wal
 from plimsoll.model.database import Index, Observation, VacuumRun
 
 MB = 1e6
@@ -129,6 +130,18 @@ def test_before_18_new_files_of_wal_are_written_twice():
 
     assert pytest.approx((MB + 2.0**25) / WINDOW_S) == wal_written(minute(*files))
     assert pytest.approx(MB / WINDOW_S) == wal_written(minute(*files, info=without))
+
+
+def test_new_files_of_wal_are_a_cause_before_their_wal_is_counted():
+    """
+    A session reports its WAL once a second at most; the files that it made are seen at once.
+    """
+    seen = minute({"wal_files_bytes": 4 * 2.0**24}, {"wal_files_bytes": 12 * 2.0**24})
+    (found,) = wal.causes(seen, budget_of(seen))
+
+    assert "WalWrites" == found.code
+    assert pytest.approx(2.0**27 / WINDOW_S) == found.written_bytes_per_s
+    assert "filled with zeros" in found.text
 
 
 def test_since_18_wal_is_what_was_counted():

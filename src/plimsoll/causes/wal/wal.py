@@ -42,7 +42,9 @@ def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
     share = budget.of_load(written)
     if written < BYTES_LEAST or (share is not None and share < SHARE_LEAST):
         return ()
-    full_ratio = pace.full_page_bytes_per_s / pace.wal_bytes_per_s
+    # New files can be filled before any of the WAL in them is counted.
+    generated = pace.wal_bytes_per_s
+    full_ratio = pace.full_page_bytes_per_s / generated if generated else 0.0
     avoidable = pace.full_page_bytes_per_s * pace.saved_ratio if pace.is_by_wal else None
     part = f", {format_ratio(share)} of all bytes" if share is not None else ""
     zeros = wal_zeros(observation)
