@@ -49,7 +49,6 @@ def test_counters_count_a_load(server: Postgres, counters: ServerCounters):
     40 MB of rows are written at least twice: to WAL and to the table.
     """
     with psycopg.connect(server.dsn, autocommit=True) as connection:
-        connection.execute("drop table if exists loaded")
         connection.execute("create table loaded (a int, b text)")
         counters.counts(NOTHING)
         connection.execute(
@@ -94,7 +93,6 @@ def test_every_version_counts(version: str):
 
 def test_a_role_that_can_only_log_in_is_enough(server: Postgres):
     with psycopg.connect(server.dsn, autocommit=True) as connection:
-        connection.execute("drop role if exists plain")
         connection.execute("create role plain login password 'secret-word'")
     dsn = psycopg.conninfo.make_conninfo(server.dsn, user="plain", password="secret-word")
     made = ServerCounters(dsn)
@@ -158,7 +156,6 @@ def test_the_ratio_of_a_real_load_is_learned(server: Postgres):
     )
     row = "7\t" + "y" * 200 + "\n"
     with pace, psycopg.connect(server.dsn, autocommit=True) as connection:
-        connection.execute("drop table if exists copied")
         connection.execute("create table copied (a int, b text)")
         connection.execute("create index on copied (a)")
         began_s = time.monotonic()
@@ -181,7 +178,6 @@ def test_the_pipe_feeds_psql(server: Postgres):
     What comes out of the pipe is what a real psql loads, every row once.
     """
     with psycopg.connect(server.dsn, autocommit=True) as connection:
-        connection.execute("drop table if exists piped")
         connection.execute("create table piped (a int)")
     psql = server.program("psql")
     command = (
