@@ -14,7 +14,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use common::load::{
-    ATTEMPTS, HELD_MIN, HELD_WHOLE, Load, dt, held_ratio, held_s, lines_within, open,
+    ATTEMPTS, HELD_MIN, HELD_WHOLE, Load, SLACK_S, dt, held_ratio, held_s, lines_within, open,
 };
 use common::{Aligned, Gate, MIB, Setup, noise};
 use rustix::fs::OFlags;
@@ -255,19 +255,26 @@ fn credits_run_out_and_can_be_granted() {
     let record = gate.record();
     let (burst, baseline) = (held_rate(&record, "burst"), held_rate(&record, "baseline"));
     assert!((50e6..66e6).contains(&burst), "burst at {burst}");
-    assert!((18e6..24e6).contains(&baseline), "baseline at {baseline}");
+    assert!(baseline > 18e6, "baseline at {baseline}");
     assert!(granted > 0.99 && drained < 0.01, "{granted} granted, {drained} drained");
-    // What was moved above the baseline is what the balance has fallen by, up to what is in flight.
+    // Over any time, what was moved is what the baseline gives and what the balance has fallen by; besides
+    // that, once, what is in flight and what a machine that stood still catches up with.
     let left = |line: &Value| line["balance"]["instance"].as_f64().unwrap();
-    let falling: Vec<&Value> = record
-        .iter()
-        .skip_while(|line| left(line) > 0.9)
-        .take_while(|line| left(line) > 0.1)
-        .collect();
-    let (first, last) = (falling.first().unwrap(), falling.last().unwrap());
-    let above = |line: &&Value| line["read_bytes"].as_f64().unwrap() - 20e6 * dt(line);
-    let spent = falling[1..].iter().map(above).sum::<f64>() / 40e6;
-    assert!((left(first) - left(last) - spent).abs() < 0.06, "{spent} spent: {falling:?}");
+    let phase = |above: f64, until: f64| -> Vec<&Value> {
+        let lines = record.iter().skip_while(|line| left(line) > above);
+        lines.take_while(|line| (until..0.95).contains(&left(line))).collect()
+    };
+    let moved = |line: &&Value| line["read_bytes"].as_f64().unwrap();
+    for (name, lines) in [("falling", phase(0.9, 0.1)), ("baseline", phase(0.01, 0.0))] {
+        let lasted_s: f64 = lines[1..].iter().map(|line| dt(line)).sum();
+        let fallen = 40e6 * (left(lines[0]) - left(lines[lines.len() - 1]));
+        let got = lines[1..].iter().map(moved).sum::<f64>() - 20e6 * lasted_s;
+        let once = 20e6 * SLACK_S + (load.clients * load.bytes) as f64;
+        assert!(got < fallen + 1.05 * once, "{name}: {got} moved, not {fallen}: {lines:?}");
+        if name == "falling" {
+            assert!(got > fallen - 1.2 * once, "{name}: {got} moved, not {fallen}: {lines:?}");
+        }
+    }
 }
 
 /// Bytes per second of all lines in which the stage throttled requests throughout, in one phase.

@@ -15,7 +15,7 @@ use super::{Aligned, Gate};
 const TOLERANCE: f64 = 0.02;
 
 /// Idle time that is not lost, as the gates here are configured.
-const SLACK_S: f64 = 0.05;
+pub const SLACK_S: f64 = 0.05;
 
 /// How often a rate may be measured before it counts as missed: other work on the machine takes time
 /// away.
