@@ -12,8 +12,6 @@ STEP := @.ci/step
 PIP := $(PY) -m pip install --disable-pip-version-check --no-input --progress-bar off \
   --only-binary :all: --require-hashes
 RUST := $(shell find crates -path '*/src/*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
-# plimsoll-py links against Python, so its tests are in Python.
-CARGO_TEST := cargo test --locked --workspace --exclude plimsoll-py
 export PYO3_PYTHON := $(CURDIR)/$(PY)
 # Without a writable cargo home, build below target/ instead.
 ifneq ($(shell c="$${CARGO_HOME:-$$HOME/.cargo}"; test -e "$$c" || c=$${c%/*}; test -w "$$c" && echo yes),yes)
@@ -50,7 +48,7 @@ layers: .venv/dev .venv/core
 	$(STEP) "layers" .venv/bin/lint-imports --no-cache
 
 rust: .venv/dev
-	$(STEP) "tests in Rust" $(CARGO_TEST)
+	$(STEP) "tests in Rust" .ci/rust-tests
 
 # More workers than the two processors that most machines for checks have: tests with servers mostly wait. Tests
 # that measure rates run afterwards; tests/conftest.py says which of them run at the same time.
