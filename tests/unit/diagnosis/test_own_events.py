@@ -64,13 +64,13 @@ def test_an_event_has_the_io_of_its_time_to_the_second():
     """
     Half a sample counts half; shares are those of the window.
     """
-    (found,) = judged(event("a", 10.5, 16)).events
+    (found,) = judged(event("a", 10.5, 15.75)).events
 
-    assert pytest.approx(READ * 330) == found.read_bytes
-    assert pytest.approx(WRITE * 330) == found.written_bytes
-    assert pytest.approx(2 * OPS * 330) == found.operations
-    assert pytest.approx(330 / 3600) == found.share_of_bytes
-    assert (330.0, 330.0) == (found.seconds, found.measured_s)
+    assert pytest.approx(READ * 315) == found.read_bytes
+    assert pytest.approx(WRITE * 315) == found.written_bytes
+    assert pytest.approx(2 * OPS * 315) == found.operations
+    assert pytest.approx(315 / 3600) == found.share_of_bytes
+    assert (315.0, 315.0) == (found.seconds, found.measured_s)
 
 
 def test_what_was_not_measured_is_not_zero():
