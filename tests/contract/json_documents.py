@@ -17,9 +17,11 @@ from contract.tree import ROOT, files
 from experiments import NOTHING, experiment, phase
 from paced import COUNTED, T3, slow_truth
 from plimsoll.catalog.load import catalog
+from plimsoll.causes.session_load import statement_load
 from plimsoll.cli.commands import app
 from plimsoll.diagnosis.comparison.compare import compare
 from plimsoll.diagnosis.diagnose import diagnose
+from plimsoll.diagnosis.own_events import own_events_io
 from plimsoll.explain import plans
 from plimsoll.kernel import Stage
 from plimsoll.limits.sheet import sheet_of
@@ -30,6 +32,7 @@ from plimsoll.model.diagnosis import Lookalike
 from plimsoll.model.explain import Node, UnrecordedStatement
 from plimsoll.model.instance import Instance, Storage
 from plimsoll.model.overview import WaitingTime
+from plimsoll.model.own_event import OwnEvent, OwnEventFile
 from plimsoll.model.pace import PaceReport
 from plimsoll.model.rehearsal import Span
 from plimsoll.model.snapshot import Gap
@@ -49,6 +52,7 @@ from plimsoll.reports.sweep.json import render_sweep_json
 from plimsoll.reports.toast.json import render_toast_proof_json
 from plimsoll.sources.explain.file import read_captures
 from rehearsals import rehearsal
+from session_loads import session_load
 from unit.cli.gate.test_run import STATUS
 from unit.diagnosis.waiting.test_waiting import M5, slow_for_three_hours
 from unit.reports.fixture_diagnosis import CASES
@@ -304,6 +308,20 @@ def reported(_folder: Path) -> Iterator[Document]:
     waited, pressed = diagnose(shot, catalog()), CASES["pressed"]()[0]
     at = replace(pressed.time_at[0], lookalikes=(lookalike,))
     yield json.loads(render_json(replace(waited, time_at=(at,))))
+    made, seen = CASES["pressed"]()[:2]
+    start_s, end_s = made.window_s
+    load = session_load((start_s, start_s + 3600), (start_s + 3600, end_s))
+    rules = catalog().wait_rules("postgres")
+    one = OwnEvent(name="load", kind="job", start_s=start_s, end_s=start_s + 600)
+    events = OwnEventFile(
+        name="events.csv", events=(one, OwnEvent(name="release", start_s=start_s))
+    )
+    whole = replace(
+        made,
+        statements=statement_load(load, rules),
+        own_events=own_events_io(events, seen, made),
+    )
+    yield json.loads(render_json(whole))
 
 
 def kept() -> Iterator[tuple[Path, Document]]:

@@ -12,6 +12,7 @@ from contract.test_statements import ROOM, strings
 from contract.tree import ROOT, SRC, functions
 from plimsoll.cli import explain as cli_explain
 from plimsoll.model.database import Observation
+from plimsoll.model.session_load import SessionLoad
 from plimsoll.sources.postgres.statements import explain, terms
 
 TEXT = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
@@ -61,7 +62,7 @@ def test_the_table_of_what_is_asked_is_made_of_the_statements():
 
 def test_every_word_that_a_snapshot_keeps_of_a_server_is_listed():
     """
-    Each field of an observation that can hold text has its place in the table, and no other is there.
+    Each field of an observation, and of statements of AWS, that can hold text has its place in the table, and no other is there.
     """
     listed = re.findall(r"`(\w+\.\w+)`", section("What is kept"))
 
@@ -137,7 +138,7 @@ def _lock(value_ms: int | None) -> str:
 def _words_kept() -> set[str]:
     """Fields that can hold text, each with the field that holds its noun: `statements.text`."""
     found: set[str] = set()
-    waiting, seen = [(Observation, "observation")], set()
+    waiting, seen = [(Observation, "observation"), (SessionLoad, "session_load")], set()
     while waiting:
         noun, where = waiting.pop()
         if (noun, where) in seen:

@@ -21,6 +21,8 @@ from fixtures.aws.monitoring import (
     load_counters,
     write_documents,
 )
+from plimsoll.app.diagnose import diagnose_snapshot
+from plimsoll.diagnosis.stretches import at_ceiling
 from plimsoll.model.metric import METRICS, Metric
 from plimsoll.model.snapshot import EventKind, Snapshot
 from plimsoll.model.snapshot_file.codec import decode_snapshot
@@ -243,6 +245,26 @@ def test_performance_insights_say_who_waits_for_storage(double: Double):
     assert pytest.approx(6.0) == means[Metric.WAITING_SESSION_COUNT]
     assert pytest.approx(5.0) == means[Metric.IO_WAITING_SESSION_COUNT]
     assert pytest.approx(COMMITS_PER_S + ROLLBACKS_PER_S) == means[Metric.TRANSACTIONS_PER_S]
+
+
+def test_performance_insights_say_which_statement_waits_at_the_ceiling(double: Double):
+    """
+    The statements of the time at the ceiling are recorded, and every later stage works from the file.
+    """
+    snapshot, _ = recorded(double, "simulated-watched", WINDOW)
+    found = diagnose_snapshot(snapshot)
+    load = found.statements
+
+    assert load is not None
+    assert (load.start_s, load.end_s) in at_ceiling(found)
+    assert pytest.approx(8.0) == load.sessions
+    assert pytest.approx(5.0) == load.io_sessions
+    assert ["INSERT INTO orders SELECT * FROM staging WHERE batch = ?"] == [
+        use.text for use in load.statements[:1]
+    ]
+    assert pytest.approx([0.75, 0.25]) == [use.io_share for use in load.statements]
+    assert ["etl", "app"] == [use.text for use in load.users]
+    assert pytest.approx(3.75) == load.statements[0].outside_io_sessions
 
 
 def test_events_stand_on_the_timeline(double: Double):

@@ -61,7 +61,7 @@ def read(
     >>> snapshot.instance.db_class
     'db.r5.2xlarge'
     """
-    return read_target(str(target), instance or InstanceOptions(), options)
+    return read_target(str(target), instance or InstanceOptions(), options, has_statements=True)
 
 
 def diagnose(snapshot: Snapshot) -> Diagnosis:

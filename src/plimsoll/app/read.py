@@ -30,6 +30,7 @@ from plimsoll.units import format_time
 
 if TYPE_CHECKING:
     from plimsoll.sources.aws.account import Account
+    from plimsoll.sources.aws.session_load import Chosen, StretchesOf
 
 Meter = Callable[[], Usage]
 
@@ -41,6 +42,8 @@ def read_target(
     flags: InstanceOptions,
     read_options: ReadOptions | None = None,
     progress: Progress = SILENT,
+    *,
+    has_statements: bool = False,
 ) -> Snapshot:
     """
     Return the snapshot of a target, with the flags applied to its instance.
@@ -50,6 +53,7 @@ def read_target(
         flags: overrides; every given flag wins over the source.
         read_options: window and access.
         progress: shown while a source is read.
+        has_statements: whether to ask Performance Insights who was active while a limit was reached.
 
     Raises:
         UsageError: the target does not exist, or a flag is not valid.
@@ -69,7 +73,8 @@ def read_target(
                 f"'{target}' names the instance, and the account says what was bought",
                 "Leave out --instance and --identifier; --class and the like still replace what it says.",
             )
-        snapshot = _read_rds(target.removeprefix(RDS), read_options, progress)
+        chosen = (lambda s: _chosen(s, flags)) if has_statements else None
+        snapshot = _read_rds(target.removeprefix(RDS), read_options, progress, chosen)
     elif target.startswith(PROMETHEUS):
         snapshot = _read_prometheus(target.removeprefix(PROMETHEUS), flags, read_options, progress)
     else:
@@ -170,13 +175,30 @@ def check_prometheus(target: str, match: Sequence[str]) -> None:
     server_of(url, match=match, headers=(), environment=os.environ)
 
 
-def _read_rds(name: str, read_options: ReadOptions, progress: Progress) -> Snapshot:
+def _chosen(snapshot: Snapshot, flags: InstanceOptions) -> "Chosen | None":
+    """Return the stretches whose statements are worth asking for."""
+    from plimsoll.app.diagnose import diagnose_snapshot
+    from plimsoll.diagnosis.stretches import stretches_of
+
+    instance = with_flags(snapshot.instance, flags)
+    found = stretches_of(diagnose_snapshot(msgspec.structs.replace(snapshot, instance=instance)))
+    return None if found is None else (found.why, found.during, found.outside)
+
+
+def _read_rds(
+    name: str,
+    read_options: ReadOptions,
+    progress: Progress,
+    stretches_of: "StretchesOf | None",
+) -> Snapshot:
     from plimsoll.sources.aws.read import read_instance
 
     account, window_s = _account(read_options, name), live_window(read_options)
     try:
         with progress.waiting(lambda: waiting_for(account)):
-            snapshot = read_instance(account, name, window_s, ec2_type_of=ec2_type_of)
+            snapshot = read_instance(
+                account, name, window_s, ec2_type_of=ec2_type_of, stretches_of=stretches_of
+            )
         return msgspec.structs.replace(snapshot, asked_s=window_s)
     finally:
         progress.spent(account.usage, cost_of(account.usage))

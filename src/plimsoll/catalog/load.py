@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from plimsoll.catalog import schema, values
-from plimsoll.catalog.names import class_name, size_order
+from plimsoll.catalog.names import class_name, size_order, wait_family
 from plimsoll.catalog.schema import CatalogTable, Row
 from plimsoll.errors import CatalogError
 from plimsoll.model.ceiling import Origin
@@ -30,6 +30,7 @@ from plimsoll.model.limit import (
 )
 from plimsoll.model.pooler import PoolerDefault, PoolerFix
 from plimsoll.model.price import Price
+from plimsoll.model.session_load import WaitRule
 
 DATA = Path(__file__).parent / "data"
 
@@ -183,6 +184,15 @@ class Catalog:
             if row["engine"] == engine
         ]
         return tuple(sorted(found, key=lambda capacity: capacity.capacity_acu))
+
+    def wait_rules(self, engine: str) -> tuple[WaitRule, ...]:
+        """Return what the wait events of an RDS engine mean; empty for an engine without such rows."""
+        family = wait_family(engine)
+        return tuple(
+            values.wait_rule(row, self._origin(row))
+            for row in self.rows(schema.WAIT_EVENTS)
+            if row["engine"] == family
+        )
 
     def pooler_fixes(self, pooler: str, defect: str) -> tuple[PoolerFix, ...]:
         """Return the releases that fixed a defect, oldest branch first; an unknown defect is our mistake."""

@@ -36,3 +36,13 @@ def smallest_first(db_class: str) -> tuple[float, int, str]:
     family, rank, _ = size_order(db_class)
     found = _GENERATION.match(family)
     return rank, -int(found[1]) if found else 0, db_class
+
+
+def wait_family(engine: str) -> str:
+    """Return whose wait events an engine has: `mysql` for `mariadb` and `aurora-mysql`; empty if unknown."""
+    name = engine.lower().removeprefix("aurora-").removeprefix("custom-")
+    if name in ("aurora", "mysql", "mariadb"):  # `aurora` alone is Aurora MySQL 1
+        return "mysql"
+    if name in ("postgres", "postgresql"):
+        return "postgres"
+    return next((family for family in ("oracle", "sqlserver") if name.startswith(family)), "")

@@ -331,6 +331,17 @@ API_PRICES = CatalogTable(
         _SOURCE,
     ),
 )
+WAIT_EVENTS = CatalogTable(
+    "wait_events.csv",
+    ("engine", "event"),
+    (
+        CatalogColumn("engine", one_of("postgres", "mysql", "oracle", "sqlserver")),
+        *_text("event"),
+        CatalogColumn("storage", one_of("yes", "no", "unclear")),
+        *_text("work"),
+        _SOURCE,
+    ),
+)
 
 TABLES = (
     SOURCES,
@@ -351,6 +362,7 @@ TABLES = (
     STORAGE_PRICES,
     CLUSTER_FAMILIES,
     API_PRICES,
+    WAIT_EVENTS,
 )
 
 

@@ -18,6 +18,7 @@ from plimsoll.model.limit import (
 )
 from plimsoll.model.pooler import PoolerDefault, PoolerFix
 from plimsoll.model.price import Price
+from plimsoll.model.session_load import StorageWait, WaitRule
 from plimsoll.units import gbit_per_s, gib, mb_per_s, mib_per_s
 
 UNVERIFIED_HOST = (
@@ -185,6 +186,17 @@ def pooler_default(row: Row, origin: Origin) -> PoolerDefault:
     """Return a row of pooler_defaults.csv."""
     return PoolerDefault(
         pooler=row["pooler"], setting=row["setting"], value=row["value"], origin=origin
+    )
+
+
+def wait_rule(row: Row, origin: Origin) -> WaitRule:
+    """Return a row of wait_events.csv."""
+    return WaitRule(
+        engine=row["engine"],
+        event=row["event"],
+        storage=StorageWait(row["storage"]),
+        work=row["work"],
+        origin=origin,
     )
 
 

@@ -6,6 +6,8 @@ from msgspec import Struct
 
 from plimsoll.model.ceiling import Ceiling, Dimension, Family, Phase
 from plimsoll.model.instance import Instance
+from plimsoll.model.own_event import OwnEventsIo
+from plimsoll.model.session_load import StatementLoad
 from plimsoll.model.severity import Severity
 from plimsoll.model.snapshot import Annotation
 from plimsoll.model.waiting import UnexplainedWaiting, WaitingCause
@@ -235,6 +237,10 @@ class Diagnosis(Struct, frozen=True, kw_only=True):
     """What may have caused them, the likeliest first; empty where nothing waited unexplained."""
     asked_s: tuple[int, int] | None = None
     """The window that was asked for, epoch seconds; None where all there is was read."""
+    statements: StatementLoad | None = None
+    """Who waited for storage while a limit was reached; None where no source told."""
+    own_events: OwnEventsIo | None = None
+    """The caller's own events with the I/O of their time; None where none were given."""
 
     @property
     def span_s(self) -> int:

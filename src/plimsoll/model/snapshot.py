@@ -12,6 +12,7 @@ from plimsoll.model.database import Observation
 from plimsoll.model.instance import Instance
 from plimsoll.model.metric import Metric
 from plimsoll.model.series import Series
+from plimsoll.model.session_load import SessionLoad
 
 
 class Gap(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -91,6 +92,8 @@ class Snapshot(Struct, frozen=True, kw_only=True, eq=False):
     """Of a gate; None where times are real."""
     asked_s: tuple[int, int] | None = None
     """The window that was asked for, epoch seconds [start, end); None where all there is was read."""
+    session_load: SessionLoad | None = None
+    """Who was active while a limit was reached; None where that was not asked, or none was reached."""
 
     @property
     def window_s(self) -> tuple[int, int] | None:
@@ -120,14 +123,19 @@ def cut(snapshot: Snapshot, window_s: tuple[int, int]) -> Snapshot:
     Returns:
         The snapshot with the samples of the window. Series without any are left out. Annotations
         before the window stay, because an earlier event may explain it. `asked_s` is removed: it is
-        another window.
+        another window. So is `session_load`, unless its stretch lies within the window.
     """
+    load = snapshot.session_load
+    is_inside = (
+        load is not None and window_s[0] <= load.during.start_s and load.during.end_s <= window_s[1]
+    )
     return msgspec.structs.replace(
         snapshot,
         series=_cut(snapshot.series, window_s),
         fine=_cut(snapshot.fine, window_s),
         annotations=tuple(a for a in snapshot.annotations if a.time_s < window_s[1]),
         asked_s=None,
+        session_load=load if is_inside else None,
     )
 
 

@@ -13,8 +13,9 @@ from builders import START_S
 from plimsoll.errors import DataError
 from plimsoll.model.instance import Instance, Storage
 from plimsoll.model.metric import Metric
-from plimsoll.model.snapshot import Annotation, Gap, Snapshot
+from plimsoll.model.snapshot import Annotation, Gap, Snapshot, cut
 from plimsoll.model.snapshot_file.codec import SCHEMA, decode_snapshot, encode_snapshot, is_snapshot
+from session_loads import session_load
 
 CPU = Metric.CPU_RATIO
 
@@ -132,7 +133,7 @@ def test_equal_snapshots_give_equal_bytes():
         (file(time_s=[60, 60], value=[1, 2]), "times that are not one per value"),
         (file(time_s=[60], value=[1, 2]), "times that are not one per value"),
         (file(start_s=None), "neither start nor times"),
-        (file().replace(b"snapshot/1.1", b"snapshot/9"), "has form 9.0"),
+        (file().replace(b"snapshot/1.2", b"snapshot/9"), "has form 9.0"),
     ],
 )
 def test_what_is_no_snapshot_is_refused_with_a_hint(text, cause):
@@ -163,3 +164,18 @@ def test_a_snapshot_is_known_by_its_schema(document, is_one):
     A snapshot of any version says that it is one.
     """
     assert is_one == is_snapshot(document)
+
+
+def test_statements_stay_with_the_window_that_has_their_stretch():
+    """
+    A part of a snapshot keeps who was active only if the whole stretch lies in it.
+    """
+    whole = builders.snapshot(builders.series(CPU, [0.5] * 60))
+    start_s = whole.window_s[0]
+    load = session_load((start_s, start_s + 600), None)
+    whole = msgspec.structs.replace(whole, session_load=load)
+
+    assert load == cut(whole, (start_s, start_s + 600)).session_load
+    assert cut(whole, (start_s, start_s + 540)).session_load is None
+    assert cut(whole, (start_s + 60, start_s + 3600)).session_load is None
+    assert whole == decode_snapshot(encode_snapshot(whole))

@@ -46,6 +46,22 @@ def diagnose(
     ] = False,
     dsn: Dsn = None,
     duration: Duration = None,
+    events: Annotated[
+        Path | None,
+        typer.Option(
+            "--events",
+            metavar="FILE",
+            help="Also show your own events (CSV or JSON: start, end, name, kind) and the I/O of their time.",
+        ),
+    ] = None,
+    events_zone: Annotated[
+        str | None,
+        typer.Option(
+            "--events-zone",
+            metavar="ZONE",
+            help="Time zone of times in --events that have none, for example Europe/Berlin.",
+        ),
+    ] = None,
     lists_all: Annotated[
         bool,
         typer.Option("--all", help="With several instances, also list those near no limit."),
@@ -69,5 +85,7 @@ def diagnose(
         dsn=dsn,
         duration=duration,
         lists_all=lists_all,
+        events=events,
+        events_zone=events_zone,
     )
     raise typer.Exit(run_diagnose(target, options))

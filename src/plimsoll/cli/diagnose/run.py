@@ -4,7 +4,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from plimsoll.app.diagnose import diagnose_snapshot
+from plimsoll.app.diagnose import diagnose_snapshot, read_events, with_own_events
 from plimsoll.app.inspect import inspect_for_diagnosis
 from plimsoll.app.options import InstanceOptions, ReadOptions
 from plimsoll.app.plan import check_window, in_region, plan_snapshot, shows_a_day
@@ -63,6 +63,8 @@ class DiagnoseOptions(Struct, frozen=True, kw_only=True):
     dsn: str | None
     duration: str | None
     lists_all: bool
+    events: Path | None
+    events_zone: str | None
 
 
 def run_diagnose(target: str, options: DiagnoseOptions) -> int:
@@ -77,7 +79,11 @@ def run_diagnose(target: str, options: DiagnoseOptions) -> int:
     check_picture(options.png)
     if is_several(target, flags):
         is_any_given = options.has_plan or any(
-            given is not None for given in (options.png, options.dsn, options.duration)
+            given is not None
+            for given in (
+                *(options.png, options.dsn, options.duration),
+                *(options.events, options.events_zone),
+            )
         )
         refuse_single_instance_options(target, flags, is_any_given=is_any_given)
         return _fleet(target, options)
@@ -85,8 +91,9 @@ def run_diagnose(target: str, options: DiagnoseOptions) -> int:
         raise UsageError(
             "the JSON report has no plan", "Use 'plimsoll plan TARGET --format json' for the plan."
         )
-    snapshot = read_target(target, flags, read_options, TERMINAL)
-    diagnosis = diagnose_snapshot(snapshot)
+    events = read_events(options.events, options.events_zone)
+    snapshot = read_target(target, flags, read_options, TERMINAL, has_statements=True)
+    diagnosis = with_own_events(diagnose_snapshot(snapshot), snapshot, events)
     inspection = _inspected(diagnosis, snapshot, options.dsn, options.duration)
     planned = (
         attempted(lambda: _planned(diagnosis, snapshot, target, read_options, output))
@@ -126,8 +133,8 @@ def refuse_single_instance_options(
     )
     if is_any_given or flags != (InstanceOptions() if is_fleet(target) else every):
         raise UsageError(
-            f"'{target}' matches several instances; --png, --dsn, --plan and the instance options "
-            "need a single one",
+            f"'{target}' matches several instances; --png, --dsn, --events, --plan and the instance "
+            "options need a single one",
             "Leave them out, or name one instance.",
         )
 

@@ -27,7 +27,7 @@ def record_target(
 ) -> None:
     """Read a target, watch its database if one is given, and save the snapshot."""
     check_snapshot(None if output is None else Path(output))
-    snapshot = read_target(target, flags, read_options, TERMINAL)
+    snapshot = read_target(target, flags, read_options, TERMINAL, has_statements=True)
     observation = watching.observed_if_asked(dsn, duration)
     if observation is not None:
         snapshot = replace(snapshot, observation=observation)

@@ -16,6 +16,7 @@ from plimsoll.model.database import Observation
 from plimsoll.model.instance import Instance
 from plimsoll.model.metric import Metric
 from plimsoll.model.series import Series
+from plimsoll.model.session_load import SessionLoad
 from plimsoll.model.snapshot import Annotation, CreditClock, Gap, Snapshot
 from plimsoll.model.snapshot_file.database import ObservationRecord
 from plimsoll.model.snapshot_file.form import (
@@ -26,6 +27,7 @@ from plimsoll.model.snapshot_file.form import (
     SnapshotRecord,
 )
 from plimsoll.model.snapshot_file.instance import InstanceRecord
+from plimsoll.model.snapshot_file.session_load import SessionLoadRecord
 from plimsoll.model.snapshot_file.versions import SCHEMA, migrated
 
 T = TypeVar("T")
@@ -34,7 +36,7 @@ T = TypeVar("T")
 def encode_snapshot(snapshot: Snapshot) -> bytes:
     """Return the snapshot as UTF-8 JSON; equal snapshots give equal bytes."""
     clock = snapshot.credit_clock
-    watched = snapshot.observation
+    watched, load = snapshot.observation, snapshot.session_load
     return msgspec.json.encode(
         SnapshotRecord(
             schema=SCHEMA,
@@ -49,6 +51,7 @@ def encode_snapshot(snapshot: Snapshot) -> bytes:
             observation=None if watched is None else _as(watched, ObservationRecord),
             credit_clock=None if clock is None else _as(clock, CreditClockRecord),
             asked_s=snapshot.asked_s,
+            session_load=None if load is None else _as(load, SessionLoadRecord),
         )
     )
 
@@ -72,7 +75,7 @@ def decode_snapshot(text: bytes) -> Snapshot:
             f"not a readable snapshot: {error}",
             "Save snapshots with 'plimsoll record TARGET -o FILE'.",
         ) from error
-    watched, clock = record.observation, record.credit_clock
+    watched, clock, load = record.observation, record.credit_clock, record.session_load
     return Snapshot(
         instance=_as(record.instance, Instance),
         series={s.metric: _series(s) for s in record.series},
@@ -85,6 +88,7 @@ def decode_snapshot(text: bytes) -> Snapshot:
         observation=None if watched is None else _as(watched, Observation),
         credit_clock=None if clock is None else _as(clock, CreditClock),
         asked_s=record.asked_s,
+        session_load=None if load is None else _as(load, SessionLoad),
     )
 
 

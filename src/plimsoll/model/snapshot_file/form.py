@@ -7,6 +7,7 @@ from plimsoll.model.snapshot import EventKind
 from plimsoll.model.snapshot_file.database import ObservationRecord
 from plimsoll.model.snapshot_file.instance import InstanceRecord
 from plimsoll.model.snapshot_file.record import Record
+from plimsoll.model.snapshot_file.session_load import SessionLoadRecord
 
 
 class SeriesRecord(Record, frozen=True, kw_only=True, omit_defaults=True):
@@ -63,3 +64,4 @@ class SnapshotRecord(Record, frozen=True, kw_only=True, omit_defaults=True):
     observation: ObservationRecord | None = None
     credit_clock: CreditClockRecord | None = None
     asked_s: tuple[int, int] | None = None
+    session_load: SessionLoadRecord | None = None

@@ -24,11 +24,12 @@ def _same(document: Document) -> Document:
 
 
 # Version → how its documents become those of the next. 1.0 is what 0.1.0 wrote, as `plimsoll.snapshot/1`;
-# 1.1 adds standing, slots, lock waits, resets, partitions' parents and the cluster.
-MIGRATIONS: dict[tuple[int, int], Callable[[Document], Document]] = {(1, 0): _same}
+# 1.1 adds standing, slots, lock waits, resets, partitions' parents and the cluster; 1.2 adds the statements
+# of a stretch at a limit.
+MIGRATIONS: dict[tuple[int, int], Callable[[Document], Document]] = {(1, 0): _same, (1, 1): _same}
 
-CURRENT = (1, 1)
-SCHEMA = "plimsoll.snapshot/1.1"
+CURRENT = (1, 2)
+SCHEMA = "plimsoll.snapshot/1.2"
 
 
 def migrated(document: Any) -> Document:

@@ -2,7 +2,7 @@
 A timeline in block characters, for terminals and tickets. Nothing in it rests on colour.
 
 Filled columns are what was served, dashes are ceilings, the bar under the axis marks the time at
-a ceiling, the grey one below it time in which requests waited without a known ceiling, dots on the axis are gaps, letters below are events, listed with the same letters.
+a ceiling, the grey one below it time in which requests waited without a known ceiling, dots on the axis are gaps, letters below are events, listed with the same letters, and bars with numbers are the caller's own events.
 """
 
 from collections.abc import Sequence
@@ -16,6 +16,7 @@ from plimsoll.model.diagnosis import Diagnosis
 from plimsoll.model.series import FloatArray
 from plimsoll.model.snapshot import Snapshot
 from plimsoll.reports.diagnosis.events import events_of
+from plimsoll.reports.diagnosis.own_events import own_spans, shown_names
 from plimsoll.reports.diagnosis.timeline import (
     Line,
     TimelineSamples,
@@ -85,6 +86,7 @@ def timeline_blocks(diagnosis: Diagnosis, snapshot: Snapshot, *, width: int) -> 
         ("ceiling", _marked_row(at_ceiling(diagnosis), samples, "▀")),
         ("waited", _marked_row([(w.start_s, w.end_s) for w in diagnosis.waiting], samples, "░")),
         ("events", _events_row(diagnosis, columns)),
+        *_own_rows(diagnosis, samples),
     ):
         if row.strip():
             text.append(f"{name:>{_LABEL}}  {row}")
@@ -138,8 +140,16 @@ def _marked_row(stretches: Sequence[tuple[int, int]], samples: TimelineSamples, 
     for start, end in stretches:
         first = int((start - samples.start_s) // samples.bucket_s)
         last = int(-(-(end - samples.start_s) // samples.bucket_s))
-        marked[max(first, 0) : max(last, 0)] = True
+        marked[max(first, 0) : max(last, first + 1, 0)] = True
     return "".join(mark if m else " " for m in marked)
+
+
+def _own_rows(diagnosis: Diagnosis, samples: TimelineSamples) -> list[tuple[str, str]]:
+    """Return a row for each name of the caller's own events, with its number in the list of them."""
+    return [
+        (f"yours #{name.number}", _marked_row(own_spans(diagnosis, name), samples, "▬"))
+        for name in shown_names(diagnosis.own_events)
+    ]
 
 
 def _events_row(diagnosis: Diagnosis, columns: int) -> str:

@@ -10,8 +10,15 @@ from plimsoll.model.cause import Inspection
 from plimsoll.model.ceiling import Ceiling
 from plimsoll.model.diagnosis import BucketFit, CeilingTime, Diagnosis, Interval, Resource, RuledOut
 from plimsoll.model.now import open_at, reaches_end
+from plimsoll.model.own_event import OwnEventIo, OwnEventsIo
+from plimsoll.model.session_load import StatementLoad
 from plimsoll.model.snapshot import Annotation
 from plimsoll.model.waiting import UnexplainedWaiting
+from plimsoll.reports.diagnosis.activity_objects import (
+    OwnEventObject,
+    OwnEventsObject,
+    StatementLoadObject,
+)
 from plimsoll.reports.diagnosis.events import in_order
 from plimsoll.reports.diagnosis.headline import headline
 from plimsoll.reports.diagnosis.json_objects import (
@@ -51,6 +58,8 @@ def render_json(diagnosis: Diagnosis, inspection: Inspection | None = None) -> b
         now=_now(diagnosis),
         waiting=tuple(_waiting(one) for one in diagnosis.waiting),
         annotations=tuple(_annotation(note) for note in in_order(diagnosis.annotations)),
+        statements=_statements(diagnosis.statements),
+        own_events=_own_events(diagnosis.own_events),
         inspection=None if inspection is None else inspection_document(inspection),
     )
     return json_bytes(document)
@@ -135,3 +144,32 @@ def _resource(resource: Resource) -> ResourceObject:
 
 def _bucket(bucket: BucketFit) -> BucketObject:
     return same_fields(BucketObject, bucket, grants=tuple(format_time(at) for at in bucket.grant_s))
+
+
+def _statements(load: StatementLoad | None) -> StatementLoadObject | None:
+    if load is None:
+        return None
+    return same_fields(
+        StatementLoadObject,
+        load,
+        start=format_time(load.start_s),
+        end=format_time(load.end_s),
+        outside_start=_moment(load.outside_start_s),
+        outside_end=_moment(load.outside_end_s),
+    )
+
+
+def _own_events(own: OwnEventsIo | None) -> OwnEventsObject | None:
+    if own is None:
+        return None
+    return same_fields(OwnEventsObject, own, events=tuple(_own_event(e) for e in own.events))
+
+
+def _own_event(event: OwnEventIo) -> OwnEventObject:
+    return same_fields(
+        OwnEventObject, event, start=format_time(event.start_s), end=_moment(event.end_s)
+    )
+
+
+def _moment(epoch_s: int | None) -> str | None:
+    return None if epoch_s is None else format_time(epoch_s)

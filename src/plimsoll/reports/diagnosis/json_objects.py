@@ -7,6 +7,7 @@ from msgspec import Struct
 from plimsoll.model.ceiling import Dimension, Family, Phase
 from plimsoll.model.diagnosis import Verdict
 from plimsoll.model.snapshot import EventKind
+from plimsoll.reports.diagnosis.activity_objects import OwnEventsObject, StatementLoadObject
 from plimsoll.reports.inspect.json import InspectionDocument
 from plimsoll.reports.render.json_values import (
     Count,
@@ -421,3 +422,7 @@ class ReportDocument(Struct, frozen=True, kw_only=True):
     inspection: InspectionDocument | None
     """The causes of reads and writes inside the database, as a document of the form
     `plimsoll.inspection/1`; null without `--dsn`."""
+    statements: StatementLoadObject | None
+    """Who waited for storage while a ceiling was reached; null without Performance Insights."""
+    own_events: OwnEventsObject | None
+    """The caller's own events and the I/O of their time; null without `--events`."""

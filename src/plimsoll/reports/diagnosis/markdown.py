@@ -45,8 +45,10 @@ def _parts(report: Outline, blocks: list[str], causes: str) -> Iterable[str]:
         yield section("Not known", facts(report.missing))
     yield section("Why", *_why(report))
     yield section("Possible causes", facts(report.causes))
+    yield part_in_markdown(report.statements) if report.statements else ""
     yield section("Timeline", "\n".join(["```text", *blocks, "```"]) if blocks else "")
     yield section("What happened", _events(report), escaped(report.events.more))
+    yield part_in_markdown(report.own_events) if report.own_events else ""
     yield section("Ruled out", facts(report.ruled_out))
     yield section("Resources", _resources(report))
     yield section("Time at a ceiling", facts(report.time_at), _intervals(report))

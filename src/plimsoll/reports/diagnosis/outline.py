@@ -26,7 +26,10 @@ from plimsoll.reports.diagnosis.headline import (
     peak_ratio,
     shown_interval,
 )
+from plimsoll.reports.diagnosis.own_events import own_events_section
+from plimsoll.reports.diagnosis.statements import statements_section
 from plimsoll.reports.diagnosis.waiting import WaitingRow, cause_facts, waiting_rows
+from plimsoll.reports.document.parts import Section
 from plimsoll.reports.render import words
 from plimsoll.reports.render.facts import Fact
 from plimsoll.units import format_bytes, format_duration, format_latency, format_ratio, number
@@ -137,6 +140,10 @@ class Outline:
     measured: tuple[Fact, ...]
     events: Events
     """What happened in the window, and what changed before it."""
+    statements: Section | None
+    """Who waited for storage while a limit was reached; None where no source told."""
+    own_events: Section | None
+    """The caller's own events; None where none were given."""
 
 
 def outline(diagnosis: Diagnosis) -> Outline:
@@ -183,6 +190,10 @@ def outline(diagnosis: Diagnosis) -> Outline:
         ceilings=tuple(_ceiling_row(c) for c in diagnosis.ceilings),
         measured=_measured(diagnosis),
         events=events_of(diagnosis.annotations, diagnosis.window_s),
+        statements=statements_section(diagnosis.statements) if diagnosis.statements else None,
+        own_events=own_events_section(diagnosis.own_events, diagnosis)
+        if diagnosis.own_events
+        else None,
     )
 
 

@@ -18,6 +18,7 @@ from plimsoll.model.series import FloatArray
 from plimsoll.model.snapshot import Annotation, EventKind, Snapshot
 from plimsoll.reports.chart.drawing import Spec
 from plimsoll.reports.chart.look import Look
+from plimsoll.reports.diagnosis.own_events import own_spans, shown_names
 from plimsoll.reports.diagnosis.timeline import Line, TimelineSamples, lines_of
 from plimsoll.reports.render import words
 from plimsoll.units import GIB
@@ -50,6 +51,9 @@ _TIME_AXIS = {
 
 # Texts of annotations have at most this many rows; an annotation that does not fit has only its line.
 _NOTE_ROWS = 3
+
+# A row of the caller's own events, in pixels: a line of text and a bar below it.
+_OWN_ROW, _OWN_TEXT = 26, 14
 
 # Two labels closer than this many pixels would overlap; they take turns at left and right.
 _LABEL_HEIGHT = 15
@@ -102,6 +106,7 @@ def panels_of(
     panels += _simple_panel("cpu", "CPU, %", [0, 100], samples, look)
     panels += _simple_panel("capacity", "Capacity in use, %", [0, 100], samples, look)
     panels += _simple_panel("local_free", "Local storage left, GiB", None, samples, look)
+    panels += _own_events_panel(diagnosis, look)
     if not panels:
         panels = [_panel("Nothing was measured", 40, [], [], look)]
     if diagnosis.is_simulated:
@@ -368,6 +373,34 @@ def _add_annotations(
                 {"data": data, "mark": text | laid, "encoding": placed},
             ]
     panel["layer"][-2:-2] = layers
+
+
+def _own_events_panel(diagnosis: Diagnosis, look: Look) -> list[Spec]:
+    """Return the caller's own events as bars, a row for each name; a moment is a short line."""
+    names = shown_names(diagnosis.own_events)
+    if not names:
+        return []
+    layers: list[Spec] = []
+    for row, name in enumerate(names):
+        top = _OWN_ROW * row
+        spans = [{"a": 1000 * a, "b": 1000 * b} for a, b in own_spans(diagnosis, name)]
+        y = {"y": {"value": top + _OWN_TEXT}, "y2": {"value": top + _OWN_ROW - 4}}
+        bar = {"type": "rect", "color": look.reads, "clip": True, "stroke": look.reads}
+        layers.append(
+            {
+                "data": {"values": spans},
+                "mark": bar | {"strokeWidth": 1.5},
+                "encoding": {"x": _x("a"), "x2": {"field": "b"}, **y},
+            }
+        )
+        text = {"type": "text", "align": "left", "baseline": "top", "clip": True}
+        label = {
+            "x": {"value": 2},
+            "y": {"value": top + 1},
+            "text": {"value": f"#{name.number} {words.plain(name.name)}"},
+        }
+        layers.append({"data": {"name": "nothing"}, "mark": text, "encoding": label})
+    return [_panel("Your events", _OWN_ROW * len(names), layers, [], look)]
 
 
 def _laid_out(

@@ -90,10 +90,14 @@ def _sections(
     if content.causes:
         yield heading("Possible causes")
         yield _facts(content.causes)
+    if content.statements:
+        yield from part_in_text(content.statements, width)
     if blocks:
         yield heading("Timeline")
         yield Text("\n".join(blocks), no_wrap=True, overflow="crop")
     yield from _events(content)
+    if content.own_events:
+        yield from part_in_text(content.own_events, width)
     if content.ruled_out:
         yield heading("Ruled out")
         yield _facts(content.ruled_out)

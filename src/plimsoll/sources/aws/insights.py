@@ -24,7 +24,7 @@ from plimsoll.sources.values.times import epoch_seconds
 NAME = "Performance Insights"
 OFF = Gap(
     metric=NAME,
-    reason="it is off, so it does not show which sessions wait for I/O",
+    reason="it is off, so it does not show which sessions and statements wait for I/O",
     remedy="Turn it on; seven days of retention are free.",
 )
 DAY_S = 86_400

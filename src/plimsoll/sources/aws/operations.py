@@ -99,6 +99,16 @@ GET_RESOURCE_METRICS = Operation(
     is_needed=False,
     lost="which sessions waited for I/O",
 )
+DESCRIBE_DIMENSION_KEYS = Operation(
+    service="pi",
+    name="DescribeDimensionKeys",
+    action="pi:DescribeDimensionKeys",
+    resource="arn:aws:pi:*:*:metrics/rds/*",
+    answer_key="Keys",
+    purpose="Performance Insights: statements, users and hosts by what they waited for",
+    is_needed=False,
+    lost="which statements waited for I/O",
+)
 GET_PRODUCTS = Operation(
     service="pricing",
     name="GetProducts",
@@ -118,5 +128,6 @@ OPERATIONS: tuple[Operation, ...] = (
     DESCRIBE_INSTANCE_TYPES,
     GET_LOG_EVENTS,
     GET_RESOURCE_METRICS,
+    DESCRIBE_DIMENSION_KEYS,
     GET_PRODUCTS,
 )

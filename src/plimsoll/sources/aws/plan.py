@@ -2,7 +2,14 @@
 
 from collections.abc import Sequence
 
-from plimsoll.sources.aws import described, events, instance_types, metric_data, os_metrics
+from plimsoll.sources.aws import (
+    described,
+    events,
+    instance_types,
+    metric_data,
+    os_metrics,
+    session_load,
+)
 
 
 def planned_calls(
@@ -16,12 +23,14 @@ def planned_calls(
     monitoring_intervals_s: Sequence[int] = (),
     insights_count: int = 0,
     fine_s: int = 0,
+    has_statements: bool = False,
 ) -> int:
     """
     Return the number of requests for reading instances over a window if none fails.
 
     The number is exact except for Enhanced Monitoring by the second, whose pages depend on the length of
-    the documents; for those it is the largest possible number.
+    the documents, and for statements, which are asked for only where a limit was reached; for those it is
+    the largest possible number.
 
     Args:
         instance_count: number of instances to read.
@@ -33,6 +42,7 @@ def planned_calls(
         monitoring_intervals_s: interval of Enhanced Monitoring of every instance, 0 if off.
         insights_count: instances with Performance Insights on that still keeps the window.
         fine_s: length of the part to read by the second.
+        has_statements: whether statements are asked for, where Performance Insights is on.
 
     Raises:
         UsageError: the window is in the future, or older than CloudWatch keeps.
@@ -44,7 +54,7 @@ def planned_calls(
     total += _pages(type_count, instance_types.TYPES_A_CALL)
     total += instance_count if events.is_kept(window_s, now_s) else 0
     total += sum(os_metrics.calls_for(i, fine_s) for i in monitoring_intervals_s)
-    return total + insights_count
+    return total + insights_count * (1 + (session_load.CALLS if has_statements else 0))
 
 
 def _pages(count: int, a_page: int) -> int:

@@ -345,7 +345,13 @@ def test_a_folder_is_cut_to_the_window(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "options", [["--class", "db.r5.large"], ["--png", "x.png"], ["--launched", "2019-06-01"]]
+    "options",
+    [
+        ["--class", "db.r5.large"],
+        ["--png", "x.png"],
+        ["--launched", "2019-06-01"],
+        ["--events", "events.csv"],
+    ],
 )
 def test_what_is_said_of_one_is_refused_for_many(tmp_path, options):
     """

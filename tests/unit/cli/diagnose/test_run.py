@@ -25,6 +25,7 @@ from plimsoll.reports.diagnosis.headline import headline
 
 PRESSED = ROOT / "examples" / "claims-pipeline"
 QUIET = ROOT / "examples" / "quiet"
+LOCAL = ROOT / "examples" / "own-events" / "local-times.csv"
 SCHEMA = json.loads(
     (files("plimsoll.reports") / "schema" / "report.schema.json").read_text(encoding="utf-8")
 )
@@ -103,6 +104,21 @@ def test_exit_2_where_it_cannot_be_told(run, blind):
     assert "ReadThroughput" in ran.out
 
 
+def test_own_events_stand_in_the_json_report(run):
+    """
+    A local time in its zone is the moment in UTC; the exit status is that of the verdict.
+    """
+    zone = ("--events-zone", "Europe/Berlin", "--format", "json")
+    ran = run("diagnose", PRESSED, "--events", LOCAL, *zone)
+    report = json.loads(ran.out)
+    (event,) = report["own_events"]["events"]
+
+    jsonschema.validate(report, SCHEMA)
+    assert 1 == ran.status
+    assert ("2023-02-14T01:30:00Z", "2023-02-14T14:25:00Z") == (event["start"], event["end"])
+    assert 43_320 == event["ceiling_s"]
+
+
 def test_a_file_and_its_folder_are_the_same_target(run):
     """
     A folder that holds one snapshot is that snapshot.
@@ -125,6 +141,12 @@ def test_a_file_and_its_folder_are_the_same_target(run):
         ((ROOT / "LICENSE",), ""),
         ((QUIET, "--html", ROOT / "no-such-folder" / "a.html"), "there is no folder"),
         ((QUIET, "--png", ROOT), "it is a folder"),
+        ((QUIET, "--events", ROOT / "none.csv"), "does not exist"),
+        ((QUIET, "--events", ROOT / "LICENSE"), "there is no column 'start'"),
+        ((QUIET, "--events", ROOT / "docs"), "is not a file"),
+        ((PRESSED, "--events", LOCAL), "line 2: the start 2023-02-14 02:30 has no time zone"),
+        ((PRESSED, "--events", LOCAL, "--events-zone", "Nowhere"), "no time zone 'Nowhere'"),
+        ((QUIET, "--events-zone", "UTC"), "--events-zone needs --events"),
     ],
 )
 def test_a_wrong_word_is_one_cause_and_one_hint(run, arguments, cause):
