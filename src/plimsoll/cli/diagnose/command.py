@@ -8,13 +8,13 @@ import typer
 from plimsoll.app.options import InstanceOptions, ReadOptions
 from plimsoll.cli.option_groups import expand
 from plimsoll.cli.options import INSTANCE, READ
-from plimsoll.cli.output import OUTPUT_PANEL, Output, output_options
+from plimsoll.cli.output import OUTPUT_PANEL, Output, brief_output_options
 from plimsoll.cli.watching import Dsn, Duration
 
 
 def register(app: typer.Typer) -> None:
     """Add the command to the application."""
-    command = expand(diagnose, flags=INSTANCE, read_options=READ, output=output_options())
+    command = expand(diagnose, flags=INSTANCE, read_options=READ, output=brief_output_options())
     app.command("diagnose")(command)
 
 

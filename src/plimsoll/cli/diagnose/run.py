@@ -93,9 +93,16 @@ def run_diagnose(target: str, options: DiagnoseOptions) -> int:
         if options.has_plan
         else None
     )
-    report = Report(diagnosis=diagnosis, snapshot=snapshot, inspection=inspection)
+    report = Report(
+        diagnosis=diagnosis,
+        snapshot=snapshot,
+        inspection=inspection,
+        plan=planned.plan if output.is_brief and isinstance(planned, Planned) else None,
+    )
     text = output.render(report)
-    if isinstance(planned, Planned):
+    if output.is_brief:
+        pass  # the brief report has the price
+    elif isinstance(planned, Planned):
         text += planned.text
     elif output.form == Format.TEXT and not options.has_plan:
         text += _next_step(diagnosis, snapshot, target, flags, read_options)
