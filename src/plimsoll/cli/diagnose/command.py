@@ -7,7 +7,7 @@ import typer
 
 from plimsoll.app.options import InstanceOptions, ReadOptions
 from plimsoll.cli.option_groups import expand
-from plimsoll.cli.options import INSTANCE, READ
+from plimsoll.cli.options import INSTANCE, LIVE_PANEL, READ
 from plimsoll.cli.output import OUTPUT_PANEL, Output, brief_output_options
 from plimsoll.cli.watching import Dsn, Duration
 
@@ -46,6 +46,16 @@ def diagnose(
     ] = False,
     dsn: Dsn = None,
     duration: Duration = None,
+    watch: Annotated[
+        str | None,
+        typer.Option(
+            "--watch",
+            metavar="TIME",
+            help="Read a live target again at this interval, for example 1m, and show the newest brief "
+            "report until Ctrl-C. For messages day and night, use 'plimsoll watch'.",
+            rich_help_panel=LIVE_PANEL,
+        ),
+    ] = None,
     lists_all: Annotated[
         bool,
         typer.Option("--all", help="With several instances, also list those near no limit."),
@@ -55,6 +65,8 @@ def diagnose(
     Find the limit that a database is at, and prove it.
 
     Several instances (rds:'*', or --identifier '*' for a folder) give one table, the most urgent first.
+
+    With --watch, only Ctrl-C ends the command, with 130.
 
     Exit status: 0 no limit was reached, 1 a limit was reached, 2 unknown or bad input.
     """
@@ -69,5 +81,6 @@ def diagnose(
         dsn=dsn,
         duration=duration,
         lists_all=lists_all,
+        watch=watch,
     )
     raise typer.Exit(run_diagnose(target, options))

@@ -1,6 +1,7 @@
 """Run `plimsoll diagnose`: read a target, diagnose it, print the report and write the files."""
 
 from pathlib import Path
+from typing import NoReturn
 
 from msgspec import Struct
 
@@ -63,6 +64,7 @@ class DiagnoseOptions(Struct, frozen=True, kw_only=True):
     dsn: str | None
     duration: str | None
     lists_all: bool
+    watch: str | None
 
 
 def run_diagnose(target: str, options: DiagnoseOptions) -> int:
@@ -73,6 +75,8 @@ def run_diagnose(target: str, options: DiagnoseOptions) -> int:
         Exit status: 0 no limit binds, 1 a limit binds, 2 unknown.
     """
     flags, read_options, output = options.flags, options.read_options, options.output
+    if options.watch is not None:
+        _watch(target, options, options.watch)
     check_ending(options.png, "--png writes a PNG picture", (".png",))
     check_picture(options.png)
     if is_several(target, flags):
@@ -116,6 +120,32 @@ def run_diagnose(target: str, options: DiagnoseOptions) -> int:
         failed.print_error("no plan")
     crashed = failed is not None and failed.is_crash
     return FAILED if crashed else EXIT[diagnosis.verdict]
+
+
+def _watch(target: str, options: DiagnoseOptions, interval: str) -> NoReturn:
+    from plimsoll.cli.diagnose.repeat import check_watch, run_watch
+
+    output = options.output
+    given = (output.html, options.png, options.dsn, options.duration)
+    period_s = check_watch(
+        target,
+        interval,
+        other_options=output.form != Format.TEXT
+        or not output.is_printed
+        or any(one is not None for one in given)
+        or options.has_plan
+        or options.lists_all
+        or is_several(target, options.flags),
+        until=options.read_options.until,
+    )
+    run_watch(
+        target,
+        options.flags,
+        options.read_options,
+        output,
+        asked=interval,
+        period_s=period_s,
+    )
 
 
 def refuse_single_instance_options(
