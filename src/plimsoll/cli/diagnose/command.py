@@ -40,6 +40,16 @@ def diagnose(
             rich_help_panel=OUTPUT_PANEL,
         ),
     ] = None,
+    card: Annotated[
+        Path | None,
+        typer.Option(
+            "--card",
+            metavar="FILE",
+            help="Also draw verdict and chart as a picture to share, 1200 x 630 pixels; with --plan also "
+            "the price of the way past.",
+            rich_help_panel=OUTPUT_PANEL,
+        ),
+    ] = None,
     has_plan: Annotated[
         bool,
         typer.Option("--plan", help="Also find the cheapest change, as 'plimsoll plan' does."),
@@ -77,6 +87,7 @@ def diagnose(
         read_options=read_options,
         output=output,
         png=png,
+        card=card,
         has_plan=has_plan,
         dsn=dsn,
         duration=duration,

@@ -60,6 +60,7 @@ class DiagnoseOptions(Struct, frozen=True, kw_only=True):
     read_options: ReadOptions
     output: Output
     png: Path | None
+    card: Path | None
     has_plan: bool
     dsn: str | None
     duration: str | None
@@ -79,9 +80,15 @@ def run_diagnose(target: str, options: DiagnoseOptions) -> int:
         _watch(target, options, options.watch)
     check_ending(options.png, "--png writes a PNG picture", (".png",))
     check_picture(options.png)
+    if options.card is not None:
+        from plimsoll.reports.chart.drawing import check_picture_ending
+
+        check_picture_ending(options.card, (".png",))
+        check_picture(options.card)
     if is_several(target, flags):
         is_any_given = options.has_plan or any(
-            given is not None for given in (options.png, options.dsn, options.duration)
+            given is not None
+            for given in (options.png, options.card, options.dsn, options.duration)
         )
         refuse_single_instance_options(target, flags, is_any_given=is_any_given)
         return _fleet(target, options)
@@ -114,7 +121,7 @@ def run_diagnose(target: str, options: DiagnoseOptions) -> int:
     parts = PageParts(
         plan=planned.plan if isinstance(planned, Planned) else None, inspection=inspection
     )
-    failed = _write_files(diagnosis, snapshot, parts, html=output.html, png=options.png)
+    failed = _write_files(diagnosis, snapshot, parts, options)
     failed = planned if isinstance(planned, Failed) else failed
     if failed is not None:
         failed.print_error("no plan")
@@ -126,7 +133,7 @@ def _watch(target: str, options: DiagnoseOptions, interval: str) -> NoReturn:
     from plimsoll.cli.diagnose.repeat import check_watch, run_watch
 
     output = options.output
-    given = (output.html, options.png, options.dsn, options.duration)
+    given = (output.html, options.png, options.card, options.dsn, options.duration)
     period_s = check_watch(
         target,
         interval,
@@ -163,7 +170,7 @@ def refuse_single_instance_options(
     )
     if is_any_given or flags != (InstanceOptions() if is_fleet(target) else every):
         raise UsageError(
-            f"'{target}' matches several instances; --png, --dsn, --plan and the instance options "
+            f"'{target}' matches several instances; --png, --card, --dsn, --plan and the instance options "
             "need a single one",
             "Leave them out, or name one instance.",
         )
@@ -256,15 +263,10 @@ def _fleet(target: str, options: DiagnoseOptions) -> int:
 
 
 def _write_files(
-    diagnosis: Diagnosis,
-    snapshot: Snapshot,
-    parts: PageParts,
-    *,
-    html: Path | None,
-    png: Path | None,
+    diagnosis: Diagnosis, snapshot: Snapshot, parts: PageParts, options: DiagnoseOptions
 ) -> Failed | None:
     """Write the files; return why the page has no plan, if it has none."""
-    failed = None
+    failed, html, png = None, options.output.html, options.png
     if html is not None:
         from plimsoll.reports.diagnosis.html import render_html
 
@@ -279,4 +281,10 @@ def _write_files(
 
         write_png(png, timeline_spec(diagnosis, snapshot))
         say_written(png, "picture")
+    if options.card is not None:
+        from plimsoll.reports.chart.drawing import write_svg_as_png
+        from plimsoll.reports.diagnosis.card import card_svg
+
+        write_svg_as_png(options.card, card_svg(diagnosis, snapshot, parts.plan))
+        say_written(options.card, "card")
     return failed

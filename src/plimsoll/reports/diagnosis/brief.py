@@ -30,8 +30,10 @@ def diagnosis_brief(diagnosis: Diagnosis, plan: Plan | None = None) -> Brief:
     """
     content = outline(diagnosis)
     rows = [*_facts(diagnosis, content), Fact("First step", _first_step(diagnosis, content))]
-    if plan is not None:
-        rows.append(Fact("Way past", way_past(plan)))
+    way = way_past(plan) if plan is not None else None
+    if way is not None:
+        text = ", ".join(part for part in (way.price, way.chance) if part)
+        rows.append(Fact("Way past", f"{way.title}: {text}"))
     return Brief(
         title=verdict_title(diagnosis),
         style=STYLES[diagnosis.verdict],

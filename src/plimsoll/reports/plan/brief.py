@@ -1,5 +1,7 @@
 """A plan in one screen: whether the current setup is enough, and the cheapest way past its ceiling."""
 
+from dataclasses import dataclass
+
 from plimsoll.model.diagnosis import Verdict
 from plimsoll.model.plan import Judgement, Plan
 from plimsoll.reports.plan import words as plan_words
@@ -41,17 +43,28 @@ def plan_brief(plan: Plan) -> Brief:
     )
 
 
-def way_past(plan: Plan) -> str:
-    """
-    Return the recommended change with its price: `db.m6g.xlarge, storage as it is: +$0.67 a day`.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WayPast:
+    """The recommended change of a plan."""
 
-    It is empty where no step is proposed; an unknown price is named as unknown.
-    """
+    title: str
+    """`db.m6g.xlarge, storage as it is`"""
+    price: str
+    """`+$0.67 a day`; an unknown price is named as unknown."""
+    chance: str
+    """`enough in 9 of 10 cases`; empty for a load that uses any throughput it gets."""
+
+
+def way_past(plan: Plan) -> WayPast | None:
+    """Return the recommended change; None where no step is proposed."""
     ladder = plan.ladder
     if ladder is None:
-        return ""
+        return None
     rung = ladder.rungs[ladder.recommended]
     option = plan.options[rung.option]
-    price = plan_words.usd_per_day_more(option.usd_per_day_more)
-    chance = "" if plan_words.is_by_hours(plan) else f", enough in {in_cases(rung.chance)} cases"
-    return f"{words.plain(option.title)}: {price}{chance}"
+    is_by_hours = plan_words.is_by_hours(plan)
+    return WayPast(
+        title=words.plain(option.title),
+        price=plan_words.usd_per_day_more(option.usd_per_day_more),
+        chance="" if is_by_hours else f"enough in {in_cases(rung.chance)} cases",
+    )
