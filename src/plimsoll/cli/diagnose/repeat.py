@@ -39,7 +39,7 @@ CLOUDWATCH_S = 60
 """
 RDS sends its metrics to CloudWatch once a minute, so more frequent readings find nothing new.
 
-Source: RDS User Guide, "Monitoring Amazon RDS metrics with Amazon CloudWatch", read 2026-11-20.
+Source: RDS User Guide, "Amazon CloudWatch metrics for Amazon RDS", edition of 2026-04-13.
 """
 _TICK_S = 1.0
 _DAY_S = 86400
@@ -71,7 +71,7 @@ class Screen(Protocol):
         """Take note that time passed since `view` was shown."""
 
 
-class Clock(Struct, frozen=True, kw_only=True):
+class RepeatClock(Struct, frozen=True, kw_only=True):
     """The time, and a way to wait for it."""
 
     now_s: Callable[[], float] = time.time
@@ -131,7 +131,7 @@ def run_watch(
         PlimsollError: the first reading failed.
         KeyboardInterrupt: Ctrl-C.
     """
-    spending = Spending()
+    spending = ReadingCost()
 
     def read() -> Diagnosis:
         return diagnose_snapshot(read_target(target, flags, read_options, spending))
@@ -142,13 +142,13 @@ def run_watch(
             from plimsoll.cli.diagnose.redrawn import Redrawn
 
             with Redrawn(output.width, lambda: rhythm(asked, period_s, spending)) as redrawn:
-                repeat(read, redrawn, period_s=period_s, clock=Clock())
+                repeat(read, redrawn, period_s=period_s, clock=RepeatClock())
         printed = Printed(output, lambda: rhythm(asked, period_s, spending))
-        repeat(read, printed, period_s=period_s, clock=Clock())
+        repeat(read, printed, period_s=period_s, clock=RepeatClock())
 
 
 def repeat(
-    read: Callable[[], Diagnosis], screen: Screen, *, period_s: float, clock: Clock
+    read: Callable[[], Diagnosis], screen: Screen, *, period_s: float, clock: RepeatClock
 ) -> NoReturn:
     """
     Read and show, again and again.
@@ -178,7 +178,7 @@ def repeat(
             view = replace(view, failure=failure, failed_s=clock.now_s(), next_s=next_s)
 
 
-class Spending(Progress):
+class ReadingCost(Progress):
     """Keeps the requests of the newest reading, and shows what the first one waits for."""
 
     usage: "Usage | None" = None
@@ -194,7 +194,7 @@ class Spending(Progress):
         self.usage, self.usd = usage, usd
 
 
-def rhythm(asked: str, period_s: int, spending: Spending) -> str:
+def rhythm(asked: str, period_s: int, spending: ReadingCost) -> str:
     """Return how often the target is read, and what that costs a day."""
     text = f"Reads every {format_duration(period_s)}"
     usage = spending.usage

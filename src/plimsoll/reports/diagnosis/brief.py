@@ -17,6 +17,7 @@ from plimsoll.reports.render.facts import Fact
 from plimsoll.reports.render.terminal import STYLES
 from plimsoll.units import format_duration, format_ratio, number
 
+# More names than this are not read at a glance.
 _NAMES_SHOWN = 3
 
 

@@ -40,6 +40,7 @@ from plimsoll.units import format_duration, number
 WIDTH, HEIGHT = 1200, 630
 """The size that chats and social networks cut a preview to (Open Graph images, 1.91 : 1)."""
 
+# Pixels; a twenty-fifth of the width, so that a rounded corner of a chat cuts nothing.
 _MARGIN = 48
 _INNER = WIDTH - 2 * _MARGIN
 _TITLE, _NAME, _FACT, _TIME, _SMALL = 62, 32, 32, 26, 22

@@ -9,6 +9,7 @@ from plimsoll.reports.render.brief import Brief
 from plimsoll.reports.render.facts import Fact
 from plimsoll.reports.render.terminal import STYLES
 
+# Further causes, for which there is room after the first with its remedy.
 _OTHERS_SHOWN = 2
 _TITLES = {
     "critical": "Critical cause",

@@ -22,6 +22,7 @@ _STYLES = {
     Judgement.DOES_NOT: STYLES[Verdict.BINDS],
     Judgement.UNSURE: STYLES[Verdict.UNKNOWN],
 }
+# The step to try first and the one after it; the whole plan has the others.
 _STEPS_SHOWN = 2
 
 

@@ -19,6 +19,7 @@ LINES_MAX = 12
 WIDTH_MIN, WIDTH_MAX = 40, 120
 
 _SIMULATED = "SIMULATED DATA"
+# Of a title, so that a long name leaves room for the facts; and columns between a name and its value.
 _TITLE_LINES = 3
 _GAP = 2
 

@@ -12,9 +12,9 @@ from rich.console import Console
 from plimsoll.cli.diagnose.redrawn import Redrawn, status_lines
 from plimsoll.cli.diagnose.repeat import (
     CLOUDWATCH_S,
-    Clock,
     Printed,
-    Spending,
+    ReadingCost,
+    RepeatClock,
     View,
     check_watch,
     repeat,
@@ -43,9 +43,9 @@ class Told:
         self.read_at: list[float] = []
         self.left: Iterator[Diagnosis | PlimsollError] = iter(readings)
 
-    def clock(self) -> Clock:
+    def clock(self) -> RepeatClock:
         """The clock."""
-        return Clock(now_s=lambda: self.at_s, sleep=self.sleep)
+        return RepeatClock(now_s=lambda: self.at_s, sleep=self.sleep)
 
     def sleep(self, seconds: float) -> None:
         """Let time pass."""
@@ -214,7 +214,7 @@ def test_the_interval_and_its_price_are_said():
     """
     CloudWatch has a sample a minute; what a day of readings costs is computed from the last one.
     """
-    spending = Spending()
+    spending = ReadingCost()
     assert "Reads every 10 s" == rhythm("10s", 10, spending)
     spending.spent(
         Usage(calls=(("cloudwatch:GetMetricData", 4),), metrics_requested=24), Decimal("0.00024")

@@ -105,7 +105,7 @@ def test_every_text_fits_and_none_overlaps(name: str):
     """
     svg = card_svg(*named(name), plans.claims())
     placed = [(float(t.get("y", "0")), float(t.get("font-size", "0"))) for t in texts(svg)]
-    rows = sorted({y: size for y, size in sorted(placed)}.items())
+    rows = sorted(dict(sorted(placed)).items())
 
     assert "\x1b" not in svg
     assert "(db.r5.2xlarge)" in words_of(svg)

@@ -1,4 +1,4 @@
-"""`--brief`, as it is typed."""
+"""`diagnose --brief` and `--card`, as they are typed."""
 
 import sys
 from pathlib import Path
@@ -7,9 +7,10 @@ import pytest
 
 from contract.tree import ROOT
 from plimsoll.cli.main import main
-from plimsoll.reports.render.brief import LINES_MAX, lines_kept
+from plimsoll.reports.render.brief import LINES_MAX
 
 EXAMPLES = ROOT / "examples"
+CLAIMS = str(EXAMPLES / "claims-pipeline")
 
 
 @pytest.fixture
@@ -76,10 +77,48 @@ def test_other_forms_have_no_brief_report(run, more, monkeypatch, tmp_path: Path
     assert not list(tmp_path.iterdir())
 
 
-def test_the_longest_text_loses_lines_first():
+def test_a_card_is_written_beside_the_report(run, monkeypatch, tmp_path):
     """
-    Every text keeps a line, and all that fits is kept.
+    The status is that of the report, and the file is named on standard error.
     """
-    assert [1, 2, 1] == lines_kept([1, 2, 1], 12)
-    assert [2, 3, 3] == lines_kept([2, 9, 4], 8)
-    assert [1, 1, 1] == lines_kept([5, 5, 5], 3)
+    monkeypatch.chdir(tmp_path)
+    status, _, errors = run("diagnose", CLAIMS, "--brief", "--card", "card.png")
+
+    assert (1, "card written to card.png\n") == (status, errors)
+    assert (tmp_path / "card.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((CLAIMS, "--card", "card.svg"), "'card.svg' does not end in .png"),
+        ((CLAIMS, "--card", "card"), "'card' does not end in .png"),
+        ((CLAIMS, "--card", "no/card.png"), "unable to write 'no/card.png'"),
+        (("rds:*", "--card", "card.png"), "'rds:*' matches several instances; --png, --card"),
+        (("rds:a", "--watch", "1m", "--card", "card.png"), "--watch prints brief reports"),
+    ],
+)
+def test_a_card_that_does_not_fit_is_refused(run, arguments, message, monkeypatch, tmp_path):
+    """
+    One sentence and status 2, before anything is read or written.
+    """
+    monkeypatch.chdir(tmp_path)
+    status, _, errors = run("diagnose", *arguments)
+
+    assert 2 == status
+    assert errors.startswith(f"error: {message}"), errors
+    assert not list(tmp_path.iterdir())
+
+
+def test_several_instances_keep_their_table(run, tmp_path):
+    """
+    With --brief a folder of two instances is the table that it is without.
+    """
+    for name in ("quiet", "claims-pipeline"):
+        (tmp_path / f"{name}.json").write_bytes((EXAMPLES / name / "snapshot.json").read_bytes())
+    whole, brief = (
+        run("diagnose", tmp_path, "--identifier", "*", *more) for more in ((), ("--brief",))
+    )
+
+    assert whole[:2] == brief[:2]
+    assert "quiet" in whole[1]
