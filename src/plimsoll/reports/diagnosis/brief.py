@@ -199,4 +199,6 @@ def _first_step(diagnosis: Diagnosis, content: Outline) -> str:
     if diagnosis.verdict is Verdict.UNKNOWN:
         hiding = [gap for gap in diagnosis.missing if gap.hides == "verdict"] or diagnosis.missing
         return words.sentence(hiding[0].remedy) if hiding else ""
-    return "None needed." if diagnosis.verdict is Verdict.SLACK else ""
+    if diagnosis.verdict is Verdict.NEAR:
+        return "None needed now; reduce or plan for it before demand grows."
+    return "None needed." if diagnosis.verdict is Verdict.SLACK else "Read the whole report."
