@@ -23,6 +23,7 @@ from plimsoll.model.toast import ToastProof
 
 if TYPE_CHECKING:
     from plimsoll.reports.document.parts import Document
+    from plimsoll.reports.render.brief import Brief
 
 Form = Literal["text", "json", "markdown", "html"]
 
@@ -63,6 +64,10 @@ Documented = (
 """Results that are rendered through a document, and so in every form."""
 
 Found = Report | Documented
+
+BriefKind = Report | Plan | Comparison | Inspection
+"""Results that also have a brief report."""
+BRIEF_KINDS = (Report, Plan, Comparison, Inspection)
 
 
 def render(
@@ -150,6 +155,38 @@ def document_of(found: Documented, *, lists_all: bool = False) -> "Document":
     from plimsoll.reports.lint.document import lint_document
 
     return lint_document(found)
+
+
+def render_brief(found: BriefKind, *, width: int | None = None, color: bool = False) -> str:
+    """
+    Render a result as text of at most twelve lines; it ends with a newline.
+
+    Args:
+        found: what to show.
+        width: columns of the text; None takes the terminal's, or 80 in a pipe.
+        color: whether escape sequences for colour may be used.
+    """
+    from plimsoll.reports.render.brief import brief_text
+
+    return brief_text(_brief_of(found), width=width, color=color)
+
+
+def _brief_of(found: BriefKind) -> "Brief":
+    if isinstance(found, Report):
+        from plimsoll.reports.diagnosis.brief import diagnosis_brief
+
+        return diagnosis_brief(found.diagnosis, found.plan)
+    if isinstance(found, Plan):
+        from plimsoll.reports.plan.brief import plan_brief
+
+        return plan_brief(found)
+    if isinstance(found, Comparison):
+        from plimsoll.reports.compare.brief import compare_brief
+
+        return compare_brief(found)
+    from plimsoll.reports.inspect.brief import inspect_brief
+
+    return inspect_brief(found)
 
 
 def plan_below(plan: Plan, form: Form, width: int | None = None, *, color: bool = False) -> str:

@@ -54,6 +54,15 @@ Html = Annotated[
     ),
 ]
 
+_Brief = Annotated[
+    bool,
+    typer.Option(
+        "--brief",
+        help="Print the answer in at most 12 lines of text; several instances keep their table.",
+        rich_help_panel=OUTPUT_PANEL,
+    ),
+]
+
 # The name of a file says what its reader expects in it.
 _FORM_BY_ENDING = {".json": Format.JSON, ".md": Format.MARKDOWN}
 
@@ -94,6 +103,8 @@ class Output(Struct, frozen=True, kw_only=True):
     """File for the report as a page, in addition."""
     width: int | None = None
     """Columns of the text; None takes the terminal's."""
+    is_brief: bool = False
+    """Whether one result is printed in at most twelve lines; tables of several stay whole."""
 
     @property
     def form(self) -> Format:
@@ -119,8 +130,10 @@ class Output(Struct, frozen=True, kw_only=True):
             found: a report, plan, comparison, inspection or overview.
             lists_all: whether an overview also has a row for each instance that is near no limit.
         """
-        from plimsoll.app.render import render
+        from plimsoll.app.render import BRIEF_KINDS, render, render_brief
 
+        if self.is_brief and isinstance(found, BRIEF_KINDS):
+            return render_brief(found, width=self.width, color=self.has_color)
         return render(
             found, self.form.value, width=self.width, color=self.has_color, lists_all=lists_all
         )
@@ -180,6 +193,14 @@ def output_options(width_least: int = _WIDTH_LEAST) -> OptionGroup:
             "html": SharedOption(Html),
             "width": SharedOption(Annotated[int | None, width_option(width_least)]),
         },
+    )
+
+
+def brief_output_options(width_least: int = _WIDTH_LEAST) -> OptionGroup:
+    """Return the group of report options of a command that also has a brief report."""
+    group = output_options(width_least)
+    return OptionGroup(
+        group.make, {**group.options, "is_brief": SharedOption(_Brief, default=False)}
     )
 
 
@@ -315,6 +336,11 @@ def _checked_output(**given: object) -> Output:
         _REPORT_ENDINGS,
         hint=f"Use --html {output.file} for the page." if is_page else None,
     )
+    if output.is_brief and output.form != Format.TEXT:
+        raise UsageError(
+            f"--brief prints text, not {output.form.value}",
+            "Leave out --brief, or --format and the ending of -o.",
+        )
     check_page(output.html)
     check_writable(output.file)
     return output

@@ -71,6 +71,7 @@ def test_the_curve_on_a_page_without_drawings_is_of_characters(tmp_path):
     ("arguments", "extra"),
     [
         (["diagnose", STORY, "--png", "x.png"], "pictures"),
+        (["diagnose", STORY, "--card", "x.png"], "pictures"),
         (["plan", STORY, "--chart", "x.svg"], "pictures"),
         (["limits", *LARGE, "--chart", "x.svg"], "pictures"),
         (["limits", *LARGE, "--chart", "x.html"], "pictures"),

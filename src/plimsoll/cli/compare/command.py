@@ -8,7 +8,7 @@ from plimsoll.app.options import InstanceOptions, ReadOptions
 from plimsoll.cli.compare.side_options import side_options
 from plimsoll.cli.option_groups import expand
 from plimsoll.cli.options import INSTANCE, READ, WINDOW_PANEL
-from plimsoll.cli.output import WIDTH_OF_PAIRS, Output, output_options
+from plimsoll.cli.output import WIDTH_OF_PAIRS, Output, brief_output_options
 
 At = Annotated[
     str | None,
@@ -47,7 +47,7 @@ def register(app: typer.Typer) -> None:
         flags_a=side_options("a", "Instance before"),
         flags_b=side_options("b", "Instance after"),
         read_options=READ.without("beside"),
-        output=output_options(WIDTH_OF_PAIRS),
+        output=brief_output_options(WIDTH_OF_PAIRS),
     )
     app.command("compare")(command)
 

@@ -7,14 +7,14 @@ import typer
 
 from plimsoll.app.options import InstanceOptions, ReadOptions
 from plimsoll.cli.option_groups import expand
-from plimsoll.cli.options import INSTANCE, READ
-from plimsoll.cli.output import OUTPUT_PANEL, Output, output_options
+from plimsoll.cli.options import INSTANCE, LIVE_PANEL, READ
+from plimsoll.cli.output import OUTPUT_PANEL, Output, brief_output_options
 from plimsoll.cli.watching import Dsn, Duration
 
 
 def register(app: typer.Typer) -> None:
     """Add the command to the application."""
-    command = expand(diagnose, flags=INSTANCE, read_options=READ, output=output_options())
+    command = expand(diagnose, flags=INSTANCE, read_options=READ, output=brief_output_options())
     app.command("diagnose")(command)
 
 
@@ -40,6 +40,16 @@ def diagnose(
             rich_help_panel=OUTPUT_PANEL,
         ),
     ] = None,
+    card: Annotated[
+        Path | None,
+        typer.Option(
+            "--card",
+            metavar="FILE",
+            help="Also draw verdict and chart as a picture to share, 1200 x 630 pixels; with --plan also "
+            "the price of the way past.",
+            rich_help_panel=OUTPUT_PANEL,
+        ),
+    ] = None,
     has_plan: Annotated[
         bool,
         typer.Option("--plan", help="Also find the cheapest change, as 'plimsoll plan' does."),
@@ -62,6 +72,16 @@ def diagnose(
             help="Time zone of times in --events that have none, for example Europe/Berlin.",
         ),
     ] = None,
+    watch: Annotated[
+        str | None,
+        typer.Option(
+            "--watch",
+            metavar="TIME",
+            help="Read a live target again at this interval, for example 1m, and show the newest brief "
+            "report until Ctrl-C. For messages day and night, use 'plimsoll watch'.",
+            rich_help_panel=LIVE_PANEL,
+        ),
+    ] = None,
     lists_all: Annotated[
         bool,
         typer.Option("--all", help="With several instances, also list those near no limit."),
@@ -72,6 +92,8 @@ def diagnose(
 
     Several instances (rds:'*', or --identifier '*' for a folder) give one table, the most urgent first.
 
+    With --watch, only Ctrl-C ends the command, with 130.
+
     Exit status: 0 no limit was reached, 1 a limit was reached, 2 unknown or bad input.
     """
     from plimsoll.cli.diagnose.run import DiagnoseOptions, run_diagnose
@@ -81,11 +103,13 @@ def diagnose(
         read_options=read_options,
         output=output,
         png=png,
+        card=card,
         has_plan=has_plan,
         dsn=dsn,
         duration=duration,
         lists_all=lists_all,
         events=events,
         events_zone=events_zone,
+        watch=watch,
     )
     raise typer.Exit(run_diagnose(target, options))

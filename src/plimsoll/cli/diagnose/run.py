@@ -1,6 +1,7 @@
 """Run `plimsoll diagnose`: read a target, diagnose it, print the report and write the files."""
 
 from pathlib import Path
+from typing import NoReturn
 
 from msgspec import Struct
 
@@ -59,12 +60,14 @@ class DiagnoseOptions(Struct, frozen=True, kw_only=True):
     read_options: ReadOptions
     output: Output
     png: Path | None
+    card: Path | None
     has_plan: bool
     dsn: str | None
     duration: str | None
     lists_all: bool
     events: Path | None
     events_zone: str | None
+    watch: str | None
 
 
 def run_diagnose(target: str, options: DiagnoseOptions) -> int:
@@ -75,13 +78,20 @@ def run_diagnose(target: str, options: DiagnoseOptions) -> int:
         Exit status: 0 no limit binds, 1 a limit binds, 2 unknown.
     """
     flags, read_options, output = options.flags, options.read_options, options.output
+    if options.watch is not None:
+        _watch(target, options, options.watch)
     check_ending(options.png, "--png writes a PNG picture", (".png",))
     check_picture(options.png)
+    if options.card is not None:
+        from plimsoll.reports.chart.drawing import check_picture_ending
+
+        check_picture_ending(options.card, (".png",))
+        check_picture(options.card)
     if is_several(target, flags):
         is_any_given = options.has_plan or any(
             given is not None
             for given in (
-                *(options.png, options.dsn, options.duration),
+                *(options.png, options.card, options.dsn, options.duration),
                 *(options.events, options.events_zone),
             )
         )
@@ -100,9 +110,16 @@ def run_diagnose(target: str, options: DiagnoseOptions) -> int:
         if options.has_plan
         else None
     )
-    report = Report(diagnosis=diagnosis, snapshot=snapshot, inspection=inspection)
+    report = Report(
+        diagnosis=diagnosis,
+        snapshot=snapshot,
+        inspection=inspection,
+        plan=planned.plan if output.is_brief and isinstance(planned, Planned) else None,
+    )
     text = output.render(report)
-    if isinstance(planned, Planned):
+    if output.is_brief:
+        pass  # the brief report has the price
+    elif isinstance(planned, Planned):
         text += planned.text
     elif output.form == Format.TEXT and not options.has_plan:
         text += _next_step(diagnosis, snapshot, target, flags, read_options)
@@ -110,12 +127,38 @@ def run_diagnose(target: str, options: DiagnoseOptions) -> int:
     parts = PageParts(
         plan=planned.plan if isinstance(planned, Planned) else None, inspection=inspection
     )
-    failed = _write_files(diagnosis, snapshot, parts, html=output.html, png=options.png)
+    failed = _write_files(diagnosis, snapshot, parts, options)
     failed = planned if isinstance(planned, Failed) else failed
     if failed is not None:
         failed.print_error("no plan")
     crashed = failed is not None and failed.is_crash
     return FAILED if crashed else EXIT[diagnosis.verdict]
+
+
+def _watch(target: str, options: DiagnoseOptions, interval: str) -> NoReturn:
+    from plimsoll.cli.diagnose.repeat import check_watch, run_watch
+
+    output = options.output
+    given = (output.html, options.png, options.card, options.dsn, options.duration, options.events)
+    period_s = check_watch(
+        target,
+        interval,
+        other_options=output.form != Format.TEXT
+        or not output.is_printed
+        or any(one is not None for one in given)
+        or options.has_plan
+        or options.lists_all
+        or is_several(target, options.flags),
+        until=options.read_options.until,
+    )
+    run_watch(
+        target,
+        options.flags,
+        options.read_options,
+        output,
+        asked=interval,
+        period_s=period_s,
+    )
 
 
 def refuse_single_instance_options(
@@ -133,7 +176,7 @@ def refuse_single_instance_options(
     )
     if is_any_given or flags != (InstanceOptions() if is_fleet(target) else every):
         raise UsageError(
-            f"'{target}' matches several instances; --png, --dsn, --events, --plan and the instance "
+            f"'{target}' matches several instances; --png, --card, --dsn, --events, --plan and the instance "
             "options need a single one",
             "Leave them out, or name one instance.",
         )
@@ -226,15 +269,10 @@ def _fleet(target: str, options: DiagnoseOptions) -> int:
 
 
 def _write_files(
-    diagnosis: Diagnosis,
-    snapshot: Snapshot,
-    parts: PageParts,
-    *,
-    html: Path | None,
-    png: Path | None,
+    diagnosis: Diagnosis, snapshot: Snapshot, parts: PageParts, options: DiagnoseOptions
 ) -> Failed | None:
     """Write the files; return why the page has no plan, if it has none."""
-    failed = None
+    failed, html, png = None, options.output.html, options.png
     if html is not None:
         from plimsoll.reports.diagnosis.html import render_html
 
@@ -249,4 +287,10 @@ def _write_files(
 
         write_png(png, timeline_spec(diagnosis, snapshot))
         say_written(png, "picture")
+    if options.card is not None:
+        from plimsoll.reports.chart.drawing import write_svg_as_png
+        from plimsoll.reports.diagnosis.card import card_svg
+
+        write_svg_as_png(options.card, card_svg(diagnosis, snapshot, parts.plan))
+        say_written(options.card, "card")
     return failed

@@ -7,7 +7,7 @@ import typer
 from plimsoll.app.options import InstanceOptions, ReadOptions
 from plimsoll.cli.option_groups import expand
 from plimsoll.cli.options import INSTANCE, READ
-from plimsoll.cli.output import Output, output_options
+from plimsoll.cli.output import Output, brief_output_options
 from plimsoll.cli.watching import DEFAULT_FOR
 
 Dsn = Annotated[
@@ -58,7 +58,7 @@ Target = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Add the command to the application."""
-    command = expand(inspect, flags=INSTANCE, read_options=READ, output=output_options())
+    command = expand(inspect, flags=INSTANCE, read_options=READ, output=brief_output_options())
     app.command("inspect")(command)
 
 

@@ -8,7 +8,7 @@ import typer
 from plimsoll.app.options import InstanceOptions, ReadOptions
 from plimsoll.cli.option_groups import expand
 from plimsoll.cli.options import INSTANCE, READ
-from plimsoll.cli.output import OUTPUT_PANEL, Output, output_options
+from plimsoll.cli.output import OUTPUT_PANEL, Output, brief_output_options
 
 _CONSTRAINTS_PANEL = "Constraints"
 _PRICES_PANEL = "Prices"
@@ -101,7 +101,7 @@ Chart = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Add the command to the application."""
-    command = expand(plan, flags=INSTANCE, read_options=READ, output=output_options())
+    command = expand(plan, flags=INSTANCE, read_options=READ, output=brief_output_options())
     app.command("plan")(command)
 
 

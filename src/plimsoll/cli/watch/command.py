@@ -95,6 +95,8 @@ def watch(
     """
     Watch databases, and tell people once when one nears a limit, reaches it or leaves it.
 
+    To look at one database for a while, use 'plimsoll diagnose TARGET --watch 1m'.
+
     Without a file, transitions are logged and nothing is sent. SIGHUP reads the file again, SIGTERM and Ctrl-C
     end after the message that is being sent.
 

@@ -59,7 +59,7 @@ def check_picture_ending(path: Path, endings: Sequence[str] = PICTURE_ENDINGS) -
     """
     if path.suffix.lower() not in endings:
         raise UsageError(
-            f"'{path.name}' does not end in {', '.join(endings[:-1])} or {endings[-1]}",
+            f"'{path.name}' does not end in {' or '.join(endings)}",
             "The ending selects the kind of picture.",
         )
 
@@ -115,6 +115,20 @@ def svg(spec: Spec) -> str:
     import vl_convert
 
     return numbered_clips(vl_convert.vegalite_to_svg(spec, vl_version=VEGALITE))
+
+
+def write_svg_as_png(path: Path, drawing: str) -> None:
+    """
+    Write an SVG drawing as PNG, one pixel for each of its pixels.
+
+    Raises:
+        UsageError: the file cannot be written.
+        ExtraMissing: the extra that draws is not installed.
+    """
+    check_vega()
+    import vl_convert
+
+    write_aside(path, vl_convert.svg_to_png(drawing, scale=1.0, ppi=72))
 
 
 def numbered_clips(text: str) -> str:

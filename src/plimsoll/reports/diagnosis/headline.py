@@ -30,10 +30,10 @@ def headline(diagnosis: Diagnosis) -> str:
         return f"{about} was up against its {_names(diagnosis, Verdict.BINDS)} in {window}."
     if diagnosis.verdict is Verdict.NEAR:
         near = _names(diagnosis, Verdict.NEAR) or "a resource"
-        tail = _unjudged(diagnosis)
+        tail = unjudged(diagnosis)
         return f"{about} reached no limit{tail} in {window}, but came near its {near}."
-    if diagnosis.verdict is Verdict.SLACK and _unjudged(diagnosis):
-        return f"{about} showed no sign of a limit in {window}{_unjudged(diagnosis)}."
+    if diagnosis.verdict is Verdict.SLACK and unjudged(diagnosis):
+        return f"{about} showed no sign of a limit in {window}{unjudged(diagnosis)}."
     if diagnosis.verdict is Verdict.SLACK:
         return f"{about} was not up against any limit in {window}{_nearest(diagnosis)}."
     if diagnosis.waiting:
@@ -137,7 +137,7 @@ def _gap(diagnosis: Diagnosis) -> str:
     return f": {', and '.join(parts)}" if parts else ""
 
 
-def _unjudged(diagnosis: Diagnosis) -> str:
+def unjudged(diagnosis: Diagnosis) -> str:
     """Return the missing facts without which some limits are unknown, in brackets."""
     bought = ("instance class", "storage type and size")
     gaps = [gap.name for gap in diagnosis.missing if gap.name in bought]

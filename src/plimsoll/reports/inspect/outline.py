@@ -104,8 +104,14 @@ def inspection_outline(inspection: Inspection) -> InspectionOutline:
     )
 
 
-def headline(inspection: Inspection) -> str:
-    """Return the largest cause in one sentence with its shares, or that there is none or it is unknown."""
+def headline(inspection: Inspection, *, counts_rest: bool = True) -> str:
+    """
+    Return the largest cause in one sentence with its shares, or that there is none or it is unknown.
+
+    Args:
+        inspection: what was found.
+        counts_rest: whether to count the notes and gaps below, if there is no cause.
+    """
     place = words.plain(inspection.place)
     first = inspection.causes[0] if inspection.causes else None
     if first is not None and first.severity != "note":
@@ -120,7 +126,7 @@ def headline(inspection: Inspection) -> str:
     # Gaps are counted in the headline, because no finding does not prove that all is well.
     counts = ((len(inspection.causes), "note"), (len(inspection.missing), "gap"))
     below = [_counted(count, noun) for count, noun in counts if count]
-    return f"{found} {' and '.join(below)} below." if below else found
+    return f"{found} {' and '.join(below)} below." if below and counts_rest else found
 
 
 def _unexplained(inspection: Inspection) -> str:
