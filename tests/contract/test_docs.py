@@ -22,6 +22,7 @@ from contract.documents import (
 from contract.tree import ROOT, texts
 
 COMMAND_S_MAX = 120
+README_LINES_MAX = 120
 PAGES = [path for path in documents() if path.relative_to(ROOT).parts[0] in {"README.md", "docs"}]
 SESSIONS = [page for page in PAGES if commands(page.read_text(encoding="utf-8"))]
 
@@ -159,6 +160,15 @@ def test_the_readme_sets_up_with_two_commands():
 
     assert {"make run", "make test"} == made
     assert not other
+
+
+def test_the_readme_is_short():
+    """
+    README.md has what, proof, installation and three commands; the rest is one link away.
+    """
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+
+    assert text.count("\n") <= README_LINES_MAX
 
 
 def test_glossary_words_mean_one_thing():
