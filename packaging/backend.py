@@ -95,7 +95,7 @@ def list_of_crates(package: str, target: str | None) -> bytes:
     """
     command = ["cargo", "tree", "--locked", "--package", package, "--edges", "normal,no-proc-macro"]
     command += ["--prefix", "none", "--no-dedupe", "--format", "{p}|{l}"]
-    command += ["--target", target.split(".")[0]] if target and "." in target else []
+    command += ["--target", target.split(".")[0]] if target else []
     printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     components = []
     for line in sorted(set(printed.splitlines())):
@@ -154,8 +154,6 @@ def use_zig(target: str, tag: str) -> None:
     """Let maturin and cargo link with zig, for a target and a platform tag such as `manylinux_2_28`."""
     os.environ[TARGET_VARIABLE] = f"{target}.{GLIBC}" if tag.startswith("manylinux") else target
     os.environ["MATURIN_PEP517_ARGS"] = f"--locked --zig --target {target} --compatibility {tag}"
-    # Programs of this environment, zig among them, also where it is not activated.
-    os.environ["PATH"] = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
 
 
 def main() -> None:
@@ -170,6 +168,8 @@ def main() -> None:
     arguments = parser.parse_args()
     folder = arguments.folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
+    # maturin and zig are programs of this environment, which need not be activated.
+    os.environ["PATH"] = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
     if arguments.manylinux:
         use_zig(f"{machine}-unknown-linux-gnu", f"manylinux_{GLIBC.replace('.', '_')}")
     elif arguments.musllinux:
