@@ -79,9 +79,12 @@ def build_daemon(target: str | None) -> Path:
     """Build the daemon of `plimsoll gate`, and return its program."""
     command = ["cargo", *(["zigbuild", "--target", target] if target else ["build"])]
     command += ["--release", "--locked", "--package", DAEMON]
-    # Standard output belongs to the caller of a build backend.
-    subprocess.run(command, check=True, stdout=sys.stderr)
     root = Path(os.environ.get("CARGO_TARGET_DIR", "target"))
+    # cargo-zigbuild and maturin pass other settings: in one folder, each would build again what the other built.
+    root = root / "zig" if target else root
+    # Standard output belongs to the caller of a build backend.
+    environment = os.environ | {"CARGO_TARGET_DIR": str(root)}
+    subprocess.run(command, check=True, stdout=sys.stderr, env=environment)
     # A target may end with a version of glibc, which is no part of the folder.
     folder = root / target.split(".")[0] if target else root
     return folder / "release" / DAEMON
