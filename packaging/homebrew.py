@@ -79,7 +79,8 @@ def main() -> None:
     try:
         print(formula(arguments.sdist, arguments.repository), end="")
     except (OSError, ValueError) as error:
-        sys.exit(f"error: {error}\nhint: Build it with 'make wheels'.")
+        print(f"error: {error}\nhint: Build it with 'make wheels'.", file=sys.stderr)
+        sys.exit(2)
 
 
 if __name__ == "__main__":
