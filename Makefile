@@ -21,7 +21,7 @@ endif
 STORY := examples/search-service
 REPORT := build/search-service.html
 
-.PHONY: check run test format lint types layers rust python systems integrations servers bench lock clean help
+.PHONY: check run test format lint types layers rust python systems integrations servers wheels bench lock clean help
 
 check: test  ## the same as `make test`
 
@@ -74,13 +74,18 @@ integrations: .venv/core servers  ## test the Airflow provider and the Helm char
 servers: | $(PY)
 	$(STEP) "servers for tests" .ci/servers
 
+wheels: .venv/wheels  ## build the wheel for Linux and the source distribution into dist/
+	@rm -rf dist
+	$(STEP) "wheel and sdist" $(PY) packaging/backend.py --manylinux --sdist dist
+	@ls dist
+
 bench: .venv/dev .venv/core .venv/gate  ## measure speed and accuracy; takes minutes, needs an idle machine
 	cargo bench --locked --package plimsoll-core
 	@status=0; for script in bench/*.py; do echo "== $$script"; $(PY) "$$script" || status=1; done; \
 	  exit $$status
 
 lock:  ## compile requirements/*.in to hashed *.txt (needs uv)
-	@cd requirements && for name in build run dev; do \
+	@cd requirements && for name in build run wheels dev; do \
 	  uv pip compile --quiet --generate-hashes --no-emit-index-url --no-header --universal \
 	    --python-version 3.11 "$$name.in" -o "$$name.txt"; done; \
 	  for name in postgresql-*.in; do \
@@ -93,7 +98,7 @@ clean:  ## remove everything built or installed here
 	$(MAKE) -C integrations/airflow clean
 	$(MAKE) -C integrations/recipes clean
 	$(MAKE) -C integrations/helm clean
-	rm -rf .venv build target bench/out .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv build dist target bench/out .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	rm -f src/plimsoll/_core*.so
 	find src tests bench examples -name __pycache__ -prune -exec rm -rf {} +
 
@@ -105,6 +110,10 @@ $(PY):
 
 .venv/run: requirements/run.txt requirements/build.txt | $(PY)
 	$(STEP) "run-time packages" $(PIP) -r requirements/run.txt -r requirements/build.txt
+	@touch $@
+
+.venv/wheels: requirements/wheels.txt | $(PY)
+	$(STEP) "packages for wheels" $(PIP) -r requirements/wheels.txt
 	@touch $@
 
 .venv/dev: requirements/dev.txt | $(PY)

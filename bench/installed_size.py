@@ -56,10 +56,11 @@ def size_of(one: Distribution) -> Size:
 
 
 def own_size() -> Size:
-    """Return the size of this package: what is committed, the compiled core, and its bytecode."""
+    """Return the size of this package: what is committed, the compiled core, the gate, and its bytecode."""
     listed = subprocess.check_output(["git", "ls-files", "src/plimsoll"], cwd=ROOT, text=True)
     files = [file for name in listed.split("\n") if (file := ROOT / name).is_file()]
     files += (ROOT / "src/plimsoll").glob("_core*.so")
+    files += (ROOT / "target/release").glob("plimsoll-gate")  # part of Linux wheels
     codes = [compile(f.read_bytes(), f, "exec") for f in files if f.suffix == ".py"]
     # A .pyc has a header of 16 bytes (PEP 552).
     return Size(

@@ -31,7 +31,7 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 GOLDEN = Path(__file__).parent / "golden"
 LIVE = Path(__file__).parent / "live"
 # Files of tests that mount gates: they count the mounts and processes of the whole machine.
-MOUNTING = ("test_gate_", "test_lab_", "test_sweep_", "test_explain_gate")
+MOUNTING = ("test_gate_", "test_lab_", "test_sweep_", "test_explain_gate", "test_install")
 # Tests of rates far below what a processor can do, which take long: they run beside those of other rates.
 SLOW_RATES = ("test_plan_pairs.py",)
 

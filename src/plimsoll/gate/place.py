@@ -51,13 +51,13 @@ class Mounted(Struct, frozen=True, kw_only=True):
 
 def find_daemon() -> Path:
     """
-    Return the daemon's program: next to this Python, in a checkout's target/release, or in PATH.
+    Return the daemon's program: in this package, next to Python, in a checkout's target/release, or in PATH.
 
     Raises:
         UsageError: none of these places has it.
     """
-    # Next to Python first: that one was installed with this package.
-    places = [Path(sys.executable).parent / DAEMON]
+    # Linux wheels have it in the package; `make` installs it next to Python.
+    places = [Path(__file__).parent / DAEMON, Path(sys.executable).parent / DAEMON]
     places += [folder / "target" / "release" / DAEMON for folder in _checkout()]
     for place in places:
         if os.access(place, os.X_OK):
@@ -66,8 +66,8 @@ def find_daemon() -> Path:
     if found is not None:
         return Path(found)
     raise UsageError(
-        f"the program '{DAEMON}' was not found next to Python, in a checkout or in PATH",
-        "In a checkout, 'cargo build --release -p plimsoll-gate' builds it.",
+        f"the program '{DAEMON}' was not found in this package, next to Python or in PATH",
+        "Wheels for Linux contain it; in a checkout, 'cargo build --release -p plimsoll-gate' builds it.",
     )
 
 

@@ -100,7 +100,7 @@ def check_watch(target: str, interval: str, *, other_options: bool, until: str |
     if other_options:
         raise UsageError(
             "--watch prints brief reports of a single instance; it does not go with --format, -o, "
-            "--html, --png, --card, --plan, --dsn, --for or --all",
+            "--html, --png, --card, --events, --plan, --dsn, --for or --all",
             "Leave them out. To watch several instances, use 'plimsoll watch'.",
         )
     if until is not None:
