@@ -22,6 +22,8 @@ SECTIONS = ("", "tutorials", "guides", "concepts", "reference", "runbooks", "dec
 
 _READABLE = (".md", ".json")
 _NEAR_MAX = 3
+# The rank of a page that has all words on one line; smaller where they are side by side.
+_ON_A_LINE = 2
 _HEADING = re.compile(r"^#{1,6} +(.+?) *#*$")
 _LINK = re.compile(r"(!?)\[([^\]]*)\]\(\s*<?([^)\s>]+)>?[^)]*\)")
 _HTML = re.compile(r"</?(?:a|p|img|picture|source|br|details|summary)\b[^>]*>")
@@ -118,6 +120,8 @@ def search(pages: Sequence[DocsPage], words: str) -> list[DocsHit]:
     """
     Return the pages that contain all words, in any case; those with the words side by side come first.
 
+    Pages with the words far apart are left out if others have them on one line. The index is not searched.
+
     Raises:
         UsageError: no word is given, or no page has them all.
     """
@@ -126,20 +130,24 @@ def search(pages: Sequence[DocsPage], words: str) -> list[DocsHit]:
         raise UsageError("--search has no word", "Name one, for example: --search balance")
     found: list[tuple[int, DocsHit]] = []
     for page in pages:
+        if page.path == "index.md":
+            continue
         flat = " ".join(page.text.lower().split())
         has_phrase = wanted in flat
         if has_phrase or all(word in flat for word in wanted.split()):
             hit = _hit(page, wanted)
             is_on_a_line = all(word in hit.line.lower() for word in wanted.split())
             is_title = wanted in page.title.lower()
-            rank = 0 if is_title else 1 if has_phrase else 2 if is_on_a_line else 3
+            rank = 0 if is_title else 1 if has_phrase else _ON_A_LINE if is_on_a_line else 3
             found.append((rank, hit))
     if not found:
         raise UsageError(
             f"no page of the documentation contains '{words.strip()}'",
             "Search for fewer words, or list all pages with: plimsoll docs",
         )
-    return [hit for _, hit in sorted(found, key=lambda item: item[0])]
+    best = min(rank for rank, _ in found)
+    ranked = sorted(found, key=lambda item: item[0])
+    return [hit for rank, hit in ranked if rank <= _ON_A_LINE or best > _ON_A_LINE]
 
 
 def as_terminal_text(page: DocsPage, pages: Sequence[DocsPage]) -> str:

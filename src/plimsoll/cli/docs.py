@@ -8,7 +8,7 @@ import typer
 from plimsoll.errors import UsageError
 
 if TYPE_CHECKING:  # the other commands do not need it
-    from plimsoll.app.documentation import DocsPage
+    from plimsoll.app.documentation import DocsHit, DocsPage
 
 _HEADINGS = {
     "": "START HERE",
@@ -33,7 +33,8 @@ def docs(
         str | None,
         typer.Argument(
             metavar="[PAGE]",
-            help="Name of a page, for example export-metrics (default: list them).",
+            help="Name of a page, for example export-metrics, or the code of a finding "
+            "(default: list all pages).",
         ),
     ] = None,
     search: Annotated[
@@ -52,6 +53,7 @@ def docs(
     """
     from plimsoll.app.documentation import documentation, page_named
     from plimsoll.app.documentation import search as searched
+    from plimsoll.reports.explained import page_of
 
     if page is not None and search is not None:
         raise UsageError(
@@ -60,14 +62,11 @@ def docs(
     pages = documentation()
     if search is not None:
         for hit in searched(pages, search):
-            sys.stdout.write(f"{hit.page.name}\n")
-            where = hit.page.title if hit.heading in ("", hit.page.title) else hit.heading
-            sys.stdout.write(
-                f"    {where}: {_around(hit.line, hit.at, _WIDTH_MAX - 6 - len(where))}\n"
-            )
+            sys.stdout.write(f"{hit.page.name}\n    {_place_of(hit)}\n")
         sys.stdout.write("\nRead one with: plimsoll docs PAGE\n")
     elif page is not None:
-        _print(page_named(pages, page), pages)
+        names = {known.name for known in pages}
+        _print(page_named(pages, page if page in names else page_of(page) or page), pages)
     else:
         _list(pages)
 
@@ -99,6 +98,14 @@ def _print(page: "DocsPage", pages: tuple["DocsPage", ...]) -> None:
     console.print(
         Markdown(text, hyperlinks=False, justify="left"), width=min(console.width, _WIDTH_MAX)
     )
+
+
+def _place_of(hit: "DocsHit") -> str:
+    """Return the heading and the line of a hit; one of them if they are the same."""
+    where = hit.heading or hit.page.title
+    if hit.line == where:
+        return _around(where, hit.at, _WIDTH_MAX - 4)
+    return f"{where}: {_around(hit.line, hit.at, _WIDTH_MAX - 6 - len(where))}"
 
 
 def _around(line: str, at: int, width: int) -> str:
