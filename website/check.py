@@ -29,7 +29,8 @@ _NOT_REQUESTED = {
 _REQUESTING = {"src", "srcset", "data", "poster", "action", "href", "xlink:href"}
 _CSS_URL = re.compile(r"url\(\s*['\"]?([^'\")]+)|@import\s+['\"]([^'\"]+)")
 _ADDRESS = re.compile(
-    r"https?://[a-z0-9-]+(\.[a-z0-9-]+)*(:\d+)?(/[^\s\"<>]*)?(\?[^\s\"<>]*)?(#[^\s\"<>]*)?", re.I
+    r"https?://[a-z0-9-]+(\.[a-z0-9-]+)*(:\d+)?(/[^\s\"<>]*)?(\?[^\s\"<>]*)?(#[^\s\"<>]*)?",
+    re.IGNORECASE,
 )
 _SCHEMES_WITHOUT_REQUEST = ("data", "mailto", "tel", "blob")
 
