@@ -29,6 +29,8 @@ class Example(NamedTuple):
     """Without `--html`."""
     guide: str
     """Page that explains it, by its place in the site."""
+    section: str = ""
+    """The section of the report that its picture shows; empty: its beginning."""
 
 
 EXAMPLES = (
@@ -59,6 +61,7 @@ EXAMPLES = (
         "The recorded demand, replayed on other classes and storage: what each would cost and change.",
         "plimsoll plan examples/claims-pipeline",
         "guides/plan-the-way-past.md",
+        section="plan",
     ),
     Example(
         "compare",
@@ -176,6 +179,6 @@ def _photograph(folder: Path) -> None:
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
         page = browser.new_page(viewport=_VIEW, device_scale_factor=_PICTURE_SCALE)
         for example in EXAMPLES:
-            page.goto((folder / f"{example.name}.html").as_uri())
+            page.goto(f"{(folder / example.name).as_uri()}.html#{example.section}")
             page.screenshot(path=folder / f"{example.name}.png")
         browser.close()

@@ -21,6 +21,7 @@ FOLDER = Path(__file__).parents[1] / "docs"
 SECTIONS = ("", "tutorials", "guides", "concepts", "reference", "runbooks", "decisions")
 
 _READABLE = (".md", ".json")
+# More similar names would hide the right one.
 _NEAR_MAX = 3
 # The rank of a page that has all words on one line; smaller where they are side by side.
 _ON_A_LINE = 2
