@@ -58,7 +58,7 @@ EXAMPLES = (
     Example(
         "plan",
         "Plan: the way past, priced",
-        "The recorded demand, replayed on other classes and storage: what each would cost and change.",
+        "The same simulated demand, replayed on other classes and storage: what each costs and changes.",
         "plimsoll plan examples/claims-pipeline",
         "guides/plan-the-way-past.md",
         section="plan",
