@@ -21,7 +21,8 @@ endif
 STORY := examples/search-service
 REPORT := build/search-service.html
 
-.PHONY: check run test format lint types layers rust python systems integrations servers wheels bench lock clean help
+.PHONY: check run test format lint types layers rust site python systems integrations servers wheels bench lock clean
+.PHONY: help
 
 check: test  ## the same as `make test`
 
@@ -29,7 +30,7 @@ run: .venv/core .venv/gate  ## set up, and diagnose the bundled incident; write 
 	@mkdir -p build
 	@$(PY) -m plimsoll diagnose $(STORY) --html $(REPORT) || [ $$? -eq 1 ]  # 1: a limit binds
 
-test: format lint types layers rust python systems  ## set up and check everything
+test: format lint types layers rust site python systems  ## set up and check everything
 	@$(PY) .ci/slowest
 
 format: .venv/dev
@@ -49,6 +50,12 @@ layers: .venv/dev .venv/core
 
 rust: .venv/dev
 	$(STEP) "tests in Rust" .ci/rust-tests
+
+# With a report of every kind, made now; nothing is sent or requested. Tests in Python open its pages in Chromium.
+site: .venv/dev .venv/core .venv/site/installed servers  ## build the documentation as a site, in build/site
+	$(STEP) "pages and reports" $(PY) -m website.stage build/site-pages
+	$(STEP) "site" env NO_MKDOCS_2_WARNING=1 .venv/site/bin/mkdocs build --strict -f build/mkdocs.json
+	$(STEP) "links of the site" $(PY) -m website.check build/site
 
 # More workers than the two processors that most machines for checks have: tests with servers mostly wait. Tests
 # that measure rates run afterwards; tests/conftest.py says which of them run at the same time.
@@ -85,7 +92,7 @@ bench: .venv/dev .venv/core .venv/gate  ## measure speed and accuracy; takes min
 	  exit $$status
 
 lock:  ## compile requirements/*.in to hashed *.txt (needs uv)
-	@cd requirements && for name in build run wheels dev; do \
+	@cd requirements && for name in build run wheels dev site; do \
 	  uv pip compile --quiet --generate-hashes --no-emit-index-url --no-header --universal \
 	    --python-version 3.11 "$$name.in" -o "$$name.txt"; done; \
 	  for name in postgresql-*.in; do \
@@ -118,6 +125,12 @@ $(PY):
 
 .venv/dev: requirements/dev.txt | $(PY)
 	$(STEP) "packages for checks" $(PIP) -r requirements/dev.txt
+	@touch $@
+
+# An environment of its own: what renders the documentation changes nothing that Plimsoll runs with.
+.venv/site/installed: requirements/site.txt | $(PY)
+	$(STEP) "packages for the site" $(PY) -m venv --clear .venv/site
+	$(STEP) "packages for the site" $(subst $(PY),.venv/site/bin/python,$(PIP)) -r requirements/site.txt
 	@touch $@
 
 .venv/core: $(RUST) pyproject.toml .venv/run

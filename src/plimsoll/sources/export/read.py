@@ -34,7 +34,7 @@ from plimsoll.sources.values.shown import counted, shown
 
 FORMATS = (
     "Give get-metric-data or get-metric-statistics JSON, a metric stream, Enhanced Monitoring, "
-    "CSV or Parquet; see docs/reference/inputs.md."
+    "CSV or Parquet; see 'plimsoll docs inputs'."
 )
 
 _CONTROL = re.compile(rb"[\x01-\x08\x0e-\x1f]")

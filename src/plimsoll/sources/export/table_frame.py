@@ -62,7 +62,7 @@ _MOST_COLUMNS = 2_000
 
 HINT = (
     "Use columns timestamp, metric, value, or timestamp and one column per metric; "
-    "see docs/guides/export-metrics.md."
+    "see 'plimsoll docs export-metrics'."
 )
 
 

@@ -239,7 +239,7 @@ def test_what_is_no_table_of_samples_says_why(tmp_path, text, cause):
     with pytest.raises(DataError, match=cause) as caught:
         read(tmp_path, text)
 
-    assert "docs/guides/export-metrics.md" in caught.value.hint
+    assert "plimsoll docs export-metrics" in caught.value.hint
 
 
 def test_damaged_parquet_is_one_sentence(tmp_path):
