@@ -189,9 +189,14 @@ def _name(title: str) -> Spec:
 
 
 def _steered(**parameters: str) -> Spec:
-    """Return one row whose fields follow parameters; the defaults of −1 ms are outside of every window."""
+    """
+    Return one row whose fields follow parameters, and none while they have their default of −1 ms.
+
+    A mark at that time would be clipped, but millions of pixels away, and programs that walk the page get lost there.
+    """
+    set_only = [{"filter": " && ".join(f"{name} >= 0" for name in parameters.values())}]
     taken = [{"calculate": name, "as": field} for field, name in parameters.items()]
-    return {"data": {"name": "nothing"}, "transform": taken}
+    return {"data": {"name": "nothing"}, "transform": [*set_only, *taken]}
 
 
 def _legend(entries: list[tuple[str, str]]) -> list[Spec]:
