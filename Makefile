@@ -21,8 +21,8 @@ endif
 STORY := examples/search-service
 REPORT := build/search-service.html
 
-.PHONY: check run test format lint types layers rust site python systems integrations servers wheels bench lock clean
-.PHONY: help
+.PHONY: check run test format lint types layers rust site python systems integrations servers wheels bench lock clean \
+  help
 
 check: test  ## the same as `make test`
 

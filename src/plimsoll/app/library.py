@@ -7,9 +7,11 @@ Nothing here prints, asks for a key or handles a signal.
 from collections.abc import Sequence
 from pathlib import Path
 
+from plimsoll import __version__
 from plimsoll.app.compare import compare_snapshots
 from plimsoll.app.diagnose import diagnose_snapshot
 from plimsoll.app.inspect import NO_CEILING, inspect_for_diagnosis, inspect_observation, observe
+from plimsoll.app.moments import now_s
 from plimsoll.app.options import InstanceOptions, ReadOptions
 from plimsoll.app.plan import plan_snapshot
 from plimsoll.app.read import read_target
@@ -160,6 +162,7 @@ def write(path: str | Path, found: Found | Snapshot) -> None:
     """
     from plimsoll.reports.files.file import write_aside
     from plimsoll.reports.files.snapshot import write_snapshot
+    from plimsoll.reports.render.origin import PageOrigin
 
     file = Path(path)
     if isinstance(found, Snapshot):
@@ -170,4 +173,5 @@ def write(path: str | Path, found: Found | Snapshot) -> None:
         raise UsageError(
             f"the ending of '{file.name}' selects no form", f"End it in {', '.join(_FORMS)}."
         )
-    write_aside(file, render(found, form).encode())
+    origin = PageOrigin(version=__version__, made_s=now_s())
+    write_aside(file, render(found, form, origin=origin).encode())

@@ -14,15 +14,19 @@ _SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 _LONGEST_S = 500 * 86400
 
 
-def today() -> str:
+def now_s() -> int:
     """
-    Return today's ISO date, which decides whether prices are old; SOURCE_DATE_EPOCH replaces it.
+    Return the time that a report gives as its own, in epoch seconds; SOURCE_DATE_EPOCH replaces it.
 
     Source: reproducible-builds.org, SOURCE_DATE_EPOCH specification.
     """
     fixed = os.environ.get("SOURCE_DATE_EPOCH", "")
-    moment = int(fixed) if re.fullmatch(r"[0-9]{1,11}", fixed) else time.time()
-    return datetime.fromtimestamp(moment, UTC).date().isoformat()
+    return int(fixed) if re.fullmatch(r"[0-9]{1,11}", fixed) else int(time.time())
+
+
+def today() -> str:
+    """Return today's ISO date, which decides whether prices are old; SOURCE_DATE_EPOCH replaces it."""
+    return datetime.fromtimestamp(now_s(), UTC).date().isoformat()
 
 
 def epoch_of(moment: str) -> int:

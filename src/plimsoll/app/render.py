@@ -24,6 +24,7 @@ from plimsoll.model.toast import ToastProof
 if TYPE_CHECKING:
     from plimsoll.reports.document.parts import Document
     from plimsoll.reports.render.brief import Brief
+    from plimsoll.reports.render.origin import PageOrigin
 
 Form = Literal["text", "json", "markdown", "html"]
 
@@ -77,6 +78,7 @@ def render(
     width: int | None = None,
     color: bool = False,
     lists_all: bool = False,
+    origin: "PageOrigin | None" = None,
 ) -> str:
     """
     Render a result as text, JSON, Markdown or one HTML page; it ends with a newline.
@@ -87,6 +89,7 @@ def render(
         width: columns of the text; None takes the terminal's, or 80 in a pipe.
         color: whether escape sequences for colour may be used.
         lists_all: whether an overview also has a row for each instance that is near no limit.
+        origin: who made a page, when and with which command; None leaves it out.
 
     Raises:
         UsageError: the form is none of these.
@@ -96,7 +99,7 @@ def render(
     if form == "markdown":
         return _markdown(found, lists_all=lists_all)
     if form == "html":
-        return _html(found)
+        return _html(found, origin)
     if form != "text":
         raise UsageError(f"there is no form '{form}'", "Use text, json, markdown or html.")
     return _text(found, width=width, color=color, lists_all=lists_all)
@@ -292,11 +295,13 @@ def _markdown(found: Found, *, lists_all: bool) -> str:
     return document_markdown(document_of(found, lists_all=lists_all))
 
 
-def _html(found: Found) -> str:
+def _html(found: Found, origin: "PageOrigin | None") -> str:
     if isinstance(found, Report):
         from plimsoll.reports.diagnosis.html import render_html
 
-        return render_html(found.diagnosis, found.snapshot, found.plan, found.inspection)
+        return render_html(
+            found.diagnosis, found.snapshot, found.plan, found.inspection, origin=origin
+        )
     from plimsoll.reports.document.page import document_page
 
-    return document_page(document_of(found, lists_all=True))
+    return document_page(document_of(found, lists_all=True), origin)

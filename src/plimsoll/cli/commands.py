@@ -9,6 +9,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from plimsoll import __version__
+from plimsoll.cli.given import given_arguments
 from plimsoll.cli.help import HelpGroup, with_groups
 from plimsoll.errors import PlimsollError, UsageError
 
@@ -214,6 +215,7 @@ def run(arguments: Sequence[str]) -> int:
     """
     # Typer's own runner ends with status 1 when the reader of a pipe has gone, but 1 is a verdict here.
     command = typer.main.get_command(app)
+    given_arguments.set(tuple(arguments))
     if asked := os.environ.get(_COMPLETE):
         from typer.completion import completion_init, shell_complete  # type: ignore[attr-defined]
 

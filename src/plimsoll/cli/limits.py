@@ -73,9 +73,10 @@ def limits(
     flags = replace(flags, db_class=db_class)
     sheet = _sheet(with_flags(Instance(), flags), multi_az=multi_az, volumes=volumes)
     if chart is not None:
+        from plimsoll.cli.page_origin import page_origin
         from plimsoll.reports.limits.chart import write_chart
 
-        write_chart(chart, sheet)
+        write_chart(chart, sheet, page_origin())
         typer.echo(f"chart written to {chart}", err=True)
     output.write(sheet)
 

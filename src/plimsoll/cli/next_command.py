@@ -23,7 +23,7 @@ from plimsoll.units import MIB, format_time
 # Prices differ by region. A printed command must run, so it names a region for the reader to replace.
 _SOME_REGION = "us-east-1"
 # The name of a tenant is no secret (Grafana Mimir docs, X-Scope-OrgID); any other header may hold one.
-_PUBLIC_HEADERS = ("x-scope-orgid",)
+PUBLIC_HEADERS = ("x-scope-orgid",)
 _INSTANCE_OPTIONS = {
     "identifier": "--identifier",
     "instance_file": "--instance",
@@ -211,6 +211,6 @@ def _repeated(names: dict[str, str], read_options: ReadOptions) -> Iterator[str]
 def _has_no_secret(target: str, read_options: ReadOptions) -> bool:
     """Return whether neither the headers nor the address hold a secret."""
     headers = (header.partition(":")[0].strip().lower() for header in read_options.headers)
-    if any(name not in _PUBLIC_HEADERS for name in headers):
+    if any(name not in PUBLIC_HEADERS for name in headers):
         return False
     return not target.startswith(PROMETHEUS) or "@" not in urlsplit(target[5:]).netloc

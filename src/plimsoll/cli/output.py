@@ -156,8 +156,9 @@ class Output(Struct, frozen=True, kw_only=True):
         self.emit(self.render(found, lists_all=lists_all), what)
         if self.html is not None:
             from plimsoll.app.render import render
+            from plimsoll.cli.page_origin import page_origin
 
-            write_text(self.html, render(found, "html"), "report")
+            write_text(self.html, render(found, "html", origin=page_origin()), "report")
 
 
 def output_options(width_least: int = _WIDTH_LEAST) -> OptionGroup:

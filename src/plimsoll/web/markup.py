@@ -43,6 +43,7 @@ def rendered(template: str, **values: Any) -> str:
 
 
 STATIC = {
+    "copy.js": "text/javascript; charset=utf-8",
     "page.css": "text/css; charset=utf-8",
     "page.js": "text/javascript; charset=utf-8",
     "report.js": "text/javascript; charset=utf-8",
@@ -56,7 +57,7 @@ def static_text(name: str) -> str:
     """Return a file that a page loads."""
     if name == "vega.js":
         return _vega()
-    if name == "report.js":
+    if name in ("copy.js", "report.js"):
         return template_text(name)
     own = (files("plimsoll.web") / "static" / name).read_text(encoding="utf-8")
     return page_style() + own if name == "page.css" else own

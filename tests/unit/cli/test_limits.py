@@ -112,7 +112,7 @@ def test_a_chart_is_written_beside_the_text(tmp_path: Path, ending: str):
     """
     path = tmp_path / f"curve.{ending}"
     text = run("db.r5.2xlarge", *STORAGE, "--chart", str(path))
-    starts = {"svg": b"<svg", "png": b"\x89PNG", "html": b"<!DOCTYPE html>"}
+    starts = {"svg": b"<svg", "png": b"\x89PNG", "html": b"<!doctype html>"}
 
     assert path.read_bytes().startswith(starts[ending])
     assert text.startswith("db.r5.2xlarge")

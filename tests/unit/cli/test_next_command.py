@@ -252,10 +252,10 @@ def test_a_plan_that_cannot_be_drawn_leaves_the_page(run, tmp_path, monkeypatch)
     whole = html.render_html
     page = tmp_path / "page.html"
 
-    def crash(diagnosis, snapshot, plan=None, inspection=None):
+    def crash(diagnosis, snapshot, plan=None, inspection=None, *, origin=None):
         if plan is not None:
             raise ZeroDivisionError
-        return whole(diagnosis, snapshot, plan, inspection)
+        return whole(diagnosis, snapshot, plan, inspection, origin=origin)
 
     monkeypatch.setattr(html, "render_html", crash)
     ran = run("diagnose", PRESSED, "--plan", "--html", page)

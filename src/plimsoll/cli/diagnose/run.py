@@ -274,12 +274,16 @@ def _write_files(
     """Write the files; return why the page has no plan, if it has none."""
     failed, html, png = None, options.output.html, options.png
     if html is not None:
+        from plimsoll.cli.page_origin import page_origin
         from plimsoll.reports.diagnosis.html import render_html
 
-        page = attempted(lambda: render_html(diagnosis, snapshot, parts.plan, parts.inspection))
+        origin = page_origin()
+        page = attempted(
+            lambda: render_html(diagnosis, snapshot, parts.plan, parts.inspection, origin=origin)
+        )
         if isinstance(page, Failed):
             failed = page
-            page = render_html(diagnosis, snapshot, None, parts.inspection)
+            page = render_html(diagnosis, snapshot, None, parts.inspection, origin=origin)
         write_text(html, page, "report")
     if png is not None:
         from plimsoll.reports.chart.drawing import write_png

@@ -273,9 +273,11 @@ def _save(diagnosis: Diagnosis, outcome: Outcome, flags: RunFlags) -> None:
         write_aside(truth_file, encode_truth(outcome.truth, outcome.setup, outcome.changes))
         _print_line(f"snapshot: {flags.output} · truth: {truth_file}")
     if flags.html is not None:
+        from plimsoll.cli.page_origin import page_origin
         from plimsoll.reports.diagnosis.html import render_html
 
-        page = render_html(diagnosis, outcome.snapshot, None, _inspected(diagnosis, outcome))
+        inspection = _inspected(diagnosis, outcome)
+        page = render_html(diagnosis, outcome.snapshot, None, inspection, origin=page_origin())
         write_aside(flags.html, page.encode())
         _print_line(f"report written to {flags.html}")
     if outcome.kept is not None:

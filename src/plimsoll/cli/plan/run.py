@@ -117,9 +117,11 @@ def _write_files(
     chart: Path | None,
 ) -> None:
     if html is not None:
+        from plimsoll.cli.page_origin import page_origin
         from plimsoll.reports.diagnosis.html import render_html
 
-        write_text(html, render_html(diagnosis, snapshot, found), "report")
+        page = render_html(diagnosis, snapshot, found, origin=page_origin())
+        write_text(html, page, "report")
     if chart is not None:
         from plimsoll.reports.plan.chart import write_plan_picture
 

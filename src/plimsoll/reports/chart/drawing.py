@@ -4,6 +4,7 @@ Vega-Lite specifications drawn as PNG files, and as SVG for pages.
 Vega-Lite comes with the extra 'pictures'. Without it no picture is written, and pages have none.
 """
 
+import hashlib
 import re
 from collections.abc import Sequence
 from importlib.util import find_spec
@@ -20,6 +21,13 @@ VEGALITE = "6.4"
 VEGALITE_SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 
 PICTURE_ENDINGS = (".png", ".svg")
+
+UNNAMED: Spec = {"aria": False, "mark": {"aria": False}}
+"""
+Settings of a chart whose parts have no names for a screen reader, because the page names the whole chart.
+
+The first is for axes and legends, the second for marks.
+"""
 
 _CLIP = re.compile(r'(?<=id=")clip\d+(?=")|(?<=url\(#)clip\d+(?=\))')
 
@@ -132,10 +140,17 @@ def write_svg_as_png(path: Path, drawing: str) -> None:
 
 
 def numbered_clips(text: str) -> str:
-    """Return the drawing with clip paths numbered from zero; Vega counts them over the whole process."""
+    """
+    Return the drawing with names of its clip paths that no other drawing on the page has.
+
+    Vega counts them over the whole process, so equal drawings would differ, and those of several
+    processes would share names. Here they are numbered from zero after a mark of the drawing.
+    """
     seen: dict[str, str] = {}
 
     def renamed(match: re.Match[str]) -> str:
         return seen.setdefault(match[0], f"clip{len(seen)}")
 
-    return _CLIP.sub(renamed, text)
+    text = _CLIP.sub(renamed, text)
+    mark = hashlib.sha256(text.encode()).hexdigest()[:8]
+    return _CLIP.sub(lambda match: f"clip-{mark}-{match[0].removeprefix('clip')}", text)

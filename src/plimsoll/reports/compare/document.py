@@ -25,6 +25,7 @@ from plimsoll.reports.document.parts import (
     Tone,
     bullets_of,
 )
+from plimsoll.reports.render.explanations import Topic
 from plimsoll.reports.render.words import VERDICT_SIGNS, VERDICT_WORDS
 
 # Below this a terminal leaves differences out, which the reader can see from the sides.
@@ -56,6 +57,7 @@ def compare_document(comparison: Comparison) -> Document:
         tone=_OUTCOMES[outline.outcome],
         simulated=outline.simulated,
         parts=(*_step(outline), *_parts(outline)),
+        topic=Topic.COMPARISON,
     )
 
 

@@ -31,6 +31,7 @@ from plimsoll.reports.compare.json_objects import (
     StepObject,
     TimeAtObject,
 )
+from plimsoll.reports.render import words
 from plimsoll.reports.render.json_values import json_bytes, same_fields
 from plimsoll.units import format_time
 
@@ -128,7 +129,7 @@ def _ceilings(pair: CeilingPair) -> CeilingsObject:
 
 
 def _source(ceiling: Ceiling | None) -> str | None:
-    return f"{ceiling.origin.source}, read {ceiling.origin.read_on}" if ceiling else None
+    return words.source_of(ceiling.origin) if ceiling else None
 
 
 def _headroom(pair: ResourcePair) -> HeadroomObject:

@@ -14,7 +14,7 @@ from typing import Any
 
 from plimsoll.model.diagnosis import Diagnosis
 from plimsoll.model.snapshot import Snapshot
-from plimsoll.reports.chart.drawing import VEGALITE_SCHEMA, Spec
+from plimsoll.reports.chart.drawing import UNNAMED, VEGALITE_SCHEMA, Spec
 from plimsoll.reports.chart.look import LIGHT, Look
 from plimsoll.reports.diagnosis.headline import headline
 from plimsoll.reports.diagnosis.panels import dataset, panels_of
@@ -142,7 +142,7 @@ def _title(diagnosis: Diagnosis, samples: TimelineSamples, look: Look, width: in
 def _config(look: Look) -> Spec:
     return {
         "font": look.font,
-        "aria": False,
+        **UNNAMED,
         "view": {"stroke": None, "fill": None},
         "axis": {
             "labelColor": look.quiet,

@@ -18,10 +18,12 @@ from plimsoll.reports.chart.drawing import VEGALITE, has_vega, svg
 from plimsoll.reports.chart.look import page_look
 from plimsoll.reports.diagnosis.chart import caption, chart_samples, timeline_spec
 from plimsoll.reports.diagnosis.outline import outline
-from plimsoll.reports.document.page import part_values
+from plimsoll.reports.document.page import part_values, topics_of
 from plimsoll.reports.inspect.document import causes_section
 from plimsoll.reports.plan.document import plan_section
 from plimsoll.reports.render import words
+from plimsoll.reports.render.explanations import explanations_of
+from plimsoll.reports.render.origin import PageOrigin
 from plimsoll.reports.render.page import rendered_page, template_text
 
 # Width of the static drawing, without the numbers at its left; the page is 68 rem wide.
@@ -49,6 +51,8 @@ def render_html(
     snapshot: Snapshot,
     plan: Plan | None = None,
     inspection: Inspection | None = None,
+    *,
+    origin: PageOrigin | None = None,
 ) -> str:
     """
     Render the report as one HTML document; equal inputs give equal text.
@@ -58,12 +62,14 @@ def render_html(
         snapshot: the series it was found in.
         plan: the way past, for a section of its own; None leaves it out.
         inspection: what inside the database spends it, likewise.
+        origin: who made the page, when and how; None leaves it out.
     """
     from markupsafe import Markup
 
     values = report_values(diagnosis, snapshot, plan, inspection)
     return rendered_page(
         "report.html.j2",
+        origin=origin,
         script=Markup(template_text("report.js")),  # noqa: S704  package data
         vega=Markup(vega_script()) if values["has_chart"] else "",  # noqa: S704  bundled library
         **values,
@@ -79,11 +85,17 @@ def report_values(
     """Return what the templates of the report need, for a page of its own or as a part of another."""
     from markupsafe import Markup
 
+    found = outline(diagnosis)
+    sections = [plan_section(plan)] if plan else []
+    sections += [causes_section(inspection)] if inspection else []
     samples = chart_samples(diagnosis, snapshot)
     has_chart = bool(samples.metric) and has_vega()
     chart = _chart(diagnosis, snapshot) if has_chart else {"svg": "", "document": ""}
     return {
-        "report": outline(diagnosis),
+        "report": found,
+        "explanations": explanations_of(
+            [*(finding.topic for finding in found.findings), *topics_of(sections)]
+        ),
         "title": words.subject(diagnosis.instance),
         "verdict_badges": words.VERDICT_BADGES,
         "has_chart": has_chart,
@@ -91,8 +103,8 @@ def report_values(
         "caption": caption(samples),
         "svg": Markup(chart["svg"]),  # noqa: S704  written by Vega, which escapes
         "document": Markup(chart["document"]),  # noqa: S704  escaped in _in_script
-        "plan": plan_section(plan) if plan else None,
-        "causes": causes_section(inspection) if inspection else None,
+        "plan": sections[0] if plan else None,
+        "causes": sections[-1] if inspection else None,
         **part_values(),
     }
 

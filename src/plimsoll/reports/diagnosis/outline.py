@@ -31,6 +31,7 @@ from plimsoll.reports.diagnosis.statements import statements_section
 from plimsoll.reports.diagnosis.waiting import WaitingRow, cause_facts, waiting_rows
 from plimsoll.reports.document.parts import Section
 from plimsoll.reports.render import words
+from plimsoll.reports.render.explanations import Topic, topic_of_finding
 from plimsoll.reports.render.facts import Fact
 from plimsoll.units import format_bytes, format_duration, format_latency, format_ratio, number
 
@@ -93,6 +94,8 @@ class FindingRow:
     title: str
     text: str
     moves: tuple[str, ...]
+    topic: Topic | None
+    """What explains it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -207,6 +210,7 @@ def _finding_row(finding: Finding) -> FindingRow:
         title=words.sentence(finding.title),
         text=words.sentence(finding.text),
         moves=tuple(words.sentence(move) for move in finding.moves),
+        topic=topic_of_finding(finding.code),
     )
 
 
@@ -403,7 +407,7 @@ def _ceiling_row(ceiling: Ceiling) -> CeilingRow:
     return CeilingRow(
         name=words.ceiling_name(ceiling),
         value=words.ceiling_value(ceiling),
-        source=words.plain(f"{origin.source}, read {origin.read_on}"),
+        source=words.plain(words.source_of(origin)),
         valid=valid,
         note=words.sentence(ceiling.note),
     )

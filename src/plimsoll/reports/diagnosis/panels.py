@@ -57,6 +57,8 @@ _OWN_ROW, _OWN_TEXT = 26, 14
 
 # Two labels closer than this many pixels would overlap; they take turns at left and right.
 _LABEL_HEIGHT = 15
+# Pixels of a timeline on a page or in a picture, about; on a phone a label is a larger part of it.
+_USUAL_WIDTH = 1000
 
 
 def dataset(samples: TimelineSamples) -> list[Spec]:
@@ -192,9 +194,14 @@ def _name(title: str) -> Spec:
 
 
 def _steered(**parameters: str) -> Spec:
-    """Return one row whose fields follow parameters; the defaults of −1 ms are outside of every window."""
+    """
+    Return one row whose fields follow parameters, and none while they have their default of −1 ms.
+
+    A mark at that time would be clipped, but millions of pixels away, and programs that walk the page get lost there.
+    """
+    set_only = [{"filter": " && ".join(f"{name} >= 0" for name in parameters.values())}]
     taken = [{"calculate": name, "as": field} for field, name in parameters.items()]
-    return {"data": {"name": "nothing"}, "transform": taken}
+    return {"data": {"name": "nothing"}, "transform": [*set_only, *taken]}
 
 
 def _legend(entries: list[tuple[str, str]]) -> list[Spec]:
@@ -256,14 +263,20 @@ def _rate_panel(
     if any(m in samples.metric for m in (_COLUMNS[read][0],)):
         layers.append(_area(_y(read, scale, **axis), {"datum": 0}, look.reads))
     layers.append(_area(_y(name, scale, **axis), {"field": read}, look.writes))
-    layers += _ceilings(lines, unit, top, height, look, _y("v", scale, **axis))
+    layers += _ceilings(lines, high / unit, unit, top, height, look, _y("v", scale, **axis))
     title = "IOPS, reads + writes" if name == "ops" else "Throughput, MB/s"
     legend = _legend([("reads", look.reads), ("writes", look.writes)])
     return _panel(title, height, layers, legend, look)
 
 
 def _ceilings(
-    lines: tuple[Line, ...], unit: float, top: float, height: int, look: Look, y: Spec
+    lines: tuple[Line, ...],
+    served: FloatArray,
+    unit: float,
+    top: float,
+    height: int,
+    look: Look,
+    y: Spec,
 ) -> list[Spec]:
     """Return the lines of ceilings with their labels; solid if reached, dashed if not."""
     rules: list[Spec] = []
@@ -272,7 +285,10 @@ def _ceilings(
     for line in lines:
         value = line.value / unit
         pixel = value / top * height
-        side = "left" if pixel - before < _LABEL_HEIGHT and side == "right" else "right"
+        if pixel - before < _LABEL_HEIGHT:
+            side = "left" if side == "right" else "right"
+        else:
+            side = _free_side(served, value + 2 * top / height, line.label)
         before = pixel
         color, ink = (look.bound,) * 2 if line.is_bound else (look.quiet, look.ink)
         rule: Spec = {"type": "rule", "color": color, "strokeWidth": 1.8 if line.is_bound else 1}
@@ -298,6 +314,20 @@ def _ceilings(
         ]
     # No line is drawn over a label, not even that of a neighbour.
     return rules + labels
+
+
+def _free_side(served: FloatArray, level: float, label: str) -> str:
+    """
+    Return the end of a line at which its label covers less of the chart; the right one where both are alike.
+
+    Args:
+        served: the highest rate of each bucket, in the unit of the axis.
+        level: where the label begins; whatever is higher is behind it.
+        label: text of the label.
+    """
+    count = max(1, round(len(served) * min(_width(label) / _USUAL_WIDTH, 0.5)))
+    right, left = (int(np.sum(part > level)) for part in (served[-count:], served[:count]))
+    return "left" if left < right else "right"
 
 
 def _latency_panel(samples: TimelineSamples, look: Look) -> list[Spec]:

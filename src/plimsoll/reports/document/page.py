@@ -1,10 +1,13 @@
 """A document as one HTML page: everything inside, nothing loaded, readable without scripts."""
 
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from plimsoll.reports.chart.drawing import has_vega, svg, without_drawing
 from plimsoll.reports.document import parts as d
 from plimsoll.reports.render.commands import command_lines
+from plimsoll.reports.render.explanations import Topic, explanations_of
+from plimsoll.reports.render.origin import PageOrigin
 from plimsoll.reports.render.page import rendered_page
 
 # Widths of a drawing without the numbers at its left, in pixels: the page is 68 rem wide, and a drawing that
@@ -24,9 +27,30 @@ _ACCENTS = {
 """Which of the page's colours a tone has."""
 
 
-def document_page(document: d.Document) -> str:
-    """Return the document as one HTML document; equal documents give equal text."""
-    return rendered_page("document.html.j2", document=document, **part_values())
+def document_page(document: d.Document, origin: PageOrigin | None = None) -> str:
+    """
+    Return the document as one HTML document; equal arguments give equal text.
+
+    Args:
+        document: the report.
+        origin: who made the page, when and how; None leaves it out.
+    """
+    return rendered_page(
+        "document.html.j2",
+        origin=origin,
+        document=document,
+        explanations=explanations_of([document.topic, *topics_of(document.parts)]),
+        **part_values(),
+    )
+
+
+def topics_of(parts: Iterable[d.Part]) -> Iterator[Topic]:
+    """Yield what the links of these parts need explained, in the order of the page."""
+    for part in parts:
+        if isinstance(part, d.Section | d.Card) and part.parts:
+            yield from topics_of(part.parts)
+            if part.topic:
+                yield part.topic
 
 
 def part_values() -> dict[str, Any]:

@@ -14,6 +14,7 @@ from enum import StrEnum
 from typing import ClassVar, Literal
 
 from plimsoll.reports.chart.drawing import Spec
+from plimsoll.reports.render.explanations import Topic
 from plimsoll.reports.render.facts import Fact
 
 
@@ -174,6 +175,8 @@ class Section:
     form: ClassVar[str] = "section"
     title: str
     parts: tuple["Part", ...]
+    topic: Topic | None = None
+    """What explains it at the end of a page."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,6 +192,8 @@ class Card:
     parts: tuple["Part", ...] = ()
     is_cut: bool = False
     """A terminal shows as much of its title as fits in one line."""
+    topic: Topic | None = None
+    """What explains it at the end of a page."""
 
 
 Part = (
@@ -208,6 +213,8 @@ class Document:
     simulated: tuple[str, ...] = ()
     """A note for each simulated source of data; an empty note if there is no description of it."""
     parts: tuple[Part, ...] = ()
+    topic: Topic | None = None
+    """What explains the whole at the end of a page."""
     is_wide: bool = False
     """Whether its table needs more columns than others: at least 60, by default 100."""
 

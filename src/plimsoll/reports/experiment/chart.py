@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from plimsoll.model.experiment import ExperimentReport, MinuteRates, PhaseReport
-from plimsoll.reports.chart.drawing import VEGALITE_SCHEMA, Spec
+from plimsoll.reports.chart.drawing import UNNAMED, VEGALITE_SCHEMA, Spec
 from plimsoll.reports.chart.look import Look
 
 # Of the plot in pixels: a third of a page's width.
@@ -59,7 +59,7 @@ def experiment_spec(report: ExperimentReport, *, look: Look, width: int) -> Spec
         ],
         "config": {
             "font": look.font,
-            "aria": False,
+            **UNNAMED,
             "view": {"stroke": None},
             "axis": {
                 "labelColor": look.quiet,

@@ -19,6 +19,7 @@ from plimsoll.reports.document.parts import (
     bullets_of,
 )
 from plimsoll.reports.experiment import words
+from plimsoll.reports.render.explanations import Topic
 
 CAPTION = (
     "Blue: reads below, writes above, each point one emulated minute. Orange line: the throughput that the instance "
@@ -34,6 +35,7 @@ def experiment_document(report: ExperimentReport) -> Document:
         headline=_headline(report),
         tone=tone,
         parts=tuple(_parts(report)),
+        topic=Topic.EXPERIMENT,
         is_wide=True,
     )
 

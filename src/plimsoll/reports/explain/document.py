@@ -29,6 +29,7 @@ from plimsoll.reports.document.parts import (
     Tone,
     bullets_of,
 )
+from plimsoll.reports.render.explanations import Topic
 from plimsoll.units import format_latency, number
 
 WORDS = {
@@ -66,6 +67,7 @@ def explain_document(comparison: ExplainComparison) -> Document:
         kind="query plans",
         headline=_summary(comparison.pairs),
         tone=_worst(comparison.pairs),
+        topic=Topic.QUERY_PLANS,
         parts=tuple(parts),
     )
 

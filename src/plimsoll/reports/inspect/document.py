@@ -85,6 +85,7 @@ def causes_parts(outline: InspectionOutline) -> Iterator[Part]:
             verdict=f"{SEVERITY_SIGNS[card.severity]} {card.severity}",
             tone=SEVERITY_TONES[card.severity],
             parts=tuple(_cause(card)),
+            topic=card.topic,
         )
     if outline.has_commands:
         yield Paragraph(text=NEVER_RUN, weight="strong")

@@ -14,6 +14,7 @@ from plimsoll.model.diagnosis import Missing
 from plimsoll.model.severity import Severity
 from plimsoll.reports.document.severity import SEVERITY_SIGNS
 from plimsoll.reports.render import words
+from plimsoll.reports.render.explanations import Topic, topic_of_cause
 from plimsoll.reports.render.facts import Fact
 from plimsoll.units import format_bytes, format_bytes_per_s, format_duration, format_ratio, number
 
@@ -57,6 +58,8 @@ class CauseCard:
     evidence: tuple[str, ...]
     remedies: tuple[RemedyRow, ...]
     refuted_by: str
+    topic: Topic
+    """What explains it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -279,6 +282,7 @@ def _card(cause: Cause, place: int) -> CauseCard:
         evidence=tuple(words.sentence(e.text) for e in cause.evidence),
         remedies=_remedies(cause.remedies),
         refuted_by=words.sentence(cause.refuted_by),
+        topic=topic_of_cause(cause.kind),
     )
 
 

@@ -5,8 +5,6 @@ Both axes are logarithmic: what IOPS bound rises in a straight line with the I/O
 bounds is level, and the knee is where the two meet.
 """
 
-import json
-from html import escape
 from math import atan2, degrees, inf, log2
 from pathlib import Path
 from textwrap import wrap
@@ -18,7 +16,7 @@ from plimsoll.model.ceiling import Dimension, Family, Phase
 from plimsoll.model.family import FAMILIES
 from plimsoll.model.sheet import ChainRate, LimitSheet, StageLine
 from plimsoll.reports.chart.drawing import (
-    VEGALITE,
+    UNNAMED,
     VEGALITE_SCHEMA,
     Spec,
     check_picture_ending,
@@ -26,14 +24,19 @@ from plimsoll.reports.chart.drawing import (
     write_picture,
 )
 from plimsoll.reports.chart.look import LIGHT, Look
+from plimsoll.reports.document.page import document_page
 from plimsoll.reports.files.file import write_aside
 from plimsoll.reports.limits.curve import has_burst, mb_ticks
-from plimsoll.reports.limits.document import sheet_title
+from plimsoll.reports.limits.document import limits_document, sheet_title
 from plimsoll.reports.render import words
-from plimsoll.reports.render.page_policy import POLICY, closed
+from plimsoll.reports.render.origin import PageOrigin
 from plimsoll.units import KIB, MIB, format_bytes, number
 
-_WIDTH, _HEIGHT = 680, 400
+_WIDTH, _HEIGHT, _HEIGHT_NARROW = 680, 400, 280
+# From this width on, the single limits are named beside their lines.
+NAMES_FROM = 500
+# Pixels that those names take at the right of the plot.
+MARGIN = 190
 # Room under the lowest and over the highest rate drawn, as factors of the rate.
 _BELOW, _ABOVE = 0.8, 1.3
 # A stage further above the curve would flatten it; its number is in the table.
@@ -45,11 +48,16 @@ _ENDINGS = (".svg", ".png", ".html")
 _TEXT: Spec = {"text": {"field": "text"}}
 
 
-def write_chart(path: Path, sheet: LimitSheet) -> None:
+def write_chart(path: Path, sheet: LimitSheet, origin: PageOrigin | None = None) -> None:
     """
     Write the curve to `path`, in the form that the ending selects: .svg, .png or .html.
 
-    Every file is complete in itself: nothing is loaded over the network.
+    Every file is complete in itself: nothing is loaded over the network. A page has the numbers as tables too.
+
+    Args:
+        path: file to write.
+        sheet: limits of an instance.
+        origin: who made a page, when and how; a picture does not have it.
 
     Raises:
         UsageError: another ending, a sheet without a curve, or the file cannot be written.
@@ -60,30 +68,42 @@ def write_chart(path: Path, sheet: LimitSheet) -> None:
             "there is no curve to draw: no storage limit is known for this instance",
             "Omit --chart, or add --storage and --size-gib.",
         )
-    spec = limits_spec(sheet)
     if path.suffix.lower() == ".html":
-        write_aside(path, _html(spec, sheet_title(sheet)).encode())
+        check_vega()
+        write_aside(path, document_page(limits_document(sheet), origin).encode())
     else:
-        write_picture(path, spec)
+        write_picture(path, limits_spec(sheet))
 
 
-def limits_spec(sheet: LimitSheet, *, look: Look = LIGHT) -> Spec:
-    """Return the curve as a Vega-Lite 6 specification; equal sheets give equal specifications."""
-    frame = _frame(sheet)
+def limits_spec(
+    sheet: LimitSheet, *, look: Look = LIGHT, width: int = _WIDTH, is_titled: bool = True
+) -> Spec:
+    """
+    Return the curve as a Vega-Lite 6 specification; equal sheets give equal specifications.
+
+    Args:
+        sheet: limits of an instance.
+        look: colours and font.
+        width: of the plot, in pixels; below 500 there is no room for the names of single limits.
+        is_titled: whether the picture says itself what it shows; a page has that around it.
+    """
+    frame = _frame(sheet, width)
+    is_narrow = width < NAMES_FROM
     lines = _stage_lines(sheet, frame)
     layers = [_stage_layer(line, look) for line in lines]
     if has_burst(sheet):
         layers = [_credit_area(sheet, look), *layers, _curve_layer(sheet, look, is_burst=True)]
     layers.append(_curve_layer(sheet, look, is_burst=False))
-    layers += _level_labels(lines, frame, look) + _slope_labels(lines, frame, look)
+    if not is_narrow:
+        layers += _level_labels(lines, frame, look) + _slope_labels(lines, frame, look)
     layers += _curve_names(sheet, look) + _knee_layers(sheet, look)
     return {
         "$schema": VEGALITE_SCHEMA,
-        "title": _title(sheet, look),
+        **({"title": _title(sheet, look)} if is_titled else {}),
         "background": look.surface,
-        "padding": 16,
-        "width": _WIDTH,
-        "height": _HEIGHT,
+        "padding": 16 if is_titled else 4,
+        "width": width,
+        "height": frame.height,
         "encoding": {"x": _x_axis(sheet, look), "y": _y_axis(frame)},
         "layer": layers,
         "config": _config(look),
@@ -97,13 +117,16 @@ class _Frame(Struct, frozen=True, kw_only=True):
     kib_max: float
     mb_min: float
     mb_max: float
+    width: int
+    height: int
+    """Of the plot, in pixels."""
 
     @property
     def octave_px(self) -> tuple[float, float]:
         """Return the pixels for each doubling, along x and along y."""
         return (
-            _WIDTH / log2(self.kib_max / self.kib_min),
-            _HEIGHT / log2(self.mb_max / self.mb_min),
+            self.width / log2(self.kib_max / self.kib_min),
+            self.height / log2(self.mb_max / self.mb_min),
         )
 
     def height_px(self, mb: float) -> float:
@@ -127,7 +150,7 @@ class _StageLine(Struct, frozen=True, kw_only=True):
     is_burst: bool
 
 
-def _frame(sheet: LimitSheet) -> _Frame:
+def _frame(sheet: LimitSheet, width: int) -> _Frame:
     rates = [rate.bytes_per_s / 1e6 for row in sheet.curve for rate in (row.baseline, row.burst)]
     levels = [
         most / 1e6
@@ -142,6 +165,8 @@ def _frame(sheet: LimitSheet) -> _Frame:
         kib_max=sheet.curve[-1].io_size_bytes / KIB,
         mb_min=min(rates) * _BELOW,
         mb_max=max([*rates, *shown]) * _ABOVE,
+        width=width,
+        height=_HEIGHT if width >= NAMES_FROM else _HEIGHT_NARROW,
     )
 
 
@@ -419,7 +444,7 @@ def _y_axis(frame: _Frame) -> Spec:
 def _config(look: Look) -> Spec:
     return {
         "font": look.font,
-        "aria": False,
+        **UNNAMED,
         "view": {"stroke": None},
         "axis": {
             "labelColor": look.quiet,
@@ -432,33 +457,3 @@ def _config(look: Look) -> Spec:
             "tickColor": look.grid,
         },
     }
-
-
-def _html(spec: Spec, title: str) -> str:
-    """Return a page with the specification and the programs that draw it, loading nothing."""
-    check_vega()
-    import vl_convert
-
-    # The page's policy lets no text be evaluated: expressions are interpreted, and no style is added.
-    options = {"ast": True, "defaultStyle": False, "tooltip": {"disableDefaultStyle": True}}
-    whole = {**spec, "usermeta": {"embedOptions": options}}
-    # The library would put a name with </script> into the page as it is.
-    text = json.dumps(whole, separators=(",", ":")).replace("<", "\\u003c")
-    page = vl_convert.vegalite_to_html({"mark": _PLACE}, vl_version=VEGALITE, bundle=True)
-    given = f'{{"mark":"{_PLACE}"}}'
-    assert page.count(given) == 1
-    policy = f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
-    head = f"{policy}<title>{escape(title)}</title><style>{_TOOLTIP}</style>"
-    return closed(page.replace("<title>Chart</title>", head, 1).replace(given, text, 1))
-
-
-# What the library would add to the page as it runs.
-_TOOLTIP = """
-#vg-tooltip-element { visibility: hidden; position: fixed; z-index: 1000; padding: 8px;
-  font: 12px sans-serif; background: #fff; border: 1px solid #d9d9d9; }
-#vg-tooltip-element.visible { visibility: visible; }
-#vg-tooltip-element td.key { color: #808080; text-align: right; padding-right: 4px; }
-"""
-
-# Placeholder in the page that the specification replaces.
-_PLACE = "specification-of-this-chart"

@@ -25,12 +25,14 @@ from plimsoll.reports.document.parts import (
 )
 from plimsoll.reports.limits.curve import curve_text, has_burst
 from plimsoll.reports.render import words
+from plimsoll.reports.render.explanations import Topic
 from plimsoll.units import format_bytes, format_bytes_per_s, format_time, number
 
 # Below this the table of sizes leaves out IOPS, which follow from MB/s and size.
 _NARROW = 76
 _KEY = "MB/s by I/O size in KiB:  ⠤ baseline  ◆ knee"
 _KEY_WITH_BURST = "MB/s by I/O size in KiB:  ⠤ baseline  · burst, while credits last  ◆ knee"
+_CAPTION = "Maximum of reads and writes together, by mean I/O size. Thin lines: each limit alone. Circle: knee."
 _MOVES = {True: "can move", False: "cannot move", None: "not known"}
 
 
@@ -52,7 +54,9 @@ def limits_document(sheet: LimitSheet) -> Document:
         ("Sources", _sources(sheet)),
     )
     sections = (Section(title=title, parts=parts) for title, parts in named)
-    return Document(kind="limits", headline=sheet_title(sheet), parts=tuple(sections))
+    return Document(
+        kind="limits", headline=sheet_title(sheet), parts=tuple(sections), topic=Topic.LIMITS
+    )
 
 
 def _list(items: Iterable[str]) -> tuple[Part, ...]:
@@ -99,12 +103,14 @@ def _curve(sheet: LimitSheet) -> Picture:
     def characters(width: int) -> Sequence[str]:
         return (*curve_text(sheet, width=width).split("\n"), f"  {key}")
 
-    def spec(_width: int) -> Spec:
-        from plimsoll.reports.limits.chart import limits_spec
+    def spec(width: int) -> Spec:
+        from plimsoll.reports.limits.chart import MARGIN, NAMES_FROM, limits_spec
 
-        return limits_spec(sheet, look=page_look())
+        # The names of the single limits stand at the right of the plot.
+        width = width if width < NAMES_FROM else width - MARGIN
+        return limits_spec(sheet, look=page_look(), width=width, is_titled=False)
 
-    return Picture(characters=characters, spec=spec)
+    return Picture(characters=characters, spec=spec, caption=_CAPTION)
 
 
 def _rate(rate: ChainRate) -> list[str]:

@@ -21,6 +21,7 @@ from plimsoll.reports.document.parts import (
     bullets_of,
 )
 from plimsoll.reports.document.severity import SEVERITY_SIGNS, SEVERITY_TONES
+from plimsoll.reports.render.explanations import topic_of_cause
 from plimsoll.reports.render.words import sentence
 
 _PRODUCTS = {"pgpool": "Pgpool-II", "pgbouncer": "PgBouncer"}
@@ -68,6 +69,7 @@ def _card(cause: Cause, number: int) -> Card:
         verdict=f"{SEVERITY_SIGNS[cause.severity]} {cause.severity}",
         tone=SEVERITY_TONES[cause.severity],
         parts=tuple(_parts_of(cause)),
+        topic=topic_of_cause(cause.kind),
     )
 
 

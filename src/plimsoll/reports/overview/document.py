@@ -24,6 +24,7 @@ from plimsoll.reports.overview.outline import (
     folded_name,
     overview_outline,
 )
+from plimsoll.reports.render.explanations import Topic
 from plimsoll.reports.render.words import VERDICT_SIGNS
 
 TONES = {
@@ -74,6 +75,7 @@ def overview_document(overview: Overview, *, lists_all: bool = False) -> Documen
         tone=TONES[outline.worst],
         simulated=(outline.simulated,) if outline.simulated else (),
         parts=tuple(_parts(outline, lists_all=lists_all)),
+        topic=Topic.OVERVIEW,
         is_wide=True,
     )
 

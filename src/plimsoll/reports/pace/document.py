@@ -17,6 +17,7 @@ from plimsoll.reports.document.parts import (
     bullets_of,
     facts_of,
 )
+from plimsoll.reports.render.explanations import Topic
 from plimsoll.reports.render.words import FAMILY_NAMES, sentence
 from plimsoll.units import (
     format_bytes,
@@ -34,6 +35,7 @@ def pace_document(found: PaceReport) -> Document:
     return Document(
         kind="pace",
         headline=_headline(allowance),
+        topic=Topic.PACE,
         tone=Tone.UNKNOWN if allowance.basis is PaceBasis.BASELINE_SHARE else Tone.PLAIN,
         simulated=("",) if found.is_simulated else (),
         parts=(

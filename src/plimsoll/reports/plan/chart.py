@@ -16,6 +16,7 @@ from typing import Any
 from plimsoll.errors import UsageError
 from plimsoll.model.plan import FASTER, Band, Judgement, Option, Plan
 from plimsoll.reports.chart.drawing import (
+    UNNAMED,
     VEGALITE_SCHEMA,
     Spec,
     check_picture_ending,
@@ -311,7 +312,7 @@ def _title(plan: Plan, look: Look, width: int) -> Spec:
 def _config(look: Look) -> Spec:
     return {
         "font": look.font,
-        "aria": False,
+        **UNNAMED,
         "view": {"stroke": None, "fill": None},
         "axis": {
             "labelColor": look.quiet,

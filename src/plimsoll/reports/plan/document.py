@@ -32,6 +32,7 @@ from plimsoll.reports.plan.outline import (
     plan_outline,
 )
 from plimsoll.reports.plan.words import SIGNS
+from plimsoll.reports.render.explanations import Topic
 
 # Terminal widths from which the table also has: what an option disturbs; the price of a day; the price of a
 # month and the next ceiling.
@@ -76,10 +77,10 @@ def plan_section(plan: Plan) -> Section:
 def _parts(outline: PlanOutline, plan: Plan) -> Iterator[Part]:
     if has_chart(plan):
         yield Picture(characters=None, spec=_drawn(plan), caption=CAPTION)
-    yield Section(title="Demand", parts=tuple(_demand(outline.demand)))
+    yield Section(title="Demand", parts=tuple(_demand(outline.demand)), topic=Topic.DEMAND)
     if outline.steps:
         yield Section(title="What to try", parts=tuple(_steps(outline)))
-    yield Section(title="Options", parts=tuple(_options(outline)))
+    yield Section(title="Options", parts=tuple(_options(outline)), topic=Topic.OPTIONS)
     if outline.unpriced:
         yield Section(title="Price not known", parts=tuple(_unpriced(outline.unpriced)))
     if outline.work:

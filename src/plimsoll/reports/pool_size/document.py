@@ -6,6 +6,7 @@ Rule 1: every number stands with the arithmetic that gave it.
 
 from plimsoll.model.pool_size import Basis, PoolSizing, PoolVerdict, Service
 from plimsoll.reports.document.parts import Document, Section, Tone, bullets_of
+from plimsoll.reports.render.explanations import Topic
 from plimsoll.units import format_ratio, number
 
 _VERDICTS = {
@@ -35,6 +36,7 @@ def pool_size_document(sizing: PoolSizing) -> Document:
         kind="pool size",
         headline=_VERDICTS[sizing.verdict],
         tone=_TONES[sizing.verdict],
+        topic=Topic.POOL_SIZE,
         parts=tuple(
             Section(title=title, parts=(bullets_of([_ended(item) for item in items]),))
             for title, items in sections

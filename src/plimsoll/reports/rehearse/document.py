@@ -19,6 +19,7 @@ from plimsoll.reports.document.parts import (
     bullets_of,
     facts_of,
 )
+from plimsoll.reports.render.explanations import Topic
 from plimsoll.reports.render.words import FAMILY_NAMES, sentence
 from plimsoll.units import (
     format_bytes,
@@ -40,6 +41,7 @@ def rehearsal_document(found: Rehearsal) -> Document:
     return Document(
         kind="rehearsal",
         headline=_headline(found),
+        topic=Topic.REHEARSAL,
         tone=_tone(found),
         simulated=("",) if found.is_simulated else (),
         parts=(

@@ -4,20 +4,47 @@ Pages: one document with everything inside, nothing loaded, readable without scr
 A content security policy in the page forbids it every network access.
 """
 
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from plimsoll.reports.chart.look import DARK, LIGHT, css_variables
 from plimsoll.reports.render import words
+from plimsoll.reports.render.explanations import EXPLANATIONS, Topic
+from plimsoll.reports.render.origin import PageOrigin
 from plimsoll.reports.render.page_policy import POLICY, closed
 
 if TYPE_CHECKING:  # a report in a terminal needs no templates
     from jinja2 import Environment
 
 
-def rendered_page(template: str, **values: Any) -> str:
-    """Return a template of the package filled with values; the style and the words of verdicts are included."""
+_HEADING = re.compile(r"<h([23]) id=\"([^\"]+)\"[^>]*>(.*?)</h\1>", re.DOTALL)
+_NO_LETTERS = re.compile(r"[^a-z0-9]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """One line of the contents of a page."""
+
+    id: str
+    title: str
+    """As markup."""
+    inside: "tuple[Heading, ...]" = ()
+    """The headings of the next level below it."""
+
+
+def rendered_page(template: str, *, origin: PageOrigin | None = None, **values: Any) -> str:
+    """
+    Return a template of the package filled with values, in the frame that all pages have.
+
+    Args:
+        template: its name.
+        origin: who made the page, when and how; None leaves it out.
+        values: what the template needs.
+    """
     from markupsafe import Markup
 
     page = (
@@ -26,6 +53,8 @@ def rendered_page(template: str, **values: Any) -> str:
         .render(
             policy=POLICY,
             style=Markup(page_style()),  # noqa: S704  package data
+            copy_script=Markup(template_text("copy.js")),  # noqa: S704  package data
+            origin=origin,
             **values,
         )
     )
@@ -55,8 +84,34 @@ def page_environment(*packages: str) -> "Environment":
     environment.globals |= {
         "signs": words.VERDICT_SIGNS,
         "verdict_words": words.VERDICT_WORDS,
+        "headings_of": headings_of,
+        "anchor": anchor,
+        "explanation": _explanation,
     }
     return environment
+
+
+def headings_of(markup: str) -> Sequence[Heading]:
+    """Return the headings of a page's content that have an address, those of the third level inside the second."""
+    from markupsafe import Markup
+
+    found: list[Heading] = []
+    for level, place, title in _HEADING.findall(markup):
+        heading = Heading(place, Markup(title))  # noqa: S704  a part of markup
+        if level == "3" and found:
+            above = found.pop()
+            heading = Heading(above.id, above.title, (*above.inside, heading))
+        found.append(heading)
+    return found
+
+
+def anchor(title: str) -> str:
+    """Return the address of a title within its page: `how-it-was-measured`."""
+    return _NO_LETTERS.sub("-", title.lower()).strip("-") or "part"
+
+
+def _explanation(topic: Topic) -> Any:
+    return EXPLANATIONS[topic]
 
 
 def _finalized(value: Any) -> Any:

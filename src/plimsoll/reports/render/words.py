@@ -9,7 +9,7 @@ import re
 from datetime import UTC, datetime
 from math import isfinite
 
-from plimsoll.model.ceiling import Ceiling, Dimension, Family, Phase
+from plimsoll.model.ceiling import Ceiling, Dimension, Family, Origin, Phase
 from plimsoll.model.diagnosis import Interval, Verdict
 from plimsoll.model.family import FAMILIES, VOLUME_FAMILIES
 from plimsoll.model.instance import EbsLimits, Instance
@@ -235,6 +235,11 @@ def short_span(start_s: float, end_s: float) -> str:
     text = span(start_s, end_s)
     start, end = text.split(" – ")
     return f"{start[5:]} – {end[5:] if len(end) > 10 else end}"
+
+
+def source_of(origin: Origin) -> str:
+    """Return where a number comes from, with the date on which that was read if there is one."""
+    return f"{origin.source}, read {origin.read_on}" if origin.read_on else origin.source
 
 
 def moment(epoch_s: float, *, has_seconds: bool = False) -> str:

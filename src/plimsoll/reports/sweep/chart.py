@@ -10,7 +10,7 @@ from pathlib import Path
 from textwrap import wrap
 
 from plimsoll.model.sweep import Pattern, PhaseFit, SweepPoint, SweepReport
-from plimsoll.reports.chart.drawing import VEGALITE_SCHEMA, Spec, write_picture
+from plimsoll.reports.chart.drawing import UNNAMED, VEGALITE_SCHEMA, Spec, write_picture
 from plimsoll.reports.chart.look import LIGHT, Look
 from plimsoll.reports.limits.curve import mb_ticks
 from plimsoll.reports.render import words
@@ -184,7 +184,7 @@ def _colors(look: Look) -> list[str]:
 def _config(look: Look) -> Spec:
     return {
         "font": look.font,
-        "aria": False,
+        **UNNAMED,
         "view": {"stroke": None},
         "axis": {
             "labelColor": look.quiet,

@@ -17,6 +17,7 @@ from plimsoll.reports.document.parts import (
     bullets_of,
     facts_of,
 )
+from plimsoll.reports.render.explanations import Topic
 from plimsoll.reports.sweep.outline import (
     ComparedText,
     GroupText,
@@ -37,7 +38,10 @@ def sweep_document(reports: Sequence[SweepReport]) -> Document:
     texts = [sweep_outline(report) for report in reports]
     if len(texts) == 1:
         return Document(
-            kind="sweep", headline=texts[0].title, parts=tuple(_parts(texts[0], reports[0]))
+            kind="sweep",
+            headline=texts[0].title,
+            parts=tuple(_parts(texts[0], reports[0])),
+            topic=Topic.SWEEP,
         )
     sections = [
         Section(title=one.title, parts=tuple(_parts(one, report)))
@@ -47,6 +51,7 @@ def sweep_document(reports: Sequence[SweepReport]) -> Document:
         kind="sweep",
         headline=f"I/O sizes of {len(texts)} configurations",
         parts=(*sections, _summary(reports)),
+        topic=Topic.SWEEP,
     )
 
 

@@ -14,6 +14,7 @@ from plimsoll.model.toast import (
     dead_rows_of_update,
 )
 from plimsoll.reports.document.parts import Column, Document, Paragraph, Section, Table, bullets_of
+from plimsoll.reports.render.explanations import Topic
 from plimsoll.reports.render.words import sentence
 from plimsoll.units import format_bytes, format_ratio, number
 
@@ -30,6 +31,7 @@ def toast_document(proof: ToastProof) -> Document:
     return Document(
         kind="proof",
         headline=_story(proof),
+        topic=Topic.TOAST,
         parts=(
             Paragraph(
                 text=f"PostgreSQL {proof.version} · {proof.place} · chunks of {proof.chunk_bytes:,} bytes",

@@ -67,6 +67,11 @@ def read(case):
     return Reader(without_library(page(case)))
 
 
+def leaving(found):
+    """References to anything but a place on the same page that exists."""
+    return [r for r in found.references if r[:1] != "#" or r[1:] not in found.ids]
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_pages_are_well_formed(case):
     """
@@ -94,11 +99,11 @@ def test_pages_load_nothing(case):
         "https://vega.github.io/schema/vega-lite/v6.json",
     }
 
-    assert ["data:,"] == read(case).references
+    assert ["data:,"] == leaving(read(case))
     assert addresses <= allowed
     assert "default-src 'none'" in text
     assert "@import" not in text
-    assert [] == re.findall(r"url\((?!#clip\d+\))", text)
+    assert [] == re.findall(r"url\((?!#clip-[0-9a-f]{8}-\d+\))", text)
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -108,7 +108,9 @@ def test_the_page_is_named_after_the_instance(tmp_path: Path):
     write_chart(tmp_path / "curve.html", named)
     text = (tmp_path / "curve.html").read_text(encoding="utf-8")
 
-    assert "<title>db.r5.2xlarge · postgres · gp2, 1,000 GiB on 4 volumes</title>" in text
+    title = "db.r5.2xlarge · postgres · gp2, 1,000 GiB on 4 volumes".replace(" GiB", "\u00a0GiB")
+    assert f"<title>{title} · Plimsoll</title>" in text
+    assert f"<h1>{title}</h1>" in text
 
 
 def test_a_png_is_written_at_twice_the_size(tmp_path: Path):

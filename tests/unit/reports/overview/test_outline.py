@@ -9,7 +9,7 @@ from plimsoll.app.render import render
 from plimsoll.model.diagnosis import Verdict
 from plimsoll.model.overview import UnreadInstance
 from plimsoll.reports.overview.json import render_overview_json
-from unit.reports.diagnosis.test_html import Reader
+from unit.reports.diagnosis.test_html import Reader, leaving
 from unit.reports.fixture_fleet import LEGACY, ROWS, UNREAD, fleet, instance, row
 
 EVERY_NAME = [r.instance.identifier for r in ROWS] + [u.identifier for u in UNREAD]
@@ -79,15 +79,14 @@ def test_markdown_rows_have_as_many_cells_as_titles():
 
 def test_a_page_is_well_formed_and_loads_nothing():
     """
-    Every tag is closed, ids are unique, no reference leaves the page, and there is no script.
+    Every tag is closed, ids are unique, and no reference leaves the page.
     """
     text = as_page(fleet())
     found = Reader(text)
 
     assert ([], []) == (found.open, found.wrong)
     assert len(set(found.ids)) == len(found.ids)
-    assert ["data:,"] == found.references
-    assert "<script" not in text
+    assert ["data:,"] == leaving(found)
     assert "default-src 'none'" in text
     assert set(re.findall(r"https?://[^\s\"'<>]+", text)) == set()
 
@@ -101,7 +100,7 @@ def test_a_hostile_name_stays_text():
     text = as_page(fleet(rows, lost, source=EVIL, stopped=EVIL))
     found = Reader(text)
 
-    assert "<script" not in text
+    assert 1 == text.count("<script")
     assert "<img" not in text
     assert not [a for a in found.attributes if a[1].startswith("on")]
     assert EVIL in "".join(found.text)

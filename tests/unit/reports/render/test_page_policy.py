@@ -3,13 +3,18 @@
 import hashlib
 import re
 from base64 import b64encode
+from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
+from plimsoll.model.snapshot import Annotation
 from plimsoll.reports.diagnosis.html import render_html
 from plimsoll.reports.limits import chart as limits_chart
+from plimsoll.reports.render.page import template_text
 from plimsoll.reports.render.page_policy import POLICY, closed
 from unit.reports.fixture_diagnosis import CASES
+from unit.reports.limits.test_chart import sheet
 
 
 def hashed(text: str) -> str:
@@ -74,14 +79,27 @@ def test_a_page_without_scripts_allows_none():
 
 
 @pytest.mark.attack("A name contains `</script>`", "it remains text and does not end the script")
-def test_a_name_cannot_end_the_script_of_a_limits_chart():
+def test_a_name_cannot_end_the_script_of_a_report():
     """
-    The specification holds names, and stands in a script.
+    The chart's specification holds names of events, and stands in a script.
     """
     evil = "</script><script>alert(1)</script>"
-    page = limits_chart._html({"mark": "bar", "title": evil}, evil)
+    diagnosis, snapshot = CASES["pressed"]()
+    event = Annotation(time_s=diagnosis.window_s[0] + 60, text=evil)
+    page = render_html(replace(diagnosis, annotations=(event,)), snapshot)
 
     assert "<script>alert" not in page
+    assert "alert(1)" in page
+    assert 3 == len(policy_of(page)["script-src"])
+
+
+def test_the_page_of_a_chart_runs_only_what_copies_commands(tmp_path: Path):
+    """
+    Its drawing is static, and no text is evaluated.
+    """
+    named = sheet()
+    limits_chart.write_chart(tmp_path / "curve.html", named)
+    page = (tmp_path / "curve.html").read_text(encoding="utf-8")
+
     assert "unsafe" not in str(policy_of(page))
-    assert 2 == len(policy_of(page)["script-src"])
-    assert '"ast":true' in page
+    assert [hashed(f"\n{template_text('copy.js')}\n")] == policy_of(page)["script-src"]
