@@ -25,7 +25,7 @@ from plimsoll.watch.law.rules.balance_empty import EMPTY_RATIO
 PERIOD_S = 300
 
 
-class _Level(Struct, frozen=True, kw_only=True):
+class _LowestNumber(Struct, frozen=True, kw_only=True):
     """The lowest number of one phase of a family."""
 
     lowest: Ceiling
@@ -33,12 +33,12 @@ class _Level(Struct, frozen=True, kw_only=True):
     """Today's number."""
 
 
-class _Limit(Struct, frozen=True, kw_only=True):
+class _RateLimit(Struct, frozen=True, kw_only=True):
     """The numbers of one storage rate family."""
 
     family: Family
-    sustained: _Level
-    burst: _Level | None
+    sustained: _LowestNumber
+    burst: _LowestNumber | None
 
     @property
     def top(self) -> float:
@@ -75,34 +75,34 @@ def choose_alarms(
     return tuple(alarms), tuple(left_out)
 
 
-def _limit_of(family: Family, ceilings: Sequence[Ceiling]) -> _Limit | None:
+def _limit_of(family: Family, ceilings: Sequence[Ceiling]) -> _RateLimit | None:
     mine = [c for c in ceilings if c.family is family]
     sustained = _level(mine, (Phase.BASELINE, Phase.FIXED))
     # Without a burst today there is no balance that could end it.
     has_burst = any(c.phase is Phase.BURST for c in mine)
     if sustained is None:
         return None
-    return _Limit(
+    return _RateLimit(
         family=family,
         sustained=sustained,
         burst=_level(mine, (Phase.BURST,)) if has_burst else None,
     )
 
 
-def _level(ceilings: Sequence[Ceiling], phases: tuple[Phase, ...]) -> _Level | None:
+def _level(ceilings: Sequence[Ceiling], phases: tuple[Phase, ...]) -> _LowestNumber | None:
     """Return the lowest number of these phases, legacy limits among them; None without one."""
     mine = [c for c in ceilings if c.bucket_phase in phases]
     if not mine:
         return None
     present = [c.value for c in mine if c.phase is not Phase.LEGACY]
-    return _Level(
+    return _LowestNumber(
         lowest=min(mine, key=lambda c: c.value), present=min(present) if present else None
     )
 
 
 def _of_limit(
-    limit: _Limit,
-    limits: Sequence[_Limit],
+    limit: _RateLimit,
+    limits: Sequence[_RateLimit],
     tables: RuleTables,
     alarms: list[Alarm],
     left_out: list[LeftOutAlarm],
@@ -113,7 +113,7 @@ def _of_limit(
     ]
     first = min(others, key=lambda o: o.top, default=None)
 
-    def is_hidden(level: _Level, name: str) -> bool:
+    def is_hidden(level: _LowestNumber, name: str) -> bool:
         if first is None or level.lowest.value <= first.top:
             return False
         why = (
@@ -139,7 +139,7 @@ def _of_limit(
     alarms.extend(_balances(limit, tables))
 
 
-def _rate(family: Family, level: _Level, phase: str, tables: RuleTables) -> Alarm:
+def _rate(family: Family, level: _LowestNumber, phase: str, tables: RuleTables) -> Alarm:
     facts = FAMILIES[family]
     ratio = tables.bound.near_ratio
     value = level.lowest.value
@@ -161,7 +161,7 @@ def _rate(family: Family, level: _Level, phase: str, tables: RuleTables) -> Alar
     )
 
 
-def _baseline(family: Family, level: _Level, tables: RuleTables) -> Alarm:
+def _baseline(family: Family, level: _LowestNumber, tables: RuleTables) -> Alarm:
     facts = FAMILIES[family]
     alarm = _rate(family, level, "baseline", tables)
     spent = tables.bound.spent_ratio
@@ -176,7 +176,7 @@ def _baseline(family: Family, level: _Level, tables: RuleTables) -> Alarm:
     )
 
 
-def _balances(limit: _Limit, tables: RuleTables) -> tuple[Alarm, ...]:
+def _balances(limit: _RateLimit, tables: RuleTables) -> tuple[Alarm, ...]:
     facts = FAMILIES[limit.family]
     assert facts.balance is not None
     baseline = _amount(limit.sustained.lowest.value, facts.unit)
@@ -287,7 +287,7 @@ def _looked_at(minutes: int) -> int:
     return _needed(minutes) + _needed(minutes) // 2
 
 
-def _legacy_note(level: _Level, unit: str) -> str:
+def _legacy_note(level: _LowestNumber, unit: str) -> str:
     lowest = level.lowest
     if lowest.phase is not Phase.LEGACY:
         return ""

@@ -38,6 +38,35 @@ class AlarmExporter(StrEnum):
     CLOUDWATCH = "cloudwatch"
 
 
+_Form = Annotated[
+    AlarmForm,
+    typer.Option(
+        "--format",
+        metavar="FORM",
+        help="Print text, cli, terraform, cloudformation or prometheus.",
+        rich_help_panel=OUTPUT_PANEL,
+    ),
+]
+_Action = Annotated[
+    str | None,
+    typer.Option(
+        "--action",
+        metavar="ARN",
+        help="SNS topic to notify, in the CloudWatch forms (default: a variable to set).",
+        rich_help_panel=OUTPUT_PANEL,
+    ),
+]
+_Exporter = Annotated[
+    AlarmExporter,
+    typer.Option(
+        "--exporter",
+        metavar="NAME",
+        help="With --format prometheus: use the names of yace or cloudwatch (cloudwatch_exporter).",
+        rich_help_panel=OUTPUT_PANEL,
+    ),
+]
+
+
 def register(app: typer.Typer) -> None:
     """Add the command to the application."""
     command = expand(alarm, flags=INSTANCE, read_options=READ.without("beside"))
@@ -56,33 +85,9 @@ def alarm(
     *,
     flags: InstanceOptions,
     read_options: ReadOptions,
-    form: Annotated[
-        AlarmForm,
-        typer.Option(
-            "--format",
-            metavar="FORM",
-            help="Print text, cli, terraform, cloudformation or prometheus.",
-            rich_help_panel=OUTPUT_PANEL,
-        ),
-    ] = AlarmForm.TEXT,
-    action: Annotated[
-        str | None,
-        typer.Option(
-            "--action",
-            metavar="ARN",
-            help="SNS topic to notify (default: a variable to set).",
-            rich_help_panel=OUTPUT_PANEL,
-        ),
-    ] = None,
-    exporter: Annotated[
-        AlarmExporter,
-        typer.Option(
-            "--exporter",
-            metavar="NAME",
-            help="With --format prometheus: use the names of yace or cloudwatch (cloudwatch_exporter).",
-            rich_help_panel=OUTPUT_PANEL,
-        ),
-    ] = AlarmExporter.YACE,
+    form: _Form = AlarmForm.TEXT,
+    action: _Action = None,
+    exporter: _Exporter = AlarmExporter.YACE,
     file: Annotated[
         Path | None, file_option("Write to this file instead of standard output.")
     ] = None,
@@ -101,7 +106,7 @@ def alarm(
         from plimsoll.reports.alarm.document import alarm_document
         from plimsoll.reports.document.text import document_text
 
-        words = ["plimsoll", "alarm", *([target] if target else _described(flags))]
+        words = ["plimsoll", "alarm", *([target] if target else []), *_described(flags)]
         is_printed = file is None or str(file) == "-"
         text = document_text(
             alarm_document(found, command_line(words)),
@@ -128,7 +133,7 @@ def alarm(
 
 
 def _described(flags: InstanceOptions) -> list[str]:
-    """Return the options that describe an instance without a target."""
+    """Return the options that describe the instance."""
     given = (
         ("--class", flags.db_class),
         ("--engine", flags.engine),

@@ -60,7 +60,7 @@ class Alarm(Struct, frozen=True, kw_only=True):
         return self.metrics if self.balance is None else (*self.metrics, self.balance)
 
     @property
-    def cloudwatch_threshold(self) -> float:
+    def cloudwatch_trigger(self) -> float:
         """Return the threshold in the unit in which CloudWatch reports the metrics."""
         return self.threshold / METRICS[self.metrics[0]].scale
 

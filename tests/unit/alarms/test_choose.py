@@ -28,7 +28,7 @@ def chosen(
     return {a.key: a for a in alarms}, {one.name: one for one in left_out}
 
 
-def test_the_threshold_is_the_ratio_of_the_watch():
+def test_an_alarm_has_the_ratio_of_the_watch():
     """
     287.5 MB/s is the baseline of db.r5.2xlarge today; reads and writes count together.
     """

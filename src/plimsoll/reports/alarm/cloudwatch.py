@@ -45,7 +45,7 @@ def request_of(alarm: Alarm, identifier: str) -> dict[str, Any]:
         }
         for name, metric in zip(ids, metrics, strict=True)
     ]
-    threshold = _number(alarm.cloudwatch_threshold)
+    threshold = _number(alarm.cloudwatch_trigger)
     used = " + ".join(ids[: len(alarm.metrics)])
     if alarm.kind is AlarmKind.BASELINE:
         balance = _number(alarm.cloudwatch_balance)

@@ -65,7 +65,7 @@ def _expression(alarm: Alarm, identifier: str, exporter: ExporterName) -> str:
 
     used = " + ".join(selected(metric) for metric in alarm.metrics)
     sign = "<=" if alarm.is_below else ">="
-    found = f"{used} {sign} {alarm.cloudwatch_threshold:.15g}"
+    found = f"{used} {sign} {alarm.cloudwatch_trigger:.15g}"
     if alarm.kind is AlarmKind.BASELINE and alarm.balance is not None:
         found = f"({found}) and {selected(alarm.balance)} <= {alarm.cloudwatch_balance:.15g}"
     return found
