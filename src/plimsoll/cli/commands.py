@@ -84,6 +84,10 @@ COMMANDS = {
         "plimsoll.cli.watch.command",
         "Watch databases, and tell people once when one nears a limit, reaches it or leaves it",
     ),
+    "alarm": _Place(
+        "plimsoll.cli.alarm",
+        "Print the alarms that would have told: what to watch on this instance, and what each would have done",
+    ),
     "catalog": _Place(
         "plimsoll.cli.catalog", "Show the documented limits, or compare them with an answer of AWS"
     ),

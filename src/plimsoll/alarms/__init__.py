@@ -1,0 +1,1 @@
+"""Which alarms would have told, and when? Pure: ceilings and samples in, alarms and moments out."""

@@ -1,0 +1,316 @@
+"""
+Choose the alarms for the ceilings and balances of an instance.
+
+Rule 1: the numbers are those of the rules of `plimsoll watch` (watch/law/rules); this file has none of its own.
+Rule 2: no alarm on what cannot happen: a limit above another one of the same requests, a balance that the class
+does not have.
+"""
+
+from collections.abc import Sequence
+from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from plimsoll.model.alarm import Alarm, AlarmKind, LeftOutAlarm
+from plimsoll.model.ceiling import Ceiling, Family, Phase
+from plimsoll.model.family import BALANCES, FAMILIES, RATE_FAMILIES
+from plimsoll.model.metric import METRICS, Metric
+from plimsoll.units import format_bytes_per_s, format_ops_per_s, format_ratio
+from plimsoll.watch.law.rulebook import RuleTables
+from plimsoll.watch.law.rules.balance_empty import EMPTY_RATIO
+
+# EC2 sends the balances of an instance every five minutes (basic monitoring), and CPU credits come every
+# five minutes; one period for all alarms compares values of the same time.
+PERIOD_S = 300
+
+
+class _LowestNumber(Struct, frozen=True, kw_only=True):
+    """The lowest number of one phase of a family."""
+
+    lowest: Ceiling
+    present: float | None
+    """Today's number."""
+
+
+class _RateLimit(Struct, frozen=True, kw_only=True):
+    """The numbers of one storage rate family."""
+
+    family: Family
+    sustained: _LowestNumber
+    burst: _LowestNumber | None
+
+    @property
+    def top(self) -> float:
+        """Return the highest rate that the family lets through."""
+        return (self.burst or self.sustained).lowest.value
+
+
+def choose_alarms(
+    ceilings: Sequence[Ceiling], tables: RuleTables | None = None
+) -> tuple[tuple[Alarm, ...], tuple[LeftOutAlarm, ...]]:
+    """
+    Return the alarms for an instance, and those left out with the reason.
+
+    Args:
+        ceilings: of the instance, all families.
+        tables: settings of the rules of `plimsoll watch`; None for its defaults.
+    """
+    tables = tables or RuleTables()
+    limits = [limit for family in RATE_FAMILIES if (limit := _limit_of(family, ceilings))]
+    alarms: list[Alarm] = []
+    left_out: list[LeftOutAlarm] = []
+    for limit in limits:
+        _of_limit(limit, limits, tables, alarms, left_out)
+    missing = [f for f in RATE_FAMILIES if f not in {limit.family for limit in limits}]
+    left_out += [
+        LeftOutAlarm(name=FAMILIES[f].name, why="no documented number is known") for f in missing
+    ]
+    for balance, family in BALANCES.items():
+        if family not in missing and not any(c.balance_metric is balance for c in ceilings):
+            why = f"it cannot move, because this {FAMILIES[family].owner} does not burst"
+            left_out.append(LeftOutAlarm(name=_cloudwatch(balance), why=why))
+    _of_cpu_credits(ceilings, tables, alarms, left_out)
+    _of_connections(ceilings, tables, alarms, left_out)
+    return tuple(alarms), tuple(left_out)
+
+
+def _limit_of(family: Family, ceilings: Sequence[Ceiling]) -> _RateLimit | None:
+    mine = [c for c in ceilings if c.family is family]
+    sustained = _level(mine, (Phase.BASELINE, Phase.FIXED))
+    # Without a burst today there is no balance that could end it.
+    has_burst = any(c.phase is Phase.BURST for c in mine)
+    if sustained is None:
+        return None
+    return _RateLimit(
+        family=family,
+        sustained=sustained,
+        burst=_level(mine, (Phase.BURST,)) if has_burst else None,
+    )
+
+
+def _level(ceilings: Sequence[Ceiling], phases: tuple[Phase, ...]) -> _LowestNumber | None:
+    """Return the lowest number of these phases, legacy limits among them; None without one."""
+    mine = [c for c in ceilings if c.bucket_phase in phases]
+    if not mine:
+        return None
+    present = [c.value for c in mine if c.phase is not Phase.LEGACY]
+    return _LowestNumber(
+        lowest=min(mine, key=lambda c: c.value), present=min(present) if present else None
+    )
+
+
+def _of_limit(
+    limit: _RateLimit,
+    limits: Sequence[_RateLimit],
+    tables: RuleTables,
+    alarms: list[Alarm],
+    left_out: list[LeftOutAlarm],
+) -> None:
+    facts = FAMILIES[limit.family]
+    others = [
+        o for o in limits if o is not limit and FAMILIES[o.family].dimension is facts.dimension
+    ]
+    first = min(others, key=lambda o: o.top, default=None)
+
+    def is_hidden(level: _LowestNumber, name: str) -> bool:
+        if first is None or level.lowest.value <= first.top:
+            return False
+        why = (
+            f"{_amount(level.lowest.value, facts.unit)} cannot be reached, because "
+            f"{FAMILIES[first.family].name} ends at {_amount(first.top, facts.unit)}"
+        )
+        left_out.append(LeftOutAlarm(name=name, why=why))
+        return True
+
+    if limit.burst is None:
+        name = facts.name
+        if not is_hidden(limit.sustained, name):
+            alarms.append(_rate(limit.family, limit.sustained, "limit", tables))
+        return
+    if is_hidden(limit.sustained, f"{facts.name} baseline"):
+        if facts.balance is not None:
+            why = "it stays full, because use cannot exceed the baseline"
+            left_out.append(LeftOutAlarm(name=_cloudwatch(facts.balance), why=why))
+        return
+    alarms.append(_baseline(limit.family, limit.sustained, tables))
+    if not is_hidden(limit.burst, f"{facts.name} burst"):
+        alarms.append(_rate(limit.family, limit.burst, "burst", tables))
+    alarms.extend(_balances(limit, tables))
+
+
+def _rate(family: Family, level: _LowestNumber, phase: str, tables: RuleTables) -> Alarm:
+    facts = FAMILIES[family]
+    ratio = tables.bound.near_ratio
+    value = level.lowest.value
+    name = facts.name if phase == "limit" else f"{facts.name} {phase}"
+    return Alarm(
+        key=_key(name),
+        name=name,
+        kind=AlarmKind.RATE,
+        family=family,
+        metrics=facts.metrics,
+        threshold=ratio * value,
+        ceiling=value,
+        unit=_rate_unit(facts.unit),
+        why=f"Requests wait once reads and writes together reach {_amount(value, facts.unit)}.",
+        note=_legacy_note(level, facts.unit),
+        period_s=PERIOD_S,
+        datapoints_to_alarm=_needed(tables.bound.nearing_for_minutes),
+        evaluation_periods=_looked_at(tables.bound.nearing_for_minutes),
+    )
+
+
+def _baseline(family: Family, level: _LowestNumber, tables: RuleTables) -> Alarm:
+    facts = FAMILIES[family]
+    alarm = _rate(family, level, "baseline", tables)
+    spent = tables.bound.spent_ratio
+    value = _amount(level.lowest.value, facts.unit)
+    return replace(
+        alarm,
+        kind=AlarmKind.BASELINE,
+        balance=facts.balance,
+        balance_at_most=spent,
+        why=f"{format_ratio(spent)} of the credits or less are left; without credits no more than "
+        f"{value} is served.",
+    )
+
+
+def _balances(limit: _RateLimit, tables: RuleTables) -> tuple[Alarm, ...]:
+    facts = FAMILIES[limit.family]
+    assert facts.balance is not None
+    baseline = _amount(limit.sustained.lowest.value, facts.unit)
+    left = format_ratio(tables.bound.spent_ratio)
+
+    def below(name: str, threshold: float, minutes: int, why: str) -> Alarm:
+        assert facts.balance is not None
+        return Alarm(
+            key=_key(name),
+            name=name,
+            kind=AlarmKind.BALANCE,
+            family=limit.family,
+            metrics=(facts.balance,),
+            threshold=threshold,
+            ceiling=None,
+            unit="ratio",
+            why=why,
+            period_s=PERIOD_S,
+            datapoints_to_alarm=_needed(minutes),
+            evaluation_periods=_looked_at(minutes),
+        )
+
+    return (
+        below(
+            f"{facts.credits_name} low",
+            tables.bound.spent_ratio,
+            tables.bound.nearing_for_minutes,
+            f"{left} of the credits are left; without them {baseline} is the most.",
+        ),
+        below(
+            f"{facts.credits_name} empty",
+            EMPTY_RATIO,
+            tables.balance_empty.for_minutes,
+            f"No credits are left: {baseline} is the most until use falls below it.",
+        ),
+    )
+
+
+def _of_cpu_credits(
+    ceilings: Sequence[Ceiling],
+    tables: RuleTables,
+    alarms: list[Alarm],
+    left_out: list[LeftOutAlarm],
+) -> None:
+    most = next(
+        (c for c in ceilings if c.family is Family.CPU_CREDITS and c.unit == "credits"), None
+    )
+    if most is None:
+        why = "it does not exist, because this class earns no CPU credits"
+        left_out.append(LeftOutAlarm(name=_cloudwatch(Metric.CPU_CREDITS), why=why))
+        return
+    alarms.append(
+        Alarm(
+            key="cpu-credits-low",
+            name="CPU credits low",
+            kind=AlarmKind.BALANCE,
+            family=Family.CPU_CREDITS,
+            metrics=(Metric.CPU_CREDITS,),
+            threshold=tables.bound.spent_ratio * most.value,
+            ceiling=most.value,
+            unit="credits",
+            why=f"{format_ratio(tables.bound.spent_ratio)} of the CPU credits are left.",
+            note=f"{most.note[:1].upper()}{most.note[1:]}.",
+            period_s=PERIOD_S,
+            datapoints_to_alarm=_needed(tables.bound.nearing_for_minutes),
+            evaluation_periods=_looked_at(tables.bound.nearing_for_minutes),
+        )
+    )
+
+
+def _of_connections(
+    ceilings: Sequence[Ceiling],
+    tables: RuleTables,
+    alarms: list[Alarm],
+    left_out: list[LeftOutAlarm],
+) -> None:
+    most = next((c for c in ceilings if c.family is Family.CONNECTIONS), None)
+    if most is None:
+        why = "max_connections is not known; it needs the engine and the class"
+        left_out.append(LeftOutAlarm(name=_cloudwatch(Metric.CONNECTION_COUNT), why=why))
+        return
+    alarms.append(
+        Alarm(
+            key="connections",
+            name="connections",
+            kind=AlarmKind.RATE,
+            family=Family.CONNECTIONS,
+            metrics=FAMILIES[Family.CONNECTIONS].metrics,
+            threshold=tables.connections.high_ratio * most.value,
+            ceiling=most.value,
+            unit="count",
+            why=f"At max_connections, {most.value:,.0f}, new clients are refused.",
+            note=f"{most.note[:1].upper()}{most.note[1:]}.",
+            period_s=PERIOD_S,
+            datapoints_to_alarm=_needed(tables.connections.for_minutes),
+            evaluation_periods=_looked_at(tables.connections.for_minutes),
+        )
+    )
+
+
+def _needed(minutes: int) -> int:
+    """Return M: the periods that last as long as the rule demands."""
+    return max(1, -(-60 * minutes // PERIOD_S))
+
+
+def _looked_at(minutes: int) -> int:
+    """Return K: a third of it may be quiet, so that a pause between two jobs does not reset an alarm."""
+    return _needed(minutes) + _needed(minutes) // 2
+
+
+def _legacy_note(level: _LowestNumber, unit: str) -> str:
+    lowest = level.lowest
+    if lowest.phase is not Phase.LEGACY:
+        return ""
+    until = f" until {lowest.origin.valid_to}" if lowest.origin.valid_to else ""
+    present = f"; today it is {_amount(level.present, unit)}" if level.present else ""
+    return (
+        f"{_amount(lowest.value, unit)} is a legacy limit that the class had{until}{present}. "
+        "The instance may still have it, so the alarm uses the lower number."
+    )
+
+
+def _rate_unit(unit: str) -> Literal["bytes/s", "ops/s"]:
+    assert unit in {"bytes/s", "ops/s"}
+    return "bytes/s" if unit == "bytes/s" else "ops/s"
+
+
+def _amount(value: float, unit: str) -> str:
+    return format_bytes_per_s(value, 5) if unit == "bytes/s" else format_ops_per_s(value)
+
+
+def _cloudwatch(metric: Metric) -> str:
+    return METRICS[metric].cloudwatch or metric.value
+
+
+def _key(name: str) -> str:
+    return name.lower().replace(" ", "-")

@@ -1,0 +1,152 @@
+"""`plimsoll alarm`: print the alarms that would have told."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from plimsoll.app.options import InstanceOptions, ReadOptions
+from plimsoll.cli.option_groups import expand
+from plimsoll.cli.options import INSTANCE, READ
+from plimsoll.cli.output import (
+    OUTPUT_PANEL,
+    check_writable,
+    file_option,
+    is_color,
+    width_option,
+    write_text,
+)
+from plimsoll.cli.waiting import TERMINAL
+from plimsoll.model.shell import command_line
+
+
+class AlarmForm(StrEnum):
+    """How alarms are printed."""
+
+    TEXT = "text"
+    CLI = "cli"
+    TERRAFORM = "terraform"
+    CLOUDFORMATION = "cloudformation"
+    PROMETHEUS = "prometheus"
+
+
+class AlarmExporter(StrEnum):
+    """The exporter that brings CloudWatch metrics to Prometheus."""
+
+    YACE = "yace"
+    CLOUDWATCH = "cloudwatch"
+
+
+_Form = Annotated[
+    AlarmForm,
+    typer.Option(
+        "--format",
+        metavar="FORM",
+        help="Print text, cli, terraform, cloudformation or prometheus.",
+        rich_help_panel=OUTPUT_PANEL,
+    ),
+]
+_Action = Annotated[
+    str | None,
+    typer.Option(
+        "--action",
+        metavar="ARN",
+        help="SNS topic to notify, in the CloudWatch forms (default: a variable to set).",
+        rich_help_panel=OUTPUT_PANEL,
+    ),
+]
+_Exporter = Annotated[
+    AlarmExporter,
+    typer.Option(
+        "--exporter",
+        metavar="NAME",
+        help="With --format prometheus: use the names of yace or cloudwatch (cloudwatch_exporter).",
+        rich_help_panel=OUTPUT_PANEL,
+    ),
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the application."""
+    command = expand(alarm, flags=INSTANCE, read_options=READ.without("beside"))
+    app.command("alarm")(command)
+
+
+def alarm(
+    target: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[TARGET]",
+            help="rds:NAME, prom:URL, a recorded snapshot, or a file or folder of exported metrics "
+            "(default: the instance that --class and --storage describe).",
+        ),
+    ] = None,
+    *,
+    flags: InstanceOptions,
+    read_options: ReadOptions,
+    form: _Form = AlarmForm.TEXT,
+    action: _Action = None,
+    exporter: _Exporter = AlarmExporter.YACE,
+    file: Annotated[
+        Path | None, file_option("Write to this file instead of standard output.")
+    ] = None,
+    width: Annotated[int | None, width_option()] = None,
+) -> None:
+    """
+    Print the alarms that would have told: what to watch on this instance, and what each would have done.
+
+    Exit status: 0 printed, 2 bad input.
+    """
+    check_writable(file)
+    from plimsoll.app.alarm import alarms_of
+
+    found = alarms_of(target, flags, read_options, TERMINAL)
+    if form is AlarmForm.TEXT:
+        from plimsoll.reports.alarm.document import alarm_document
+        from plimsoll.reports.document.text import document_text
+
+        words = ["plimsoll", "alarm", *([target] if target else []), *_described(flags)]
+        is_printed = file is None or str(file) == "-"
+        text = document_text(
+            alarm_document(found, command_line(words)),
+            width=width,
+            color=is_printed and is_color(),
+        )
+    elif form is AlarmForm.PROMETHEUS:
+        from plimsoll.reports.alarm.prometheus import prometheus_rules
+
+        text = prometheus_rules(found, exporter.value)
+    else:
+        from plimsoll.reports.alarm import cloudwatch
+
+        forms = {
+            AlarmForm.CLI: cloudwatch.shell_commands,
+            AlarmForm.TERRAFORM: cloudwatch.terraform,
+            AlarmForm.CLOUDFORMATION: cloudwatch.cloudformation,
+        }
+        text = forms[form](found, action)
+    if file is None or str(file) == "-":
+        typer.echo(text, nl=False)
+    else:
+        write_text(file, text, "alarms")
+
+
+def _described(flags: InstanceOptions) -> list[str]:
+    """Return the options that describe the instance."""
+    given = (
+        ("--class", flags.db_class),
+        ("--engine", flags.engine),
+        ("--storage", flags.storage),
+        ("--size-gib", flags.size_gib),
+        ("--iops", flags.iops),
+        ("--throughput-mibps", flags.throughput_mibps),
+        ("--launched", flags.launched),
+        ("--identifier", flags.identifier),
+    )
+    return [
+        word
+        for name, value in given
+        if value is not None
+        for word in (name, f"{value:g}" if isinstance(value, float) else str(value))
+    ]

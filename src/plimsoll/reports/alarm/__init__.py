@@ -1,0 +1,1 @@
+"""How are alarms written for people, for CloudWatch and for Prometheus?"""
