@@ -79,7 +79,7 @@ def account(monkeypatch):
     """A live instance whose last samples are twenty minutes late; what was asked of it."""
     asked: list[str | None] = []
 
-    def read(target, flags, read_options=None, progress=None):
+    def read(target, flags, read_options=None, progress=None, *, has_statements=False):
         asked.append(read_options.last)
         start_s, end_s = targets.live_window(read_options)
         # No more than a day is there, however long the window: two weeks are planned for slowly.

@@ -11,6 +11,33 @@ from plimsoll.cli.options import INSTANCE, LIVE_PANEL, READ
 from plimsoll.cli.output import OUTPUT_PANEL, Output, brief_output_options
 from plimsoll.cli.watching import Dsn, Duration
 
+_Events = Annotated[
+    Path | None,
+    typer.Option(
+        "--events",
+        metavar="FILE",
+        help="Also show your own events (CSV or JSON: start, end, name, kind) and the I/O of their time.",
+    ),
+]
+_EventsZone = Annotated[
+    str | None,
+    typer.Option(
+        "--events-zone",
+        metavar="ZONE",
+        help="Time zone of times in --events that have none, for example Europe/Berlin.",
+    ),
+]
+_Watch = Annotated[
+    str | None,
+    typer.Option(
+        "--watch",
+        metavar="TIME",
+        help="Read a live target again at this interval, for example 1m, and show the newest brief "
+        "report until Ctrl-C. For messages day and night, use 'plimsoll watch'.",
+        rich_help_panel=LIVE_PANEL,
+    ),
+]
+
 
 def register(app: typer.Typer) -> None:
     """Add the command to the application."""
@@ -56,32 +83,9 @@ def diagnose(
     ] = False,
     dsn: Dsn = None,
     duration: Duration = None,
-    events: Annotated[
-        Path | None,
-        typer.Option(
-            "--events",
-            metavar="FILE",
-            help="Also show your own events (CSV or JSON: start, end, name, kind) and the I/O of their time.",
-        ),
-    ] = None,
-    events_zone: Annotated[
-        str | None,
-        typer.Option(
-            "--events-zone",
-            metavar="ZONE",
-            help="Time zone of times in --events that have none, for example Europe/Berlin.",
-        ),
-    ] = None,
-    watch: Annotated[
-        str | None,
-        typer.Option(
-            "--watch",
-            metavar="TIME",
-            help="Read a live target again at this interval, for example 1m, and show the newest brief "
-            "report until Ctrl-C. For messages day and night, use 'plimsoll watch'.",
-            rich_help_panel=LIVE_PANEL,
-        ),
-    ] = None,
+    events: _Events = None,
+    events_zone: _EventsZone = None,
+    watch: _Watch = None,
     lists_all: Annotated[
         bool,
         typer.Option("--all", help="With several instances, also list those near no limit."),

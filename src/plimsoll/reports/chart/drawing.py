@@ -66,8 +66,9 @@ def check_picture_ending(path: Path, endings: Sequence[str] = PICTURE_ENDINGS) -
         UsageError: the name has none of the endings.
     """
     if path.suffix.lower() not in endings:
+        listed = " or ".join(filter(None, (", ".join(endings[:-1]), endings[-1])))
         raise UsageError(
-            f"'{path.name}' does not end in {' or '.join(endings)}",
+            f"'{path.name}' does not end in {listed}",
             "The ending selects the kind of picture.",
         )
 
