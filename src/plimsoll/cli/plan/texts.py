@@ -93,7 +93,7 @@ def prior_of(texts: Sequence[str]) -> Prior:
         if not low <= given[field] <= high:
             raise UsageError(
                 f"--prior '{part.strip()}' is not between {low:g} and {high:g}",
-                "Each assumption is explained by: plimsoll docs how-demand-is-recovered",
+                "'plimsoll docs how-demand-is-recovered' explains each assumption.",
             )
     prior = structs.replace(Prior(), **given)
     if not prior.lost + prior.job + prior.clients + prior.greedy:
