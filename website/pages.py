@@ -36,11 +36,12 @@ SECTIONS = {
 _LEARNED = ("watch-in-five-minutes", "play-the-search-service", "play-the-claims-pipeline")
 _SECTION_OF = {
     "docs/glossary.md": "concepts",
+    "docs/commands.md": "reference",
     **{f"docs/guides/{name}.md": "tutorials" for name in _LEARNED},
 }
 _FIRST = (
-    "tutorial", "watch-in-five-minutes", "read-from-aws", "export-metrics", "read-from-prometheus", "record-a-host",
-    "glossary", "inputs", "limits", "exit-status", "python-api", "readme", "changelog", "index",
+    "tutorial", "watch-in-five-minutes", "install", "read-from-aws", "export-metrics", "read-from-prometheus", "record-a-host",
+    "glossary", "commands", "inputs", "limits", "exit-status", "python-api", "readme", "changelog", "index",
 )  # fmt: skip
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
