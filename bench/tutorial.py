@@ -57,8 +57,8 @@ class Walk(NamedTuple):
 
 def built_wheel(folder: Path) -> Path:
     """Build the wheel of this tree."""
-    words = [str(Path(sys.executable).parent / "maturin"), "build", "--release", "--locked", "-q"]
-    subprocess.run([*words, "--out", str(folder)], cwd=ROOT, check=True)
+    words = [sys.executable, "packaging/backend.py", str(folder)]
+    subprocess.run(words, cwd=ROOT, check=True, stdout=sys.stderr)
     (wheel,) = folder.glob("*.whl")
     return wheel
 

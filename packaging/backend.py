@@ -1,5 +1,6 @@
 """
-Build the package: maturin builds the extension, and Linux wheels also get the daemon of `plimsoll gate`.
+Build the package: maturin builds the extension. Every wheel also gets the pages of `plimsoll docs`, and Linux wheels
+get the daemon of `plimsoll gate`.
 
 This is the build backend that pyproject.toml names (PEP 517), for `pip install .`, for the source distribution and
 for `make wheels`, which runs it as a program:
@@ -46,6 +47,8 @@ __all__ = [
 DAEMON = "plimsoll-gate"
 # Where plimsoll.gate.place looks first.
 PLACE_IN_WHEEL = f"plimsoll/gate/{DAEMON}"
+# Where plimsoll.app.documentation looks first.
+PAGES_IN_WHEEL = "plimsoll/docs"
 SBOM = f"/sboms/{DAEMON}.cyclonedx.json"  # below .dist-info, beside the extension's (PEP 770)
 # Debian 10, Ubuntu 20.04, RHEL 8, Amazon Linux 2023 and everything newer have it.
 GLIBC = "2.28"
@@ -66,13 +69,22 @@ def build_wheel(
     """
     target = os.environ.get(TARGET_VARIABLE)
     name = maturin.build_wheel(folder, settings, metadata)
+    added = pages()
     if "linux" in (target or sysconfig.get_platform()):
         program = build_daemon(target)
-        add_files(
-            Path(folder) / name,
-            {PLACE_IN_WHEEL: program.read_bytes(), SBOM: list_of_crates(DAEMON, target)},
-        )
+        added |= {PLACE_IN_WHEEL: program.read_bytes(), SBOM: list_of_crates(DAEMON, target)}
+    add_files(Path(folder) / name, added)
     return name
+
+
+def pages() -> dict[str, bytes]:
+    """Return the pages of `plimsoll docs`, by their places in the wheel."""
+    docs = Path("docs")
+    return {
+        f"{PAGES_IN_WHEEL}/{path.relative_to(docs).as_posix()}": path.read_bytes()
+        for path in sorted(docs.rglob("*"))
+        if path.suffix in (".md", ".json")
+    }
 
 
 def build_daemon(target: str | None) -> Path:

@@ -2,10 +2,9 @@
 
 import ast
 import re
-import tomllib
 from collections.abc import Iterator
 
-from contract.tree import ROOT, SRC, files, python_files, texts
+from contract.tree import SRC, python_files, texts
 from plimsoll.app.documentation import documentation
 from plimsoll.cli.commands import app
 from plimsoll.cli.manual import pages as manual_pages
@@ -64,25 +63,6 @@ def test_every_page_that_a_text_names_exists():
 
     assert {"export-metrics", "inputs"} <= {name for _, name in named}
     assert not absent, "\n".join(absent)
-
-
-def test_the_package_contains_every_page():
-    """
-    The folder of pages is a link, which maturin follows only where `include` names it.
-    """
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    included = {
-        path
-        for rule in project["tool"]["maturin"]["include"]
-        if rule["format"] == ["wheel", "sdist"]
-        for path in ROOT.glob(rule["path"])
-    }
-    pages = {SRC / "docs" / path.relative_to(ROOT / "docs") for path in files(".md", ".json")
-             if path.is_relative_to(ROOT / "docs")}  # fmt: skip
-
-    assert (SRC / "docs").resolve() == ROOT / "docs"
-    assert pages
-    assert pages <= included
 
 
 def _strings(pattern: re.Pattern[str]) -> Iterator[tuple[str, int, str]]:

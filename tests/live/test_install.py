@@ -122,6 +122,19 @@ def test_one_wheel_serves_every_python_and_has_all_that_runs(wheel: Path):
     assert not [name for name in files if name.startswith(("tests/", "crates/")) or ".pyc" in name]
 
 
+def test_the_pages_of_the_documentation_are_inside(wheel: Path):
+    """
+    `plimsoll docs` reads them; pictures are on the site only.
+    """
+    pages = {
+        f"plimsoll/docs/{path.relative_to(ROOT / 'docs').as_posix()}"
+        for path in (ROOT / "docs").rglob("*")
+        if path.suffix in (".md", ".json")
+    }
+
+    assert pages == {name for name in content(wheel) if name.startswith("plimsoll/docs/")}
+
+
 def test_programs_need_no_newer_glibc_than_the_tag_says(wheel: Path, tmp_path: Path):
     """
     The versions of the symbols that the extension and the daemon import, as readelf prints them.
@@ -164,6 +177,8 @@ def test_an_environment_without_rust_diagnoses(environment: Path, name: str):
     text = call(environment / name, "diagnose", INCIDENT, code=1)
 
     assert "212.5 MB/s (legacy baseline)" in text
+    page = (ROOT / "docs/runbooks/bound.md").read_text(encoding="utf-8")
+    assert call(environment / name, "docs", "bound") == page
 
 
 def test_the_lab_runs_from_the_wheel_alone(environment: Path):

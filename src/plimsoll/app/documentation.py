@@ -1,7 +1,7 @@
 """
-The documentation inside the package: its pages by name, and a search over them.
+The documentation: its pages by name, and a search over them.
 
-The pages are the files of `docs/`, which the package contains. A page is named by its file, without
+The pages are the files of `docs/`, which a wheel contains. A page is named by its file, without
 folder and suffix: `export-metrics`. Where two files have one name, the page of the later section is named with
 its folder: `runbooks/watch`.
 """
@@ -15,7 +15,12 @@ from msgspec import Struct
 
 from plimsoll.errors import UsageError
 
-FOLDER = Path(__file__).parents[1] / "docs"
+_PACKAGE = Path(__file__).parents[1]
+# A wheel contains the pages; a checkout has them two levels above the package.
+FOLDER = next(
+    (place for place in (_PACKAGE / "docs", _PACKAGE.parents[1] / "docs") if place.is_dir()),
+    _PACKAGE / "docs",
+)
 
 # In the order of Diátaxis: learn, do, understand, look up; then what to do when an alert comes, and why it is so.
 SECTIONS = ("", "tutorials", "guides", "concepts", "reference", "runbooks", "decisions")
