@@ -99,6 +99,13 @@ BOUGHT = {
 Document = dict
 
 
+def alarmed(_folder: Path) -> Iterator[Document]:
+    """Replayed over two incidents, and of an instance without measurements."""
+    for name in ("claims-pipeline", "search-service"):
+        yield _printed("alarm", str(ROOT / "examples" / name))
+    yield _printed("alarm", *BOUGHT["CPU credits"][1:], "--class", "db.t3.xlarge")
+
+
 def pool_sizes(_folder: Path) -> Iterator[Document]:
     """With nothing known, by a rule of thumb, measured, and where all fits."""
     for arguments in SIZES.values():
@@ -341,6 +348,7 @@ def _printed(*arguments: str) -> Document:
 
 # By the name of the form's schema file.
 DOCUMENTS: dict[str, Callable[[Path], Iterator[Document]]] = {
+    "alarms": alarmed,
     "comparison": compared,
     "experiment": played,
     "explain": executions,

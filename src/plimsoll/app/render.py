@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Literal
 from msgspec import Struct
 
 from plimsoll.errors import UsageError
+from plimsoll.model.alarm import AlarmSet
 from plimsoll.model.cause import Inspection
 from plimsoll.model.comparison import Comparison
 from plimsoll.model.diagnosis import Diagnosis
@@ -61,6 +62,7 @@ Documented = (
     | Plan
     | ExperimentReport
     | Rehearsal
+    | AlarmSet
 )
 """Results that are rendered through a document, and so in every form."""
 
@@ -155,6 +157,10 @@ def document_of(found: Documented, *, lists_all: bool = False) -> "Document":
         from plimsoll.reports.rehearse.document import rehearsal_document
 
         return rehearsal_document(found)
+    if isinstance(found, AlarmSet):
+        from plimsoll.reports.alarm.document import alarm_document
+
+        return alarm_document(found)
     from plimsoll.reports.lint.document import lint_document
 
     return lint_document(found)
@@ -279,6 +285,10 @@ def _document_json(found: Documented) -> str:
         from plimsoll.reports.rehearse.json import render_rehearsal_json
 
         return render_rehearsal_json(found).decode()
+    if isinstance(found, AlarmSet):
+        from plimsoll.reports.alarm.json import render_alarms_json
+
+        return render_alarms_json(found)
     from plimsoll.reports.lint.json import render_lint_json
 
     return render_lint_json(found).decode()

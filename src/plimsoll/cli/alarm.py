@@ -18,6 +18,8 @@ from plimsoll.cli.output import (
     write_text,
 )
 from plimsoll.cli.waiting import TERMINAL
+from plimsoll.errors import UsageError
+from plimsoll.model.alarm import AlarmSet
 from plimsoll.model.shell import command_line
 
 
@@ -29,6 +31,8 @@ class AlarmForm(StrEnum):
     TERRAFORM = "terraform"
     CLOUDFORMATION = "cloudformation"
     PROMETHEUS = "prometheus"
+    GRAFANA = "grafana"
+    JSON = "json"
 
 
 class AlarmExporter(StrEnum):
@@ -43,7 +47,7 @@ _Form = Annotated[
     typer.Option(
         "--format",
         metavar="FORM",
-        help="Print text, cli, terraform, cloudformation or prometheus.",
+        help="Print text, cli, terraform, cloudformation, prometheus, grafana or json.",
         rich_help_panel=OUTPUT_PANEL,
     ),
 ]
@@ -57,11 +61,12 @@ _Action = Annotated[
     ),
 ]
 _Exporter = Annotated[
-    AlarmExporter,
+    AlarmExporter | None,
     typer.Option(
         "--exporter",
         metavar="NAME",
-        help="With --format prometheus: use the names of yace or cloudwatch (cloudwatch_exporter).",
+        help="Use the names of yace or cloudwatch (cloudwatch_exporter): with --format prometheus (default: yace), "
+        "or with --format grafana (default: none, the dashboard reads CloudWatch).",
         rich_help_panel=OUTPUT_PANEL,
     ),
 ]
@@ -87,7 +92,7 @@ def alarm(
     read_options: ReadOptions,
     form: _Form = AlarmForm.TEXT,
     action: _Action = None,
-    exporter: _Exporter = AlarmExporter.YACE,
+    exporter: _Exporter = None,
     file: Annotated[
         Path | None, file_option("Write to this file instead of standard output.")
     ] = None,
@@ -99,6 +104,7 @@ def alarm(
     Exit status: 0 printed, 2 bad input.
     """
     check_writable(file)
+    _check_fit(form, action, exporter)
     from plimsoll.app.alarm import alarms_of
 
     found = alarms_of(target, flags, read_options, TERMINAL)
@@ -113,23 +119,58 @@ def alarm(
             width=width,
             color=is_printed and is_color(),
         )
-    elif form is AlarmForm.PROMETHEUS:
-        from plimsoll.reports.alarm.prometheus import prometheus_rules
-
-        text = prometheus_rules(found, exporter.value)
     else:
-        from plimsoll.reports.alarm import cloudwatch
-
-        forms = {
-            AlarmForm.CLI: cloudwatch.shell_commands,
-            AlarmForm.TERRAFORM: cloudwatch.terraform,
-            AlarmForm.CLOUDFORMATION: cloudwatch.cloudformation,
-        }
-        text = forms[form](found, action)
+        text = _text(found, form, action, exporter)
     if file is None or str(file) == "-":
         typer.echo(text, nl=False)
     else:
         write_text(file, text, "alarms")
+
+
+def _check_fit(form: AlarmForm, action: str | None, exporter: AlarmExporter | None) -> None:
+    """
+    Refuse an option that the form has no place for.
+
+    Raises:
+        UsageError: there is one.
+    """
+    notified = (AlarmForm.CLI, AlarmForm.TERRAFORM, AlarmForm.CLOUDFORMATION)
+    if action is not None and form not in notified:
+        raise UsageError(
+            f"--action has no place in --format {form.value}",
+            "Use it with --format cli, terraform or cloudformation.",
+        )
+    if exporter is not None and form not in (AlarmForm.PROMETHEUS, AlarmForm.GRAFANA):
+        raise UsageError(
+            f"--exporter has no place in --format {form.value}",
+            "Use it with --format prometheus or grafana.",
+        )
+
+
+def _text(
+    found: AlarmSet, form: AlarmForm, action: str | None, exporter: AlarmExporter | None
+) -> str:
+    """Return alarms in a form that another program reads."""
+    if form is AlarmForm.JSON:
+        from plimsoll.app.render import render
+
+        return render(found, "json")
+    if form is AlarmForm.GRAFANA:
+        from plimsoll.reports.alarm.grafana import grafana_dashboard
+
+        return grafana_dashboard(found, None if exporter is None else exporter.value)
+    if form is AlarmForm.PROMETHEUS:
+        from plimsoll.reports.alarm.prometheus import prometheus_rules
+
+        return prometheus_rules(found, (exporter or AlarmExporter.YACE).value)
+    from plimsoll.reports.alarm import cloudwatch
+
+    forms = {
+        AlarmForm.CLI: cloudwatch.shell_commands,
+        AlarmForm.TERRAFORM: cloudwatch.terraform,
+        AlarmForm.CLOUDFORMATION: cloudwatch.cloudformation,
+    }
+    return forms[form](found, action)
 
 
 def _described(flags: InstanceOptions) -> list[str]:

@@ -25,10 +25,10 @@ from plimsoll.units import (
 # public repository: USD for one alarm metric and month. Other Regions may differ.
 ALARM_USD_PER_METRIC = 0.10
 
-FORMS = ("cli", "terraform", "cloudformation", "prometheus")
+FORMS = ("cli", "terraform", "cloudformation", "prometheus", "grafana", "json")
 
 
-def alarm_document(found: AlarmSet, command: str) -> Document:
+def alarm_document(found: AlarmSet, command: str = "plimsoll alarm TARGET") -> Document:
     """
     Return the alarms as a document.
 

@@ -56,19 +56,22 @@ def _rule(alarm: Alarm, alarms: AlarmSet, exporter: ExporterName) -> dict[str, A
 
 
 def _expression(alarm: Alarm, identifier: str, exporter: ExporterName) -> str:
-    def selected(metric: Metric) -> str:
-        name = _NAMES[metric]
-        if exporter == "cloudwatch":
-            # cloudwatch_exporter writes an underscore for the percent sign.
-            name = name.replace("_percent", "_")
-        return f"aws_rds_{name}_average{{{_LABELS[exporter]}={json.dumps(identifier)}}}"
-
-    used = " + ".join(selected(metric) for metric in alarm.metrics)
+    used = " + ".join(selected_series(metric, identifier, exporter) for metric in alarm.metrics)
     sign = "<=" if alarm.is_below else ">="
     found = f"{used} {sign} {alarm.cloudwatch_trigger:.15g}"
     if alarm.kind is AlarmKind.BASELINE and alarm.balance is not None:
-        found = f"({found}) and {selected(alarm.balance)} <= {alarm.cloudwatch_balance:.15g}"
+        left = selected_series(alarm.balance, identifier, exporter)
+        found = f"({found}) and {left} <= {alarm.cloudwatch_balance:.15g}"
     return found
+
+
+def selected_series(metric: Metric, identifier: str, exporter: ExporterName) -> str:
+    """Return the PromQL selector of a metric of an instance, in CloudWatch's unit."""
+    name = _NAMES[metric]
+    if exporter == "cloudwatch":
+        # cloudwatch_exporter writes an underscore for the percent sign.
+        name = name.replace("_percent", "_")
+    return f"aws_rds_{name}_average{{{_LABELS[exporter]}={json.dumps(identifier)}}}"
 
 
 def _literal(text: str) -> str:

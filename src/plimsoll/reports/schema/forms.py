@@ -4,6 +4,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from plimsoll.reports.alarm.json import AlarmsDocument
 from plimsoll.reports.compare.json_objects import ComparisonDocument
 from plimsoll.reports.diagnosis.json_objects import ReportDocument
 from plimsoll.reports.experiment.json import ExperimentDocument
@@ -24,6 +25,7 @@ from plimsoll.reports.toast.json import ToastProofDocument
 
 # By the name of its file; each with what else its schema defines.
 _DOCUMENTS: dict[str, tuple[type[Struct], ...]] = {
+    "alarms": (AlarmsDocument,),
     "comparison": (ComparisonDocument,),
     "experiment": (ExperimentDocument,),
     "explain": (ExplainDocument, RecordingObject),
