@@ -31,6 +31,8 @@ INSTALLS = (
     "pipx install plimsoll-db",
     "python3 -m venv plimsoll && plimsoll/bin/pip install plimsoll-db",
 )
+# A busy machine takes long.
+PATIENCE_S = 600
 # `ssh HOST WORDS…` on this machine: like SSH, it hands the words to a shell.
 SSH = '#!/bin/sh\nshift\nexec sh -c "$*"\n'
 
@@ -60,6 +62,19 @@ def started(command: str, folder: Path, variables: dict[str, str]) -> subprocess
     )
 
 
+def answered(command: str, folder: Path, variables: dict[str, str]) -> tuple[int, str, str]:
+    """
+    The exit status of such a line, and what it printed; one that never ends is killed.
+    """
+    with started(command, folder, variables) as process:
+        try:
+            output, errors = process.communicate(timeout=PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise
+    return process.returncode, output, errors
+
+
 def test_every_line_is_run_by_somebody():
     """
     Each command of the page is run below, by the contract of the documents, or by the timed installation.
@@ -74,10 +89,9 @@ def test_a_command_works_on_an_account(account: Double, tmp_path: Path, command:
     """
     From an account with one instance at its limit each command gives an answer that names it.
     """
-    process = started(command, tmp_path, environment(account.url, tmp_path))
-    output, errors = process.communicate(timeout=120)
+    status, output, errors = answered(command, tmp_path, environment(account.url, tmp_path))
 
-    assert (0 if "check" in command else 1) == process.returncode, output + errors
+    assert (0 if "check" in command else 1) == status, output + errors
     assert INSTANCE in output + errors
     assert "--html" not in command or (tmp_path / "report.html").stat().st_size > 0
 
@@ -95,8 +109,7 @@ def test_the_table_is_the_one_shown(account: Double, tmp_path: Path):
     The page shows what the command prints for this account, apart from times and numbers.
     """
     ((_, shown),) = blocks(TUTORIAL, "text")
-    process = started(ON_AWS[0], tmp_path, environment(account.url, tmp_path))
-    output, errors = process.communicate(timeout=120)
+    _, output, errors = answered(ON_AWS[0], tmp_path, environment(account.url, tmp_path))
 
     assert matches(tuple(without_times(shown)), without_times(output.splitlines())), output + errors
 
@@ -106,16 +119,15 @@ def test_the_watch_goes_on_until_it_is_ended(account: Double, tmp_path: Path):
     The last command serves its page, here on a free port, and ends by SIGTERM.
     """
     command = f"exec {SERVICE} --web.listen-address 127.0.0.1:0"
-    process = started(command, tmp_path, environment(account.url, tmp_path))
-    try:
-        assert process.stderr is not None
-        lines = [process.stderr.readline()]
-        while "first reading" not in lines[-1]:
-            assert lines[-1], lines
-            lines.append(process.stderr.readline())
-    finally:
-        process.send_signal(signal.SIGTERM)
-        process.communicate(timeout=60)
+    with started(command, tmp_path, environment(account.url, tmp_path)) as process:
+        try:
+            assert process.stderr is not None
+            lines = [process.stderr.readline()]
+            while "first reading" not in lines[-1]:
+                assert lines[-1], lines
+                lines.append(process.stderr.readline())
+        finally:
+            process.send_signal(signal.SIGTERM)
 
     assert re.search(r"bound=[1-9]", lines[-1]), lines
 
@@ -129,10 +141,9 @@ def test_a_host_is_diagnosed_through_a_pipe(tmp_path: Path, command: str):
     (tmp_path / "ssh").chmod(0o755)
     shorter = command.replace(" 1 120 ", " 1 4 ")
     kept = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
-    process = started(shorter, tmp_path, {**kept, "LC_ALL": "C.UTF-8"})
-    output, errors = process.communicate(timeout=120)
+    status, output, errors = answered(shorter, tmp_path, {**kept, "LC_ALL": "C.UTF-8"})
 
     assert command != shorter
-    assert 2 == process.returncode, output + errors
+    assert 2 == status, output + errors
     assert "Measure for at\n    least 1 min" in output
     assert "1 volume" in output
