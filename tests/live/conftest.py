@@ -1,11 +1,13 @@
 """What live tests share: the command line as people run it, and one real PostgreSQL."""
 
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Browser, sync_playwright
 
 from live.machine import Run, clean_environment
 from plimsoll.lab.servers.postgres import Postgres
@@ -20,6 +22,19 @@ def postgres() -> Iterator[Postgres]:
     with Postgres({"shared_buffers": "32MB", "track_activity_query_size": "16kB"}) as server:
         server.run("pgbench", "-i", "-q", "-s", "5")
         yield server
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """
+    Chromium of this machine; without one the tests fail.
+    """
+    program = shutil.which("chromium")
+    assert program is not None, "chromium is missing: .ci/servers installs it"
+    with sync_playwright() as playwright:
+        found = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        yield found
+        found.close()
 
 
 @pytest.fixture

@@ -1,15 +1,14 @@
 """Pages of every report in a real Chromium: axe-core, widths from 320 to 1280 px, light and dark, copy buttons."""
 
-import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
 
 import httpx
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
 import inspections
 import plans
@@ -37,6 +36,8 @@ WIDTHS = (1280, 768, 390, 320)
 CHECKED_WIDTHS = (1280, 768, 390)
 AXE = """async () => (await axe.run()).violations.map((one) =>
   `${one.id}: ${one.help}: ${one.nodes.length} × ${one.nodes[0].html.slice(0, 200)}`)"""
+# Scripts of a page hear of a new size when it is drawn next.
+DRAWN = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
 OVERFLOW = "document.documentElement.scrollWidth - window.innerWidth"
 PATIENCE_MS = 30_000.0
 
@@ -110,17 +111,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """Chromium of this machine; without one the tests fail."""
-    program = shutil.which("chromium")
-    assert program is not None, "chromium is missing: .ci/servers installs it"
-    with sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        yield found
-        found.close()
-
-
 def opened(
     browser: Browser, address: str, scheme: str, *, bypasses: bool
 ) -> tuple[Page, list[str]]:
@@ -147,6 +137,7 @@ def complaints(page: Page) -> list[str]:
     found = []
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": 900})
+        page.evaluate(DRAWN)
         if width in CHECKED_WIDTHS:
             found += [f"{width} px: {text}" for text in page.evaluate(AXE)]
         if page.evaluate(OVERFLOW) > 0:

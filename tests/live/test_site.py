@@ -1,6 +1,5 @@
 """The built site in a real Chromium: light and dark, on a phone and a screen, its search, its reports."""
 
-import shutil
 import threading
 from collections.abc import Iterator
 from functools import partial
@@ -10,7 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
 pytestmark = pytest.mark.live
 
@@ -40,17 +39,6 @@ def url() -> Iterator[str]:
     yield f"http://127.0.0.1:{server.server_port}/"
     server.shutdown()
     server.server_close()
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """Chromium of this machine; without one the tests fail."""
-    program = shutil.which("chromium")
-    assert program is not None, "chromium is missing: .ci/servers installs it"
-    with sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        yield found
-        found.close()
 
 
 def opened(browser: Browser, width: int, scheme: str) -> tuple[Page, list[str]]:

@@ -1,14 +1,13 @@
 """The page of the watch in a real Chromium: a fleet of 50 simulated instances, read, live, by keyboard, on a phone."""
 
 import re
-import shutil
 import time
 from collections.abc import Callable, Iterator
 from urllib.parse import urlsplit
 
 import httpx
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page
 
 from simulated_fleet import Fleet
 
@@ -71,17 +70,6 @@ def url(fleet: Fleet) -> Iterator[str]:
     with fleet.watched() as address:
         until(lambda: httpx.get(f"{address}-/ready", timeout=30.0).status_code == 200)
         yield address
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """Chromium of this machine; without one the tests fail."""
-    program = shutil.which("chromium")
-    assert program is not None, "chromium is missing: .ci/servers installs it"
-    with sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        yield found
-        found.close()
 
 
 def until(check: Callable[[], bool], patience_s: float = 30.0) -> None:

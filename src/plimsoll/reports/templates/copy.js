@@ -51,12 +51,12 @@
   if (commands.length) document.querySelector("main").append(status);
 
   // What scrolls sideways can be scrolled with the keyboard too.
-  const reach = () => {
-    for (const box of document.querySelectorAll(".wide-table, .diff, .characters")) {
+  const reach = new ResizeObserver((changes) => {
+    for (const { target: box } of changes) {
       if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
       else box.removeAttribute("tabindex");
     }
-  };
-  reach();
-  addEventListener("resize", reach);
+  });
+  // Once now, and whenever the window or a part of the page that opens gives it another size.
+  for (const box of document.querySelectorAll(".wide-table, .diff, .characters")) reach.observe(box);
 })();
