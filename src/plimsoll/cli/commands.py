@@ -1,6 +1,7 @@
 """List the commands, and load and call one of them. Each command has its own file."""
 
 import os
+import re
 from collections.abc import Iterator, MutableMapping, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -240,7 +241,19 @@ def run(arguments: Sequence[str]) -> int:
     return result if isinstance(result, int) else 0
 
 
+# The reasons of the library that checks the values of options, and ours.
+_REASONS = (
+    (r"Value error, ", ""),
+    (r"Input should be a valid integer, .*", "it is not a whole number"),
+    (r"Input should be a valid number, .*", "it is not a number"),
+    (r"Input should be greater than or equal to (\S+)", r"it is less than \1"),
+    (r"Input should be less than or equal to (\S+)", r"it is more than \1"),
+)
+
+
 def _refusal_of(error: typer.BadParameter) -> PlimsollError:
     command = getattr(getattr(error, "ctx", None), "command_path", "plimsoll")
     message = error.format_message().rstrip(".")
+    for theirs, ours in _REASONS:
+        message = re.sub(f": {theirs}", f": {ours}", message)
     return UsageError(message[:1].lower() + message[1:], f"See '{command} --help'.")

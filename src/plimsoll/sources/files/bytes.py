@@ -34,7 +34,7 @@ def load(path: Path) -> bytes:
         mode = path.stat().st_mode
         if not (stat.S_ISREG(mode) or stat.S_ISFIFO(mode)):
             raise SourceError(
-                f"'{path}' is not a file", "Give a recorded snapshot, an export file or a folder."
+                f"'{path}' is not a file", "Name a file; devices and sockets are not read."
             )
         if stat.S_ISREG(mode) and path.stat().st_size > bounds.MAX_BYTES:
             raise bounds.too_large(f"'{path}'")
