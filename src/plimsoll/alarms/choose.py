@@ -7,7 +7,7 @@ does not have.
 """
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, TypedDict
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -155,9 +155,7 @@ def _rate(family: Family, level: _LowestNumber, phase: str, tables: RuleTables) 
         unit=_rate_unit(facts.unit),
         why=f"Requests wait once reads and writes together reach {_amount(value, facts.unit)}.",
         note=_legacy_note(level, facts.unit),
-        period_s=PERIOD_S,
-        datapoints_to_alarm=_needed(tables.bound.nearing_for_minutes),
-        evaluation_periods=_looked_at(tables.bound.nearing_for_minutes),
+        **_lasting(tables.bound.nearing_for_minutes),
     )
 
 
@@ -194,9 +192,7 @@ def _balances(limit: _RateLimit, tables: RuleTables) -> tuple[Alarm, ...]:
             ceiling=None,
             unit="ratio",
             why=why,
-            period_s=PERIOD_S,
-            datapoints_to_alarm=_needed(minutes),
-            evaluation_periods=_looked_at(minutes),
+            **_lasting(minutes),
         )
 
     return (
@@ -240,9 +236,7 @@ def _of_cpu_credits(
             unit="credits",
             why=f"{format_ratio(tables.bound.spent_ratio)} of the CPU credits are left.",
             note=f"{most.note[:1].upper()}{most.note[1:]}.",
-            period_s=PERIOD_S,
-            datapoints_to_alarm=_needed(tables.bound.nearing_for_minutes),
-            evaluation_periods=_looked_at(tables.bound.nearing_for_minutes),
+            **_lasting(tables.bound.nearing_for_minutes),
         )
     )
 
@@ -270,21 +264,29 @@ def _of_connections(
             unit="count",
             why=f"At max_connections, {most.value:,.0f}, new clients are refused.",
             note=f"{most.note[:1].upper()}{most.note[1:]}.",
-            period_s=PERIOD_S,
-            datapoints_to_alarm=_needed(tables.connections.for_minutes),
-            evaluation_periods=_looked_at(tables.connections.for_minutes),
+            **_lasting(tables.connections.for_minutes),
         )
     )
 
 
-def _needed(minutes: int) -> int:
-    """Return M: the periods that last as long as the rule demands."""
-    return max(1, -(-60 * minutes // PERIOD_S))
+class _Lasting(TypedDict):
+    """For how long a condition must hold, as fields of an alarm."""
+
+    period_s: int
+    datapoints_to_alarm: int
+    evaluation_periods: int
 
 
-def _looked_at(minutes: int) -> int:
-    """Return K: a third of it may be quiet, so that a pause between two jobs does not reset an alarm."""
-    return _needed(minutes) + _needed(minutes) // 2
+def _lasting(minutes: int) -> _Lasting:
+    """
+    Return M of K periods for a condition that must hold for some minutes.
+
+    M periods last that long; a third of K may be quiet, so that a pause between two jobs does not reset an alarm.
+    """
+    needed = max(1, -(-60 * minutes // PERIOD_S))
+    return _Lasting(
+        period_s=PERIOD_S, datapoints_to_alarm=needed, evaluation_periods=needed + needed // 2
+    )
 
 
 def _legacy_note(level: _LowestNumber, unit: str) -> str:

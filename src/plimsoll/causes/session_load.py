@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from msgspec.structs import replace
 
 from plimsoll.model.session_load import (
+    MOST_KEYS,
     EventUse,
     KeyLoad,
     SessionLoad,
@@ -26,9 +27,6 @@ LEAST_SESSIONS = 0.01
 
 # Wait events of one statement that are named; the rest adds little to its sum.
 _EVENTS_NAMED = 4
-
-MOST_KEYS = 25
-"""Statements in an answer of Performance Insights: its largest Limit (API Reference, 2026-11)."""
 
 
 def statement_load(load: SessionLoad, rules: Sequence[WaitRule]) -> StatementLoad | None:

@@ -6,6 +6,9 @@ from msgspec import Struct
 
 from plimsoll.model.ceiling import Origin
 
+MOST_KEYS = 25
+"""Statements, users or hosts in an answer of Performance Insights: its largest Limit (API Reference, 2026-11)."""
+
 
 class WaitLoad(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Sessions that waited for one event."""

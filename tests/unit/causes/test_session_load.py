@@ -6,8 +6,14 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from plimsoll.catalog.load import catalog
-from plimsoll.causes.session_load import MOST_KEYS, meaning_of, statement_load
-from plimsoll.model.session_load import SessionLoad, StorageWait, StretchKind, WaitLoad
+from plimsoll.causes.session_load import meaning_of, statement_load
+from plimsoll.model.session_load import (
+    MOST_KEYS,
+    SessionLoad,
+    StorageWait,
+    StretchKind,
+    WaitLoad,
+)
 from session_loads import COPY, SELECT, UPDATE, key, session_load, span
 
 POSTGRES = catalog().wait_rules("postgres")

@@ -15,7 +15,14 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from plimsoll.errors import DataError
-from plimsoll.model.session_load import KeyLoad, SessionLoad, SessionSpan, StretchKind, WaitLoad
+from plimsoll.model.session_load import (
+    MOST_KEYS,
+    KeyLoad,
+    SessionLoad,
+    SessionSpan,
+    StretchKind,
+    WaitLoad,
+)
 from plimsoll.model.snapshot import Gap, Snapshot
 from plimsoll.sources.aws import insights
 from plimsoll.sources.aws.account import Account
@@ -32,8 +39,6 @@ Chosen = tuple[StretchKind, Span, Span | None]
 StretchesOf = Callable[[Snapshot], Chosen | None]
 """Returns the stretches of a snapshot to ask about; None for none."""
 
-_KEYS = 25
-"""Largest Limit of a group (API Reference, 2026-11)."""
 CALLS = 6
 """Requests for one instance: four about the stretch, two about the one it is compared with."""
 
@@ -111,7 +116,9 @@ def _ask(
     account: Account, described: Described, span: tuple[Span, int], group: str, *, is_split: bool
 ) -> dict[str, Any]:
     (start_s, end_s), period_s = span
-    split: dict[str, Any] = {"PartitionBy": {"Group": _WAIT, "Limit": _KEYS}} if is_split else {}
+    split: dict[str, Any] = (
+        {"PartitionBy": {"Group": _WAIT, "Limit": MOST_KEYS}} if is_split else {}
+    )
     return account.call(
         DESCRIBE_DIMENSION_KEYS,
         ServiceType="RDS",
@@ -120,8 +127,8 @@ def _ask(
         EndTime=end_s,
         Metric="db.load.avg",
         PeriodInSeconds=period_s,
-        GroupBy={"Group": group, "Limit": _KEYS},
-        MaxResults=_KEYS,
+        GroupBy={"Group": group, "Limit": MOST_KEYS},
+        MaxResults=MOST_KEYS,
         **split,
     )
 
@@ -144,7 +151,7 @@ def _keys(answer: dict[str, Any]) -> list[_Key]:
             if value
         )
         found.append((key.get("Dimensions") or {}, total, waits))
-    return found[:_KEYS]
+    return found[:MOST_KEYS]
 
 
 def _listed(value: object) -> Iterable[Any]:

@@ -13,39 +13,16 @@ import yaml
 from moto import mock_aws
 from typer.testing import CliRunner
 
+from alarm_sets import alarms
 from contract.tree import ROOT
-from plimsoll.alarms.choose import choose_alarms
-from plimsoll.catalog.load import catalog
 from plimsoll.cli.commands import app
 from plimsoll.errors import UsageError
-from plimsoll.limits import ceilings_of
-from plimsoll.model.alarm import AlarmSet
-from plimsoll.model.instance import Instance, Storage
 from plimsoll.reports.alarm.cloudwatch import cloudformation, request_of, shell_commands, terraform
 from plimsoll.reports.alarm.prometheus import prometheus_rules
 
 ARN = "arn:aws:sns:us-east-1:123456789012:oncall"
 HOSTILE = "db'$(touch pwned)\"${var.x}%{if}{{ .Value }}: #\n!Ref \\"
 NAMES = ["orders", HOSTILE]
-
-
-def alarms(identifier: str) -> AlarmSet:
-    instance = Instance(
-        identifier=identifier,
-        db_class="db.t3.large",
-        engine="postgres",
-        storage=Storage(kind="gp2", size_gib=100),
-    )
-    chosen, left_out = choose_alarms(ceilings_of(instance, catalog()))
-    return AlarmSet(
-        identifier=identifier,
-        source="test",
-        is_simulated=False,
-        window_s=None,
-        alarms=chosen,
-        histories=(),
-        left_out=left_out,
-    )
 
 
 @pytest.fixture

@@ -9,37 +9,14 @@ from grafana_foundation_sdk.cog.plugins import register_default_plugins
 from grafana_foundation_sdk.models.dashboard import Dashboard
 from typer.testing import CliRunner
 
-from plimsoll.alarms.choose import choose_alarms
-from plimsoll.catalog.load import catalog
+from alarm_sets import alarms
 from plimsoll.cli.commands import app
 from plimsoll.errors import UsageError
-from plimsoll.limits import ceilings_of
-from plimsoll.model.alarm import AlarmSet
-from plimsoll.model.instance import Instance, Storage
 from plimsoll.reports.alarm.grafana import grafana_dashboard
 
 BYTES, BYTE_CREDITS = "ReadThroughput + WriteThroughput", "EBSByteBalance%"
 HOSTILE = "db'$(touch pwned)\"{{ .Value }}\n\\"
 DESCRIBED = ["alarm", "--class", "db.t3.large", "--storage", "gp2", "--size-gib", "100"]
-
-
-def alarms(identifier: str = "orders", *, is_simulated: bool = False) -> AlarmSet:
-    instance = Instance(
-        identifier=identifier,
-        db_class="db.t3.large",
-        engine="postgres",
-        storage=Storage(kind="gp2", size_gib=100),
-    )
-    chosen, left_out = choose_alarms(ceilings_of(instance, catalog()))
-    return AlarmSet(
-        identifier=identifier,
-        source="test",
-        is_simulated=is_simulated,
-        window_s=None,
-        alarms=chosen,
-        histories=(),
-        left_out=left_out,
-    )
 
 
 def panels(exporter: Any = None, identifier: str = "orders") -> dict[str, dict[str, Any]]:
