@@ -28,6 +28,9 @@ from plimsoll.model.severity import SEVERITIES
 from plimsoll.model.snapshot import Snapshot
 from plimsoll.units import format_duration
 
+# A judgement: the first ones show the pattern, and a plan can have hundreds.
+_LISTED_MAX = 3
+
 _ENTRIES: tuple[RuleEntry, ...] = (*REACH, *STORAGE, *STEADY, *MONITORING)
 
 RULES: tuple[LintRule, ...] = tuple(entry.rule for entry in _ENTRIES)
@@ -48,14 +51,22 @@ def check_databases(
         histories: metrics by the address of their database.
     """
     found: list[DeclaredFinding] = []
-    notes: list[str] = []
+    notes: dict[str, list[str]] = {}
     for database in databases:
         history = (histories or {}).get(database.address)
         found += _findings_of(database, catalog, history)
-        notes += _notes_of(database, catalog, history)
+        for note in _notes_of(database, catalog, history):
+            notes.setdefault(note, []).append(database.address)
     order = {rule.code: place for place, rule in enumerate(RULES)}
     found.sort(key=lambda f: (SEVERITIES.index(f.severity), order[f.code]))
-    return tuple(found), tuple(dict.fromkeys(notes))
+    return tuple(found), tuple(f"{note} ({_listed(places)})" for note, places in notes.items())
+
+
+def _listed(addresses: list[str]) -> str:
+    """Return the first addresses, and the number of the others."""
+    more = len(addresses) - _LISTED_MAX
+    first = ", ".join(addresses[:_LISTED_MAX])
+    return f"{first} and {more} more" if more > 0 else first
 
 
 def _findings_of(
@@ -67,8 +78,10 @@ def _findings_of(
     for entry in _ENTRIES:
         if database.kind not in entry.kinds:
             continue
-        before = () if database.before is None else _run(
-            entry, database.kind, database.before, catalog, history, is_new_storage=False
+        before = (
+            ()
+            if database.before is None
+            else _run(entry, database.kind, database.before, catalog, history, is_new_storage=False)
         )
         for one in _run(
             entry, database.kind, database.after, catalog, history, is_new_storage=is_new_storage
@@ -136,17 +149,20 @@ def _notes_of(
         for attribute in entry.needs(state):
             if attribute in state.unknown:
                 unchecked.setdefault(state.unknown[attribute], []).append(entry.rule.code)
+    by_codes: dict[tuple[str, ...], list[str]] = {}
     for reason, codes in unchecked.items():
-        yield f"{database.address}: {reason}; not checked: {', '.join(codes)}"
+        by_codes.setdefault(tuple(codes), []).append(reason)
+    for together, reasons in by_codes.items():
+        yield f"{', '.join(reasons)}; not checked: {', '.join(together)}"
     db_class = state.instance.db_class
     is_rated = database.kind is not DatabaseKind.AURORA_INSTANCE
     if is_rated and db_class is not None and state.knows(Attribute.DB_CLASS):
         if not catalog.knows(db_class):
-            yield f"{database.address}: the catalog has no class '{db_class}', so its limits are not known"
+            yield f"the catalog has no class '{db_class}', so its limits are not known"
         elif catalog.instance_limits(db_class).ebs_burst_ops_per_s is None:
-            yield f"{database.address}: no EBS limits are documented for {db_class}"
+            yield f"no EBS limits are documented for {db_class}"
     if history is not None and covered_s(history) < HISTORY_S_LEAST:
         yield (
-            f"{database.address}: the history covers {format_duration(covered_s(history))}, and a "
+            f"the history covers {format_duration(covered_s(history))}, and a "
             f"steady load needs {format_duration(HISTORY_S_LEAST)}"
         )

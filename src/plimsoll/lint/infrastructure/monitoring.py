@@ -89,7 +89,7 @@ def _offers_insights(subject: RuleInput) -> bool:
         return False
     if family in ("mysql", "mariadb"):
         return db_class not in _SMALL
-    if engine == "aurora-mysql" or engine == "aurora":
+    if engine in ("aurora", "aurora-mysql"):
         return not db_class.startswith(_AURORA_MYSQL_LACKS)
     return True
 

@@ -12,6 +12,7 @@ from msgspec import Struct
 from plimsoll.lint.infrastructure.rule import (
     RATED,
     ROUNDED_RATIO,
+    Paid,
     RuleEntry,
     RuleInput,
     finding,
@@ -19,7 +20,13 @@ from plimsoll.lint.infrastructure.rule import (
     sourced,
 )
 from plimsoll.model.cause import Remedy
-from plimsoll.model.infrastructure import Attribute, DeclaredFinding, DeclaredState, LintRule
+from plimsoll.model.infrastructure import (
+    Attribute,
+    DeclaredFinding,
+    DeclaredState,
+    LintRule,
+    SourcedFact,
+)
 from plimsoll.model.instance import engine_family
 from plimsoll.units import MIB, format_bytes_per_s, format_ops_per_s, number
 
@@ -56,11 +63,14 @@ class _Rate(Struct, frozen=True, kw_only=True):
     baseline: float
     most: float
     item: str
+    """Item of `STORAGE_ITEMS`; empty where the storage type is not known."""
     per_billed: float
     """Bytes per s or operations per s in one billed unit."""
     word: str
     shown: str
     """The provisioned rate, for people."""
+    unit: str
+    """What the two below need after them: ` IOPS`, or nothing."""
     most_shown: str
     baseline_shown: str
 
@@ -71,6 +81,9 @@ class _Rate(Struct, frozen=True, kw_only=True):
 
 def _needs_ops(state: DeclaredState) -> tuple[Attribute, ...]:
     kind = state.instance.storage.kind
+    # Whatever the type is, the class does not let more through.
+    if not state.knows(Attribute.STORAGE_TYPE) and state.instance.storage.provisioned_ops_per_s:
+        return (Attribute.DB_CLASS,)
     # gp2 and magnetic storage have no provisioned IOPS.
     if state.knows(Attribute.STORAGE_TYPE) and kind not in (*_PROVISIONED, "gp3"):
         return ()
@@ -94,7 +107,10 @@ def _needs_throughput(state: DeclaredState) -> tuple[Attribute, ...]:
 def _ops(subject: RuleInput) -> _Rate | None:
     storage, limits = subject.instance.storage, subject.limits
     provisioned = storage.provisioned_ops_per_s
-    if storage.kind not in (*_PROVISIONED, "gp3") or provisioned is None or limits is None:
+    is_open = not subject.state.knows(Attribute.STORAGE_TYPE)
+    if provisioned is None or limits is None:
+        return None
+    if not is_open and storage.kind not in (*_PROVISIONED, "gp3"):
         return None
     if limits.ebs_burst_ops_per_s is None or limits.ebs_baseline_ops_per_s is None:
         return None
@@ -103,10 +119,11 @@ def _ops(subject: RuleInput) -> _Rate | None:
         included=_included(subject)[0] if storage.kind == "gp3" else 0.0,
         baseline=limits.ebs_baseline_ops_per_s,
         most=limits.ebs_burst_ops_per_s,
-        item=f"{storage.kind}_ops",
+        item="" if is_open else f"{storage.kind}_ops",
         per_billed=1.0,
         word="IOPS",
         shown=format_ops_per_s(provisioned),
+        unit=" IOPS",
         most_shown=number(limits.ebs_burst_ops_per_s),
         baseline_shown=number(limits.ebs_baseline_ops_per_s),
     )
@@ -127,6 +144,7 @@ def _throughput(subject: RuleInput) -> _Rate | None:
         item="gp3_throughput",
         per_billed=float(MIB),
         word="throughput",
+        unit="",
         shown=f"{number(provisioned / MIB)} MiB/s ({format_bytes_per_s(provisioned)})",
         most_shown=format_bytes_per_s(limits.ebs_burst_bytes_per_s),
         baseline_shown=format_bytes_per_s(limits.ebs_baseline_bytes_per_s),
@@ -155,24 +173,31 @@ def _beyond(rule: LintRule, rate: _Rate | None, subject: RuleInput) -> Iterator[
     db_class = subject.instance.db_class
     yield finding(
         rule,
-        f"{rate.shown} are provisioned, but {db_class} lets at most {rate.most_shown} through"
-        if rate.word == "IOPS"
-        else f"{rate.shown} is provisioned, but {db_class} lets at most {rate.most_shown} through",
+        f"{rate.shown} {_verb(rate)} provisioned, but {db_class} lets at most {rate.most_shown} through",
         text=f"The limit of the class counts reads and writes of all volumes together. {_rest(rate)}",
         facts=_class_facts(rate, subject),
-        paid=paid_for(
-            subject, {rate.item: unused}, f"is paid for {rate.word} that this class cannot use"
-        ),
+        paid=_paid(subject, rate, unused, "that this class cannot use"),
         excess=unused,
         remedies=_remedies(rate),
     )
 
 
+def _verb(rate: _Rate) -> str:
+    return "are" if rate.word == "IOPS" else "is"
+
+
+def _paid(subject: RuleInput, rate: _Rate, amount: float, which: str) -> Paid:
+    if not rate.item:
+        reason = subject.state.unknown[Attribute.STORAGE_TYPE]
+        return Paid(text=f"The price is not known: {reason}.")
+    return paid_for(subject, {rate.item: amount}, f"is paid for {rate.word} {which}")
+
+
 def _rest(rate: _Rate) -> str:
     if rate.baseline < rate.most:
         return (
-            f"Even {rate.most_shown} hold only while burst credits last: the baseline is "
-            f"{rate.baseline_shown}."
+            f"The class reaches {rate.most_shown}{rate.unit} only while burst credits last: the "
+            f"baseline is {rate.baseline_shown}{rate.unit}."
         )
     return "More is provisioned, and never used."
 
@@ -180,8 +205,7 @@ def _rest(rate: _Rate) -> str:
 def _remedies(rate: _Rate) -> tuple[Remedy, ...]:
     return (
         Remedy(
-            text=f"Provision at most {rate.most_shown}"
-            f"{' IOPS' if rate.word == 'IOPS' else ''}, or choose a class that lets more through: "
+            text=f"Provision at most {rate.most_shown}{rate.unit}, or choose a class that lets more through: "
             "`plimsoll limits CLASS` shows the numbers of a class."
         ),
     )
@@ -196,15 +220,14 @@ def _in_bursts(rule: LintRule, rate: _Rate | None, subject: RuleInput) -> Iterat
     above = rate.billed_above(rate.baseline)
     if not above:
         return
-    verb = "are" if rate.word == "IOPS" else "is"
     yield finding(
         rule,
-        f"{rate.shown} {verb} provisioned, but {subject.instance.db_class} holds only "
+        f"{rate.shown} {_verb(rate)} provisioned, but {subject.instance.db_class} holds only "
         f"{rate.baseline_shown} for longer than a burst",
-        text=f"The class reaches {rate.most_shown} while burst credits last. AWS documents 30 "
+        text=f"The class reaches {rate.most_shown}{rate.unit} while burst credits last. AWS documents 30 "
         "minutes at least once in 24 hours.",
         facts=_class_facts(rate, subject),
-        paid=paid_for(subject, {rate.item: above}, f"is paid for {rate.word} above the baseline"),
+        paid=_paid(subject, rate, above, "above the baseline"),
         excess=above,
         remedies=(
             Remedy(
@@ -215,13 +238,12 @@ def _in_bursts(rule: LintRule, rate: _Rate | None, subject: RuleInput) -> Iterat
     )
 
 
-def _class_facts(rate: _Rate, subject: RuleInput) -> tuple:  # type: ignore[type-arg]
+def _class_facts(rate: _Rate, subject: RuleInput) -> tuple[SourcedFact, ...]:
     limits = subject.limits
     assert limits is not None
     note = f" ({limits.note})" if limits.note else ""
     text = f"{limits.db_class}: baseline {rate.baseline_shown}, maximum {rate.most_shown}"
-    unit = " IOPS" if rate.word == "IOPS" else ""
-    return (sourced(f"{text}{unit}{note}", limits.ebs_origin or limits.origin),)
+    return (sourced(f"{text}{rate.unit}{note}", limits.ebs_origin or limits.origin),)
 
 
 REACH = (

@@ -107,21 +107,22 @@ def paid_for(subject: RuleInput, amounts: Mapping[str, float], meaning: str) -> 
     """
     book, region = subject.prices, subject.instance.region
     if book is None:
-        why = "the region is not known: give --region" if region is None else f"of {region}"
-        return Paid(text=f"Price not known: {why}." if region is None else f"No prices {why}.")
+        why = "the region is not known" if region is None else f"there are no prices of {region}"
+        return Paid(text=f"The price is not known: {why}; give --region.")
     total, facts = Decimal(0), []
     for item, amount in amounts.items():
         price = book.storage_price(item, deployment=subject.deployment)
         if price is None:
-            return Paid(text=f"Price not known: {book.why_unknown(item)}.")
+            why = f"{item.replace('_', ' ')} has no price in {region}"
+            return Paid(text=f"The price is not known: {why}.")
         total += price.usd * Decimal(str(amount))
         facts.append(_fact_of(item, price, subject.deployment))
     is_least = Attribute.STANDBY in subject.state.unknown
-    least = "at least " if is_least else ""
-    standby = ", twice that with a standby" if is_least else ""
+    least = "At least " if is_least else ""
+    standby = "; a standby, which is not known, doubles it" if is_least else ""
     return Paid(
         usd_per_month=total,
-        text=f"{least}${total:,.2f} a month {meaning}{standby}".capitalize() + ".",
+        text=f"{least}${total:,.2f} a month {meaning}{standby}.",
         facts=tuple(facts),
     )
 

@@ -119,22 +119,24 @@ def _cpu(subject: RuleInput) -> Iterator[DeclaredFinding]:
     history, limits = subject.history, subject.limits
     if history is None or limits is None or limits.vcpu_count is None:
         return
-    credits = subject.catalog.cpu_credits(limits.db_class)
+    earning = subject.catalog.cpu_credits(limits.db_class)
     mean = _mean(history.series.get(Metric.CPU_RATIO))
     vcpu_count = _vcpu_count(subject)
-    if credits is None or mean is None or vcpu_count is None or mean.seconds < HISTORY_S_LEAST:
+    if earning is None or mean is None or vcpu_count is None or mean.seconds < HISTORY_S_LEAST:
         return
     busy = mean.value * vcpu_count
-    earned = credits.baseline_ratio * limits.vcpu_count
+    earned = earning.baseline_ratio * limits.vcpu_count
     if busy <= earned:
         return
     missing = min(busy, float(limits.vcpu_count)) - earned
     paid = Paid()
     end = "then the class is throttled"
-    if credits.is_unlimited:
+    if earning.is_unlimited:
         end = "RDS then bills the rest (unlimited mode)"
         paid = paid_for(
-            subject, {_surplus_item(subject): missing * _HOURS_PER_MONTH}, "for CPU credits at this load"
+            subject,
+            {_surplus_item(subject): missing * _HOURS_PER_MONTH},
+            "for CPU credits at this load",
         )
     yield finding(
         STEADY_CPU,
@@ -144,13 +146,15 @@ def _cpu(subject: RuleInput) -> Iterator[DeclaredFinding]:
         facts=(
             sourced(
                 f"{limits.db_class}: {limits.vcpu_count} vCPUs, baseline "
-                f"{format_ratio(credits.baseline_ratio)}",
-                credits.origin,
+                f"{format_ratio(earning.baseline_ratio)}",
+                earning.origin,
             ),
         ),
         paid=paid,
         excess=missing,
-        remedies=(Remedy(text="Choose a class that is not burstable, for example of the family m or r."),),
+        remedies=(
+            Remedy(text="Choose a class that is not burstable, for example of the family m or r."),
+        ),
     )
 
 
@@ -175,9 +179,7 @@ def _needs(_state: DeclaredState) -> tuple[Attribute, ...]:
 
 
 STEADY = (
-    RuleEntry(
-        rule=STEADY_STORAGE, kinds=RATED, needs=_needs, check=_storage, needs_history=True
-    ),
+    RuleEntry(rule=STEADY_STORAGE, kinds=RATED, needs=_needs, check=_storage, needs_history=True),
     RuleEntry(rule=STEADY_CPU, kinds=RATED, needs=_needs, check=_cpu, needs_history=True),
 )
 """The rules of this file."""

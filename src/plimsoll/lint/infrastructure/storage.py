@@ -20,7 +20,13 @@ from plimsoll.lint.infrastructure.rule import (
 )
 from plimsoll.model.cause import Remedy
 from plimsoll.model.ceiling import Ceiling, Phase
-from plimsoll.model.infrastructure import Attribute, DeclaredFinding, DeclaredState, LintRule
+from plimsoll.model.infrastructure import (
+    Attribute,
+    DeclaredFinding,
+    DeclaredState,
+    LintRule,
+    SourcedFact,
+)
 from plimsoll.model.instance import Instance, engine_family
 from plimsoll.model.limit import StorageRule
 from plimsoll.units import MIB, number
@@ -48,18 +54,22 @@ _LITTLE_RATIO = Decimal("0.05")
 _HOURS_PER_MONTH = 730
 
 
-def _needs_layout(state: DeclaredState) -> tuple[Attribute, ...]:
-    return (Attribute.STORAGE_TYPE, Attribute.STORAGE_SIZE, Attribute.ENGINE, Attribute.DB_CLASS)
+_LAYOUT = (
+    Attribute.STORAGE_TYPE,
+    Attribute.STORAGE_SIZE,
+    Attribute.ENGINE,
+    Attribute.DB_CLASS,
+)
 
 
 def _needs_gp2(state: DeclaredState) -> tuple[Attribute, ...]:
     is_other = state.knows(Attribute.STORAGE_TYPE) and state.instance.storage.kind != "gp2"
-    return () if is_other else _needs_layout(state)
+    return () if is_other else _LAYOUT
 
 
 def _needs_gp3(state: DeclaredState) -> tuple[Attribute, ...]:
     is_other = state.knows(Attribute.STORAGE_TYPE) and state.instance.storage.kind != "gp3"
-    return () if is_other else _needs_layout(state)
+    return () if is_other else _LAYOUT
 
 
 def _needs_purchase(state: DeclaredState) -> tuple[Attribute, ...]:
@@ -103,9 +113,7 @@ def _gp2_beaten(subject: RuleInput) -> Iterator[DeclaredFinding]:
         saved = was.usd_per_month - will.usd_per_month
         cost = " at the same price" if not saved else f" for ${saved:,.2f} a month less"
         text = f"{gib_text(size)}: ${was.usd_per_month:,.2f} a month as gp2, ${will.usd_per_month:,.2f} as gp3."
-        paid = Paid(
-            usd_per_month=saved or None, text=text, facts=(*was.facts, *will.facts)
-        )
+        paid = Paid(usd_per_month=saved or None, text=text, facts=(*was.facts, *will.facts))
         severity = GP2_BEATEN.severity
     yield replace(
         finding(
@@ -157,7 +165,9 @@ def _below_striping(subject: RuleInput) -> Iterator[DeclaredFinding]:
         return
     missing = striped.size_gib_min - storage.size_gib
     paid = paid_for(
-        subject, {"gp3_storage": missing}, f"for {gib_text(missing)} more, striped over four volumes"
+        subject,
+        {"gp3_storage": missing},
+        f"for {gib_text(missing)} more, striped over four volumes",
     )
     whole = _instance_usd_per_month(subject)
     if paid.usd_per_month is None or whole is None or paid.usd_per_month > _LITTLE_RATIO * whole:
@@ -253,13 +263,15 @@ def _as_bought(instance: Instance, subject: RuleInput) -> Instance:
     )
 
 
-def _described(rules: tuple[StorageRule, ...], size_gib: float) -> tuple:  # type: ignore[type-arg]
+def _described(rules: tuple[StorageRule, ...], size_gib: float) -> tuple[SourcedFact, ...]:
     here = next((r for r in rules if (r.size_gib_min or 0) <= size_gib < r.size_gib_max + 1), None)
     if here is None:
         return tuple(sourced("the storage types and sizes of RDS", r.origin) for r in rules[:1])
     least, most = here.provisioned_ops_per_s_min, here.provisioned_ops_per_s_max
-    can = "no provisioned IOPS" if least is None or most is None else (
-        f"{number(least)} to {number(most)} provisioned IOPS"
+    can = (
+        "no provisioned IOPS"
+        if least is None or most is None
+        else (f"{number(least)} to {number(most)} provisioned IOPS")
     )
     low, high = here.provisioned_bytes_per_s_min, here.provisioned_bytes_per_s_max
     if low is not None and high is not None:

@@ -187,7 +187,9 @@ class _Template:
         return UnknownValue(reason="DBClusterIdentifier is not a reference to a cluster")
 
 
-def _kind(kind: str, resource: Mapping[str, Any], properties: Mapping[str, Any]) -> DatabaseKind | None:
+def _kind(
+    kind: str, resource: Mapping[str, Any], properties: Mapping[str, Any]
+) -> DatabaseKind | None:
     engine = properties.get("Engine")
     is_aurora = isinstance(engine, str) and engine.lower().startswith("aurora")
     if kind == "AWS::RDS::DBCluster":

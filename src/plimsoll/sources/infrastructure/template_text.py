@@ -41,8 +41,9 @@ def read_template(path: Path) -> DecodedTemplate:
     where = f"'{path}'"
     if len(data) > TEMPLATE_BYTES_MAX:
         raise DataError(f"{where} is larger than any template", _HINT)
+    lines: dict[str, int] = {}
     if data.lstrip()[:1] == b"{":
-        content, lines = decode(data, where), {}
+        content = decode(data, where)
     else:
         content, lines = _yaml(data, where)
     resources = content.get("Resources") if isinstance(content, dict) else None

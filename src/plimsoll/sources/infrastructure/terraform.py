@@ -129,7 +129,10 @@ class _Plan:
         self._config = TerraformConfig(document)
         self._region = region or self._config.region
         self._clusters: dict[str, ClusterSettings] = {}
-        self._members: dict[str, Any] = {}
+        self._places: dict[str, tuple[str, str]] = {}
+        """Module and name of each cluster, by address."""
+        self._members: dict[str, tuple[Mapping[str, Any], Any]] = {}
+        """Resource change of each instance of a cluster, and its value of the cluster's identifier."""
 
     def read(self) -> tuple[tuple[DeclaredDatabase, ...], tuple[str, ...]]:
         """Return databases and notes."""
@@ -141,12 +144,14 @@ class _Plan:
         changes = self._document.get("resource_changes")
         if isinstance(changes, list):
             found = tuple(self._changed(changes))
-        elif isinstance(changes, type(None)):
+        elif changes is None:
             found = tuple(self._listed())
         else:
             raise DataError(f"{self._where} has no list of changes", _HINT)
         joined = tuple(
-            with_cluster_settings(one, self._members[one.address], self._clusters)
+            with_cluster_settings(
+                one, self._cluster_of(*self._members[one.address]), self._clusters
+            )
             if one.address in self._members
             else one
             for one in found
@@ -183,12 +188,16 @@ class _Plan:
         found = _resource(kind, now)
         if found is None:
             state = declared_state(now, names, region=None, name=address)
+            self._places[address] = (
+                _text(change.get("module_address")),
+                f"aws_rds_cluster.{_text(change.get('name'))}",
+            )
             self._clusters[address] = ClusterSettings(
                 name=now.get("cluster_identifier"), state=state
             )
             return
         if found is DatabaseKind.AURORA_INSTANCE:
-            self._members[address] = now.get("cluster_identifier")
+            self._members[address] = (change, now.get("cluster_identifier"))
         was = None
         if isinstance(before, dict):
             was = self._known({}, before, None, values.get("before_sensitive"))
@@ -204,13 +213,29 @@ class _Plan:
             after=declared_state(now, names, region=region, name=address),
         )
 
+    def _cluster_of(self, change: Mapping[str, Any], identifier: Any) -> Any:
+        """Return the address of an instance's cluster where the plan shows it, else its identifier."""
+        module = _text(change.get("module_address"))
+        names = self._config.references(change, "cluster_identifier")
+        found = [
+            address
+            for address, place in self._places.items()
+            if place[0] == module and place[1] in names
+        ]
+        return found[0] if len(found) == 1 else identifier
+
     def _known(
         self, change: Mapping[str, Any], values: dict[str, Any], unknown: Any, sensitive: Any
     ) -> dict[str, Any]:
         """Return values with an `UnknownValue` for each that is unknown or sensitive."""
         known = dict(values)
         marks = unknown if isinstance(unknown, dict) else {}
-        origins = [name for name in _ORIGINS if known.get(name) or marks.get(name) is True]
+        origins = [
+            name
+            for name in _ORIGINS
+            if known.get(name)
+            or (marks.get(name) is True and not self._config.is_unset(change, name))
+        ]
         for name, mark in marks.items():
             if mark is not True:
                 continue
@@ -259,7 +284,9 @@ def _resources(module: Any) -> Iterator[dict[str, Any]]:
         waiting += reversed(children) if isinstance(children, list) else ()
 
 
-def _resource(kind: tuple[DatabaseKind, PropertyNames], values: dict[str, Any]) -> DatabaseKind | None:
+def _resource(
+    kind: tuple[DatabaseKind, PropertyNames], values: dict[str, Any]
+) -> DatabaseKind | None:
     """Return the kind of a database; None for an Aurora cluster, which has neither class nor EBS storage."""
     if kind[0] is not DatabaseKind.CLUSTER:
         return kind[0]
@@ -296,4 +323,3 @@ def _is_texts(value: Any) -> bool:
 
 def _text(value: Any) -> str:
     return value if isinstance(value, str) else ""
-

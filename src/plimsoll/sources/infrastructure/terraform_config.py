@@ -55,20 +55,30 @@ class TerraformConfig:
             name: an attribute that is not known before apply.
         """
         path = _path(change.get("module_address"))
-        module = self._module(path)
-        resource = next(
-            (
-                r
-                for r in map(_mapping, _list(module.get("resources")))
-                if (r.get("mode"), r.get("type"), r.get("name"))
-                == ("managed", change.get("type"), change.get("name"))
-            ),
-            None,
-        )
+        resource = self._resource(change, path)
         if resource is None:
             return False
         expression = _mapping(resource.get("expressions")).get(name)
         return expression is None or self._is_known(expression, path, 0)
+
+    def references(self, change: Mapping[str, Any], name: str) -> tuple[str, ...]:
+        """Return what the expression of an attribute refers to, within its module, without indices."""
+        resource = self._resource(change, _path(change.get("module_address"))) or {}
+        found = _mapping(_mapping(resource.get("expressions")).get(name)).get("references")
+        return tuple(_INDEX.sub("", str(one)) for one in _list(found))
+
+    def _resource(
+        self, change: Mapping[str, Any], path: tuple[str, ...]
+    ) -> Mapping[str, Any] | None:
+        wanted = ("managed", change.get("type"), change.get("name"))
+        return next(
+            (
+                r
+                for r in map(_mapping, _list(self._module(path).get("resources")))
+                if (r.get("mode"), r.get("type"), r.get("name")) == wanted
+            ),
+            None,
+        )
 
     def _module(self, path: tuple[str, ...]) -> Mapping[str, Any]:
         module = self._root
