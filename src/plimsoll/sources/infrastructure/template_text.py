@@ -119,12 +119,16 @@ def _scalar(node: Any, loader: Any) -> Any:
 
 
 def _yaml_lines(root: Any) -> dict[str, int]:
-    found: dict[str, int] = {}
-    for key, value in getattr(root, "value", None) or ():
-        if key.value == "Resources" and isinstance(value.value, list):
-            found |= {
-                str(entry[0].value): entry[0].start_mark.line + 1
-                for entry in value.value
-                if isinstance(entry, tuple)
-            }
-    return found
+    return {
+        str(entry.value): entry.start_mark.line + 1
+        for name, resources in _entries(root)
+        if name.value == "Resources"
+        for entry, _ in _entries(resources)
+    }
+
+
+def _entries(node: Any) -> list[tuple[Any, Any]]:
+    """Return the keys and values of a mapping; none of another node."""
+    import yaml
+
+    return list(node.value) if isinstance(node, yaml.MappingNode) else []
