@@ -107,8 +107,10 @@ def paid_for(subject: RuleInput, amounts: Mapping[str, float], meaning: str) -> 
     """
     book, region = subject.prices, subject.instance.region
     if book is None:
-        why = "the region is not known" if region is None else f"there are no prices of {region}"
-        return Paid(text=f"The price is not known: {why}; give --region.")
+        why = f"there are no prices of {region}"
+        if region is None:
+            why = "the region is not known; give --region"
+        return Paid(text=f"The price is not known: {why}.")
     total, facts = Decimal(0), []
     for item, amount in amounts.items():
         price = book.storage_price(item, deployment=subject.deployment)

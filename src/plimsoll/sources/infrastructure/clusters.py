@@ -39,9 +39,10 @@ def with_cluster_settings(
     # A new cluster has no identifier yet, and its instances refer to it: with one cluster, it is that one.
     if not found and isinstance(cluster, UnknownValue) and len(clusters) == 1:
         found = [c.state for c in clusters.values()]
-    if not found and clusters:
-        return replace(member, after=_unsure(member.after, _NO_CLUSTER))
-    return replace(member, after=_joined(member.after, found[0])) if found else member
+    # A cluster elsewhere may set the monitoring of its instances, too.
+    if not found:
+        return replace(member, after=_unsure(member.after))
+    return replace(member, after=_joined(member.after, found[0]))
 
 
 def _joined(member: DeclaredState, cluster: DeclaredState) -> DeclaredState:
@@ -62,10 +63,10 @@ def _joined(member: DeclaredState, cluster: DeclaredState) -> DeclaredState:
     )
 
 
-def _unsure(member: DeclaredState, reason: str) -> DeclaredState:
+def _unsure(member: DeclaredState) -> DeclaredState:
     unknown = dict(member.unknown)
     if not member.monitoring_interval_s:
-        unknown.setdefault(Attribute.MONITORING, reason)
+        unknown.setdefault(Attribute.MONITORING, _NO_CLUSTER)
     if not member.has_insights:
-        unknown.setdefault(Attribute.INSIGHTS, reason)
+        unknown.setdefault(Attribute.INSIGHTS, _NO_CLUSTER)
     return replace(member, unknown=unknown)

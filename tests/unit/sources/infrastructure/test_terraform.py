@@ -181,3 +181,14 @@ def test_a_missing_file_is_one_sentence(tmp_path: Path):
     """
     with pytest.raises(SourceError, match="no such file"):
         read_terraform(tmp_path / "nowhere.json")
+
+
+def test_an_instance_whose_cluster_is_elsewhere_is_open(tmp_path: Path):
+    """
+    A cluster in another state may set the monitoring of its instances.
+    """
+    after = {"instance_class": "db.r6g.large", "engine": "aurora-mysql", "cluster_identifier": "x"}
+    member = {**change({**after, "monitoring_interval": 0}), "type": "aws_rds_cluster_instance"}
+    (found,) = read_terraform(plan(tmp_path, resource_changes=[member]))[0]
+
+    assert {Attribute.MONITORING, Attribute.INSIGHTS} == set(found.after.unknown)
