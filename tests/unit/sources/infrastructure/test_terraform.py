@@ -54,12 +54,13 @@ def test_what_nothing_sets_is_not_unknown():
     """
     A variable of a module without a value is null: RDS gives what the storage includes. An output is unknown.
     """
-    found = by_address("mixed.json")
-    unset = found['module.outer["a"].module.db.aws_db_instance.unset'].after
+    new = by_address("sound.json")
 
-    assert unset.knows(Attribute.IOPS, Attribute.THROUGHPUT, Attribute.STANDBY)
-    assert unset.instance.storage.provisioned_ops_per_s is None
-    assert not found["aws_db_instance.unknown[0]"].after.knows(Attribute.IOPS)
+    for name in ("module.plain.aws_db_instance.this", "aws_db_instance.direct"):
+        assert new[name].action == "create"
+        assert new[name].after.knows(Attribute.IOPS, Attribute.THROUGHPUT, Attribute.STANDBY)
+        assert new[name].after.instance.storage.provisioned_ops_per_s is None
+    assert not by_address("mixed.json")["aws_db_instance.unknown[0]"].after.knows(Attribute.IOPS)
 
 
 def test_a_database_made_of_a_snapshot_is_open():
