@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from plimsoll.catalog.load import Catalog
 from plimsoll.lint.infrastructure.monitoring import MONITORING
-from plimsoll.lint.infrastructure.reach import REACH
+from plimsoll.lint.infrastructure.provisioned import PROVISIONED
 from plimsoll.lint.infrastructure.rule import RuleEntry, RuleInput
 from plimsoll.lint.infrastructure.steady import HISTORY_S_LEAST, STEADY, covered_s
 from plimsoll.lint.infrastructure.storage import STORAGE
@@ -31,7 +31,7 @@ from plimsoll.units import format_duration
 # A judgement: the first ones show the pattern, and a plan can have hundreds.
 _LISTED_MAX = 3
 
-_ENTRIES: tuple[RuleEntry, ...] = (*REACH, *STORAGE, *STEADY, *MONITORING)
+_ENTRIES: tuple[RuleEntry, ...] = (*PROVISIONED, *STORAGE, *STEADY, *MONITORING)
 
 RULES: tuple[LintRule, ...] = tuple(entry.rule for entry in _ENTRIES)
 """All rules, in the order in which findings of one severity are listed."""

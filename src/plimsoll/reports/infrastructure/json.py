@@ -21,7 +21,7 @@ class UnknownAttributeObject(Struct, frozen=True, kw_only=True):
     """A property that the file does not give."""
 
     attribute: str
-    """`class`, `engine`, `standby`, `storage type`, `storage size`, `IOPS`, `throughput`, …"""
+    """`class`, `engine`, `standby`, `storage type`, `storage size`, `IOPS`, `throughput` and the like."""
     reason: str
     """Why it is not known."""
 

@@ -73,7 +73,7 @@ def test_gp2_is_reported_where_gp3_is_faster_and_no_dearer(size_gib: float, code
     assert codes == [f.code for f in found(state("gp2", size_gib, db_class=big))]
 
 
-def test_storage_just_below_the_threshold_is_mentioned_with_its_price():
+def test_storage_just_below_four_volumes_is_mentioned_with_its_price():
     """
     10 GiB more are $1.15 a month, and four volumes in place of one.
     """

@@ -30,7 +30,7 @@ from plimsoll.model.infrastructure import (
 from plimsoll.model.instance import engine_family
 from plimsoll.units import MIB, format_bytes_per_s, format_ops_per_s, number
 
-_PROVISIONED = ("io1", "io2")
+_IOPS_KINDS = ("io1", "io2")
 
 IOPS_BEYOND = LintRule(
     code="IOPSBeyondInstance",
@@ -54,7 +54,7 @@ THROUGHPUT_IN_BURSTS = LintRule(
 )
 
 
-class _Rate(Struct, frozen=True, kw_only=True):
+class _ProvisionedRate(Struct, frozen=True, kw_only=True):
     """A provisioned rate, the numbers of the class for it, and how it is billed."""
 
     provisioned: float
@@ -85,7 +85,7 @@ def _needs_ops(state: DeclaredState) -> tuple[Attribute, ...]:
     if not state.knows(Attribute.STORAGE_TYPE) and state.instance.storage.provisioned_ops_per_s:
         return (Attribute.DB_CLASS,)
     # gp2 and magnetic storage have no provisioned IOPS.
-    if state.knows(Attribute.STORAGE_TYPE) and kind not in (*_PROVISIONED, "gp3"):
+    if state.knows(Attribute.STORAGE_TYPE) and kind not in (*_IOPS_KINDS, "gp3"):
         return ()
     base = (Attribute.STORAGE_TYPE, Attribute.IOPS, Attribute.DB_CLASS)
     return (*base, Attribute.ENGINE, Attribute.STORAGE_SIZE) if kind == "gp3" else base
@@ -104,17 +104,17 @@ def _needs_throughput(state: DeclaredState) -> tuple[Attribute, ...]:
     )
 
 
-def _ops(subject: RuleInput) -> _Rate | None:
+def _ops(subject: RuleInput) -> _ProvisionedRate | None:
     storage, limits = subject.instance.storage, subject.limits
     provisioned = storage.provisioned_ops_per_s
     is_open = not subject.state.knows(Attribute.STORAGE_TYPE)
     if provisioned is None or limits is None:
         return None
-    if not is_open and storage.kind not in (*_PROVISIONED, "gp3"):
+    if not is_open and storage.kind not in (*_IOPS_KINDS, "gp3"):
         return None
     if limits.ebs_burst_ops_per_s is None or limits.ebs_baseline_ops_per_s is None:
         return None
-    return _Rate(
+    return _ProvisionedRate(
         provisioned=provisioned,
         included=_included(subject)[0] if storage.kind == "gp3" else 0.0,
         baseline=limits.ebs_baseline_ops_per_s,
@@ -129,14 +129,14 @@ def _ops(subject: RuleInput) -> _Rate | None:
     )
 
 
-def _throughput(subject: RuleInput) -> _Rate | None:
+def _throughput(subject: RuleInput) -> _ProvisionedRate | None:
     storage, limits = subject.instance.storage, subject.limits
     provisioned = storage.provisioned_bytes_per_s
     if storage.kind != "gp3" or provisioned is None or limits is None:
         return None
     if limits.ebs_burst_bytes_per_s is None or limits.ebs_baseline_bytes_per_s is None:
         return None
-    return _Rate(
+    return _ProvisionedRate(
         provisioned=provisioned,
         included=_included(subject)[1],
         baseline=limits.ebs_baseline_bytes_per_s,
@@ -164,7 +164,9 @@ def _included(subject: RuleInput) -> tuple[float, float]:
     return (unknown if ops is None else ops, unknown if rate is None else rate)
 
 
-def _beyond(rule: LintRule, rate: _Rate | None, subject: RuleInput) -> Iterator[DeclaredFinding]:
+def _beyond(
+    rule: LintRule, rate: _ProvisionedRate | None, subject: RuleInput
+) -> Iterator[DeclaredFinding]:
     if rate is None or rate.provisioned <= ROUNDED_RATIO * rate.most:
         return
     unused = rate.billed_above(rate.most)
@@ -182,18 +184,18 @@ def _beyond(rule: LintRule, rate: _Rate | None, subject: RuleInput) -> Iterator[
     )
 
 
-def _verb(rate: _Rate) -> str:
+def _verb(rate: _ProvisionedRate) -> str:
     return "are" if rate.word == "IOPS" else "is"
 
 
-def _paid(subject: RuleInput, rate: _Rate, amount: float, which: str) -> Paid:
+def _paid(subject: RuleInput, rate: _ProvisionedRate, amount: float, which: str) -> Paid:
     if not rate.item:
         reason = subject.state.unknown[Attribute.STORAGE_TYPE]
         return Paid(text=f"The price is not known: {reason}.")
     return paid_for(subject, {rate.item: amount}, f"is paid for {rate.word} {which}")
 
 
-def _rest(rate: _Rate) -> str:
+def _rest(rate: _ProvisionedRate) -> str:
     if rate.baseline < rate.most:
         return (
             f"The class reaches {rate.most_shown}{rate.unit} only while burst credits last: the "
@@ -202,7 +204,7 @@ def _rest(rate: _Rate) -> str:
     return "More is provisioned, and never used."
 
 
-def _remedies(rate: _Rate) -> tuple[Remedy, ...]:
+def _remedies(rate: _ProvisionedRate) -> tuple[Remedy, ...]:
     return (
         Remedy(
             text=f"Provision at most {rate.most_shown}{rate.unit}, or choose a class that lets more through: "
@@ -211,7 +213,9 @@ def _remedies(rate: _Rate) -> tuple[Remedy, ...]:
     )
 
 
-def _in_bursts(rule: LintRule, rate: _Rate | None, subject: RuleInput) -> Iterator[DeclaredFinding]:
+def _in_bursts(
+    rule: LintRule, rate: _ProvisionedRate | None, subject: RuleInput
+) -> Iterator[DeclaredFinding]:
     if rate is None or rate.provisioned <= ROUNDED_RATIO * rate.baseline:
         return
     # What is above the maximum too is the finding of `_beyond`.
@@ -238,7 +242,7 @@ def _in_bursts(rule: LintRule, rate: _Rate | None, subject: RuleInput) -> Iterat
     )
 
 
-def _class_facts(rate: _Rate, subject: RuleInput) -> tuple[SourcedFact, ...]:
+def _class_facts(rate: _ProvisionedRate, subject: RuleInput) -> tuple[SourcedFact, ...]:
     limits = subject.limits
     assert limits is not None
     note = f" ({limits.note})" if limits.note else ""
@@ -246,7 +250,7 @@ def _class_facts(rate: _Rate, subject: RuleInput) -> tuple[SourcedFact, ...]:
     return (sourced(f"{text}{rate.unit}{note}", limits.ebs_origin or limits.origin),)
 
 
-REACH = (
+PROVISIONED = (
     RuleEntry(
         rule=IOPS_BEYOND,
         kinds=RATED,
