@@ -1,0 +1,120 @@
+"""
+Shorten a JSON report to a number of bytes: lists lose their last items, and the answer says so.
+
+A shortened report is still valid against the schema of its form: no field is left out, and no list of
+these forms has a least length.
+"""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+_TEXT_MAX = 300
+"""Characters of a text in an answer; the whole report has all of them."""
+# Tried in turn if a report without any item of a list is still too long.
+_TEXT_LENGTHS = (_TEXT_MAX, 120, 40)
+# The items of a list are in order of importance, or of time; no reader of an answer counts more than this.
+_ITEMS_MAX = 40
+
+
+def size_of(node: Any) -> int:
+    """Return the bytes of a document as it is sent."""
+    return len(json.dumps(node, ensure_ascii=False, separators=(",", ":")).encode())
+
+
+def shortened(
+    document: dict[str, Any], first: Sequence[str], most: int
+) -> tuple[dict[str, Any], list[str]]:
+    """
+    Return a document of at most so many bytes, and what was left out of it.
+
+    Args:
+        document: a JSON report.
+        first: names of its lists that come before the others, each with three items if they fit.
+        most: bytes of the document and of the list of what was left out, together.
+
+    Returns:
+        The document, and a text for each list that was cut, such as `intervals: 2 of 14`.
+    """
+    for length in _TEXT_LENGTHS:
+        shown = _with_short_texts(document, length)
+        counts: dict[str, int] = {}
+        if _size(shown, counts) <= most:
+            break
+    for path in first:
+        while counts.get(path, 0) < 3 and _grows(shown, counts, path, most):
+            pass
+    opened = True
+    while opened:
+        opened = False
+        for path in _paths(shown):
+            opened |= counts.get(path, 0) < _ITEMS_MAX and _grows(shown, counts, path, most)
+    left_out: list[str] = []
+    return _cut(shown, "", counts, left_out), _merged(left_out)
+
+
+def _grows(document: dict[str, Any], counts: dict[str, int], path: str, most: int) -> bool:
+    """Show one more item of a list, if the list has it and it fits; return whether it is shown."""
+    before = _cut(document, "", counts, [])
+    more = {**counts, path: counts.get(path, 0) + 1}
+    after = _cut(document, "", more, [])
+    if after == before or _size(document, more) > most:
+        return False
+    counts.update(more)
+    return True
+
+
+def _size(document: dict[str, Any], counts: dict[str, int]) -> int:
+    left_out: list[str] = []
+    cut = _cut(document, "", counts, left_out)
+    return size_of(cut) + size_of(_merged(left_out))
+
+
+def _cut(node: Any, path: str, counts: dict[str, int], left_out: list[str]) -> Any:
+    if isinstance(node, dict):
+        return {
+            name: _cut(one, f"{path}.{name}" if path else name, counts, left_out)
+            for name, one in node.items()
+        }
+    if isinstance(node, list):
+        shown = counts.get(path, 0)
+        if len(node) > shown:
+            left_out.append(f"{path}: {shown} of {len(node)}")
+        return [_cut(one, f"{path}[]", counts, left_out) for one in node[:shown]]
+    return node
+
+
+def _merged(left_out: list[str]) -> list[str]:
+    """Return one text for each list: those inside items of another list differ only in their lengths."""
+    found: dict[str, str] = {}
+    for text in left_out:
+        path = text.partition(":")[0]
+        found.setdefault(path, text if "[]" not in path else f"{path}: some")
+    return list(found.values())
+
+
+def _paths(document: dict[str, Any]) -> list[str]:
+    """Return every list of a document, outer ones first."""
+    found: dict[str, None] = {}
+
+    def walk(node: Any, path: str) -> None:
+        if isinstance(node, dict):
+            for name, one in node.items():
+                walk(one, f"{path}.{name}" if path else name)
+        elif isinstance(node, list):
+            found.setdefault(path)
+            for one in node[:_ITEMS_MAX]:
+                walk(one, f"{path}[]")
+
+    walk(document, "")
+    return sorted(found, key=lambda path: path.count("[]"))
+
+
+def _with_short_texts(node: Any, length: int) -> Any:
+    if isinstance(node, str):
+        return node if len(node) <= length else f"{node[: length - 1]}…"
+    if isinstance(node, dict):
+        return {name: _with_short_texts(one, length) for name, one in node.items()}
+    if isinstance(node, list):
+        return [_with_short_texts(one, length) for one in node]
+    return node
