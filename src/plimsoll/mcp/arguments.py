@@ -231,7 +231,20 @@ def input_schema(arguments: type[Struct]) -> dict[str, Any]:
     """Return the JSON Schema of a tool's arguments, an object at its root."""
     _, found = msgspec.json.schema_components((arguments,))
     schema: dict[str, Any] = found[arguments.__name__]
-    return {key: value for key, value in schema.items() if key not in {"title", "description"}}
+    properties = {name: _plain(one) for name, one in schema["properties"].items()}
+    kept = {key: value for key, value in schema.items() if key not in {"title", "description"}}
+    return {**kept, "properties": properties}
+
+
+def _plain(field: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of a field without `null`, which is accepted but tells an assistant nothing."""
+    choices = [one for one in field.get("anyOf", ()) if one != {"type": "null"}]
+    found = {**field, **choices[0]} if len(choices) == 1 else field
+    return {
+        key: value
+        for key, value in found.items()
+        if key not in {"anyOf", "minLength"} and not (key == "default" and not value)
+    }
 
 
 def checked(arguments: dict[str, Any], kind: type[_Arguments]) -> _Arguments:

@@ -9,6 +9,7 @@ Rule 3: when the client has gone, nothing is left running and nothing is said.
 import hashlib
 import logging
 import os
+import select
 import signal
 from collections import OrderedDict
 from functools import partial
@@ -34,6 +35,8 @@ _CALLS_MAX = 2
 _URI = "plimsoll://reports/"
 _MIME = {"json": "application/json", "md": "text/markdown"}
 _INTERRUPTED = 130
+# A client that has gone is noticed within this time; looking costs some microseconds.
+_LOOKED_EVERY_S = 0.5
 
 _Context = ServerRequestContext[Any]
 
@@ -142,8 +145,10 @@ def serve(terms: Terms, timeout_s: float) -> None:
 async def _serve(terms: Terms, timeout_s: float) -> None:
     calls = _Calls(terms, timeout_s)
     server = make_server(calls, terms)
+    output = os.dup(1)  # the transport moves standard output to another descriptor
     async with anyio.create_task_group() as tasks:
         await tasks.start(_end_on_signal, calls)
+        tasks.start_soon(_end_without_reader, calls, output)
         try:
             async with stdio_server() as (reading, writing):
                 await server.run(reading, writing, server.create_initialization_options())
@@ -161,6 +166,17 @@ async def _end_on_signal(
             await calls.end()
             # A thread waits for the next line of the client, and nothing but a line would end it.
             os._exit(_INTERRUPTED)
+
+
+async def _end_without_reader(calls: _Calls, output: int) -> None:
+    """End when nobody reads standard output any more, although standard input stays open."""
+    gone = select.poll()
+    gone.register(output, 0)  # errors are reported without being asked for
+    # The other side of a pipe sets no event.
+    while not gone.poll(0):  # noqa: ASYNC110
+        await anyio.sleep(_LOOKED_EVERY_S)
+    await calls.end()
+    os._exit(0)
 
 
 def make_server(calls: _Calls, terms: Terms) -> Server[Any]:

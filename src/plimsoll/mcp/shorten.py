@@ -2,7 +2,7 @@
 Shorten a JSON report to a number of bytes: lists lose their last items, and the answer says so.
 
 A shortened report is still valid against the schema of its form: no field is left out, and no list of
-these forms has a least length.
+these forms has a least length. Its numbers are rounded, and long texts in it end with `…`.
 """
 
 import json
@@ -11,8 +11,10 @@ from typing import Any
 
 _TEXT_MAX = 300
 """Characters of a text in an answer; the whole report has all of them."""
-# Tried in turn if a report without any item of a list is still too long.
-_TEXT_LENGTHS = (_TEXT_MAX, 120, 40)
+_DIGITS = 5
+"""Significant digits of a number in an answer; no metric is measured more exactly."""
+# Tried in turn until at least one item of the first list fits.
+_TEXT_LENGTHS = (_TEXT_MAX, 120, 60)
 # The items of a list are in order of importance, or of time; no reader of an answer counts more than this.
 _ITEMS_MAX = 40
 
@@ -30,27 +32,39 @@ def shortened(
 
     Args:
         document: a JSON report.
-        first: names of its lists that come before the others, each with three items if they fit.
+        first: its lists that come before the others, each with three items if they fit; the first of them
+            is the answer of the report.
         most: bytes of the document and of the list of what was left out, together.
 
     Returns:
         The document, and a text for each list that was cut, such as `intervals: 2 of 14`.
     """
+    tried = []
     for length in _TEXT_LENGTHS:
-        shown = _with_short_texts(document, length)
-        counts: dict[str, int] = {}
-        if _size(shown, counts) <= most:
-            break
+        shown = _with_short_values(document, length)
+        counts = _filled(shown, first, most)
+        left_out: list[str] = []
+        found = _cut(shown, "", counts, left_out)
+        if size_of(found) + size_of(_merged(left_out)) <= most:
+            tried.append((found, _merged(left_out)))
+            if counts.get(first[0]):
+                return tried[-1]
+    assert tried, "the fields of every form fit without any list"
+    return tried[0]
+
+
+def _filled(document: dict[str, Any], first: Sequence[str], most: int) -> dict[str, int]:
+    """Return how many items of each list fit, by its path."""
+    counts: dict[str, int] = {}
     for path in first:
-        while counts.get(path, 0) < 3 and _grows(shown, counts, path, most):
+        while counts.get(path, 0) < 3 and _grows(document, counts, path, most):
             pass
     opened = True
     while opened:
         opened = False
-        for path in _paths(shown):
-            opened |= counts.get(path, 0) < _ITEMS_MAX and _grows(shown, counts, path, most)
-    left_out: list[str] = []
-    return _cut(shown, "", counts, left_out), _merged(left_out)
+        for path in _paths(document):
+            opened |= counts.get(path, 0) < _ITEMS_MAX and _grows(document, counts, path, most)
+    return counts
 
 
 def _grows(document: dict[str, Any], counts: dict[str, int], path: str, most: int) -> bool:
@@ -110,11 +124,13 @@ def _paths(document: dict[str, Any]) -> list[str]:
     return sorted(found, key=lambda path: path.count("[]"))
 
 
-def _with_short_texts(node: Any, length: int) -> Any:
+def _with_short_values(node: Any, length: int) -> Any:
     if isinstance(node, str):
         return node if len(node) <= length else f"{node[: length - 1]}…"
+    if isinstance(node, float):
+        return float(f"{node:.{_DIGITS}g}")
     if isinstance(node, dict):
-        return {name: _with_short_texts(one, length) for name, one in node.items()}
+        return {name: _with_short_values(one, length) for name, one in node.items()}
     if isinstance(node, list):
-        return [_with_short_texts(one, length) for one in node]
+        return [_with_short_values(one, length) for one in node]
     return node
