@@ -45,6 +45,7 @@ from plimsoll.model.diagnosis import Diagnosis, Verdict
 from plimsoll.model.instance import Instance
 from plimsoll.model.plan import Plan, PlanConstraints
 from plimsoll.model.snapshot import Snapshot
+from plimsoll.units import in_cases
 
 ANSWER_BYTES_MAX = 8192
 """Of everything that one call sends to the assistant."""
@@ -207,11 +208,12 @@ def _options_text(found: Plan) -> str:
             f"Commands of option {rung.option + 1}, which is probably enough, for a person to run:"
         )
         lines += ["", title, *commands]
-    lines += ["", "Options, and the share of plausible demands for which each is enough:"] * bool(
-        found.options
-    )
+    lines += [
+        "",
+        "Options, and in how many of the cases we consider possible each is enough:",
+    ] * bool(found.options)
     lines += (
-        f"{number}. {option.title}: {_usd(option.usd_per_day_more)}, {option.probability:.0%}"
+        f"{number}. {option.title}: {_usd(option.usd_per_day_more)}, {in_cases(option.probability)}"
         for number, option in enumerate(found.options, 1)
     )
     return "\n".join(lines)

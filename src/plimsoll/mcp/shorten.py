@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 _TEXT_MAX = 300
-"""Characters of a text in an answer; the whole report has all of them."""
+"""Bytes of a text in an answer; the whole report has all of them."""
 _DIGITS = 5
 """Significant digits of a number in an answer; no metric is measured more exactly."""
 # Tried in turn until at least one item of the first list fits.
@@ -126,7 +126,8 @@ def _paths(document: dict[str, Any]) -> list[str]:
 
 def _with_short_values(node: Any, length: int) -> Any:
     if isinstance(node, str):
-        return node if len(node) <= length else f"{node[: length - 1]}…"
+        cut = node.encode()[: length - 3].decode(errors="ignore")
+        return node if len(node.encode()) <= length else f"{cut}…"
     if isinstance(node, float):
         return float(f"{node:.{_DIGITS}g}")
     if isinstance(node, dict):
