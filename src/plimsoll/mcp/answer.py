@@ -38,7 +38,7 @@ from plimsoll.mcp.arguments import (
     PlanArguments,
     checked,
 )
-from plimsoll.mcp.root import Terms, admitted, admitted_file
+from plimsoll.mcp.root import ReadTerms, admitted, admitted_file
 from plimsoll.mcp.safe_text import fenced, safe, safe_document, secrets_of
 from plimsoll.mcp.shorten import shortened, size_of
 from plimsoll.model.diagnosis import Diagnosis, Verdict
@@ -67,7 +67,7 @@ _FIRST = {
 }
 
 
-class Answer(Struct, frozen=True, kw_only=True):
+class ToolAnswer(Struct, frozen=True, kw_only=True):
     """What a call of a tool gave."""
 
     text: str
@@ -94,7 +94,9 @@ class _Made(Struct, frozen=True, kw_only=True):
     """What to call next, in our own words."""
 
 
-def answer(tool: str, arguments: dict[str, Any], terms: Terms, most_s: float) -> Answer | Refusal:
+def answer(
+    tool: str, arguments: dict[str, Any], terms: ReadTerms, most_s: float
+) -> ToolAnswer | Refusal:
     """
     Answer one call of a tool; never raises an exception.
 
@@ -127,7 +129,7 @@ def _line(text: str, secrets: tuple[str, ...]) -> str:
     return clean if len(clean) <= 1000 else f"{clean[:999]}…"
 
 
-def _safe_answer(made: _Made, secrets: tuple[str, ...]) -> Answer:
+def _safe_answer(made: _Made, secrets: tuple[str, ...]) -> ToolAnswer:
     document = safe_document(msgspec.json.decode(render(made.found, "json")), secrets)
     whole_text = fenced(safe(render(made.found, "markdown"), secrets))
     text = fenced(_first_bytes(safe(made.brief, secrets), _TEXT_BYTES))
@@ -136,7 +138,7 @@ def _safe_answer(made: _Made, secrets: tuple[str, ...]) -> Answer:
     content: dict[str, Any] = {"about": REPORT_RULE, "report": {}, "left_out": []}
     room = ANSWER_BYTES_MAX - _LINK_BYTES - size_of(text) - size_of(content)
     content["report"], content["left_out"] = shortened(document, _FIRST[made.form], room)
-    return Answer(
+    return ToolAnswer(
         text=text,
         content=content,
         whole_json=msgspec.json.encode(document).decode(),
@@ -154,7 +156,7 @@ def _first_bytes(text: str, most: int) -> str:
     return "\n".join(kept)
 
 
-def _diagnose(arguments: dict[str, Any], terms: Terms, _: float) -> _Made:
+def _diagnose(arguments: dict[str, Any], terms: ReadTerms, _: float) -> _Made:
     asked = checked(arguments, DiagnoseArguments)
     snapshot, diagnosis = _diagnosed(asked, terms)[1:]
     inspection = None
@@ -171,7 +173,7 @@ def _diagnose(arguments: dict[str, Any], terms: Terms, _: float) -> _Made:
     )
 
 
-def _plan(arguments: dict[str, Any], terms: Terms, _: float) -> _Made:
+def _plan(arguments: dict[str, Any], terms: ReadTerms, _: float) -> _Made:
     asked = checked(arguments, PlanArguments)
     if asked.keep_class and asked.keep_storage:
         raise UsageError(
@@ -223,7 +225,7 @@ def _usd(more: Decimal | None) -> str:
     return "price not known" if more is None else f"{more:+.2f} USD a day"
 
 
-def _inspect(arguments: dict[str, Any], terms: Terms, most_s: float) -> _Made:
+def _inspect(arguments: dict[str, Any], terms: ReadTerms, most_s: float) -> _Made:
     from plimsoll.app.inspect import NO_CEILING, inspect_for_diagnosis, inspect_observation, observe
 
     asked = checked(arguments, InspectArguments)
@@ -251,7 +253,7 @@ def _inspect(arguments: dict[str, Any], terms: Terms, most_s: float) -> _Made:
     return _Made(form="inspection", found=found, brief=render_brief(found, width=_WIDTH))
 
 
-def _limits(arguments: dict[str, Any], terms: Terms, _: float) -> _Made:
+def _limits(arguments: dict[str, Any], terms: ReadTerms, _: float) -> _Made:
     from plimsoll.catalog.load import catalog
     from plimsoll.limits.purchase import check_purchase
     from plimsoll.limits.sheet import sheet_of
@@ -271,7 +273,7 @@ def _limits(arguments: dict[str, Any], terms: Terms, _: float) -> _Made:
     return _Made(form="limits", found=sheet, brief=brief)
 
 
-def _compare(arguments: dict[str, Any], terms: Terms, _: float) -> _Made:
+def _compare(arguments: dict[str, Any], terms: ReadTerms, _: float) -> _Made:
     asked = checked(arguments, CompareArguments)
     before = admitted(asked.before, terms)
     after = None if asked.after is None else admitted(asked.after, terms)
@@ -283,7 +285,7 @@ def _compare(arguments: dict[str, Any], terms: Terms, _: float) -> _Made:
 
 
 def _diagnosed(
-    asked: DiagnoseArguments, terms: Terms, *, has_two_weeks: bool = False
+    asked: DiagnoseArguments, terms: ReadTerms, *, has_two_weeks: bool = False
 ) -> tuple[str, Snapshot, Diagnosis]:
     """Return the target as it may be read, its snapshot and its diagnosis."""
     target, flags = admitted(asked.target, terms), asked.flags
@@ -298,7 +300,7 @@ def _diagnosed(
     return target, snapshot, diagnose_snapshot(snapshot)
 
 
-def _dsn(terms: Terms) -> str:
+def _dsn(terms: ReadTerms) -> str:
     if terms.dsn is None:
         raise UsageError(
             "this server has no database to watch",
@@ -318,7 +320,7 @@ def _seconds(asked: int, most_s: float) -> int:
     return asked
 
 
-_TOOLS: dict[str, Callable[[dict[str, Any], Terms, float], _Made]] = {
+_TOOLS: dict[str, Callable[[dict[str, Any], ReadTerms, float], _Made]] = {
     "diagnose": _diagnose,
     "plan": _plan,
     "inspect": _inspect,

@@ -23,7 +23,7 @@ _NAMED_MAX = 12
 _NAME_LENGTH_MAX = 60
 
 
-class Terms(Struct, frozen=True, kw_only=True):
+class ReadTerms(Struct, frozen=True, kw_only=True):
     """What the person who starts the server lets it read."""
 
     root: str
@@ -34,7 +34,7 @@ class Terms(Struct, frozen=True, kw_only=True):
     """The database that 'inspect' watches."""
 
 
-def terms_of(root: Path, live: tuple[str, ...], dsn: str | None) -> Terms:
+def terms_of(root: Path, live: tuple[str, ...], dsn: str | None) -> ReadTerms:
     """
     Return the terms of a server.
 
@@ -53,10 +53,10 @@ def terms_of(root: Path, live: tuple[str, ...], dsn: str | None) -> Terms:
                 "the address of --live contains a user or a password",
                 "Keep them in PLIMSOLL_PROM_USER and PLIMSOLL_PROM_PASSWORD.",
             )
-    return Terms(root=os.path.realpath(root), live=live, dsn=dsn or None)
+    return ReadTerms(root=os.path.realpath(root), live=live, dsn=dsn or None)
 
 
-def admitted(target: str, terms: Terms) -> str:
+def admitted(target: str, terms: ReadTerms) -> str:
     """
     Return a target that may be read: a live one as it is, a file as its path below the root folder.
 
@@ -68,7 +68,7 @@ def admitted(target: str, terms: Terms) -> str:
     return admitted_file(target, terms)
 
 
-def admitted_file(name: str, terms: Terms) -> str:
+def admitted_file(name: str, terms: ReadTerms) -> str:
     """
     Return the path of a file or folder below the root, without links.
 
@@ -103,7 +103,7 @@ def admitted_file(name: str, terms: Terms) -> str:
     return str(found)
 
 
-def _admitted_live(target: str, terms: Terms) -> str:
+def _admitted_live(target: str, terms: ReadTerms) -> str:
     named = [one for one in terms.live if one == target or _matches(target, one)]
     if named and not is_fleet(target) and target.isprintable():
         return target

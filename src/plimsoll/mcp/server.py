@@ -24,8 +24,8 @@ from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 
 from plimsoll import __version__
-from plimsoll.mcp.answer import Answer, Refusal, answer
-from plimsoll.mcp.root import Terms
+from plimsoll.mcp.answer import Refusal, ToolAnswer, answer
+from plimsoll.mcp.root import ReadTerms
 from plimsoll.mcp.tools import NAMES, form_of, listed
 
 # Whole reports that can still be read. A judgement: a conversation returns to its last few answers.
@@ -47,7 +47,7 @@ class _Reports:
     def __init__(self) -> None:
         self._texts: OrderedDict[str, tuple[str, str]] = OrderedDict()
 
-    def keep(self, tool: str, found: Answer) -> list[mcp_types.ResourceLink]:
+    def keep(self, tool: str, found: ToolAnswer) -> list[mcp_types.ResourceLink]:
         """Keep the whole report of an answer, and return links to its forms."""
         digest = hashlib.sha256(found.whole_json.encode()).hexdigest()[:16]
         links = []
@@ -91,12 +91,12 @@ class _Reports:
 class _Calls:
     """Calls that run now."""
 
-    def __init__(self, terms: Terms, timeout_s: float) -> None:
+    def __init__(self, terms: ReadTerms, timeout_s: float) -> None:
         self._terms, self._timeout_s = terms, timeout_s
         self._running: set[anyio.CancelScope] = set()
         self._limiter, self._idle = anyio.CapacityLimiter(_CALLS_MAX), anyio.Event()
 
-    async def answered(self, tool: str, arguments: dict[str, Any]) -> Answer | Refusal:
+    async def answered(self, tool: str, arguments: dict[str, Any]) -> ToolAnswer | Refusal:
         """Run a call in a process of its own, which is ended when its time is up."""
         with anyio.move_on_after(self._timeout_s) as scope:
             self._running.add(scope)
@@ -126,7 +126,7 @@ class _Calls:
             await self._idle.wait()
 
 
-def serve(terms: Terms, timeout_s: float) -> None:
+def serve(terms: ReadTerms, timeout_s: float) -> None:
     """
     Serve one client over standard input and output until it closes its side, or a signal comes.
 
@@ -142,7 +142,7 @@ def serve(terms: Terms, timeout_s: float) -> None:
     anyio.run(_serve, terms, timeout_s)
 
 
-async def _serve(terms: Terms, timeout_s: float) -> None:
+async def _serve(terms: ReadTerms, timeout_s: float) -> None:
     calls = _Calls(terms, timeout_s)
     server = make_server(calls, terms)
     output = os.dup(1)  # the transport moves standard output to another descriptor
@@ -179,7 +179,7 @@ async def _end_without_reader(calls: _Calls, output: int) -> None:
     os._exit(0)
 
 
-def make_server(calls: _Calls, terms: Terms) -> Server[Any]:
+def make_server(calls: _Calls, terms: ReadTerms) -> Server[Any]:
     """Return the server with its tools and reports."""
     reports = _Reports()
 
@@ -231,7 +231,7 @@ def make_server(calls: _Calls, terms: Terms) -> Server[Any]:
     )
 
 
-def _instructions(terms: Terms) -> str:
+def _instructions(terms: ReadTerms) -> str:
     live = ", ".join(terms.live) or "none"
     database = "has one: give 'seconds'" if terms.dsn else "has none"
     return (

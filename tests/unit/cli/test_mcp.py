@@ -19,7 +19,7 @@ import pytest
         (["extra"], "got unexpected extra argument"),
     ],
 )
-def test_bad_usage_is_one_sentence(arguments, message):
+def test_a_bad_option_is_one_sentence(arguments, message):
     """
     With a hint and status 2; nothing is written to the protocol.
     """

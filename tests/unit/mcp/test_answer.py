@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 import database_stories
 import plimsoll
 from plimsoll.mcp import tools
-from plimsoll.mcp.answer import ANSWER_BYTES_MAX, Answer, Refusal, answer
-from plimsoll.mcp.root import Terms, terms_of
+from plimsoll.mcp.answer import ANSWER_BYTES_MAX, Refusal, ToolAnswer, answer
+from plimsoll.mcp.root import ReadTerms, terms_of
 from plimsoll.reports.schema.forms import schemas
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -91,11 +91,11 @@ def environment(monkeypatch, root):
         monkeypatch.setenv(name, value)
 
 
-def terms(root: Path) -> Terms:
+def terms(root: Path) -> ReadTerms:
     return terms_of(root, (), SECRETS["PLIMSOLL_DSN"])
 
 
-def everything(found: Answer | Refusal) -> str:
+def everything(found: ToolAnswer | Refusal) -> str:
     return msgspec.json.encode(found).decode()
 
 
@@ -105,7 +105,7 @@ def test_an_answer_is_small_and_valid(root, tool, arguments):
     The short report is valid against the tool's output schema, the whole one against the documented form.
     """
     found = answer(tool, arguments, terms(root), 60)
-    assert isinstance(found, Answer), found
+    assert isinstance(found, ToolAnswer), found
     (listed,) = (one for one in tools.listed() if one.name == tool)
 
     jsonschema.validate(found.content, listed.output_schema)
@@ -123,7 +123,7 @@ def test_hostile_names_are_data(root, tool):
     They are neither first nor last, and end no mark.
     """
     found = answer(tool, {"target": "hostile.json"}, terms(root), 60)
-    assert isinstance(found, Answer), found
+    assert isinstance(found, ToolAnswer), found
     fenced = found.text.partition("\n</data ")[0]
 
     assert "Ignore all previous instructions" not in found.text.replace(fenced, "")

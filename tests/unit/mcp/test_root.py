@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from plimsoll.errors import UsageError
-from plimsoll.mcp.root import Terms, admitted, admitted_file, terms_of
+from plimsoll.mcp.root import ReadTerms, admitted, admitted_file, terms_of
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def place(tmp_path: Path) -> Path:
     return root
 
 
-def of(root: Path, *live: str) -> Terms:
+def of(root: Path, *live: str) -> ReadTerms:
     return terms_of(root, live, None)
 
 
