@@ -141,6 +141,15 @@ def findings(folder: Path) -> Iterator[Document]:
         yield _printed("lint", "pooler", str(folder / name), "--max-connections", "100")
 
 
+def declared(_folder: Path) -> Iterator[Document]:
+    """Of a plan with every finding, and of a template."""
+    fixtures = ROOT / "tests/fixtures/infrastructure"
+    yield _printed("lint", "terraform", str(fixtures / "mixed.json"))
+    yield _printed("lint", "terraform", str(fixtures / "sound.json"))
+    template = ROOT / "examples/infrastructure/template.yaml"
+    yield _printed("lint", "cloudformation", str(template), "--region", "us-east-1")
+
+
 def proofs(_folder: Path) -> Iterator[Document]:
     """With a copy, and a sample whose mean is not known."""
     case = ToastCase(
@@ -353,6 +362,7 @@ DOCUMENTS: dict[str, Callable[[Path], Iterator[Document]]] = {
     "experiment": played,
     "explain": executions,
     "gate-status": gates,
+    "infrastructure": declared,
     "inspection": inspected,
     "limits": limits,
     "lint": findings,

@@ -19,6 +19,7 @@ CALLED_FROM_OUTSIDE = {
     "do_HEAD": "overrides what http.server calls for a request",
     "do_POST": "overrides what http.server calls for a request",
     "log_message": "overrides what http.server calls to log a request",
+    "compose_node": "overrides what PyYAML calls for a part of a document",
     "construct_mapping": "overrides what PyYAML calls for a table",
     "wrap_bio": "overrides what asyncio calls to begin a connection with TLS",
     "format_options": "overrides what Click calls for the options of a command's help",

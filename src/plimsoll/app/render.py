@@ -11,6 +11,7 @@ from plimsoll.model.comparison import Comparison
 from plimsoll.model.diagnosis import Diagnosis
 from plimsoll.model.experiment import ExperimentReport
 from plimsoll.model.explain import ExplainComparison
+from plimsoll.model.infrastructure import InfrastructureFindings
 from plimsoll.model.lint import PoolerFindings
 from plimsoll.model.overview import Overview
 from plimsoll.model.pace import PaceReport
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from plimsoll.reports.render.origin import PageOrigin
 
 Form = Literal["text", "json", "markdown", "html"]
+FileForm = Form | Literal["sarif"]
+"""The forms of findings on files."""
 
 
 class Report(Struct, frozen=True, kw_only=True):
@@ -54,6 +57,7 @@ Documented = (
     | LimitSheet
     | Sweeps
     | PoolerFindings
+    | InfrastructureFindings
     | PoolSizing
     | ToastProof
     | ExplainComparison
@@ -75,7 +79,7 @@ BRIEF_KINDS = (Report, Plan, Comparison, Inspection)
 
 def render(
     found: Found,
-    form: Form = "text",
+    form: FileForm = "text",
     *,
     width: int | None = None,
     color: bool = False,
@@ -87,7 +91,7 @@ def render(
 
     Args:
         found: a report, plan, comparison, inspection, overview of several instances, or findings.
-        form: text, json, markdown or html.
+        form: text, json, markdown or html; sarif for findings on declared databases.
         width: columns of the text; None takes the terminal's, or 80 in a pipe.
         color: whether escape sequences for colour may be used.
         lists_all: whether an overview also has a row for each instance that is near no limit.
@@ -102,6 +106,10 @@ def render(
         return _markdown(found, lists_all=lists_all)
     if form == "html":
         return _html(found, origin)
+    if form == "sarif" and isinstance(found, InfrastructureFindings):
+        from plimsoll.reports.infrastructure.sarif import render_sarif
+
+        return render_sarif(found).decode()
     if form != "text":
         raise UsageError(f"there is no form '{form}'", "Use text, json, markdown or html.")
     return _text(found, width=width, color=color, lists_all=lists_all)
@@ -161,6 +169,10 @@ def document_of(found: Documented, *, lists_all: bool = False) -> "Document":
         from plimsoll.reports.alarm.document import alarm_document
 
         return alarm_document(found)
+    if isinstance(found, InfrastructureFindings):
+        from plimsoll.reports.infrastructure.document import infrastructure_document
+
+        return infrastructure_document(found)
     from plimsoll.reports.lint.document import lint_document
 
     return lint_document(found)
@@ -289,6 +301,10 @@ def _document_json(found: Documented) -> str:
         from plimsoll.reports.alarm.json import render_alarms_json
 
         return render_alarms_json(found)
+    if isinstance(found, InfrastructureFindings):
+        from plimsoll.reports.infrastructure.json import render_infrastructure_json
+
+        return render_infrastructure_json(found).decode()
     from plimsoll.reports.lint.json import render_lint_json
 
     return render_lint_json(found).decode()

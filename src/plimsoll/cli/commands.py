@@ -93,6 +93,10 @@ COMMANDS = {
         "plimsoll.cli.catalog", "Show the documented limits, or compare them with an answer of AWS"
     ),
     "prices": _Place("plimsoll.cli.prices", "Show on-demand prices, or read newer ones from AWS"),
+    "mcp": _Place(
+        "plimsoll.cli.mcp",
+        "Let an assistant use Plimsoll: tools that read, over standard input and output (MCP)",
+    ),
     "docs": _Place(
         "plimsoll.cli.docs",
         "Read the documentation in the terminal: list its pages, print one, or search them",

@@ -1,15 +1,22 @@
 """`plimsoll lint`: find mistakes in a configuration file."""
 
 import re
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from plimsoll.app.options import ReadOptions
 from plimsoll.cli.option_groups import expand
-from plimsoll.cli.output import WIDTH_OF_PAIRS, Output, output_options
+from plimsoll.cli.options import READ
+from plimsoll.cli.output import WIDTH_OF_PAIRS, Output, findings_output_options, output_options
+from plimsoll.cli.waiting import TERMINAL
 from plimsoll.errors import UsageError
+
+if TYPE_CHECKING:  # the command line comes up without what it needs
+    from plimsoll.model.infrastructure import DeclaredFinding
 
 
 class PoolerName(StrEnum):
@@ -17,6 +24,35 @@ class PoolerName(StrEnum):
 
     PGPOOL = "pgpool"
     PGBOUNCER = "pgbouncer"
+
+
+class FailOn(StrEnum):
+    """The least severity for exit status 1."""
+
+    CRITICAL = "critical"
+    WARNING = "warning"
+    NOTE = "note"
+
+
+_History = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--history",
+        metavar="TARGET",
+        help="Also check the class against the load of the past: rds:NAME, a recorded snapshot, or a file or "
+        "folder of exported metrics. With several databases: ADDRESS=TARGET. Repeatable.",
+    ),
+]
+_FailOn = Annotated[
+    FailOn,
+    typer.Option(
+        "--fail-on",
+        metavar="SEVERITY",
+        help="Least severity that gives exit status 1: critical, warning or note.",
+    ),
+]
+# The window and the account are those of a history; the region is that of the databases, too.
+_READ = READ.only("last", "since", "until", "profile", "region", "role_arn")
 
 
 def register(app: typer.Typer) -> None:
@@ -29,6 +65,9 @@ def register(app: typer.Typer) -> None:
     )
     group.callback()(_group)
     group.command("pooler")(expand(pooler, output=output_options(WIDTH_OF_PAIRS)))
+    files = {"read_options": _READ, "output": findings_output_options()}
+    group.command("terraform")(expand(terraform, **files))
+    group.command("cloudformation")(expand(cloudformation, **files))
     app.add_typer(group, name="lint")
 
 
@@ -96,3 +135,95 @@ def pooler(
     )
     output.write(findings)
     raise typer.Exit(1 if any(c.severity != "note" for c in findings.causes) else 0)
+
+
+def terraform(
+    plans: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="PLAN...",
+            help="Plan in JSON, as 'terraform show -json' or 'tofu show -json' writes it; - reads standard input.",
+        ),
+    ],
+    *,
+    read_options: ReadOptions,
+    output: Output,
+    history: _History = None,
+    fail_on: _FailOn = FailOn.WARNING,
+) -> None:
+    """
+    Check the databases of a Terraform plan against the limits of their class and storage.
+
+    Exit status: 0 nothing at or above --fail-on, 1 a finding, 2 bad input.
+    """
+    from plimsoll.app.infrastructure import check_files
+
+    found = check_files(
+        "terraform",
+        plans,
+        histories=history or (),
+        read_options=read_options,
+        progress=TERMINAL,
+    )
+    output.write(found)
+    raise typer.Exit(_status(found.findings, fail_on))
+
+
+def cloudformation(
+    templates: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="TEMPLATE...", help="Template in YAML or JSON; - reads standard input."
+        ),
+    ],
+    *,
+    read_options: ReadOptions,
+    output: Output,
+    parameter: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--parameter",
+            metavar="NAME=VALUE",
+            help="Value of a parameter (default: the parameter's default). Repeatable.",
+        ),
+    ] = None,
+    history: _History = None,
+    fail_on: _FailOn = FailOn.WARNING,
+) -> None:
+    """
+    Check the databases of a CloudFormation template against the limits of their class and storage.
+
+    Exit status: 0 nothing at or above --fail-on, 1 a finding, 2 bad input.
+    """
+    from plimsoll.app.infrastructure import check_files
+
+    found = check_files(
+        "cloudformation",
+        templates,
+        parameters=_parameters(parameter or []),
+        histories=history or (),
+        read_options=read_options,
+        progress=TERMINAL,
+    )
+    output.write(found)
+    raise typer.Exit(_status(found.findings, fail_on))
+
+
+def _parameters(texts: list[str]) -> dict[str, str]:
+    found = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name:
+            raise UsageError(
+                f"--parameter '{text}' is not NAME=VALUE",
+                "Write it as InstanceClass=db.r6g.large.",
+            )
+        found[name] = value
+    return found
+
+
+def _status(findings: Sequence["DeclaredFinding"], fail_on: FailOn) -> int:
+    from plimsoll.model.severity import SEVERITIES
+
+    failing = SEVERITIES[: SEVERITIES.index(fail_on.value) + 1]
+    return 1 if any(one.severity in failing for one in findings) else 0

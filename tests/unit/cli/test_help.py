@@ -28,10 +28,13 @@ SUBCOMMANDS = [
     ("prices", "refresh"),
     ("catalog", "refresh"),
     ("lint", "pooler"),
+    ("lint", "terraform"),
+    ("lint", "cloudformation"),
     ("prove", "toast"),
 ]
 REPORTS = [
     "diagnose", "plan", "inspect", "compare", "limits", "sweep", "pool-size", "lint pooler",
+    "lint terraform", "lint cloudformation",
     "explain compare", "prove toast", "lab run io-size-sweep", "lab run search-service",
 ]  # fmt: skip
 # A type in angle brackets, bounds, or what a parser puts into square brackets.

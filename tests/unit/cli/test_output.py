@@ -14,6 +14,7 @@ PLANS = ROOT / "examples" / "plans"
 COMMANDS = {
     "limits": "limits db.t3.xlarge --engine postgres --storage gp2 --size-gib 1024",
     "lint": f"lint pooler {ROOT}/examples/pooled-cluster/pgpool.conf --version 4.1.2",
+    "infrastructure": f"lint terraform {ROOT}/examples/infrastructure/plan.json",
     "pool-size": "pool-size --services 12 --containers 4 --pool 20 --vcpus 8",
     "explain": f"explain compare {PLANS}/normal.json {PLANS}/slow.json",
     "pace": f"pace {ROOT}/examples/claims-pipeline",

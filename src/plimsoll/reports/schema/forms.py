@@ -10,6 +10,7 @@ from plimsoll.reports.diagnosis.json_objects import ReportDocument
 from plimsoll.reports.experiment.json import ExperimentDocument
 from plimsoll.reports.explain.json import ExplainDocument, RecordingObject
 from plimsoll.reports.gate.json import GateStatusDocument
+from plimsoll.reports.infrastructure.json import InfrastructureDocument
 from plimsoll.reports.inspect.json import InspectionDocument
 from plimsoll.reports.limits.json import LimitsDocument
 from plimsoll.reports.lint.json import LintDocument
@@ -30,6 +31,7 @@ _DOCUMENTS: dict[str, tuple[type[Struct], ...]] = {
     "experiment": (ExperimentDocument,),
     "explain": (ExplainDocument, RecordingObject),
     "gate-status": (GateStatusDocument,),
+    "infrastructure": (InfrastructureDocument,),
     "inspection": (InspectionDocument,),
     "limits": (LimitsDocument,),
     "lint": (LintDocument,),

@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# Check files, write SARIF, and add the report to the summary of the job.
+#
+# Input: TOOL, FILES (a path or glob on each line), REGION, PARAMETERS (NAME=VALUE on each line), FAIL_ON, SARIF_FILE;
+#        GITHUB_OUTPUT and GITHUB_STEP_SUMMARY as GitHub sets them.
+# Exit status: that of `plimsoll lint`: 0 nothing found, 1 a finding, 2 bad input.
+set -u -o pipefail
+shopt -s globstar nullglob
+
+files=()
+while IFS= read -r line; do
+  [[ -n ${line//[[:space:]]/} ]] || continue
+  if [[ -e $line ]]; then
+    files+=("$line")
+    continue
+  fi
+  # No splitting: a glob may match names with spaces.
+  IFS='' matches=($line)
+  ((${#matches[@]})) || { echo "::error::no file matches '$line'"; exit 2; }
+  files+=("${matches[@]}")
+done <<< "$FILES"
+((${#files[@]})) || { echo "::error::no files were given"; exit 2; }
+
+options=(--fail-on "$FAIL_ON")
+[[ -z $REGION ]] || options+=(--region "$REGION")
+while IFS= read -r line; do
+  [[ -z $line ]] || options+=(--parameter "$line")
+done <<< "$PARAMETERS"
+
+check() { plimsoll lint "$TOOL" "${options[@]}" "$@" -- "${files[@]}"; }
+
+check --width 120
+status=$?
+if ((status < 2)); then
+  check --format markdown >> "$GITHUB_STEP_SUMMARY"
+  check --format sarif > "$SARIF_FILE"
+  echo "sarif-file=$SARIF_FILE" >> "$GITHUB_OUTPUT"
+fi
+echo "status=$status" >> "$GITHUB_OUTPUT"
+exit "$status"

@@ -1,0 +1,1 @@
+"""Which databases does an infrastructure file declare: a Terraform plan, or a CloudFormation template?"""

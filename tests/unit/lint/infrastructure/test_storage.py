@@ -1,0 +1,135 @@
+"""gp2 that gp3 beats, storage below the striping threshold, and storage that RDS refuses."""
+
+from decimal import Decimal
+
+import pytest
+
+from plimsoll.catalog.load import catalog
+from plimsoll.lint.infrastructure.check import check_databases
+from plimsoll.model.infrastructure import (
+    DatabaseKind,
+    DeclaredDatabase,
+    DeclaredFinding,
+    DeclaredState,
+)
+from plimsoll.model.instance import Instance, Storage
+from plimsoll.units import mib_per_s
+
+
+def state(
+    kind: str,
+    size_gib: float,
+    *,
+    db_class: str = "db.m5.large",
+    engine: str = "postgres",
+    ops: float | None = None,
+    throughput_mibps: float | None = None,
+) -> DeclaredState:
+    storage = Storage(
+        kind=kind,
+        size_gib=size_gib,
+        provisioned_ops_per_s=ops,
+        provisioned_bytes_per_s=mib_per_s(throughput_mibps) if throughput_mibps else None,
+    )
+    return DeclaredState(
+        instance=Instance(
+            db_class=db_class, engine=engine, multi_az=False, region="us-east-1", storage=storage
+        ),
+        monitoring_interval_s=10,
+        has_insights=True,
+    )
+
+
+def found(after: DeclaredState, before: DeclaredState | None = None) -> tuple[DeclaredFinding, ...]:
+    database = DeclaredDatabase(
+        kind=DatabaseKind.INSTANCE,
+        address="db",
+        file="plan.json",
+        before=before,
+        has_before=True,
+        after=after,
+    )
+    return check_databases((database,), catalog())[0]
+
+
+@pytest.mark.parametrize(
+    ("size_gib", "codes"),
+    [
+        (100, ["GP3FasterThanGP2"]),
+        (170, ["GP3FasterThanGP2"]),
+        # One gp2 volume above 170 GiB has 250 MiB/s and gp3 has 125 there: not faster in everything.
+        (300, []),
+        (500, ["GP3FasterThanGP2"]),
+        # 10,000 GiB of gp2 hold 30,000 IOPS, which cost extra as gp3.
+        (10_000, []),
+    ],
+)
+def test_gp2_is_reported_where_gp3_is_faster_and_no_dearer(size_gib: float, codes: list[str]):
+    """
+    In us-east-1 both cost the same for each GiB, so the speed decides.
+    """
+    big = "db.r5.12xlarge" if size_gib > 1000 else "db.m5.large"
+
+    assert codes == [f.code for f in found(state("gp2", size_gib, db_class=big))]
+
+
+def test_storage_just_below_four_volumes_is_mentioned_with_its_price():
+    """
+    10 GiB more are $1.15 a month, and four volumes in place of one.
+    """
+    (one,) = found(state("gp3", 390, db_class="db.r6g.4xlarge"))
+
+    assert ("BelowStripingThreshold", Decimal("1.150")) == (one.code, one.usd_per_month)
+
+
+def test_small_storage_of_a_small_class_is_not_mentioned():
+    """
+    300 GiB more would cost more than a twentieth of the instance; and a class without the IOPS gains nothing.
+    """
+    assert () == found(state("gp3", 100, db_class="db.m6g.large"))
+    assert () == found(state("gp3", 390, db_class="db.t3.micro"))
+
+
+def test_sql_server_is_not_striped():
+    """
+    RDS documents one volume for it, so there is no threshold.
+    """
+    assert () == found(state("gp3", 390, engine="sqlserver-se", db_class="db.r5.8xlarge"))
+
+
+@pytest.mark.parametrize(
+    "refused",
+    [
+        state("gp3", 390, ops=6000),
+        state("gp3", 500, ops=4000),
+        state("gp3", 500, ops=12_000, throughput_mibps=4000),
+        state("io1", 50, ops=1000),
+        state("io1", 100, ops=18_000, db_class="db.r5.12xlarge"),
+    ],
+)
+def test_what_rds_refuses_is_critical(refused: DeclaredState):
+    """
+    A wrong combination fails when it is applied; the finding has the documented range.
+    """
+    (first, *_) = found(refused)
+
+    assert ("StorageRefused", "critical") == (first.code, first.severity)
+    assert first.facts
+
+
+def test_rates_that_rds_reports_for_plain_gp3_are_no_request():
+    """
+    RDS reports 3,000 IOPS and 125 MiB/s for gp3 on which nothing was provisioned, and a plan repeats them.
+    """
+    grown = state("gp3", 200, ops=3000, throughput_mibps=125)
+
+    assert () == found(grown, before=state("gp3", 100, ops=3000, throughput_mibps=125))
+
+
+def test_storage_that_exists_is_not_refused():
+    """
+    Only what the change creates or changes is checked against what RDS sells today.
+    """
+    odd = state("io1", 100, ops=18_000, db_class="db.r5.12xlarge")
+
+    assert "StorageRefused" not in [f.code for f in found(odd, before=odd)]
