@@ -232,7 +232,7 @@ class Bench:
             connection.execute("create table loaded (id bigint, name text, note text)")
             connection.execute("create index on loaded (id)")
             connection.execute("checkpoint")
-        others = Others(self.server, self.folder, self.others_per_s)
+        others = self.others = Others(self.server, self.folder, self.others_per_s)
         # Metrics of others alone, as a pace finds them.
         time.sleep(SETTLING_S - LAG_S - 1)
         self._set_credits(CREDITS)
@@ -332,10 +332,10 @@ class Others:
         )
 
     def end(self, began_s: float, ended_s: float) -> list[float]:
-        """Stop, and return the latencies of an interval, in seconds."""
+        """Stop, and return the latencies of an interval, in seconds; `transactions` keeps them with their ends."""
         self._process.terminate()
         self._process.wait()
-        waits = []
+        self.transactions: list[tuple[float, float]] = []
         for path in self._folder.glob("others.log*"):
             for line in path.read_text().splitlines():
                 # client, number, latency in µs, script, epoch seconds, µs, lag of the schedule in µs
@@ -343,8 +343,8 @@ class Others:
                 if len(parts) >= 6 and parts[2].isdecimal():
                     moment = int(parts[4]) + int(parts[5]) / 1e6
                     if began_s <= moment <= ended_s:
-                        waits.append(int(parts[2]) / 1e6)
-        return waits
+                        self.transactions.append((moment, int(parts[2]) / 1e6))
+        return [wait_s for _, wait_s in self.transactions]
 
 
 class Watch:
