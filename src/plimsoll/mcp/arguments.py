@@ -85,16 +85,7 @@ class DiagnoseArguments(
     @property
     def flags(self) -> InstanceOptions:
         """Return what is known about the instance, without the file that describes it."""
-        return InstanceOptions(
-            identifier=self.identifier,
-            db_class=self.db_class,
-            engine=self.engine,
-            storage=self.storage,
-            size_gib=self.size_gib,
-            iops=self.iops,
-            throughput_mibps=self.throughput_mibps,
-            launched=self.launched,
-        )
+        return _described(self, identifier=self.identifier)
 
 
 class PlanArguments(
@@ -194,15 +185,7 @@ class LimitsArguments(
     @property
     def flags(self) -> InstanceOptions:
         """Return what is known about the instance."""
-        return InstanceOptions(
-            db_class=self.db_class,
-            engine=self.engine,
-            storage=self.storage,
-            size_gib=self.size_gib,
-            iops=self.iops,
-            throughput_mibps=self.throughput_mibps,
-            launched=self.launched,
-        )
+        return _described(self)
 
 
 class CompareArguments(
@@ -225,6 +208,21 @@ class CompareArguments(
     window_b: Annotated[_Text, Meta(description="Window after: 2026-11-10/P7D.")] | None = None
     identifier: _Identifier | None = None
     engine: _Engine | None = None
+
+
+def _described(
+    given: DiagnoseArguments | LimitsArguments, *, identifier: str | None = None
+) -> InstanceOptions:
+    return InstanceOptions(
+        identifier=identifier,
+        db_class=given.db_class,
+        engine=given.engine,
+        storage=given.storage,
+        size_gib=given.size_gib,
+        iops=given.iops,
+        throughput_mibps=given.throughput_mibps,
+        launched=given.launched,
+    )
 
 
 def input_schema(arguments: type[Struct]) -> dict[str, Any]:
