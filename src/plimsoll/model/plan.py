@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from plimsoll.model.ceiling import Dimension, Family, Phase
 from plimsoll.model.instance import Instance
+from plimsoll.model.price import HOURS_PER_MONTH
 from plimsoll.model.prior import Prior
 
 
@@ -258,8 +259,7 @@ class Cost(Struct, frozen=True, kw_only=True):
     @property
     def usd_per_day(self) -> Decimal | None:
         """Return the cost of 24 hours; None where that of the month is unknown."""
-        # AWS counts a month as 730 hours (8,760 hours of a year over 12).
-        return None if self.usd_per_month is None else self.usd_per_month * 24 / 730
+        return None if self.usd_per_month is None else self.usd_per_month * 24 / HOURS_PER_MONTH
 
 
 class RejectedOption(Struct, frozen=True, kw_only=True):

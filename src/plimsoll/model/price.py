@@ -9,6 +9,9 @@ from msgspec import Struct
 from plimsoll.model.ceiling import Origin
 from plimsoll.model.instance import Deployment
 
+HOURS_PER_MONTH = 730
+"""The hours of a month in AWS prices: 365 × 24 / 12 (AWS Pricing Calculator, 2026-11)."""
+
 
 class Price(Struct, frozen=True, kw_only=True):
     """One published price."""

@@ -26,7 +26,7 @@ from plimsoll.model.plan import (
     WorkloadKind,
     WorkPoint,
 )
-from plimsoll.model.price import PriceBook, is_old
+from plimsoll.model.price import HOURS_PER_MONTH, PriceBook, is_old
 from plimsoll.model.snapshot import Snapshot
 from plimsoll.plan.demand.recovery import Demand, recover
 from plimsoll.plan.headline import headline_of
@@ -309,7 +309,7 @@ class _Market:
         return tuple(
             WorkPoint(
                 name=self._found.name(one.index),
-                usd_per_day_more=usd * 24 / 730,
+                usd_per_day_more=usd * 24 / HOURS_PER_MONTH,
                 work=one.work,
             )
             for one in self._sooner

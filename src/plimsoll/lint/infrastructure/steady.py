@@ -23,6 +23,7 @@ from plimsoll.model.cause import Remedy
 from plimsoll.model.infrastructure import Attribute, DeclaredFinding, DeclaredState, LintRule
 from plimsoll.model.instance import engine_family
 from plimsoll.model.metric import Metric
+from plimsoll.model.price import HOURS_PER_MONTH
 from plimsoll.model.series import Series
 from plimsoll.model.snapshot import Snapshot
 from plimsoll.units import format_bytes_per_s, format_duration, format_ops_per_s, format_ratio
@@ -40,7 +41,6 @@ STEADY_CPU = LintRule(
 
 # A judgement: EBS burst credits are granted for a day, so a shorter window says nothing of a steady load.
 HISTORY_S_LEAST = 24 * 3600
-_HOURS_PER_MONTH = 730
 
 
 class _Mean(Struct, frozen=True, kw_only=True):
@@ -135,7 +135,7 @@ def _cpu(subject: RuleInput) -> Iterator[DeclaredFinding]:
         end = "RDS then bills the rest (unlimited mode)"
         paid = paid_for(
             subject,
-            {_surplus_item(subject): missing * _HOURS_PER_MONTH},
+            {_surplus_item(subject): missing * HOURS_PER_MONTH},
             "for CPU credits at this load",
         )
     yield finding(

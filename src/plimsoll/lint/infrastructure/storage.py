@@ -29,6 +29,7 @@ from plimsoll.model.infrastructure import (
 )
 from plimsoll.model.instance import Instance, engine_family
 from plimsoll.model.limit import StorageRule
+from plimsoll.model.price import HOURS_PER_MONTH
 from plimsoll.units import MIB, number
 
 GP2_BEATEN = LintRule(
@@ -51,7 +52,6 @@ REFUSED = LintRule(
 _SAME_THROUGHPUT_RATIO = 0.97
 # A judgement: four times the IOPS are worth mentioning for up to a twentieth of the price of the instance.
 _LITTLE_RATIO = Decimal("0.05")
-_HOURS_PER_MONTH = 730
 
 
 _LAYOUT = (
@@ -219,7 +219,7 @@ def _instance_usd_per_month(subject: RuleInput) -> Decimal | None:
     ]
     # With several licences the lowest price keeps the finding on the safe side.
     known = [price.usd for price in found if price is not None]
-    return min(known) * _HOURS_PER_MONTH if known else None
+    return min(known) * HOURS_PER_MONTH if known else None
 
 
 def _refused(subject: RuleInput) -> Iterator[DeclaredFinding]:

@@ -18,6 +18,7 @@ import numpy as np
 from plimsoll.catalog.names import class_name, size_order
 from plimsoll.model.instance import Instance
 from plimsoll.model.plan import A_SIZE_UP, FREE, Judgement, Ladder, Option, Rung, RungKind
+from plimsoll.model.price import HOURS_PER_MONTH
 from plimsoll.model.series import BoolArray
 from plimsoll.plan.demand.recovery import DemandPath
 from plimsoll.plan.judge.asked import StepDemand, asked_of
@@ -32,8 +33,7 @@ from plimsoll.plan.market.priced import ArrangementPrices
 
 # Prices are whole millionths of a dollar here: AWS quotes no finer ones, and integers add up exactly.
 _PARTS_PER_USD = 1_000_000
-# AWS bills a month as 730 hours (AWS Pricing Calculator).
-_MONTH_DAYS = 730 / 24
+_MONTH_DAYS = HOURS_PER_MONTH / 24
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

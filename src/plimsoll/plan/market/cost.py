@@ -20,11 +20,8 @@ from plimsoll.errors import CatalogError
 from plimsoll.limits.layout import is_aurora, is_serverless
 from plimsoll.model.instance import Deployment, Instance, Storage, engine_family
 from plimsoll.model.plan import Cost, Option
-from plimsoll.model.price import LICENSES, Price, PriceBook
+from plimsoll.model.price import HOURS_PER_MONTH, LICENSES, Price, PriceBook
 from plimsoll.units import MIB, number
-
-HOURS_PER_MONTH = 730
-"""The hours of a month in AWS prices: 365 × 24 / 12."""
 
 # One CPU credit is one vCPU at full load for one minute (EC2 user guide, burstable instances, 2026-11).
 _CREDITS_PER_VCPU_HOUR = 60

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from plimsoll.catalog.load import Catalog
 from plimsoll.model.instance import Instance
 from plimsoll.model.plan import PlanConstraints
-from plimsoll.model.price import PriceBook
+from plimsoll.model.price import HOURS_PER_MONTH, PriceBook
 from plimsoll.model.series import BoolArray, IntArray
 from plimsoll.plan.market.candidates import Arrangements, arranged
 from plimsoll.plan.market.cost import credits_part, instance_part, storage_parts
@@ -71,7 +71,7 @@ class ArrangementPrices:
         """Return which setups certainly cost no more than the maximum per day, shape (n,)."""
         if usd_per_day_max is None:
             return np.ones(self.more.shape, dtype=np.bool_)
-        most = int(usd_per_day_max * 730 / 24 * _PARTS_PER_USD)
+        most = int(usd_per_day_max * HOURS_PER_MONTH / 24 * _PARTS_PER_USD)
         # UNKNOWN is the largest integer, so what has no price is not within any limit of cost.
         return self.total <= most
 
