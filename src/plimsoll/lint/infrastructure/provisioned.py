@@ -5,7 +5,7 @@ The class limits all EBS requests of the instance together. What is provisioned 
 for and never used; what is above its baseline is used only while burst credits last.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from msgspec import Struct
 
@@ -28,6 +28,7 @@ from plimsoll.model.infrastructure import (
     SourcedFact,
 )
 from plimsoll.model.instance import engine_family
+from plimsoll.model.limit import InstanceLimits
 from plimsoll.units import MIB, format_bytes_per_s, format_ops_per_s, number
 
 _IOPS_KINDS = ("io1", "io2")
@@ -73,6 +74,8 @@ class _ProvisionedRate(Struct, frozen=True, kw_only=True):
     """What the two below need after them: ` IOPS`, or nothing."""
     most_shown: str
     baseline_shown: str
+    most_of: Callable[[InstanceLimits], float | None]
+    """The most that a class lets through."""
 
     def billed_above(self, reach: float) -> float:
         """Return the billed units above a rate that the class lets through."""
@@ -126,6 +129,7 @@ def _ops(subject: RuleInput) -> _ProvisionedRate | None:
         unit=" IOPS",
         most_shown=number(limits.ebs_burst_ops_per_s),
         baseline_shown=number(limits.ebs_baseline_ops_per_s),
+        most_of=lambda other: other.ebs_burst_ops_per_s,
     )
 
 
@@ -148,6 +152,7 @@ def _throughput(subject: RuleInput) -> _ProvisionedRate | None:
         shown=f"{number(provisioned / MIB)} MiB/s ({format_bytes_per_s(provisioned)})",
         most_shown=format_bytes_per_s(limits.ebs_burst_bytes_per_s),
         baseline_shown=format_bytes_per_s(limits.ebs_baseline_bytes_per_s),
+        most_of=lambda other: other.ebs_burst_bytes_per_s,
     )
 
 
@@ -180,7 +185,7 @@ def _beyond(
         facts=_class_facts(rate, subject),
         paid=_paid(subject, rate, unused, "that this class cannot use"),
         excess=unused,
-        remedies=_remedies(rate),
+        remedies=_remedies(rate, subject),
     )
 
 
@@ -204,13 +209,27 @@ def _rest(rate: _ProvisionedRate) -> str:
     return "More is provisioned, and never used."
 
 
-def _remedies(rate: _ProvisionedRate) -> tuple[Remedy, ...]:
-    return (
-        Remedy(
-            text=f"Provision at most {rate.most_shown}{rate.unit}, or choose a class that lets more through: "
-            "`plimsoll limits CLASS` shows the numbers of a class."
-        ),
-    )
+def _remedies(rate: _ProvisionedRate, subject: RuleInput) -> tuple[Remedy, ...]:
+    text = f"Provision at most {rate.most_shown}{rate.unit}"
+    larger = _larger_class(rate, subject)
+    if larger is not None:
+        text += f", or choose {larger}, the smallest size of its family that lets all of it through"
+    return (Remedy(text=f"{text}."),)
+
+
+def _larger_class(rate: _ProvisionedRate, subject: RuleInput) -> str | None:
+    """Return the smallest class of the same family that lets through what is provisioned; None if none does."""
+    assert subject.limits is not None
+    catalog, family = subject.catalog, subject.limits.db_class.rpartition(".")[0]
+    sizes = [
+        catalog.instance_limits(name)
+        for name in catalog.classes()
+        if name.rpartition(".")[0] == family
+    ]
+    enough = [
+        one for one in sizes if one.is_offered and (rate.most_of(one) or 0.0) >= rate.provisioned
+    ]
+    return min(enough, key=lambda one: one.vcpu_count or 0).db_class if enough else None
 
 
 def _in_bursts(
@@ -236,7 +255,7 @@ def _in_bursts(
         remedies=(
             Remedy(
                 text="Keep it if the load comes in bursts. For steady load, provision the baseline, "
-                "or choose a class with a higher one: `--history TARGET` shows which load there is."
+                "or choose a class with a higher one: '--history TARGET' shows which load there is."
             ),
         ),
     )

@@ -190,3 +190,23 @@ def test_the_type_of_the_storage_may_be_unknown():
 
     assert "IOPSBeyondInstance" == found.code
     assert found.usd_per_month is None
+
+
+@pytest.mark.parametrize(
+    ("ops", "advice"),
+    [
+        (
+            30_000,
+            "or choose db.r5.8xlarge, the smallest size of its family that lets all of it through.",
+        ),
+        (90_000, "Provision at most 18,750 IOPS."),
+    ],
+)
+def test_the_advice_names_a_class_that_lets_it_through(ops: float, advice: str):
+    """
+    db.r5.8xlarge has 30,000 IOPS, db.r5.4xlarge 18,750; no db.r5 has 90,000.
+    """
+    (found,) = [one for one in findings(state(ops=ops)) if one.code == "IOPSBeyondInstance"]
+
+    (remedy,) = found.remedies
+    assert remedy.text.endswith(advice)
