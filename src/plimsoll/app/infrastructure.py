@@ -7,14 +7,12 @@ from plimsoll.app.options import InstanceOptions, ReadOptions
 from plimsoll.app.progress import SILENT, Progress
 from plimsoll.errors import UsageError
 from plimsoll.model.infrastructure import (
+    STANDARD_INPUT,
     DeclaredDatabase,
     InfrastructureFindings,
     InfrastructureTool,
 )
 from plimsoll.model.snapshot import Snapshot
-
-STANDARD_INPUT = Path("-")
-_STDIN_DEVICE = Path("/dev/stdin")
 
 
 def check_files(
@@ -64,7 +62,7 @@ def check_files(
         notes.append("no database is declared")
     return InfrastructureFindings(
         tool=tool,
-        files=tuple(str(file) for file in files),
+        files=tuple(STANDARD_INPUT if str(file) == "-" else str(file) for file in files),
         databases=tuple(found),
         findings=findings,
         rules=RULES,
@@ -78,14 +76,13 @@ def _read(
     region: str | None,
     parameters: Mapping[str, str] | None,
 ) -> tuple[tuple[DeclaredDatabase, ...], tuple[str, ...]]:
-    path = _STDIN_DEVICE if file == STANDARD_INPUT else file
     if tool == "terraform":
         from plimsoll.sources.infrastructure.terraform import read_terraform
 
-        return read_terraform(path, region=region)
+        return read_terraform(file, region=region)
     from plimsoll.sources.infrastructure.cloudformation import read_cloudformation
 
-    return read_cloudformation(path, region=region, parameters=parameters)
+    return read_cloudformation(file, region=region, parameters=parameters)
 
 
 def _histories(

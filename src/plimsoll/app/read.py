@@ -283,8 +283,8 @@ def cost_of(usage: Usage) -> Decimal | None:
 def _read_file(
     target: str, flags: InstanceOptions, read_options: ReadOptions, progress: Progress
 ) -> Snapshot:
+    from plimsoll.sources.files.standard_input import InputProgress
     from plimsoll.sources.targets.one import read
-    from plimsoll.sources.targets.standard_input import InputProgress
 
     path = Path(target)
     if not path.exists() and target != STANDARD_INPUT:

@@ -132,6 +132,10 @@ class DeclaredFinding(Struct, frozen=True, kw_only=True):
     remedies: tuple[Remedy, ...] = ()
 
 
+STANDARD_INPUT = "standard input"
+"""What stands for the name of a file that was piped in."""
+
+
 class InfrastructureFindings(Struct, frozen=True, kw_only=True):
     """The databases of one command line, and the findings on them."""
 

@@ -190,7 +190,7 @@ def test_ctrl_c_ends_a_capture_and_keeps_it(plimsoll, monkeypatch: pytest.Monkey
     The snapshot is there, and says that it was ended from outside.
     """
     pipe = Interrupted(SAR.read_bytes())
-    monkeypatch.setattr("plimsoll.sources.targets.standard_input._stream", lambda: pipe)
+    monkeypatch.setattr("plimsoll.sources.files.standard_input._stream", lambda: pipe)
     status, _, result = plimsoll("record", "host", "--from", "-", "-o", "f.json")
 
     assert 0 == status, result

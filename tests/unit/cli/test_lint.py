@@ -116,3 +116,40 @@ def test_bad_input_is_one_sentence(arguments: tuple[str, ...], cause: str):
     assert isinstance(result.exception, PlimsollError)
     assert cause in result.exception.message
     assert result.exception.hint
+
+
+def test_a_plan_can_be_piped_in():
+    """
+    The report and SARIF name standard input, not a device of this machine.
+    """
+    plan = Path(PLAN).read_bytes()
+
+    text = call("terraform", "-", stdin=plan)
+    sarif = call("terraform", "-", "--format", "sarif", stdin=plan)
+
+    assert (1, 1) == (text.exit_code, sarif.exit_code)
+    assert "aws_db_instance.search · standard input" in text.output
+    assert '"uri": "stdin"' in sarif.output
+    assert "/dev/stdin" not in text.output + sarif.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "piped", "message"),
+    [
+        (("terraform", "-"), b"", "nothing came from standard input"),
+        (("terraform", "-"), b'{"a":', "'standard input' is cut off"),
+        (("terraform", "-"), b"Error: no such plan", "'standard input' is not JSON"),
+        (("cloudformation", "-"), b"", "nothing came from standard input"),
+        (("cloudformation", "-", "--parameter", "A=1"), b"Resources: {}", "no parameter 'A'"),
+    ],
+)
+def test_a_pipe_with_nothing_of_use_is_refused(
+    arguments: tuple[str, ...], piped: bytes, message: str
+):
+    """
+    What comes when the program before the pipe has failed.
+    """
+    refused = call(*arguments, stdin=piped).exception
+
+    assert isinstance(refused, PlimsollError)
+    assert message in refused.message

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 from plimsoll.app.read import waiting_for
 from plimsoll.cli.waiting import progress_while
 from plimsoll.model.overview import Usage
-from plimsoll.sources.targets.standard_input import InputProgress
+from plimsoll.sources.files.standard_input import InputProgress
 
 
 def seen_until(master: int, wanted: bytes, limit_s: float = 60.0) -> bytes:

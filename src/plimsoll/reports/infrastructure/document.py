@@ -44,7 +44,7 @@ def infrastructure_document(found: InfrastructureFindings) -> Document:
             ),
             *(_card(one, place) for place, one in enumerate(found.findings, start=1)),
             Section(
-                title="Not checked",
+                title="Not checked or assumed",
                 parts=(bullets_of([_noted(note) for note in found.notes]),) if found.notes else (),
             ),
         ),

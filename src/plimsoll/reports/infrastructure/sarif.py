@@ -13,7 +13,12 @@ from urllib.parse import quote
 import msgspec
 
 from plimsoll import __version__
-from plimsoll.model.infrastructure import ChangeEffect, DeclaredFinding, InfrastructureFindings
+from plimsoll.model.infrastructure import (
+    STANDARD_INPUT,
+    ChangeEffect,
+    DeclaredFinding,
+    InfrastructureFindings,
+)
 from plimsoll.reports.infrastructure.document import EFFECT_TEXTS
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json"
@@ -105,7 +110,7 @@ def _fingerprint(one: DeclaredFinding) -> str:
 
 
 def _uri(file: str) -> str:
-    if file in ("-", "/dev/stdin"):
+    if file == STANDARD_INPUT:
         return "stdin"
     path = PurePath(file)
     return path.as_uri() if path.is_absolute() else quote(path.as_posix())

@@ -13,7 +13,7 @@ from typing import BinaryIO
 from plimsoll.errors import DataError, SourceError, UsageError
 from plimsoll.model.snapshot import Gap
 from plimsoll.sources.files.bounds import MAX_BYTES
-from plimsoll.sources.files.bytes import unwrapped
+from plimsoll.sources.files.bytes import load, unwrapped
 from plimsoll.sources.values.shown import counted, shown
 
 STANDARD_INPUT = Path("-")
@@ -96,6 +96,24 @@ def load_standard_input(
             "The command before the pipe ended without output; check its own message.",
         )
     return unwrapped(b"".join(parts), Path(NAME)), was_interrupted
+
+
+def load_document(path: Path) -> tuple[bytes, Path]:
+    """
+    Return the content of a file, or of standard input for `-`, and what messages call it.
+
+    Raises:
+        UsageError: standard input is a terminal.
+        SourceError: it cannot be read.
+        DataError: it is too large, empty, or not what it begins like.
+        KeyboardInterrupt: Ctrl-C, because a part of a document is of no use.
+    """
+    if path != STANDARD_INPUT:
+        return load(path), path
+    data, was_interrupted = load_standard_input()
+    if was_interrupted:
+        raise KeyboardInterrupt
+    return data, Path(NAME)
 
 
 def _stream() -> BinaryIO:

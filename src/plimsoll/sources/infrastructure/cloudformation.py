@@ -61,7 +61,7 @@ def read_cloudformation(
     Return the databases of a template, and notes on what it leaves open.
 
     Args:
-        path: YAML or JSON.
+        path: YAML or JSON; `-` is standard input.
         region: of the stack; None if not known.
         parameters: values in place of the defaults.
 
@@ -75,10 +75,10 @@ def read_cloudformation(
     for name in parameters or {}:
         if name not in values.parameters:
             raise UsageError(
-                f"'{path}' has no parameter '{name}'",
+                f"'{decoded.name}' has no parameter '{name}'",
                 f"It has {', '.join(values.parameters[:10]) or 'none'}.",
             )
-    reader = _Template(str(path), decoded.content["Resources"], decoded.lines, values, region)
+    reader = _Template(decoded.name, decoded.content["Resources"], decoded.lines, values, region)
     found = reader.read()
     return found, tuple(reader.notes())
 

@@ -12,8 +12,8 @@ from typing import Any
 from msgspec import Struct
 
 from plimsoll.errors import DataError
-from plimsoll.sources.files.bytes import load
 from plimsoll.sources.files.json_text import decode
+from plimsoll.sources.files.standard_input import load_document
 
 # Source: CloudFormation User Guide, quotas: a template in an S3 object has at most 1 MB.
 TEMPLATE_BYTES_MAX = 1 << 20
@@ -25,19 +25,21 @@ class DecodedTemplate(Struct, frozen=True, kw_only=True):
     """A template, and the line of each resource."""
 
     content: dict[str, Any]
+    name: str
+    """What messages call the file."""
     lines: dict[str, int]
     """By logical ID."""
 
 
 def read_template(path: Path) -> DecodedTemplate:
     """
-    Decode a file.
+    Decode a file, or standard input for `-`.
 
     Raises:
         SourceError: it cannot be read.
         DataError: it is no template.
     """
-    data = load(path)
+    data, path = load_document(path)
     where = f"'{path}'"
     if len(data) > TEMPLATE_BYTES_MAX:
         raise DataError(f"{where} is larger than any template", _HINT)
@@ -51,7 +53,7 @@ def read_template(path: Path) -> DecodedTemplate:
         raise DataError(f"{where} has no resources, so it is no CloudFormation template", _HINT)
     if not lines:
         lines = _json_lines(data.decode(errors="replace"), resources)
-    return DecodedTemplate(content=content, lines=lines)
+    return DecodedTemplate(content=content, name=str(path), lines=lines)
 
 
 def _json_lines(text: str, resources: dict[str, Any]) -> dict[str, int]:

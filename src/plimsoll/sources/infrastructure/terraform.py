@@ -16,8 +16,8 @@ from typing import Any
 
 from plimsoll.errors import DataError
 from plimsoll.model.infrastructure import DatabaseKind, DeclaredDatabase
-from plimsoll.sources.files.bytes import load
 from plimsoll.sources.files.json_text import decode
+from plimsoll.sources.files.standard_input import load_document
 from plimsoll.sources.infrastructure.clusters import ClusterSettings, with_cluster_settings
 from plimsoll.sources.infrastructure.terraform_config import TerraformConfig
 from plimsoll.sources.infrastructure.values import PropertyNames, UnknownValue, declared_state
@@ -91,14 +91,14 @@ def read_terraform(
     Return the databases of a plan, and notes on what it leaves open.
 
     Args:
-        path: JSON of a plan or a state.
+        path: JSON of a plan or a state; `-` is standard input.
         region: for databases whose region the plan does not say.
 
     Raises:
         SourceError: the file cannot be read.
         DataError: it is no plan in JSON.
     """
-    data = load(path)
+    data, path = load_document(path)
     where = f"'{path}'"
     if data[:2] == b"PK":
         raise DataError(f"{where} is a plan in binary form", _HINT)

@@ -18,16 +18,16 @@ from plimsoll.sources.export.read import (
     read_loaded,
 )
 from plimsoll.sources.files.bytes import load
-from plimsoll.sources.reading.choose_instance import UNNAMED, choose, describe
-from plimsoll.sources.sysstat.recognise import is_host_capture, parse_capture
-from plimsoll.sources.targets import snapshot_file
-from plimsoll.sources.targets.standard_input import (
+from plimsoll.sources.files.standard_input import (
     INTERRUPTED,
     NAME,
     STANDARD_INPUT,
     InputProgress,
     load_standard_input,
 )
+from plimsoll.sources.reading.choose_instance import UNNAMED, choose, describe
+from plimsoll.sources.sysstat.recognise import is_host_capture, parse_capture
+from plimsoll.sources.targets import snapshot_file
 from plimsoll.sources.values.shown import shown
 
 _MARK = b'"plimsoll.snapshot/'

@@ -7,8 +7,8 @@ import sys
 import pytest
 
 from plimsoll.errors import DataError, SourceError, UsageError
-from plimsoll.sources.targets import standard_input
-from plimsoll.sources.targets.standard_input import load_standard_input
+from plimsoll.sources.files import standard_input
+from plimsoll.sources.files.standard_input import load_standard_input
 
 
 class Pipe(io.BytesIO):
