@@ -1,6 +1,7 @@
 # ruff: noqa: PYI021  # this is where a reader of compiled functions looks for what they do
 """
-The compiled law, as `plimsoll.kernel` sees it; nothing else imports it.
+The compiled law, as `plimsoll.kernel` sees it, and readers of bytes, as `plimsoll.wire` sees them; nothing else
+imports it.
 
 A stage is the tuple (baseline, burst, capacity, counts bytes, unit bytes, sequential ratio,
 stripes); a chain is (stages, balances at the start); a demand is (operations per second, bytes per
@@ -8,20 +9,26 @@ operation, length of a step); a grant is (first_s, every_s, stages). `plimsoll.k
 they mean and checks them. Arrays are one-dimensional and contiguous; results are dictionaries of columns.
 """
 
-from typing import TypeAlias, TypedDict
+from typing import TypeAlias, TypedDict, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
     "STAGES_MAX",
+    "StreamReader",
+    "by_series",
     "ceiling_curve",
     "ceiling_ops_per_s",
     "cost_per_op",
     "knee_bytes",
     "replay",
     "replay_candidates",
+    "stream_lines",
+    "stream_messages",
     "time_to_empty_s",
+    "unpacked",
+    "unpacked_head",
 ]
 
 _Floats: TypeAlias = NDArray[np.float64]
@@ -57,6 +64,25 @@ class _Curve(TypedDict):
     next_ops_per_s: _Floats
     next_stage: NDArray[np.int16]
 
+class _Points(TypedDict):
+    series: list[tuple[str, str, str | None, str, str | None, list[tuple[str, str]]]]
+    series_index: NDArray[np.uint32]
+    time: _Floats
+    sum: _Floats
+    count: _Floats
+    min: _Floats
+    max: _Floats
+
+class _Sorted(TypedDict):
+    day: NDArray[np.int64]
+    rank: NDArray[np.uint32]
+    length: NDArray[np.int64]
+    time_s: NDArray[np.int64]
+    sum: _Floats
+    count: _Floats
+    min: _Floats
+    max: _Floats
+
 STAGES_MAX: int
 """Most stages of a chain that `replay_candidates` takes."""
 
@@ -82,3 +108,33 @@ def time_to_empty_s(stage: _Stage, balance: float, rate_per_s: float) -> float:
 
 def knee_bytes(bytes_per_s: float, ops_per_s: float) -> float:
     """Return the I/O size at which both ceilings let the same rate through."""
+
+def stream_lines(data: bytes) -> tuple[_Points, list[tuple[int, int, int]]]:
+    """Read JSON lines of a metric stream; and runs of other lines: start, end, points before them."""
+
+def stream_messages(data: bytes) -> _Points | None:
+    """Read OpenTelemetry messages of a metric stream; None if a part is damaged or unusual."""
+
+def unpacked(packed: bytes, most_bytes: int) -> bytes | None:
+    """Unpack a gzip file; None if it has several members, is damaged, or names more than `most_bytes`."""
+
+def unpacked_head(packed: bytes, most_bytes: int) -> tuple[bytes, int] | None:
+    """Unpack the first bytes of a gzip file; with the size that it names. None if it names none."""
+
+def by_series(
+    series: NDArray[np.int64],
+    rank: NDArray[np.uint32],
+    time_s: NDArray[np.int64],
+    values: list[_Floats],
+) -> _Sorted:
+    """Sort points by day, rank of the series and time, each once; values are sum, count, minimum, maximum."""
+
+@final
+class StreamReader:
+    """Reads packed files of metric streams; series are named once and counted through all files of a kind."""
+
+    def lines(self, packed: bytes, most_bytes: int) -> _Points | None:
+        """Read JSON lines; None if the file is damaged, or a line has another form."""
+
+    def messages(self, packed: bytes, most_bytes: int) -> _Points | None:
+        """Read OpenTelemetry messages; None if the file is damaged, or a message has another form."""

@@ -262,18 +262,25 @@ def replay_candidates(
         f"a candidate chain has {len(first)} stages",
         f"at most {_core.STAGES_MAX}",
     )
+    # Candidates share most of their stages, so each is checked and passed on once.
+    known: dict[int, _StageLaw] = {}
+    laws = []
     for index, chain in enumerate(chains):
+        for stage in chain:
+            if id(stage) not in known:
+                known[id(stage)] = (_account(stage), _law(stage), stage.balance_at_start)
+        parts = [known[id(stage)] for stage in chain]
         _check(
-            [_account(stage) for stage in chain] == first,
+            [account for account, _, _ in parts] == first,
             f"candidate chain {index} has other lengths or units than candidate chain 0",
             "of one length, and count the same units stage by stage",
         )
+        laws.append(([law for _, law, _ in parts], [start for _, _, start in parts]))
     _check(
         allowed_steps is None or 0 <= allowed_steps < 2**32 - 1,
         f"{allowed_steps} throttled steps are allowed",
         "zero or more",
     )
-    laws = [_law_of_chain(chain) for chain in chains]
     return Trials(**_core.replay_candidates((ops, size, step_s), laws, carry, allowed_steps))
 
 
@@ -345,7 +352,11 @@ def _check_finite(chain: Sequence[Stage]) -> None:
         )
 
 
-def _law(stage: Stage) -> tuple[float, float, float, bool, float, float, float]:
+_Law = tuple[float, float, float, bool, float, float, float]
+_StageLaw = tuple[tuple[str, float | None, float], _Law, float]
+
+
+def _law(stage: Stage) -> _Law:
     unit = inf if stage.unit_bytes is None else stage.unit_bytes
     bucket = (stage.baseline, stage.burst, stage.capacity)
     return (*bucket, stage.counts == "bytes", unit, stage.sequential_ratio, stage.stripes)
@@ -353,7 +364,7 @@ def _law(stage: Stage) -> tuple[float, float, float, bool, float, float, float]:
 
 def _law_of_chain(
     chain: Sequence[Stage],
-) -> tuple[list[tuple[float, float, float, bool, float, float, float]], list[float]]:
+) -> tuple[list[_Law], list[float]]:
     return [_law(stage) for stage in chain], [stage.balance_at_start for stage in chain]
 
 

@@ -37,14 +37,16 @@ def test_every_function_of_the_crates_is_called():
 
 def test_every_function_of_the_compiled_core_is_called():
     """
-    What the stub of the core declares is what `kernel.py` uses.
+    What the stub of the core declares is what `kernel.py` and `wire.py` use.
     """
     stub = ast.parse((SRC / "_core.pyi").read_text(encoding="utf-8"))
-    declared = {node.name for node in stub.body if isinstance(node, ast.FunctionDef)}
-    kernel = ast.parse((SRC / "kernel.py").read_text(encoding="utf-8"))
+    named = [node for node in stub.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))]
+    declared = {node.name for node in named if not node.name.startswith("_")}
+    users = [ast.parse((SRC / f"{n}.py").read_text(encoding="utf-8")) for n in ("kernel", "wire")]
     used = {
         node.attr
-        for node in ast.walk(kernel)
+        for user in users
+        for node in ast.walk(user)
         if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "_core"
     }
 

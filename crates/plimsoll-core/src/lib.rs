@@ -10,6 +10,9 @@
 //! - [`fair`]: turns of reads and writes under saturation.
 //! - [`replay`]: a series of steps, with grants of credits.
 //! - [`trials`], [`candidates`]: many chains over one series of demand, in parallel SIMD lanes.
+//! - [`gzip`]: content of packed files.
+//! - [`stream`]: points of metric streams, read from bytes; here because a fleet has billions of them.
+//! - [`order`]: points by day and series, each once.
 
 pub mod bucket;
 pub mod candidates;
@@ -18,8 +21,11 @@ mod envelope;
 pub mod fair;
 pub mod flow;
 mod group;
+pub mod gzip;
 pub mod lane;
+pub mod order;
 pub mod pace;
 pub mod replay;
+pub mod stream;
 pub mod trials;
 pub mod units;

@@ -1,7 +1,7 @@
 //! Python bindings of plimsoll-core.
 //!
 //! They check what would otherwise panic, release the GIL, and copy; they do no arithmetic. `kernel.py`
-//! documents the arguments and checks that they make sense.
+//! documents the arguments and checks that they make sense; `wire.py` does so for bytes of files.
 
 use numpy::{
     Element, IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1,
@@ -11,12 +11,15 @@ use plimsoll_core::bucket::Bucket;
 use plimsoll_core::candidates;
 use plimsoll_core::chain::{self, Account, Phase, Stage};
 use plimsoll_core::flow::Backlog;
+use plimsoll_core::order::{Unordered, VALUES};
 use plimsoll_core::replay::{Demand, Grant, Replay};
+use plimsoll_core::stream::PieceReader;
 use plimsoll_core::trials::{Candidate, STAGES_MAX, Trials};
 use plimsoll_core::units::{BytesPerS, IoSize, OpsPerS};
+use plimsoll_core::{gzip, order, stream};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyBytes, PyDict};
 
 /// (baseline, burst, capacity, counts bytes, unit bytes, sequential ratio, stripes)
 type StageTuple = (f64, f64, f64, bool, f64, f64, f64);
@@ -26,6 +29,10 @@ type ChainTuple = (Vec<StageTuple>, Vec<f64>);
 type DemandTuple<'py> = (PyReadonlyArray1<'py, f64>, PyReadonlyArray1<'py, f64>, f64);
 /// (first_s, every_s, stages)
 type GrantTuple = (f64, f64, Vec<usize>);
+/// (account, region, namespace, metric, unit, dimensions)
+type SeriesTuple = (String, String, Option<String>, String, Option<String>, Vec<(String, String)>);
+/// (first byte, byte after, points before)
+type OddTuple = (usize, usize, usize);
 type Columns<'py> = PyResult<Bound<'py, PyDict>>;
 
 fn stage_of(tuple: StageTuple) -> Stage {
@@ -197,6 +204,163 @@ fn knee_bytes(bytes_per_s: f64, ops_per_s: f64) -> f64 {
     chain::knee(BytesPerS(bytes_per_s), OpsPerS(ops_per_s)).0
 }
 
+/// Unpack a gzip file of one member; see `plimsoll.wire.unpacked`.
+#[pyfunction]
+fn unpacked<'py>(
+    py: Python<'py>,
+    packed: &Bound<'py, PyBytes>,
+    most_bytes: usize,
+) -> PyResult<Option<Bound<'py, PyBytes>>> {
+    let packed = packed.as_bytes();
+    let Some(size) = gzip::named_size(packed).filter(|&size| size <= most_bytes) else {
+        return Ok(None);
+    };
+    let mut is_whole = false;
+    let content = PyBytes::new_with(py, size, |content| {
+        is_whole = py.detach(|| gzip::unpack(packed, content));
+        Ok(())
+    })?;
+    Ok(is_whole.then_some(content))
+}
+
+/// Read JSON lines of a metric stream; see `plimsoll.wire.stream_lines`.
+#[pyfunction]
+fn stream_lines<'py>(
+    py: Python<'py>,
+    data: &Bound<'py, PyBytes>,
+) -> PyResult<(Bound<'py, PyDict>, Vec<OddTuple>)> {
+    let data = data.as_bytes();
+    let (points, odd) = py.detach(|| stream::json::read(data));
+    let odd = odd.into_iter().map(|run| (run.bytes.start, run.bytes.end, run.after_points));
+    Ok((point_columns(py, points)?, odd.collect()))
+}
+
+/// Read messages of a metric stream; see `plimsoll.wire.stream_messages`.
+#[pyfunction]
+fn stream_messages<'py>(
+    py: Python<'py>,
+    data: &Bound<'py, PyBytes>,
+) -> PyResult<Option<Bound<'py, PyDict>>> {
+    let data = data.as_bytes();
+    py.detach(|| stream::otel::read(data)).map(|points| point_columns(py, points)).transpose()
+}
+
+/// Reads packed files of metric streams; see `plimsoll.wire.StreamReader`.
+#[pyclass]
+#[derive(Default)]
+struct StreamReader {
+    // Boxed, because it holds vectors of 32 bytes, and Python aligns its objects to 16.
+    lines: Box<stream::json::Reader>,
+    messages: Box<stream::otel::Reader>,
+}
+
+#[pymethods]
+impl StreamReader {
+    #[new]
+    fn new() -> Self {
+        Self::default()
+    }
+
+    fn lines<'py>(
+        &mut self,
+        py: Python<'py>,
+        packed: &Bound<'py, PyBytes>,
+        most_bytes: usize,
+    ) -> PyResult<Option<Bound<'py, PyDict>>> {
+        read_packed(&mut *self.lines, py, packed, most_bytes)
+    }
+
+    fn messages<'py>(
+        &mut self,
+        py: Python<'py>,
+        packed: &Bound<'py, PyBytes>,
+        most_bytes: usize,
+    ) -> PyResult<Option<Bound<'py, PyDict>>> {
+        read_packed(&mut *self.messages, py, packed, most_bytes)
+    }
+}
+
+fn read_packed<'py>(
+    reader: &mut (impl PieceReader + Send),
+    py: Python<'py>,
+    packed: &Bound<'py, PyBytes>,
+    most_bytes: usize,
+) -> PyResult<Option<Bound<'py, PyDict>>> {
+    let packed = packed.as_bytes();
+    let Some(size) = gzip::named_size(packed).filter(|&size| size <= most_bytes) else {
+        return Ok(None);
+    };
+    let read = py.detach(|| {
+        let mut points = stream::Points::default();
+        let take = |piece: &[u8], is_end| reader.read_piece(piece, is_end, &mut points);
+        if !gzip::unpack_in_pieces(packed, size, take) {
+            // The series that were found are counted, and are handed over with those of the next file.
+            return None;
+        }
+        points.series = reader.new_series();
+        Some(points)
+    });
+    read.map(|points| point_columns(py, points)).transpose()
+}
+
+/// Unpack the first bytes of a gzip file; see `plimsoll.wire.unpacked_head`.
+#[pyfunction]
+fn unpacked_head<'py>(
+    py: Python<'py>,
+    packed: &Bound<'py, PyBytes>,
+    most_bytes: usize,
+) -> Option<(Bound<'py, PyBytes>, usize)> {
+    let size = gzip::named_size(packed.as_bytes())?;
+    Some((PyBytes::new(py, &gzip::head(packed.as_bytes(), most_bytes.min(size))), size))
+}
+
+/// Sort points by day, series and time; see `plimsoll.wire.by_series`.
+#[pyfunction]
+fn by_series<'py>(
+    py: Python<'py>,
+    series: PyReadonlyArray1<'py, i64>,
+    rank: PyReadonlyArray1<'py, u32>,
+    time_s: PyReadonlyArray1<'py, i64>,
+    values: [PyReadonlyArray1<'py, f64>; VALUES],
+) -> PyResult<Bound<'py, PyDict>> {
+    let [sum, count, min, max] = &values;
+    let points = Unordered {
+        series: series.as_slice()?,
+        rank: rank.as_slice()?,
+        time_s: time_s.as_slice()?,
+        values: [sum.as_slice()?, count.as_slice()?, min.as_slice()?, max.as_slice()?],
+    };
+    let found = py.detach(|| order::by_series(&points));
+    let found = found.ok_or_else(|| PyValueError::new_err("columns of one length"))?;
+    let columns = PyDict::new(py);
+    columns.set_item("day", column(py, found.runs.iter().map(|run| run.day).collect()))?;
+    columns.set_item("rank", column(py, found.runs.iter().map(|run| run.rank).collect()))?;
+    let lengths = found.runs.iter().map(|run| run.length as i64).collect();
+    columns.set_item("length", column(py, lengths))?;
+    columns.set_item("time_s", column(py, found.time_s))?;
+    for (name, values) in ["sum", "count", "min", "max"].into_iter().zip(found.values) {
+        columns.set_item(name, column(py, values))?;
+    }
+    Ok(columns)
+}
+
+fn point_columns(py: Python<'_>, points: stream::Points) -> Columns<'_> {
+    let columns = PyDict::new(py);
+    let series: Vec<SeriesTuple> = points
+        .series
+        .into_iter()
+        .map(|s| (s.account, s.region, s.namespace, s.metric, s.unit, s.dimensions))
+        .collect();
+    columns.set_item("series", series)?;
+    columns.set_item("series_index", column(py, points.series_index))?;
+    columns.set_item("time", column(py, points.time))?;
+    columns.set_item("sum", column(py, points.sum))?;
+    columns.set_item("count", column(py, points.count))?;
+    columns.set_item("min", column(py, points.min))?;
+    columns.set_item("max", column(py, points.max))?;
+    Ok(columns)
+}
+
 #[pymodule]
 fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("STAGES_MAX", STAGES_MAX)?;
@@ -207,5 +371,11 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(cost_per_op, m)?)?;
     m.add_function(wrap_pyfunction!(time_to_empty_s, m)?)?;
     m.add_function(wrap_pyfunction!(knee_bytes, m)?)?;
+    m.add_function(wrap_pyfunction!(unpacked, m)?)?;
+    m.add_function(wrap_pyfunction!(unpacked_head, m)?)?;
+    m.add_function(wrap_pyfunction!(by_series, m)?)?;
+    m.add_class::<StreamReader>()?;
+    m.add_function(wrap_pyfunction!(stream_lines, m)?)?;
+    m.add_function(wrap_pyfunction!(stream_messages, m)?)?;
     Ok(())
 }

@@ -205,7 +205,7 @@ def _gather_request(message: bytes, columns: Columns) -> None:
         scopes: list[bytes] = []
         for part, value in fields(resource_metrics):
             if part == 1:  # ResourceMetrics.resource
-                region = _wire_attributes(value, 1).get("cloud.region")
+                region = wire_attributes(value, 1).get("cloud.region")
             elif part == 2:  # instrumentation_library_metrics (0.7), scope_metrics (1.0)
                 scopes.append(value)
         for scope in scopes:
@@ -226,12 +226,12 @@ def _gather_wire_metric(metric: bytes, region: str | None, columns: Columns) -> 
             points += [point for part, point in fields(value) if part == 1]
     for point in points:
         parts = dict(fields(point, numbers={2: "Q", 4: "Q", 5: "d"}))
-        attributes = _wire_attributes(point, 1) | _wire_attributes(point, 7)
+        attributes = wire_attributes(point, 1) | wire_attributes(point, 7)
         sample = (parts.get(2), parts.get(5, 0.0), parts.get(4, 0))
         _add(columns, name, attributes, region, sample, unit or None)
 
 
-def _wire_attributes(message: bytes, field_number: int) -> dict[str, str]:
+def wire_attributes(message: bytes, field_number: int) -> dict[str, str]:
     """Return StringKeyValue (0.7, value is a string) or KeyValue (1.0, value is an AnyValue)."""
     found: dict[str, str] = {}
     for number, pair in fields(message):
@@ -250,5 +250,5 @@ def _wire_pair(pair: bytes) -> tuple[tuple[str, str], ...]:
     except (ValueError, IndexError):
         any_value = {}
     if 6 in any_value:  # AnyValue.kvlist_value; KeyValueList.values is its field 1
-        return tuple(_wire_attributes(any_value[6], 1).items())
+        return tuple(wire_attributes(any_value[6], 1).items())
     return ((text_of(parts.get(1, b"")), text_of(any_value.get(1, value))),)

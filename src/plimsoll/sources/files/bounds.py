@@ -48,6 +48,11 @@ _HINT = "Export a shorter window, or split the file and give its folder."
 _EMPTY_HINT = "Check the content of the file: an export has samples."
 
 
+def most_unpacked(packed_bytes: int) -> int:
+    """Return how many bytes a packed file of this size may hold."""
+    return min(MAX_BYTES, max(UNPACKED_FREELY_BYTES, MOST_TIMES_PACKED * packed_bytes))
+
+
 def check_unpacked(unpacked_bytes: int, packed_bytes: int, where: str) -> None:
     """
     Check what came out of a packed file so far.
@@ -57,7 +62,7 @@ def check_unpacked(unpacked_bytes: int, packed_bytes: int, where: str) -> None:
     """
     if unpacked_bytes > MAX_BYTES:
         raise too_large(where)
-    if unpacked_bytes > max(UNPACKED_FREELY_BYTES, MOST_TIMES_PACKED * packed_bytes):
+    if unpacked_bytes > most_unpacked(packed_bytes):
         raise DataError(
             f"{where} unpacks to more than {MOST_TIMES_PACKED} times its size, which no export does",
             _EMPTY_HINT,

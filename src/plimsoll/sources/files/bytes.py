@@ -12,6 +12,7 @@ from pathlib import Path
 
 from plimsoll.errors import AccessDenied, DataError, SourceError
 from plimsoll.sources.files import bounds
+from plimsoll.wire import unpacked
 
 HEAD_BYTES = 1 << 18
 """What is looked at to tell formats apart."""
@@ -72,8 +73,12 @@ def _broken_gzip(path: Path) -> DataError:
 
 def _unpacked(data: bytes, path: Path) -> bytes:
     """Return every member of a gzip file; a stream of members is what Firehose writes."""
+    # Nearly all files have one member, which names its size.
+    whole = unpacked(data, bounds.most_unpacked(len(data)))
+    if whole is not None:
+        return whole
     # Its value is handed out without a copy, which joining parts would make.
-    unpacked = io.BytesIO()
+    content = io.BytesIO()
     rest = data
     try:
         while rest.startswith(_GZIP):
@@ -83,14 +88,14 @@ def _unpacked(data: bytes, path: Path) -> bytes:
                 rest = member.unconsumed_tail
                 if not part and not rest and not member.eof:
                     raise _broken_gzip(path)
-                unpacked.write(part)
+                content.write(part)
                 # Of what was unpacked so far: the rest need not be unpacked to know.
                 packed_bytes = len(data) - len(rest) - len(member.unused_data)
-                bounds.check_unpacked(unpacked.tell(), packed_bytes, f"'{path}'")
+                bounds.check_unpacked(content.tell(), packed_bytes, f"'{path}'")
             rest = member.unused_data
     except zlib.error as error:
         raise _broken_gzip(path) from error
-    return unpacked.getvalue()
+    return content.getvalue()
 
 
 def _as_utf8(data: bytes, path: Path) -> bytes:

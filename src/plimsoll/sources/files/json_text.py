@@ -118,7 +118,7 @@ def lines(data: bytes, kind: type[T], where: str) -> Iterator[tuple[list[T], int
         try:
             yield decoder.decode_lines(chunk), 0
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            yield _line_by_line(chunk, kind, where)
+            yield _line_by_line(chunk, decoder, kind, where)
 
 
 def first_lines(data: bytes, count: int = 5) -> list[Any]:
@@ -140,12 +140,20 @@ def first_lines(data: bytes, count: int = 5) -> list[Any]:
     return found
 
 
-def _line_by_line(chunk: bytes, kind: type[T], where: str) -> tuple[list[T], int]:
+def _line_by_line(
+    chunk: bytes, decoder: msgspec.json.Decoder[T], kind: type[T], where: str
+) -> tuple[list[T], int]:
     good: list[T] = []
     bad = 0
     for line in chunk.splitlines():
         if not line.strip():
             continue
+        try:
+            # As among whole lines only: what a line is does not depend on those around it.
+            good.append(decoder.decode(line))
+            continue
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            pass
         try:
             good.append(as_type(decode(line, where), kind, where))
         except DataError:
