@@ -26,6 +26,11 @@ _WITHOUT_PROVISIONED = frozenset({"gp2", "standard"})
 # States of additional storage that does not exist yet, or no longer.
 _NOT_THERE = frozenset({"CREATING", "DELETING"})
 
+# AWS allows 50 tags, and does not count its own, which begin with `aws:`.
+# Source: Amazon RDS user guide, "Tagging Amazon RDS resources".
+_TAGS_MOST, _TAG_KEY_MOST, _TAG_VALUE_MOST = 64, 128, 256
+_TAGS_OF_AWS = "aws:"
+
 _MOST = 1e9
 """A number above this is a broken file: the largest volume has 64 Ti, the most IOPS are 256,000."""
 
@@ -44,6 +49,11 @@ class _Volume(Struct, rename="pascal"):
 class _ProcessorFeature(Struct, rename="pascal"):
     name: str | None = None
     value: str | int | None = None
+
+
+class _Tag(Struct, rename="pascal"):
+    key: str = ""
+    value: str | None = None
 
 
 class _Pending(Struct, rename="pascal"):
@@ -80,6 +90,7 @@ class _DBInstance(Struct, rename="pascal"):
     processor_features: list[_ProcessorFeature] | None = None
     additional_storage_volumes: list[_Volume] | None = None
     pending: _Pending | None = field(name="PendingModifiedValues", default=None)
+    tag_list: list[_Tag] | None = None
 
 
 def read_answer(document: Any, reading: Reading, *, where: str) -> None:
@@ -143,7 +154,19 @@ def _instance(described: _DBInstance) -> Instance:
         launched_s=_launched(described.instance_create_time),
         vcpu_count=_vcpus(described.processor_features),
         pending=_pending(described.pending or _Pending()),
+        tags=UNSET if described.tag_list is None else _tags(described.tag_list),
     )
+
+
+def _tags(listed: list[_Tag]) -> tuple[tuple[str, str], ...]:
+    """Return printable tags by key; if there are too many, those of AWS are left out first."""
+    found = {
+        shown(tag.key, _TAG_KEY_MOST): shown(tag.value or "", _TAG_VALUE_MOST)
+        for tag in listed
+        if tag.key
+    }
+    kept = sorted(found, key=lambda key: (key.startswith(_TAGS_OF_AWS), key))[:_TAGS_MOST]
+    return tuple((key, found[key]) for key in sorted(kept))
 
 
 def _storage(bought: _DBInstance | _Volume) -> Storage:

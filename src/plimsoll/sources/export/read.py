@@ -42,7 +42,7 @@ _CONTROL = re.compile(rb"[\x01-\x08\x0e-\x1f]")
 MOST_FILES = 20_000
 """Firehose writes a file per five minutes: a fortnight is 4,032, a large fleet's day some more."""
 
-_NOT_DATA = frozenset(
+NOT_DATA = frozenset(
     {".md", ".txt", ".rst", ".html", ".htm", ".pdf", ".png", ".svg", ".jpg", ".log", ".sh", ".py"}
     | {".toml", ".ini", ".cfg", ".yaml", ".yml", ".sql", ".zip", ".tar", ".xlsx", ".part"}
 )
@@ -218,7 +218,7 @@ def data_files(folder: Path) -> list[Path]:
                 continue
             if entry.is_dir():
                 pending.append(entry)
-            elif entry.is_file() and entry.suffix.lower() not in _NOT_DATA:
+            elif entry.is_file() and entry.suffix.lower() not in NOT_DATA:
                 found.append(entry)
         if len(found) > MOST_FILES:
             raise DataError(

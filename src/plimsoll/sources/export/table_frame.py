@@ -35,11 +35,11 @@ from plimsoll.sources.values.times import BoolArray, parse_time
 TIME_NAMES = frozenset(
     {"timestamp", "time", "datetime", "date", "ts", "timestamps", "periodstart", "starttime"}
 )
-_METRIC_NAMES = frozenset({"metric", "metricname", "name", "label", "series", "field"})
+METRIC_NAMES = frozenset({"metric", "metricname", "name", "label", "series", "field"})
 VALUE_NAMES = frozenset({"value", "values", "val"})
-_UNIT_NAMES = frozenset({"unit", "units"})
-_STATISTIC_NAMES = frozenset({"statistic", "stat", "statistics", "aggregation"})
-_INSTANCE_NAMES = frozenset(
+UNIT_NAMES = frozenset({"unit", "units"})
+STATISTIC_NAMES = frozenset({"statistic", "stat", "statistics", "aggregation"})
+INSTANCE_NAMES = frozenset(
     {"instance", "instanceid", "dbinstanceidentifier", "dbidentifier", "identifier", "dbinstance"}
     | {"dimensiondbinstanceidentifier", "database"}
 )
@@ -83,13 +83,13 @@ class Roles:
             head = plain(name)
             if head in TIME_NAMES and self.time is None:
                 self.time = index
-            elif head in _METRIC_NAMES and self.metric is None:
+            elif head in METRIC_NAMES and self.metric is None:
                 self.metric = index
-            elif head in _UNIT_NAMES and self.unit is None:
+            elif head in UNIT_NAMES and self.unit is None:
                 self.unit = index
-            elif head in _STATISTIC_NAMES and self.statistic is None:
+            elif head in STATISTIC_NAMES and self.statistic is None:
                 self.statistic = index
-            elif head in _INSTANCE_NAMES and self.instance is None:
+            elif head in INSTANCE_NAMES and self.instance is None:
                 self.instance = index
             elif head not in _PASSED_OVER:
                 self.values.append(index)
@@ -221,7 +221,7 @@ def _groups(frame: TableColumns, roles: Roles, where: str) -> list[tuple[Group, 
     present = [w for w in words if w is not None]
     if not present:
         return [((None, None, None, None), None)]
-    group, firsts = _joined(present)
+    group, firsts = joined(present)
     if firsts.size > MOST_GROUPS:
         raise not_a_table(where, f"it names {firsts.size:,} different metrics or instances")
     # Radix sorting takes one pass over the rows where groups are few.
@@ -240,7 +240,7 @@ def _groups(frame: TableColumns, roles: Roles, where: str) -> list[tuple[Group, 
     return found
 
 
-def _joined(words: list[Words]) -> tuple[IntArray, IntArray]:
+def joined(words: list[Words]) -> tuple[IntArray, IntArray]:
     """Return a number for each row, equal where all words are, from 0; and the first row of each number."""
     group, count = words[0].codes, len(words[0].texts)
     for other in words[1:]:
@@ -363,7 +363,7 @@ def few(names: list[str], where: str) -> list[str]:
 
 def unreadable(where: str, detail: str) -> DataError:
     """Return the error for a table that is not written as its format asks."""
-    reason = shown(" ".join(detail.split()), 120) or "it is damaged"
+    reason = shown(" ".join(detail.split()), 120).rstrip(".") or "it is damaged"
     return DataError(f"{where} is not a readable table: {reason}", HINT)
 
 

@@ -35,7 +35,7 @@ NO_UNIT_S = 60.0
 LITTLE_OFF = 30.0
 MS = 1e-3
 
-_DIRECTIONS = (
+DIRECTIONS = (
     (Metric.READ_BYTES_PER_S, Metric.READ_OPS_PER_S, Metric.READ_LATENCY_S),
     (Metric.WRITE_BYTES_PER_S, Metric.WRITE_OPS_PER_S, Metric.WRITE_LATENCY_S),
 )
@@ -52,7 +52,7 @@ def in_their_units(
         instance: Aurora counts log records, not operations of a block device; its rates stay.
     """
     kept, gaps = dict(series), []
-    for of_bytes, of_ops, of_latency in _DIRECTIONS:
+    for of_bytes, of_ops, of_latency in DIRECTIONS:
         if not (instance.engine or "").startswith("aurora"):
             gaps += _sizes(kept, of_bytes, of_ops)
         gaps += _latency(kept, series, of_latency, of_ops)
@@ -124,7 +124,7 @@ def _agrees_with_queue(series: Mapping[Metric, Series]) -> bool:
     """Return whether the queue depth agrees with these latencies in seconds (Little's law)."""
     queue = series.get(Metric.QUEUE_DEPTH)
     total = 0.0
-    for _, of_ops, of_latency in _DIRECTIONS:
+    for _, of_ops, of_latency in DIRECTIONS:
         latency, ops = _side_by_side(series.get(of_latency), series.get(of_ops))
         known = np.isfinite(latency) & np.isfinite(ops)
         total += float(np.mean(latency[known] * ops[known])) if known.any() else 0.0

@@ -345,3 +345,39 @@ def test_half_a_pair_of_surrogates_costs_its_own_field(field):
     A number that is no text either is left out, and the class is still known.
     """
     assert "db.r5.large" == described(DBInstanceClass="db.r5.large", **{field: "\ud800x"}).db_class
+
+
+def test_tags_are_kept_by_key():
+    listed = [{"Key": "team", "Value": "shop"}, {"Key": "env", "Value": ""}, {"Key": "a"}]
+
+    assert (("a", ""), ("env", ""), ("team", "shop")) == described(TagList=listed).tags
+
+
+def test_an_answer_without_tags_says_nothing_of_them():
+    assert UNSET is described().tags
+    assert () == described(TagList=[]).tags
+
+
+def test_hostile_tags_are_bounded_and_printable():
+    """
+    Half a pair of surrogates is legal in JSON but not in UTF-8; an escape sequence must not reach a terminal.
+    """
+    listed = [
+        {"Key": "\u001b[2J" + "k" * 500, "Value": "\ud800" + "v" * 1000},
+        *({"Key": f"aws:{n:03d}", "Value": "x"} for n in range(100)),
+        *({"Key": f"key-{n:03d}", "Value": "x"} for n in range(50)),
+    ]
+    tags = dict(described(TagList=listed).tags or ())
+
+    assert 64 == len(tags)
+    assert 50 == sum(key.startswith("key-") for key in tags)
+    assert 128 == max(map(len, tags))
+    assert 256 == max(map(len, tags.values()))
+    assert all((key + value).isprintable() for key, value in tags.items())
+
+
+@pytest.mark.parametrize("listed", ["team", [1], [{"Key": 3}], {"team": "shop"}])
+def test_tags_of_another_form_cost_themselves_alone(listed):
+    found = described(TagList=listed, DBInstanceClass="db.r5.large")
+
+    assert (UNSET, "db.r5.large") == (found.tags, found.db_class)
