@@ -69,6 +69,9 @@ def bucket_fits(frame: Frame, balances: dict[Metric, Series]) -> tuple[BucketFit
         series = balances.get(metric)
         if series is None or series.time_s.size < READINGS_MIN:
             continue
+        # A balance that is always full or empty is clamped throughout, and nothing follows from it.
+        if np.count_nonzero(_is_unclamped(series.value)) < READINGS_MIN:
+            continue
         rate = frame.bytes_per_s if FAMILIES[family].counts == "bytes" else frame.ops_per_s
         fit = _fit(family, series, rate, frame)
         if fit is not None:
@@ -125,7 +128,7 @@ def _readings(series: Series, rate: FloatArray, frame: Frame) -> tuple[_Readings
     # What was served in a hole is unknown, so the readings on both sides have different starts.
     hole_s = np.interp(ends, edges, hole) - np.interp(starts - width, edges, hole)
     balance = series.value
-    free = (balance > CLAMP_RATIO) & (balance < 1 - CLAMP_RATIO) & (hole_s <= 0)
+    free = _is_unclamped(balance) & (hole_s <= 0)
     free &= (starts >= edges[0]) & (ends <= edges[-1])
     jump = np.diff(balance, prepend=balance[0])
     # One lost reading is bridged; after more, a jump may be plain refill.
@@ -146,6 +149,12 @@ def _readings(series: Series, rate: FloatArray, frame: Frame) -> tuple[_Readings
         _Readings(middle[keep], balance[keep], served[keep], stretch[keep].astype(float)),
         moments,
     )
+
+
+def _is_unclamped(balance: FloatArray) -> BoolArray:
+    """Return which readings are neither full nor empty."""
+    is_free: BoolArray = (balance > CLAMP_RATIO) & (balance < 1 - CLAMP_RATIO)
+    return is_free
 
 
 def _running(within: FloatArray, after: FloatArray) -> FloatArray:

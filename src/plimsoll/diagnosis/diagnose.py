@@ -13,7 +13,7 @@ from plimsoll.diagnosis.epochs import (
     with_contexts,
 )
 from plimsoll.diagnosis.findings import findings_of
-from plimsoll.diagnosis.forecast import forecasts_of
+from plimsoll.diagnosis.forecast import forecast_by_law, forecasts_of
 from plimsoll.diagnosis.frame import Frame, frame_of
 from plimsoll.diagnosis.headroom import resources_of
 from plimsoll.diagnosis.loading import loading_findings
@@ -45,13 +45,15 @@ from plimsoll.model.waiting import UnexplainedWaiting, WaitingCause
 from plimsoll.units import gib
 
 
-def diagnose(snapshot: Snapshot, catalog: Catalog) -> Diagnosis:
+def diagnose(snapshot: Snapshot, catalog: Catalog, *, is_brief: bool = False) -> Diagnosis:
     """
     Return the diagnosis: the binding ceiling, its intervals and confidence, and the limits ruled out.
 
     Args:
         snapshot: one reading; nothing in it is required. What is missing becomes *unknown*.
         catalog: documented limits. An unknown class is reported as missing, not raised.
+        is_brief: whether the diagnosis is for a row of a table. Then resources have no mean and no
+            percentile, and buckets are learned only where a forecast needs them.
 
     Returns:
         The diagnosis; equal inputs give equal values.
@@ -64,15 +66,16 @@ def diagnose(snapshot: Snapshot, catalog: Catalog) -> Diagnosis:
     epochs = epochs_of(snapshot.annotations, ceilings, window_s)
     recent = snapshot if len(epochs) == 1 else cut(snapshot, (epochs[-1].start_s, window_s[1]))
     loadings = loadings_of(snapshot.annotations, snapshot.instance, ceilings)
-    judged, found, waiting = _judged(snapshot, epochs)
+    judged, found, waiting = _judged(snapshot, epochs, frame)
     intervals = with_contexts(found, loadings, epochs, snapshot.annotations)
     time_at = with_lookalikes(_time_at(intervals), intervals, snapshot.instance, ceilings, catalog)
     frame_now = judged.frame
-    resources = resources_of(recent, frame_now, ceilings, time_at)
+    resources = resources_of(recent, frame_now, ceilings, time_at, is_brief=is_brief)
     measured_s = _measured_s(frame)
     size = snapshot.instance.storage.total_gib
     series = dict(recent.series)
-    buckets = bucket_fits(frame_now, series) if frame_now else ()
+    balances = forecast_by_law(series) if is_brief else series
+    buckets = bucket_fits(frame_now, balances) if frame_now else ()
     space = gib(size) if size else None
     forecasts = forecasts_of(series, frame_now, buckets, storage_bytes=space)
     missing = missing_of(
@@ -162,7 +165,7 @@ def _without_other_meaning(snapshot: Snapshot) -> Snapshot:
 
 
 def _judged(
-    snapshot: Snapshot, epochs: tuple[Epoch, ...]
+    snapshot: Snapshot, epochs: tuple[Epoch, ...], frame: Frame | None
 ) -> tuple[Judged, tuple[Interval, ...], tuple[UnexplainedWaiting, ...]]:
     """Return the present epoch with its frame; intervals and waiting of all epochs in order of time."""
     found: list[Interval] = []
@@ -170,7 +173,7 @@ def _judged(
     for epoch in epochs:
         is_whole = len(epochs) == 1
         part = snapshot if is_whole else cut(snapshot, (epoch.start_s, epoch.end_s))
-        judged = judge(part, epoch.ceilings)
+        judged = judge(part, epoch.ceilings, frame if is_whole else None)
         bound = judged.intervals + judge_fine(part, epoch.ceilings, judged.intervals)
         found += bound
         if judged.frame is not None and judged.congestion is not None:

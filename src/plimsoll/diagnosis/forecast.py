@@ -15,6 +15,8 @@ from plimsoll.units import format_duration, format_ratio
 # of such forecasts: median error 8 min below one hour, 168 min beyond three). So: the last hour, and a band.
 LOOKBACK_S = 3600
 SPACE_LOOKBACK_S = 7 * 86400
+# The metric is rounded to whole percents: 0 and 100 % mean only empty and full.
+FULL_OR_EMPTY = 0.005
 # Below a percent an hour a rounded balance is not falling.
 FALL_PER_S_MIN = 0.01 / 3600
 
@@ -47,8 +49,7 @@ def forecasts_of(
             continue
         fit = learned.get(family)
         rates = _recent_rates(frame, family) if frame is not None and fit is not None else None
-        # The metric is rounded to whole percents: 0 and 100 % mean only empty and full.
-        if fit is not None and rates is not None and 0.005 < float(one.value[-1]) < 0.995:
+        if fit is not None and rates is not None and _is_between(one):
             found.append(_by_law(float(one.value[-1]), fit, rates, name))
             continue
         forecast = _of_balance(one, family, name)
@@ -61,6 +62,19 @@ def forecasts_of(
         if forecast is not None:
             found.append(forecast)
     return tuple(found)
+
+
+def forecast_by_law(series: dict[Metric, Series]) -> dict[Metric, Series]:
+    """Return the balances whose bucket, if it was learned, gives the forecast: neither full nor empty now."""
+    return {
+        metric: series[metric]
+        for metric in BALANCES
+        if metric in series and series[metric].time_s.size and _is_between(series[metric])
+    }
+
+
+def _is_between(balance: Series) -> bool:
+    return FULL_OR_EMPTY < float(balance.value[-1]) < 1 - FULL_OR_EMPTY
 
 
 def _recent_rates(frame: Frame, family: Family) -> FloatArray | None:

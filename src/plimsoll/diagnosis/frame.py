@@ -113,6 +113,8 @@ def sample_widths(time_s: IntArray, step_s: int) -> FloatArray:
     width = np.full(time_s.size, float(step_s))
     if time_s.size < 2:
         return width
+    if (np.diff(time_s) == step_s).all():
+        return width
     ahead = np.append(np.diff(time_s), np.iinfo(np.int64).max)
     behind = np.insert(np.diff(time_s), 0, np.iinfo(np.int64).max)
     nearer = np.minimum(ahead, behind)
@@ -137,7 +139,7 @@ def on_grid(series: Series | None, time_s: IntArray, width_s: FloatArray) -> Flo
     """
     if series is None or series.time_s.size == 0:
         return np.full(time_s.size, np.nan)
-    if series.time_s.size == time_s.size and np.array_equal(series.time_s, time_s):
+    if series.time_s is time_s or np.array_equal(series.time_s, time_s):
         return series.value
     usual = float(np.median(width_s)) if width_s.size else 0.0
     # With at least two finer samples in one of the grid, their mean is better than the first of them.
@@ -167,7 +169,8 @@ def _counted(ops_per_s: FloatArray, bytes_per_s: FloatArray) -> FloatArray:
     # A mean size above 256 KiB costs at least bytes ÷ 256 KiB operations. Without bytes the size is
     # unknown; nearly all database I/O is below 256 KiB, so each request counts as one.
     counted = np.fmax(ops_per_s, bytes_per_s / IO_UNIT_BYTES)
-    return np.where(np.isnan(ops_per_s), np.nan, counted)
+    counted[np.isnan(ops_per_s)] = np.nan
+    return counted
 
 
 def runs_of(mask: BoolArray) -> IntArray:

@@ -13,7 +13,7 @@ from plimsoll.model.ceiling import Ceiling, Dimension, Family, Origin, Phase
 from plimsoll.model.diagnosis import CeilingTime, Resource, Verdict
 from plimsoll.model.family import FAMILIES
 from plimsoll.model.metric import METRICS, Metric
-from plimsoll.model.series import FloatArray
+from plimsoll.model.series import FloatArray, Series
 from plimsoll.model.snapshot import Snapshot
 from plimsoll.units import (
     format_bytes,
@@ -43,11 +43,20 @@ def resources_of(
     frame: Frame | None,
     ceilings: tuple[Ceiling, ...],
     time_at: tuple[CeilingTime, ...],
+    *,
+    is_brief: bool = False,
 ) -> tuple[Resource, ...]:
     """
     Return every resource in a fixed order: the four of storage, then the rest of the machine.
 
     Aurora has none of the four; it has local storage and capacity instead.
+
+    Args:
+        snapshot: the window.
+        frame: its frame; None where storage was not measured.
+        ceilings: documented ceilings.
+        time_at: time at each ceiling.
+        is_brief: whether mean and percentile are left out.
     """
     found = []
     for family in _families(snapshot):
@@ -57,7 +66,7 @@ def resources_of(
         values, width_s, gap = _used(family, snapshot, frame, ceilings)
         bound = [t for t in time_at if t.family == family]
         ceiling = _judging_ceiling(family, values, ceilings, bound)
-        resource = _resource(family, values, width_s, ceiling, bound, gap)
+        resource = _resource(family, values, width_s, ceiling, bound, gap, is_brief=is_brief)
         if bound and ceiling is not None and ceiling.phase is Phase.LEGACY:
             resource = _at_legacy(resource, _sustained_ceiling(family, ceilings))
         if not bound and ceiling is not None and ceiling.phase is Phase.BURST:
@@ -213,7 +222,7 @@ def _used(
             return None, nothing, gap
         return (frame.ops_per_s if is_ops else frame.bytes_per_s), frame.width_s, gap
     if family == Family.NETWORK:
-        return _network(snapshot)
+        return _network(snapshot, frame)
     (metric,) = facts.metrics
     series = snapshot.series.get(metric)
     gap = METRICS[metric].cloudwatch or metric.value
@@ -227,10 +236,10 @@ def _used(
         used = np.maximum(size - used, 0.0)
     elif family == Family.STORAGE_SPACE:
         used = size - used
-    return used, sample_widths(series.time_s, series.step_s), gap
+    return used, _widths(series, frame), gap
 
 
-def _network(snapshot: Snapshot) -> tuple[FloatArray | None, FloatArray, str]:
+def _network(snapshot: Snapshot, frame: Frame | None) -> tuple[FloatArray | None, FloatArray, str]:
     """Return the busier direction; network bandwidth is full duplex, so each way has all of it."""
     gap = "NetworkReceiveThroughput and NetworkTransmitThroughput"
     both = [
@@ -240,11 +249,18 @@ def _network(snapshot: Snapshot) -> tuple[FloatArray | None, FloatArray, str]:
     known = [s for s in both if s is not None and np.isfinite(s.value).any()]
     if not known:
         return None, np.zeros(0), gap
-    widths = sample_widths(known[0].time_s, known[0].step_s)
+    widths = _widths(known[0], frame)
     if len(known) == 2 and np.array_equal(known[0].time_s, known[1].time_s):
         return np.fmax(known[0].value, known[1].value), widths, gap
     busier = max(known, key=lambda s: float(np.nanmax(s.value)))
-    return busier.value, sample_widths(busier.time_s, busier.step_s), gap
+    return busier.value, _widths(busier, frame), gap
+
+
+def _widths(series: Series, frame: Frame | None) -> FloatArray:
+    """Return the widths of the samples; those of the frame if the series has its times."""
+    if frame is not None and series.time_s is frame.time_s and series.step_s == frame.step_s:
+        return frame.width_s
+    return sample_widths(series.time_s, series.step_s)
 
 
 def _resource(
@@ -254,18 +270,20 @@ def _resource(
     ceiling: Ceiling | None,
     bound: list[CeilingTime],
     gap: str,
+    *,
+    is_brief: bool = False,
 ) -> Resource:
     unit = ceiling.unit if ceiling else FAMILIES[family].unit
-    if values is None or not np.isfinite(values).any():
+    if values is None or not (known := np.isfinite(values)).any():
         return Resource(
             family=family, name=FAMILIES[family].name, verdict=Verdict.UNKNOWN, unit=unit,
             ceiling=ceiling, peak=None, p99=None, mean=None, minutes_above_80=None, headroom=None,
             note=_why_unknown(family, values, gap),
         )  # fmt: skip
-    known = np.isfinite(values)
-    used, width = values[known], width_s[known]
-    peak, p99 = float(used.max()), float(np.quantile(used, 0.99))
-    mean = float(np.average(used, weights=width))
+    used, width = (values, width_s) if known.all() else (values[known], width_s[known])
+    peak = float(used.max())
+    p99 = None if is_brief else float(np.quantile(used, 0.99))
+    mean = None if is_brief else float(np.average(used, weights=width))
     above = headroom = None
     verdict, note = Verdict.UNKNOWN, "no documented limit"
     if ceiling is not None:

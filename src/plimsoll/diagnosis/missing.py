@@ -4,6 +4,7 @@ import numpy as np
 
 from plimsoll.diagnosis.frame import Frame
 from plimsoll.diagnosis.headroom import NEAR_RATIO
+from plimsoll.diagnosis.order import median
 from plimsoll.diagnosis.recognition.congestion import REFERENCE_MAX_S, Congestion
 from plimsoll.limits.layout import is_aurora
 from plimsoll.model.ceiling import Ceiling, Dimension, Phase
@@ -53,6 +54,9 @@ _RATES = frozenset(
     )
 )
 
+CLASS_GAP = "instance class"
+STORAGE_GAP = "storage type and size"
+"""Names of what a description of the instance would tell."""
 _REMEDY = "Export what is missing, or allow cloudwatch:GetMetricData for the role that reads."
 
 
@@ -69,7 +73,7 @@ def missing_of(
     if unknown_class:
         found.append(
             Missing(
-                name="instance class",
+                name=CLASS_GAP,
                 hides="the documented limit of a level",
                 remedy=unknown_class,
             )
@@ -77,7 +81,7 @@ def missing_of(
     elif snapshot.instance.db_class is None:
         found.append(
             Missing(
-                name="instance class",
+                name=CLASS_GAP,
                 hides="the instance's documented limits",
                 remedy="Give --instance with a describe-db-instances answer, or --class.",
             )
@@ -87,7 +91,7 @@ def missing_of(
     if is_storage_unknown and snapshot.instance.db_class and not is_aurora(snapshot.instance):
         found.append(
             Missing(
-                name="storage type and size",
+                name=STORAGE_GAP,
                 hides="the volume's documented limits",
                 remedy="Give a describe-db-instances answer, or --storage and --size-gib.",
             )
@@ -162,7 +166,8 @@ def _balances(snapshot: Snapshot, ceilings: tuple[Ceiling, ...]) -> list[Missing
         for c in ceilings
         if c.balance_metric is not None and c.phase is not Phase.LEGACY
     )
-    read = {m for m, s in snapshot.series.items() if np.isfinite(s.value).any()}
+    there = ((m, snapshot.series.get(m)) for m in expected)
+    read = {m for m, series in there if series is not None and np.isfinite(series.value).any()}
     return [
         Missing(
             name=_published_name(metric.value),
@@ -226,13 +231,16 @@ def pressed_throughout(
     if frame is None or congestion is None:
         return ()
     queue, latency_s = frame.queue_depth, congestion.latency_s
+    # With documented limits far away, many requests at the documented latency are no sign of a limit.
+    # Without documented limits the device may be at its own.
+    has_limits = any(c.family in RATE_FAMILIES for c in ceilings)
+    is_slow = latency_s > REFERENCE_MAX_S
+    if has_limits and not is_slow.any():
+        return ()
+    is_deep = (queue >= DEEP_QUEUE) & (not has_limits)
     with np.errstate(all="ignore"):
-        # With documented limits far away, many requests at the documented latency are no sign of a limit.
-        # Without documented limits the device may be at its own.
-        has_limits = any(c.family in RATE_FAMILIES for c in ceilings)
-        is_deep = (queue >= DEEP_QUEUE) & (not has_limits)
         # At least one request in flight at every moment (Little's law): a lone slow one is no load.
-        is_slow = (latency_s > REFERENCE_MAX_S) & (frame.ops_per_s * latency_s >= 1.0)
+        is_slow &= frame.ops_per_s * latency_s >= 1.0
     known = np.isfinite(queue) | np.isfinite(latency_s)
     pressed = (is_deep | is_slow) & known
     if not known.any() or pressed.sum() < THROUGHOUT_SHARE * known.sum():
@@ -265,7 +273,7 @@ def steady_throughout(frame: Frame | None, congestion: Congestion | None) -> tup
         measured = np.isfinite(rate) & (rate > 0) & known
         if measured.sum() < STILL_SAMPLES_MIN:
             continue
-        middle = float(np.median(rate[measured]))
+        middle = median(rate[measured])
         steady = measured & (np.abs(rate / middle - 1) < STOOD_RATIO)
         if steady.sum() < THROUGHOUT_SHARE * known.sum() or slow[steady].mean() < THROUGHOUT_SHARE:
             continue
@@ -307,11 +315,11 @@ def _is_steady(frame: Frame | None) -> bool:
     for rate in (frame.bytes_per_s, frame.ops_per_s):
         known = rate[np.isfinite(rate) & (rate > 0)]
         # Idle minutes next to a steady load would count as variation.
-        busy = known[known > 0.5 * np.median(known)] if known.size else known
+        busy = known[known > 0.5 * median(known)] if known.size else known
         if busy.size >= STILL_SAMPLES_MIN:
             # 1.4826 × the median deviation is the standard deviation of a normal error; a few other
             # samples do not move it.
-            spread = 1.4826 * float(np.median(np.abs(np.log(busy / np.median(busy)))))
+            spread = 1.4826 * median(np.abs(np.log(busy / median(busy))))
             if spread < STILL_LOG_SD:
                 return True
     return False

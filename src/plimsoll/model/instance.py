@@ -112,6 +112,9 @@ class Instance(Struct, frozen=True, kw_only=True):
     """Aurora Serverless: its largest capacity, in Aurora capacity units."""
     pending: tuple[str, ...] = ()
     """Changes that were requested and are not in force yet: `class db.r5.4xlarge`."""
+    tags: tuple[tuple[str, str], ...] | UnsetType = UNSET
+    """Keys and values, by key; unset where the source does not say. A lake keeps them, a snapshot file
+    does not: people share snapshots, and tags name teams and products."""
 
     @property
     def deployment(self) -> Deployment:

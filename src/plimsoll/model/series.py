@@ -30,7 +30,7 @@ class Series:
         assert self.step_s > 0
         assert self.time_s.shape == self.value.shape
         assert self.time_s.ndim == 1
-        assert self.time_s.size < 2 or bool(np.all(np.diff(self.time_s) > 0))
+        assert self.time_s.size < 2 or bool((self.time_s[1:] > self.time_s[:-1]).all())
 
     def __eq__(self, other: object) -> bool:
         """Return whether metric, steps and values are equal, with NaN equal to NaN."""

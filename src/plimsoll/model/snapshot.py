@@ -143,7 +143,10 @@ def _cut(series: Mapping[Metric, Series], window_s: tuple[int, int]) -> dict[Met
     found = {}
     for metric, whole in series.items():
         first, last = np.searchsorted(whole.time_s, window_s, side="left")
-        if first < last:
+        if first == 0 and last == whole.time_s.size:
+            if last:
+                found[metric] = whole
+        elif first < last:
             found[metric] = replace(
                 whole, time_s=whole.time_s[first:last], value=whole.value[first:last]
             )

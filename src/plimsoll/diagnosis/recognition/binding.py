@@ -7,11 +7,12 @@ class, present and legacy, and with "none of these". Credits decide between base
 baseline binds only when its balance is empty, a burst only while it is not.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
+from plimsoll.diagnosis.order import quantile
 from plimsoll.model.ceiling import Ceiling, Dimension, Phase
 from plimsoll.model.family import RATE_FAMILIES
 from plimsoll.model.metric import Metric
@@ -130,8 +131,11 @@ def near_documented(
 ) -> BoolArray:
     """Return samples within three percent of some documented number of this dimension, shape (n,)."""
     near = np.zeros(rate.size, dtype=bool)
+    most = float(np.fmax.reduce(rate, initial=0.0))
     for row in ceilings:
-        if row.family in RATE_FAMILIES and row.dimension == dimension:
+        is_rate = row.family in RATE_FAMILIES and row.dimension == dimension
+        # No sample comes near a number that is far above all of them.
+        if is_rate and not most < 0.9 * row.value:
             # Wider than a match: here samples are collected, and their median decides later.
             near |= np.abs(rate / row.value - 1) < 0.03
     return near
@@ -178,31 +182,35 @@ def _age_factor(row: Ceiling) -> float:
     return 0.5 if row.phase == Phase.LEGACY else 1.0
 
 
-def balance_view(
-    values: FloatArray, time_s: IntArray, runs: Sequence[tuple[int, int]]
-) -> BalanceView | None:
+def balance_view(values: FloatArray, time_s: IntArray, runs: IntArray) -> BalanceView | None:
     """
     Return the low, the high and the slope of a balance during some runs of samples.
 
     A reading describes the five minutes before it, so the first tenth of each run is left out.
+
+    Args:
+        values: the balance, 0–1, shape (n,); NaN where it was not read.
+        time_s: start of each sample.
+        runs: first and one-past-last sample of each run, shape (k, 2).
     """
-    kept, slopes = [], []
-    for start, end in runs:
-        skip = start + max(1, (end - start) // 10) if end - start > 3 else start
-        piece = values[skip:end]
-        finite = np.flatnonzero(np.isfinite(piece))
-        if finite.size:
-            kept.append(piece[finite])
-        if finite.size >= 2:
-            first, last = finite[0], finite[-1]
-            seconds = float(time_s[skip + last] - time_s[skip + first])
-            slopes.append(float(piece[last] - piece[first]) / seconds)
-    if not kept:
+    starts, ends = runs[:, 0], runs[:, 1]
+    lengths = ends - starts
+    starts = np.where(lengths > 3, starts + np.maximum(1, lengths // 10), starts)
+    lengths = ends - starts
+    # The samples of all runs, one after the other, and the run of each.
+    run = np.repeat(np.arange(lengths.size), lengths)
+    at = np.arange(run.size) + (starts - (np.cumsum(lengths) - lengths))[run]
+    finite = np.isfinite(values[at])
+    at, run = at[finite], run[finite]
+    if not at.size:
         return None
-    every = np.concatenate(kept)
-    low, high = np.quantile(every, [0.1, 0.9])
+    firsts = np.flatnonzero(np.append(True, run[1:] != run[:-1]))
+    first, last = at[firsts], at[np.append(firsts[1:] - 1, at.size - 1)]
+    first, last = first[last > first], last[last > first]
+    slopes = (values[last] - values[first]) / (time_s[last] - time_s[first])
+    every = values[at]
     return BalanceView(
-        low=float(low),
-        high=float(high),
-        change_per_s=float(np.median(slopes)) if slopes else 0.0,
+        low=quantile(every, 0.1),
+        high=quantile(every, 0.9),
+        change_per_s=float(np.median(slopes)) if slopes.size else 0.0,
     )

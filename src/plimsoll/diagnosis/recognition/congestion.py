@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from plimsoll.diagnosis.frame import Frame, runs_of
+from plimsoll.diagnosis.order import median, quantile
 from plimsoll.model.ceiling import Ceiling, Dimension
 from plimsoll.model.series import BoolArray, FloatArray
 
@@ -86,8 +87,10 @@ def congestion_of(frame: Frame, load: FloatArray, ceilings: Iterable[Ceiling] = 
     reads = _or_by_bytes(frame.read_ops_per_s, frame.read_bytes_per_s)
     writes = _or_by_bytes(frame.write_ops_per_s, frame.write_bytes_per_s)
     ops = reads + writes
-    standing = _standing(frame, ceilings)
-    calm = _calm(frame, load) & ~standing
+    with np.errstate(all="ignore"):
+        log_bytes, log_ops = np.log(frame.bytes_per_s), np.log(frame.ops_per_s)
+    standing = _standing(log_bytes, log_ops, ceilings)
+    calm = _calm(load, log_bytes, log_ops) & ~standing
     of_reads = _unpressed(frame.read_latency_s, frame.read_bytes_per_s, reads, calm, standing)
     of_writes = _unpressed(frame.write_latency_s, frame.write_bytes_per_s, writes, calm, standing)
     is_reference_seen = of_reads.is_seen or of_writes.is_seen
@@ -117,17 +120,17 @@ def congestion_of(frame: Frame, load: FloatArray, ceilings: Iterable[Ceiling] = 
         # By Little's law rate × latency is the number in flight, so this compares it with the number
         # that the same rates would have without waiting.
         by_latency = np.log(busy_s / expected_busy_s)
-        latency_s = np.where(ops > 0, busy_s / ops, np.nan)
+        latency_s = _each_s(busy_s, ops)
         if has_latency:
             by_queue = _queue_excess(frame.queue_depth, expected_queue, calm)
         else:
-            latency_s = np.where(ops > 0, frame.queue_depth / ops, np.nan)
+            latency_s = _each_s(frame.queue_depth, ops)
             of_all = _unpressed(latency_s, frame.bytes_per_s, ops, calm, standing)
             is_reference_seen = of_all.is_seen
             expected_busy_s, quickest_busy_s = ops * of_all.expected_s, ops * of_all.quickest_s
             by_queue = _queue_excess(frame.queue_depth, expected_busy_s, calm)
-        reference_s = np.where(ops > 0, expected_busy_s / ops, np.nan)
-        quickest_s = np.where(ops > 0, quickest_busy_s / ops, np.nan)
+        reference_s = _each_s(expected_busy_s, ops)
+        quickest_s = _each_s(quickest_busy_s, ops)
     by_latency[~np.isfinite(by_latency)] = np.nan
     log_excess = _mean_of_known(by_latency, by_queue)
     return Congestion(
@@ -143,7 +146,7 @@ def congestion_of(frame: Frame, load: FloatArray, ceilings: Iterable[Ceiling] = 
     )
 
 
-def _calm(frame: Frame, load: FloatArray) -> BoolArray:
+def _calm(load: FloatArray, *log_rates: FloatArray) -> BoolArray:
     """
     Return samples that may show the storage without waiting: light load, and not at one constant rate.
 
@@ -151,40 +154,41 @@ def _calm(frame: Frame, load: FloatArray) -> BoolArray:
     which one in twenty of the light samples lies is left out.
     """
     calm = load < CALM_LOAD
-    for rate in (frame.bytes_per_s, frame.ops_per_s):
-        light = calm & np.isfinite(rate) & (rate > 0)
+    for log_rate in log_rates:
+        light = calm & np.isfinite(log_rate)
+        light_count = np.count_nonzero(light)
         # One in twenty of fewer than forty samples would be one sample.
-        if light.sum() < 40:
+        if light_count < 40:
             continue
-        bins = np.zeros(rate.size, dtype=np.int64)
         # Bins of half a percent, three together: the jitter of an enforced rate.
-        bins[light] = np.floor(np.log(rate[light]) / 0.005).astype(np.int64)
-        bins[light] -= bins[light].min()
-        count = np.bincount(bins[light], minlength=int(bins[light].max()) + 3)
-        crowded = np.convolve(count, np.ones(3), mode="same") > CROWDED_SHARE * light.sum()
-        calm = calm & ~(light & crowded[bins])
+        bins = np.floor(log_rate / 0.005)
+        bins -= np.compress(light, bins).min()
+        # All other samples are in the first bin, which does not count.
+        index = np.where(light, bins + 1, 0).astype(np.int64)
+        count = np.bincount(index, minlength=int(index.max()) + 3)
+        count[0] = 0
+        crowded = np.convolve(count, np.ones(3), mode="same") > CROWDED_SHARE * light_count
+        calm = calm & ~(light & crowded[index])
     return calm
 
 
-def _standing(frame: Frame, ceilings: Iterable[Ceiling]) -> BoolArray:
+def _standing(log_bytes: FloatArray, log_ops: FloatArray, ceilings: Iterable[Ceiling]) -> BoolArray:
     """
     Return samples that may be at a ceiling, whatever their latency, so that none is a reference.
 
     They are at one number for minutes: three samples in a row at a documented one, eight at any.
     Latency at a burst ceiling is low compared with the baseline after it, and still requests wait.
     """
-    standing = np.zeros(frame.size, dtype=bool)
+    standing = np.zeros(log_bytes.size, dtype=bool)
     rows = tuple(ceilings)
-    for dimension, rate in (
-        (Dimension.THROUGHPUT, frame.bytes_per_s),
-        (Dimension.IOPS, frame.ops_per_s),
-    ):
+    for dimension, log_rate in ((Dimension.THROUGHPUT, log_bytes), (Dimension.IOPS, log_ops)):
         with np.errstate(all="ignore"):
-            log_rate = np.log(rate)
             # At a documented number: within the error and the jitter of an enforced limit.
             flat = np.abs(np.diff(log_rate)) < FLAT_LOG
+        most = float(np.fmax.reduce(log_rate, initial=-np.inf))
         for row in rows:
-            if row.dimension == dimension and row.value > 0:
+            # No sample comes near a number that is above all of them.
+            if row.dimension == dimension and row.value > 0 and np.log(row.value) - most < NEAR_LOG:
                 near = np.abs(log_rate - np.log(row.value)) < NEAR_LOG
                 standing |= _in_runs(near[1:] & near[:-1] & flat, STANDING_SAMPLES)
         standing |= _in_runs(flat, FLAT_SAMPLES)
@@ -194,9 +198,10 @@ def _standing(frame: Frame, ceilings: Iterable[Ceiling]) -> BoolArray:
 def _in_runs(linked: BoolArray, least: int) -> BoolArray:
     """Return samples in runs of at least `least`, of which each is linked to the next; shape (n + 1,)."""
     inside = np.zeros(linked.size + 1, dtype=bool)
-    for start, end in runs_of(linked):
-        if end - start + 1 >= least:
-            inside[start : end + 1] = True
+    runs = runs_of(linked)
+    # A varying rate has thousands of short runs, and few long ones.
+    for start, end in runs[runs[:, 1] - runs[:, 0] + 1 >= least].tolist():
+        inside[start : end + 1] = True
     return inside
 
 
@@ -215,7 +220,16 @@ def _busy_s(parts: list[tuple[FloatArray, FloatArray]], size: int) -> FloatArray
 
 def _weighted(ops_per_s: FloatArray, latency_s: FloatArray) -> FloatArray:
     # Without operations CloudWatch reports a latency of 0 or none; either adds no waiting.
-    return np.where(ops_per_s == 0, 0.0, ops_per_s * latency_s)
+    in_flight = ops_per_s * latency_s
+    in_flight[ops_per_s == 0] = 0.0
+    return in_flight
+
+
+def _each_s(busy_s: FloatArray, ops_per_s: FloatArray) -> FloatArray:
+    """Return the latency of a request, by Little's law; NaN where there is none."""
+    latency_s = busy_s / ops_per_s
+    latency_s[~(ops_per_s > 0)] = np.nan
+    return latency_s
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -237,7 +251,10 @@ def _unpressed(
 ) -> _Unpressed:
     """Return the latency without waiting: one constant for all samples, plus the transfer time by size."""
     with np.errstate(all="ignore"):
-        transfer_s = np.nan_to_num(bytes_per_s / ops_per_s, posinf=0.0) / TRANSFER_BYTES_PER_S
+        size_bytes = bytes_per_s / ops_per_s
+        # Of an unknown size the transfer takes no time.
+        size_bytes[~np.isfinite(size_bytes)] = 0.0
+        transfer_s = size_bytes / TRANSFER_BYTES_PER_S
         # The transfer time is subtracted, but never more than seven tenths: at any size some of the
         # latency is not transfer.
         fixed_s = np.maximum(latency_s - transfer_s, 0.3 * latency_s)
@@ -259,24 +276,26 @@ def _reference(
     constant rate is an upper bound.
     """
     known = np.isfinite(latency_s) & (latency_s > 0) & (ops_per_s > 0)
-    if not known.any():
+    known_count = np.count_nonzero(known)
+    if not known_count:
         return REFERENCE_FALLBACK_S, float("nan"), False
-    quiet = calm[known]
-    smooth = _smoothed(latency_s[known])
+    if known_count < known.size:
+        latency_s, calm, standing = latency_s[known], calm[known], standing[known]
+    smooth = _smoothed(latency_s)
     # Ten samples, or one in fifty of a long window: a tenth percentile of fewer is one stray
     # reading.
-    if quiet.sum() >= max(10, 0.02 * known.sum()):
-        lowest = float(np.quantile(smooth[quiet], 0.1))
+    if np.count_nonzero(calm) >= max(10, 0.02 * known_count):
+        lowest = quantile(np.compress(calm, smooth), 0.1)
         if lowest <= REFERENCE_MAX_S:
             return lowest, lowest, True
-    free = smooth[~standing[known]]
+    free = smooth[~standing]
     if free.size < 10:
         return min(float(smooth.min()), REFERENCE_FALLBACK_S), float("nan"), False
-    tenth = float(np.quantile(free, 0.1))
+    tenth = quantile(free, 0.1)
     quickest = tenth if tenth <= REFERENCE_MAX_S else float("nan")
-    lowest = float(np.quantile(free, 0.05))
+    lowest = quantile(free, 0.05)
     # Half the usual latency: then requests waited in most of the window, and not in the fast samples.
-    is_seen = lowest <= REFERENCE_MAX_S and lowest < 0.5 * float(np.median(smooth))
+    is_seen = lowest <= REFERENCE_MAX_S and lowest < 0.5 * median(smooth)
     return min(lowest, REFERENCE_FALLBACK_S), quickest, is_seen
 
 
@@ -293,20 +312,24 @@ def _queue_excess(queue: FloatArray, expected: FloatArray, calm: BoolArray) -> F
     """Return log(queue ÷ expected queue), calibrated so that calm samples read zero."""
     # The floor on both sides keeps the rounding of a nearly empty queue from looking like a ratio.
     raw = np.log((queue + QUEUE_FLOOR) / (expected + QUEUE_FLOOR))
-    raw[~np.isfinite(raw)] = np.nan
-    quiet = np.isfinite(raw) & calm
+    known = np.isfinite(raw)
+    raw[~known] = np.nan
+    quiet = known & calm
     # In real data the two metrics can disagree with Little's law by a constant; calm samples show it.
-    if quiet.sum() >= max(10, 0.02 * np.isfinite(raw).sum()):
+    if np.count_nonzero(quiet) >= max(10, 0.02 * np.count_nonzero(known)):
         # By a factor of e at most: a larger disagreement is a fault of a metric, not its usual
         # ratio.
-        raw = raw - float(np.clip(np.median(raw[quiet]), -1.0, 1.0))
+        raw = raw - min(max(median(np.compress(quiet, raw)), -1.0), 1.0)
     return raw
 
 
 def _mean_of_known(first: FloatArray, second: FloatArray) -> FloatArray:
-    both = np.isfinite(first) & np.isfinite(second)
-    mean = np.where(np.isfinite(first), first, second)
-    return np.where(both, (np.nan_to_num(first) + np.nan_to_num(second)) / 2, mean)
+    mean = (first + second) / 2
+    # The mean of a value and of one that is not known is the value.
+    lacking = ~np.isfinite(mean)
+    if lacking.any():
+        mean[lacking] = np.where(np.isfinite(first), first, second)[lacking]
+    return mean
 
 
 def _moving_mean(values: FloatArray) -> FloatArray:
@@ -315,6 +338,12 @@ def _moving_mean(values: FloatArray) -> FloatArray:
     kernel = np.ones(5)
     if values.size < kernel.size:
         return values
+    if known.all():
+        count = np.full(values.size, kernel.sum())
+        # At the ends there are three and four.
+        count[:2] = count[:-3:-1] = 3, 4
+        mean: FloatArray = np.convolve(values, kernel, mode="same") / count
+        return mean
     count = np.convolve(known.astype(float), kernel, mode="same")
     total = np.convolve(np.where(known, values, 0.0), kernel, mode="same")
     with np.errstate(all="ignore"):
@@ -329,9 +358,10 @@ def load_of(frame: Frame) -> FloatArray:
     """
     shares = []
     for rate in (frame.bytes_per_s, frame.ops_per_s):
-        known = rate[np.isfinite(rate)]
+        is_known = np.isfinite(rate)
+        known = rate if is_known.all() else rate[is_known]
         if known.size:
-            high = float(np.quantile(known, 0.99))
+            high = quantile(known, 0.99)
             if high > 0:
                 shares.append(rate / high)
     if not shares:

@@ -12,9 +12,9 @@ from plimsoll.diagnosis.recognition.binding import ENFORCED_LOG_CENTRE, ENFORCED
 from plimsoll.diagnosis.recognition.credits import Credits
 from plimsoll.diagnosis.recognition.plateau import Plateau
 from plimsoll.diagnosis.recognition.rate_words import format_rate
-from plimsoll.diagnosis.recognition.score import SIGNS, is_proven
+from plimsoll.diagnosis.recognition.score import SIGNS, Sign, is_proven
 from plimsoll.diagnosis.recognition.sign_words import balance_text, one_balance_text
-from plimsoll.diagnosis.recognition.signs import Stretch
+from plimsoll.diagnosis.recognition.signs import LevelCase, Stretch
 from plimsoll.model.ceiling import Ceiling, Dimension, Phase
 from plimsoll.model.diagnosis import Evidence, RuledOut
 from plimsoll.model.family import RATE_FAMILIES
@@ -27,24 +27,43 @@ AGAINST = "this is evidence against a limit"
 LEAST_WEIGHT = 0.03
 
 
-def evidence_of(plateau: Plateau, stretch: Stretch) -> tuple[Evidence, ...]:
+def evidence_of(
+    plateau: Plateau, stretch: Stretch, shared: tuple[Evidence, ...] | None = None
+) -> tuple[Evidence, ...]:
     """
     Return every sign with a weight in this claim, for and against, the heaviest first.
 
     Args:
         plateau: the level, its explanation and the weights of its signs.
         stretch: measurements of the requests during the interval.
+        shared: what `shared_evidence_of` returned, if that is known.
     """
+    same = {e.kind: e for e in (shared_evidence_of(plateau) if shared is None else shared)}
     case = replace(plateau.case, stretch=stretch)
-    found = []
-    for sign in SIGNS:
-        weight = plateau.weights.get(sign.name, 0.0)
-        if abs(weight) < LEAST_WEIGHT:
-            continue
-        shown = sign.text_of(case)
-        text = shown.text if weight > 0 else f"{shown.text}; {AGAINST}"
-        found.append(_evidence(sign.name, text, shown.value, shown.reference, weight))
+    found = [
+        same.get(sign.name) or _of_sign(sign, case, plateau.weights[sign.name])
+        for sign in _weighed(plateau)
+    ]
     return tuple(sorted(found, key=lambda e: -abs(e.weight or 0.0)))
+
+
+def shared_evidence_of(plateau: Plateau) -> tuple[Evidence, ...]:
+    """Return the signs with a weight whose sentences are the same for all stretches of the level."""
+    return tuple(
+        _of_sign(sign, plateau.case, plateau.weights[sign.name])
+        for sign in _weighed(plateau)
+        if not sign.is_of_stretch
+    )
+
+
+def _weighed(plateau: Plateau) -> list[Sign]:
+    return [s for s in SIGNS if abs(plateau.weights.get(s.name, 0.0)) >= LEAST_WEIGHT]
+
+
+def _of_sign(sign: Sign, case: LevelCase, weight: float) -> Evidence:
+    shown = sign.text_of(case)
+    text = shown.text if weight > 0 else f"{shown.text}; {AGAINST}"
+    return _evidence(sign.name, text, shown.value, shown.reference, weight)
 
 
 def context_evidence_of(

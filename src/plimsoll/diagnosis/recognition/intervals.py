@@ -17,6 +17,7 @@ from plimsoll.diagnosis.recognition.evidence import (
     refuted_by,
     ruled_out_of,
     sessions_evidence_of,
+    shared_evidence_of,
 )
 from plimsoll.diagnosis.recognition.plateau import Plateau
 from plimsoll.diagnosis.recognition.search import RATES, plateaus_of
@@ -48,20 +49,22 @@ class _Level:
     plateau: Plateau
     other_rate: FloatArray
     """The rate of the other dimension during its stretches."""
+    signs: tuple[Evidence, ...]
     sessions: tuple[Evidence, ...]
     ruled_out: tuple[RuledOut, ...]
     refuted_by: str
 
 
-def judge(snapshot: Snapshot, ceilings: tuple[Ceiling, ...]) -> Judged:
+def judge(snapshot: Snapshot, ceilings: tuple[Ceiling, ...], frame: Frame | None = None) -> Judged:
     """
     Return the intervals of a snapshot at its ceilings, in order of time.
 
     Args:
         snapshot: one reading, or a part of it in which nothing was changed.
         ceilings: what is documented for that time.
+        frame: of the snapshot, if it was made before.
     """
-    frame = frame_of(snapshot)
+    frame = frame_of(snapshot) if frame is None else frame
     if frame is None:
         return Judged(frame=None, congestion=None, intervals=())
     congestion = congestion_of(frame, load_of(frame), ceilings)
@@ -137,6 +140,7 @@ def _intervals(
         level = _Level(
             plateau=plateau,
             other_rate=other_rate,
+            signs=shared_evidence_of(plateau),
             sessions=sessions_evidence_of(sessions, held),
             ruled_out=ruled_out_of(plateau, ceilings, other_rate=_known(_median(other_rate))),
             refuted_by=refuted_by(plateau),
@@ -188,7 +192,7 @@ def _interval(
         latency_s=seen.latency_s,
         latency_reference_s=seen.reference_s,
         queue_depth=seen.queue_depth,
-        evidence=evidence_of(plateau, seen)
+        evidence=evidence_of(plateau, seen, shared.signs)
         + context_evidence_of(plateau, seen, shared.other_rate)
         + shared.sessions,
         ruled_out=shared.ruled_out,

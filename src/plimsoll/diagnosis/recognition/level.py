@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from plimsoll.diagnosis.frame import runs_of
+from plimsoll.diagnosis.order import median, quantile
 from plimsoll.diagnosis.recognition.congestion import HOT_LOG
 from plimsoll.model.series import BoolArray, FloatArray, IntArray
 
@@ -51,8 +52,8 @@ MIDDLE_SAMPLES = 4_000
 
 
 def middle(values: FloatArray) -> float:
-    """Return the median; with very many samples, of an evenly spaced selection."""
-    return float(np.median(values[:: max(1, values.size // MIDDLE_SAMPLES)]))
+    """Return the median of known values; with very many samples, of an evenly spaced selection."""
+    return median(values[:: max(1, values.size // MIDDLE_SAMPLES)])
 
 
 def level_min_s(width_s: FloatArray) -> float:
@@ -72,6 +73,11 @@ class Level:
     """Half-width of the band that counts as being at the level."""
     runs: IntArray
     """First and one-past-last sample of every stretch at the level, shape (k, 2), k ≥ 1."""
+
+    @property
+    def key(self) -> tuple[float, float, float, bytes]:
+        """Return all of it in a form that can be compared; levels of one rate with equal keys are the same."""
+        return self.value, self.log_sd, self.band_log, self.runs.tobytes()
 
 
 def levels_of(
@@ -95,14 +101,25 @@ def levels_of(
         jitter_bins: how far to either side of a level its samples may lie.
         short_samples: samples of a stretch that counts where such stretches together are long enough.
     """
-    usable = waited & np.isfinite(rate) & (rate > 0)
-    if not usable.any():
+    # Most instances come near no documented number, and half of all searches are for such samples.
+    if not waited.any():
+        return []
+    positive = (rate > 0) & (rate < np.inf)
+    usable = waited & positive
+    at = np.flatnonzero(usable)
+    if not at.size:
+        return []
+    usable_s = width_s[at]
+    least_s = level_min_s(usable_s)
+    # All usable samples together are too short for a level, so no number holds enough of them.
+    if float(usable_s.sum()) < 0.999 * least_s:
+        return []
+    peaks = _density_peaks(np.log(rate[at]), usable_s, least_s, jitter_bins)
+    if not peaks:
         return []
     log_rate = np.full(rate.size, np.nan)
-    positive = np.isfinite(rate) & (rate > 0)
     log_rate[positive] = np.log(rate[positive])
     found: list[Level] = []
-    peaks = _density_peaks(log_rate[usable], width_s[usable], jitter_bins)
     for peak, _ in peaks:
         # Half of the way to another level belongs to that one.
         apart = [abs(other - peak) / 2 for other, is_lone in peaks if is_lone and other != peak]
@@ -161,10 +178,10 @@ def _with_short(runs: IntArray, hot: BoolArray) -> IntArray:
 
 
 def _density_peaks(
-    log_rate: FloatArray, width_s: FloatArray, jitter_bins: int
+    log_rate: FloatArray, width_s: FloatArray, least_s: float, jitter_bins: int
 ) -> list[tuple[float, bool]]:
     """
-    Return the peaks of the density of log(rate), each with at least the minimum time of a level.
+    Return the peaks of the density of log(rate), each with at least `least_s`, the minimum time of a level.
 
     Each peak comes with a flag: whether there is next to nothing on both sides of it.
     """
@@ -172,7 +189,6 @@ def _density_peaks(
     index = ((log_rate - low) / BIN_LOG).astype(np.int64)
     seconds = np.bincount(index, weights=width_s, minlength=int(index.max()) + 12)
     peaks: list[tuple[float, bool]] = []
-    least_s = level_min_s(width_s)
     window = jitter_bins
     forgotten = window + 2
     mass = np.convolve(seconds, np.ones(2 * window + 1), mode="same")
@@ -271,7 +287,7 @@ def _typical_excess(excess: FloatArray, core: BoolArray) -> float:
     known = excess[core & np.isfinite(excess)]
     if not known.size:
         return float("nan")
-    return float(np.quantile(known[:: max(1, known.size // MIDDLE_SAMPLES)], 0.75))
+    return quantile(known[:: max(1, known.size // MIDDLE_SAMPLES)], 0.75)
 
 
 def _slack(
@@ -340,17 +356,15 @@ def _late(distance: FloatArray, pressed: BoolArray, width_s: FloatArray) -> Bool
         width_s: the length of each sample.
     """
     late = np.zeros(distance.size, dtype=bool)
-    with np.errstate(all="ignore"):
-        bytes_ratio = np.exp(distance) * width_s
-        together = np.log((bytes_ratio[:-1] + bytes_ratio[1:]) / (width_s[:-1] + width_s[1:]))
-    is_pair = (
-        (np.abs(together) < BAND_LOG_MIN)
-        & (pressed[:-1] & pressed[1:])
-        & ((distance[:-1] < 0) & (distance[:-1] > -LATE_LOG))
-        & ((distance[1:] > 0) & (distance[1:] < LATE_LOG))
-    )
-    late[:-1] |= is_pair
-    late[1:] |= is_pair
+    below = pressed & (distance < 0) & (distance > -LATE_LOG)
+    above = pressed & (distance > 0) & (distance < LATE_LOG)
+    first = np.flatnonzero(below[:-1] & above[1:])
+    second = first + 1
+    bytes_ratio = np.exp(distance[first]) * width_s[first]
+    bytes_ratio += np.exp(distance[second]) * width_s[second]
+    together = np.log(bytes_ratio / (width_s[first] + width_s[second]))
+    is_pair = np.abs(together) < BAND_LOG_MIN
+    late[first[is_pair]] = late[second[is_pair]] = True
     return late
 
 

@@ -161,7 +161,8 @@ def is_shadow(plateau: Plateau, kept: list[Plateau], taken: BoolArray) -> bool:
     if plateau.documented > 0.5:
         return False
     lengths = plateau.runs[:, 1] - plateau.runs[:, 0]
-    held = sum(int(taken[a:b].sum()) for a, b in plateau.runs)
+    count = np.concatenate(([0], np.cumsum(taken)))
+    held = int((count[plateau.runs[:, 1]] - count[plateau.runs[:, 0]]).sum())
     # With a third of its time in another level's stretches, it consists of that level's edges.
     return held > 0.3 * int(lengths.sum())
 
@@ -180,6 +181,11 @@ def _is_apart(plateau: Plateau, other: Plateau, size: int) -> bool:
 
 
 def _stretches(free: BoolArray) -> list[tuple[int, int]]:
+    # Most stretches are free as a whole, or not at all.
+    if not free.any():
+        return []
+    if free.all():
+        return [(0, free.size)]
     edges = np.diff(np.concatenate(([False], free, [False])).astype(np.int8))
     starts, ends = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1)
     return [(int(a), int(b)) for a, b in zip(starts, ends, strict=True)]

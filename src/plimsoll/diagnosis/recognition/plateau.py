@@ -108,7 +108,7 @@ def judge(
         inside[start:end] = True
     balances = {}
     for metric, values in frame.balances.items():
-        view = balance_view(values, frame.time_s, [(int(a), int(b)) for a, b in level.runs])
+        view = balance_view(values, frame.time_s, level.runs)
         if view is not None:
             balances[metric] = view
     log_se = _level_log_se(level, rate, inside)

@@ -86,6 +86,8 @@ class Sign:
     """Nats of one case; NaN where it could not be observed. Cut to the bounds by `weights_of`."""
     text_of: Callable[[LevelCase], SignText]
     """Returns the sentence of one case."""
+    is_of_stretch: bool = False
+    """Whether the sentence is about one stretch; others are the same for all stretches of a level."""
 
 
 def weights_of(case: LevelCase) -> dict[str, float]:
@@ -289,6 +291,7 @@ SIGNS: tuple[Sign, ...] = (
         " have waited in each, because a few samples may be at a number by chance",
         weigh=_waiting,
         text_of=words.waiting_text,
+        is_of_stretch=True,
     ),
     Sign(
         name="step",

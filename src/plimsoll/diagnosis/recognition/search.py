@@ -18,6 +18,7 @@ from plimsoll.diagnosis.recognition.level import (
     JITTER_BINS,
     LOOSE_BINS,
     SHORT_SAMPLES,
+    Level,
     extended,
     levels_of,
 )
@@ -25,7 +26,7 @@ from plimsoll.diagnosis.recognition.overlap import without_overlap
 from plimsoll.diagnosis.recognition.plateau import Plateau, judge
 from plimsoll.model.ceiling import Ceiling, Dimension
 from plimsoll.model.family import INSTANCE_FAMILIES, RATE_FAMILIES
-from plimsoll.model.series import BoolArray
+from plimsoll.model.series import BoolArray, FloatArray
 
 # Judgements: a level is believed where it is likelier than not; further than a factor of twenty below every
 # documented limit, it has to be four times as likely as not.
@@ -69,6 +70,8 @@ def plateaus_of(
             (numbered & pressed, JITTER_BINS, SHORT_SAMPLES),
             (numbered & pressed, LOOSE_BINS, SHORT_SAMPLES),
         )
+        # Most levels are found by several searches.
+        known: dict[tuple[float, float, float, bytes], Plateau | None] = {}
         for waited, jitter_bins, short_samples in searches:
             levels = levels_of(
                 rate,
@@ -80,27 +83,45 @@ def plateaus_of(
                 short_samples=short_samples,
             )
             for level in levels:
-                plateau = judge(level, dimension, rate, congestion, book)
-                least = _least(plateau, ceilings)
-                if plateau.probability >= least:
-                    fill = _may_belong(plateau, congestion, eased)
-                    fill = fill & _allowed_by_credits(plateau.best.ceiling, book)
-                    wider = extended(
-                        level, rate, fill, congestion.log_excess, frame.time_s, frame.width_s
-                    )
-                    again = judge(wider, dimension, rate, congestion, book)
-                    if again.probability >= least:
-                        judged.append(again)
-                    elif plateau.documented > 0.5 and not congestion.is_reference_seen:
-                        # The window has no reference without waiting, so a shorter queue is no evidence
-                        # against it: a rate within the spread of a binding number is at that number.
-                        judged.append(replace(plateau, runs=wider.runs))
-                    else:
-                        judged.append(plateau)
+                key = level.key
+                if key not in known:
+                    known[key] = _accepted(level, dimension, rate, congestion, book, eased)
+                plateau = known[key]
+                if plateau is not None:
+                    judged.append(plateau)
     # If both rates are equally constant, throughput comes first: it is the limit that dashboards
     # seldom show.
     judged.sort(key=lambda p: (-round(p.score, 1), p.dimension != Dimension.THROUGHPUT, p.level))
     return without_overlap(judged, frame)
+
+
+def _accepted(
+    level: Level,
+    dimension: Dimension,
+    rate: FloatArray,
+    congestion: Congestion,
+    book: CreditBook,
+    eased: BoolArray,
+) -> Plateau | None:
+    """Return the ceiling at a level, with all its stretches; None where the level is not likely to be one."""
+    frame = book.frame
+    plateau = judge(level, dimension, rate, congestion, book)
+    least = _least(plateau, book.ceilings)
+    if plateau.probability < least:
+        return None
+    fill = _may_belong(plateau, congestion, eased)
+    fill = fill & _allowed_by_credits(plateau.best.ceiling, book)
+    wider = extended(level, rate, fill, congestion.log_excess, frame.time_s, frame.width_s)
+    if wider.key == level.key:
+        return plateau
+    again = judge(wider, dimension, rate, congestion, book)
+    if again.probability >= least:
+        return again
+    if plateau.documented > 0.5 and not congestion.is_reference_seen:
+        # The window has no reference without waiting, so a shorter queue is no evidence
+        # against it: a rate within the spread of a binding number is at that number.
+        return replace(plateau, runs=wider.runs)
+    return plateau
 
 
 def _least(plateau: Plateau, ceilings: tuple[Ceiling, ...]) -> float:

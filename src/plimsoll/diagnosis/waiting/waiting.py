@@ -64,10 +64,10 @@ def waiting_of(
         intervals: time at a ceiling.
         ceilings: what is documented for that epoch, to compare the rates with.
     """
-    reference_s = reference_of(congestion)
-    if not _is_reference_known(congestion, reference_s):
+    waits = waits_of(frame, congestion)
+    if not waits.any() or not _is_reference_known(congestion):
         return ()
-    waits = waits_of(frame, congestion) & ~_explained(frame, intervals)
+    waits &= ~_explained(frame, intervals)
     return tuple(
         _stretch(frame, congestion, waits, int(a), int(b), ceilings)
         for a, b in _episodes(waits, frame)
@@ -85,15 +85,16 @@ def reference_of(congestion: Congestion) -> FloatArray:
     return np.where(np.isfinite(own), np.fmax(own, congestion.reference_s), congestion.reference_s)
 
 
-def _is_reference_known(congestion: Congestion, reference_s: FloatArray) -> bool:
+def _is_reference_known(congestion: Congestion) -> bool:
     """Return whether the window shows the latency of storage without waiting."""
-    if not congestion.is_measured:
-        return False
+    if not congestion.is_measured or congestion.is_reference_seen:
+        return congestion.is_measured
     # Load that never falls has no light hours, but most of its requests may still not wait.
+    reference_s = reference_of(congestion)
     known = np.isfinite(congestion.latency_s) & np.isfinite(reference_s)
     with np.errstate(all="ignore"):
         free = known & (congestion.latency_s <= FREE_TIMES * reference_s)
-    return congestion.is_reference_seen or bool(free.sum() >= FREE_SHARE * max(known.sum(), 1))
+    return bool(free.sum() >= FREE_SHARE * max(known.sum(), 1))
 
 
 def waits_of(frame: Frame, congestion: Congestion) -> BoolArray:
@@ -101,28 +102,38 @@ def waits_of(frame: Frame, congestion: Congestion) -> BoolArray:
     reference_s = reference_of(congestion)
     with np.errstate(all="ignore"):
         extra_s = congestion.latency_s - reference_s
-        is_long = congestion.latency_s >= TIMES_MIN * reference_s
+        found: BoolArray = (extra_s >= EXTRA_MIN_S) & (
+            congestion.latency_s >= TIMES_MIN * reference_s
+        )
+        if not found.any():
+            return found
         # Latency and queue depth together: one of them alone may be a fault of its metric.
         excess = congestion.log_excess - np.log(reference_s / congestion.reference_s)
         is_agreed = excess >= np.log(TIMES_MIN)
         # Little's law: rate × extra latency is the mean number of waiting requests.
         is_many = frame.ops_per_s * extra_s >= WAITING_REQUESTS_MIN
-        found: BoolArray = is_long & is_agreed & is_many & (extra_s >= EXTRA_MIN_S)
+        found &= is_agreed & is_many
     return found
 
 
 def _explained(frame: Frame, intervals: tuple[Interval, ...]) -> BoolArray:
     """Return which samples are at a ceiling, or just before or after it."""
     found = np.zeros(frame.size, dtype=bool)
-    ends_s = frame.time_s + frame.width_s
-    for interval in intervals:
-        # With coarse samples, at least the two beside the interval.
-        near_s = max(EDGE_S, 2.0 * interval.step_s)
-        found |= (ends_s > interval.start_s - near_s) & (frame.time_s < interval.end_s + near_s)
-        is_bytes = interval.dimension == Dimension.THROUGHPUT
-        rate = frame.bytes_per_s if is_bytes else frame.ops_per_s
+    # With coarse samples, at least the two beside the interval.
+    near_s = np.array([max(EDGE_S, 2.0 * interval.step_s) for interval in intervals])
+    starts_s = np.array([interval.start_s for interval in intervals]) - near_s
+    ends_s = np.array([interval.end_s for interval in intervals]) + near_s
+    # Samples do not overlap, so their ends are in order as well. All intervals are looked up at once, because
+    # each look-up of a fraction of a second would turn all times into fractions.
+    firsts = np.searchsorted(frame.time_s + frame.width_s, starts_s, side="right")
+    lasts = np.searchsorted(frame.time_s, ends_s, side="left")
+    for first, last in zip(firsts.tolist(), lasts.tolist(), strict=True):
+        found[first:last] = True
+    # Many intervals are at one level.
+    for dimension, level in {(interval.dimension, interval.level) for interval in intervals}:
+        rate = frame.bytes_per_s if dimension == Dimension.THROUGHPUT else frame.ops_per_s
         with np.errstate(all="ignore"):
-            share = rate / interval.level
+            share = rate / level
             found |= (share >= AT_LEVEL[0]) & (share <= AT_LEVEL[1])
     return found
 

@@ -2,7 +2,7 @@
 Conversion between snapshots and the bytes of their files; sources do the reading and writing.
 
 A series on a regular grid is written as `start_s`, `step_s` and a list with null for gaps, any other with
-its times. Decoding returns exactly what was encoded.
+its times. Decoding returns exactly what was encoded; tags of the instance are not encoded.
 """
 
 from collections.abc import Mapping
@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import msgspec
 import numpy as np
+from msgspec import UNSET
 
 from plimsoll.errors import DataError
 from plimsoll.model.database import Observation
@@ -34,13 +35,13 @@ T = TypeVar("T")
 
 
 def encode_snapshot(snapshot: Snapshot) -> bytes:
-    """Return the snapshot as UTF-8 JSON; equal snapshots give equal bytes."""
+    """Return the snapshot, without tags, as UTF-8 JSON; equal snapshots give equal bytes."""
     clock = snapshot.credit_clock
     watched, load = snapshot.observation, snapshot.session_load
     return msgspec.json.encode(
         SnapshotRecord(
             schema=SCHEMA,
-            instance=_as(snapshot.instance, InstanceRecord),
+            instance=_as(msgspec.structs.replace(snapshot.instance, tags=UNSET), InstanceRecord),
             source=snapshot.source,
             is_simulated=snapshot.is_simulated,
             note=snapshot.note,

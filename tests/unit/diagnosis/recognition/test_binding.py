@@ -196,7 +196,7 @@ def test_a_view_leaves_out_the_start_of_each_run():
     A five-minute reading describes the minutes before it, so the first tenth says nothing.
     """
     values = np.concatenate((np.full(4, 0.9), np.zeros(36)))
-    view = balance_view(values, 60 * np.arange(40), [(0, 40)])
+    view = balance_view(values, 60 * np.arange(40), np.array([(0, 40)]))
 
     assert view is not None
     assert view.is_empty
@@ -210,8 +210,8 @@ def test_a_view_is_robust_against_single_readings():
     values = np.full(101, 0.5)
     values[[10, 20, 30]] = 0.0
     values[[40, 50, 60]] = 1.0
-    view = balance_view(values, 60 * np.arange(101), [(0, 101)])
-    short = balance_view(np.array([0.9, 0.4, 0.4, 0.4, 0.4]), 60 * np.arange(5), [(0, 5)])
+    view = balance_view(values, 60 * np.arange(101), np.array([(0, 101)]))
+    short = balance_view(np.array([0.9, 0.4, 0.4, 0.4, 0.4]), 60 * np.arange(5), np.array([(0, 5)]))
 
     assert view is not None
     assert short is not None
@@ -237,7 +237,7 @@ def test_a_view_has_the_slope_of_the_balance():
     A balance that falls by a tenth an hour changes by that per second.
     """
     time_s = 60 * np.arange(120)
-    view = balance_view(0.9 - 0.1 * time_s / 3600, time_s, [(0, 60), (60, 120)])
+    view = balance_view(0.9 - 0.1 * time_s / 3600, time_s, np.array([(0, 60), (60, 120)]))
 
     assert view is not None
     np.testing.assert_allclose(view.change_per_s, -0.1 / 3600)
@@ -248,7 +248,7 @@ def test_without_readings_there_is_no_view():
     """
     A balance that was not read during the runs says nothing, which is not zero.
     """
-    assert balance_view(np.full(20, np.nan), 60 * np.arange(20), [(0, 20)]) is None
+    assert balance_view(np.full(20, np.nan), 60 * np.arange(20), np.array([(0, 20)])) is None
 
 
 @pytest.mark.parametrize(
@@ -269,3 +269,15 @@ def test_empty_allows_for_rounding(low, high, is_empty, was_never_empty):
     view = BalanceView(low=low, high=high, change_per_s=0.0)
 
     assert (is_empty, was_never_empty) == (view.is_empty, view.was_never_empty)
+
+
+@pytest.mark.parametrize("most", [279.2e6, 284e6, 287.5e6, 296.1e6, 575e6, 577e6])
+def test_numbers_above_all_rates_are_left_out_only_if_none_is_near(most):
+    """
+    However near the highest rate is to a number, the samples that are marked are those within three percent of one.
+    """
+    rates = np.linspace(0.5 * most, most, 400)
+    rows = [c for c in CEILINGS if c.dimension == Dimension.THROUGHPUT]
+    expected = np.any([np.abs(rates / row.value - 1) < 0.03 for row in rows], axis=0)
+
+    assert expected.tolist() == near_documented(rates, Dimension.THROUGHPUT, CEILINGS).tolist()

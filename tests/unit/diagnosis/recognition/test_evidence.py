@@ -14,6 +14,7 @@ from plimsoll.diagnosis.recognition.evidence import (
     evidence_of,
     refuted_by,
     ruled_out_of,
+    shared_evidence_of,
 )
 from plimsoll.diagnosis.recognition.plateau import Plateau
 from plimsoll.diagnosis.recognition.rate_words import describe, format_ceiling
@@ -356,3 +357,25 @@ def test_every_claim_says_what_would_refute_it(row, expected):
     A baseline is refuted by credits left, a burst and a fixed limit by more being served.
     """
     assert refuted_by(plateau(row)).startswith(expected)
+
+
+def test_only_sentences_of_a_stretch_depend_on_the_stretch():
+    """
+    The other sentences of a level are made once for all its stretches, and are the same for each.
+    """
+    case = plateau(
+        signs=replace(SEEN, step_log=0.5, cpu_ratio=0.99), balances={BYTES: view(0, 0)}
+    ).case
+    other = replace(case, stretch=STRETCH)
+
+    assert {"waiting"} == {s.name for s in SIGNS if s.text_of(case) != s.text_of(other)}
+    assert {"waiting"} == {s.name for s in SIGNS if s.is_of_stretch}
+
+
+def test_shared_sentences_do_not_change_the_evidence():
+    """
+    A stretch has the same evidence, whether the sentences of its level are known before or not.
+    """
+    one = plateau()
+
+    assert evidence_of(one, STRETCH) == evidence_of(one, STRETCH, shared_evidence_of(one))
