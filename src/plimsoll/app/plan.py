@@ -13,8 +13,8 @@ from plimsoll.app.targets import RDS, is_live
 from plimsoll.errors import CatalogError, DataError, UsageError
 from plimsoll.model.diagnosis import Diagnosis
 from plimsoll.model.instance import Instance, engine_family
-from plimsoll.model.plan import Plan, PlanConstraints
-from plimsoll.model.price import LICENSES, priced_engine
+from plimsoll.model.plan import FirstOptions, Plan, PlanConstraints
+from plimsoll.model.price import LICENSES, PriceBook, priced_engine
 from plimsoll.model.snapshot import Snapshot
 from plimsoll.units import format_duration
 
@@ -83,8 +83,31 @@ def plan_snapshot(
         DataError: storage was not measured, or the offer file cannot be read as one.
         SourceError: the offer file cannot be read.
     """
-    from plimsoll.catalog.load import catalog
     from plimsoll.plan.plan import plan as law
+
+    known, book = _known_and_prices(diagnosis, snapshot, prices)
+    return law(diagnosis, snapshot, known, book, constraints, today=today())
+
+
+def options_snapshot(
+    diagnosis: Diagnosis, snapshot: Snapshot, constraints: PlanConstraints
+) -> FirstOptions:
+    """
+    Return the options of `plan_snapshot` without what only a report needs.
+
+    Arguments and errors are those of `plan_snapshot`.
+    """
+    from plimsoll.plan.plan import first_options
+
+    known, book = _known_and_prices(diagnosis, snapshot, None)
+    return first_options(diagnosis, snapshot, known, book, constraints)
+
+
+def _known_and_prices(
+    diagnosis: Diagnosis, snapshot: Snapshot, prices: Path | None
+) -> tuple["Catalog", PriceBook]:
+    """Return the catalog and the prices for a plan; refuse what cannot be planned for."""
+    from plimsoll.catalog.load import catalog
 
     known = catalog()
     region = _region_of(snapshot.instance, known)
@@ -93,8 +116,7 @@ def plan_snapshot(
             "storage was not measured, so there is no demand to replay",
             "Give read and write throughput and IOPS; 'plimsoll diagnose' lists what is missing.",
         )
-    book = book_of(region, prices)
-    return law(diagnosis, snapshot, known, book, constraints, today=today())
+    return known, book_of(region, prices)
 
 
 def could_plan(snapshot: Snapshot, target: str, read_options: ReadOptions) -> bool:

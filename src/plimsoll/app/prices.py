@@ -1,6 +1,7 @@
 """Choose the prices of a region: the catalog's, or those of an AWS offer file."""
 
 from difflib import get_close_matches
+from functools import cache
 from pathlib import Path
 
 from plimsoll.errors import UsageError
@@ -21,7 +22,6 @@ def book_of(region: str, prices: Path | None) -> PriceBook:
         SourceError, DataError: the file cannot be read, or is no offer file.
     """
     from plimsoll.catalog.load import catalog
-    from plimsoll.catalog.prices import CatalogPrices
 
     if prices is not None:
         from plimsoll.sources.prices.offer_file import read_price_list
@@ -35,4 +35,13 @@ def book_of(region: str, prices: Path | None) -> PriceBook:
             f"the catalog has no price for region '{region}'",
             f"Check the name, or give an offer file with --prices.{meant}",
         )
+    return _catalog_prices(region)
+
+
+@cache
+def _catalog_prices(region: str) -> PriceBook:
+    """Return the one book of a region, so that what follows from it can be kept for it."""
+    from plimsoll.catalog.load import catalog
+    from plimsoll.catalog.prices import CatalogPrices
+
     return CatalogPrices(catalog(), region)

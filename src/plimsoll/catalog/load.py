@@ -7,10 +7,11 @@ Rule 3: an unknown number is None; an unknown class is an error that names the n
 """
 
 import gzip
+from collections.abc import Callable
 from difflib import get_close_matches
-from functools import cache
+from functools import cache, wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from plimsoll.catalog import schema, values
 from plimsoll.catalog.names import class_name, size_order, wait_family
@@ -34,6 +35,25 @@ from plimsoll.model.session_load import WaitRule
 
 DATA = Path(__file__).parent / "data"
 
+_Asked = ParamSpec("_Asked")
+_Found = TypeVar("_Found")
+
+
+def _kept(
+    query: Callable[Concatenate["Catalog", _Asked], _Found],
+) -> Callable[Concatenate["Catalog", _Asked], _Found]:
+    """Return a query whose answers are made once for each catalog; they are frozen values."""
+
+    @wraps(query)
+    def answer(self: "Catalog", /, *args: _Asked.args, **kwargs: _Asked.kwargs) -> _Found:
+        key = (query.__name__, args, tuple(kwargs.items()))
+        if key not in self._answers:
+            self._answers[key] = query(self, *args, **kwargs)
+        found: _Found = self._answers[key]
+        return found
+
+    return answer
+
 
 class Catalog:
     """The tables of one folder, read on first use and kept in memory."""
@@ -43,6 +63,7 @@ class Catalog:
         self._folder = folder
         self._rows: dict[str, list[Row]] = {}
         self._index: dict[tuple[str, ...], dict[Any, Row]] = {}
+        self._answers: dict[tuple[Any, ...], Any] = {}
 
     def rows(self, table: CatalogTable) -> list[Row]:
         """
@@ -55,6 +76,7 @@ class Catalog:
             self._rows[table.file] = schema.parse(table, self._text(table))
         return self._rows[table.file]
 
+    @_kept
     def instance_limits(self, db_class: str) -> InstanceLimits:
         """
         Return the limits documented for a class today.
@@ -97,6 +119,7 @@ class Catalog:
             raise self._unknown(text, class_name(text))
         return class_name(text)
 
+    @_kept
     def legacy_limits(self, db_class: str) -> tuple[LegacyLimits, ...]:
         """
         Return EBS limits documented for a class in the past, oldest first; empty where none are known.
@@ -117,6 +140,7 @@ class Catalog:
         ]
         return values.consolidated(legacy, now)
 
+    @_kept
     def cpu_credits(self, db_class: str) -> CpuCredits | None:
         """
         Return the CPU credits of a burstable class; None if it is not burstable or not documented.
@@ -128,6 +152,7 @@ class Catalog:
         row = self._by(schema.CPU_CREDITS, "ec2_type").get(limits.ec2_type)
         return values.cpu_credits(limits.db_class, row, self._origin(row)) if row else None
 
+    @_kept
     def storage_rules(self, engine_family: str, kind: str) -> tuple[StorageRule, ...]:
         """Return the rules of an engine family and a storage type, by size; may be empty."""
         return tuple(
@@ -144,15 +169,18 @@ class Catalog:
                 return rule
         return None
 
+    @_kept
     def engine_families(self) -> tuple[str, ...]:
         """Return every engine family that has a storage rule."""
         return tuple(sorted({row["engine"] for row in self.rows(schema.STORAGE_RULES)}))
 
+    @_kept
     def volume_rule(self, kind: str, rule: str) -> VolumeRule:
         """Return one documented number by its name in the data; an unknown name is our mistake."""
         row = self._by(schema.VOLUME_RULES, "kind", "rule")[kind, rule]
         return VolumeRule(kind=kind, rule=rule, value=row["value"], origin=self._origin(row))
 
+    @_kept
     def connection_rule(self, engine_family: str, version: str | None) -> ConnectionRule | None:
         """
         Return the default of max_connections as a formula; None where it is not known.
@@ -170,12 +198,14 @@ class Catalog:
                 return values.connection_rule(row, self._origin(row))
         return None
 
+    @_kept
     def aurora_class(self, engine: str, db_class: str) -> AuroraClass | None:
         """Return the limits of a class under `aurora-mysql` or `aurora-postgresql`; None if undocumented."""
         key = (engine, class_name(db_class))
         row = self._by(schema.AURORA_CLASSES, *schema.AURORA_CLASSES.key).get(key)
         return values.aurora_class(row, self._origin(row)) if row else None
 
+    @_kept
     def aurora_capacities(self, engine: str) -> tuple[AuroraCapacity, ...]:
         """Return the documented capacities of Aurora Serverless under an engine, smallest first."""
         found = [
@@ -225,6 +255,7 @@ class Catalog:
                 return values.pooler_default(row, self._origin(row))
         return None
 
+    @_kept
     def classes(self) -> tuple[str, ...]:
         """Return every known class, by family and size, including those without numbers."""
         tables = (schema.INSTANCE_LIMITS, schema.CLASSES_PRECONFIGURED, schema.CLASSES)

@@ -362,6 +362,14 @@ class WorkPoint(Struct, frozen=True, kw_only=True):
     work: WorkTime
 
 
+class FirstOptions(Struct, frozen=True, kw_only=True):
+    """The part of a plan that a row of a fleet is made of; the fields are those of `Plan`."""
+
+    present: Option
+    options: tuple[Option, ...]
+    ladder: Ladder | None
+
+
 class Plan(Struct, frozen=True, kw_only=True):
     """The whole answer for one window."""
 

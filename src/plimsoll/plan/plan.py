@@ -5,6 +5,7 @@ Rule 1: every option that is shown is judged by its own replay (effect.py), what
 Rule 2: an undocumented limit is in no chain, so no replay can show that a change lifts it.
 """
 
+from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 
@@ -19,6 +20,7 @@ from plimsoll.model.plan import (
     FREE,
     PROBABLY,
     CurvePoint,
+    FirstOptions,
     Option,
     Plan,
     PlanConstraints,
@@ -38,13 +40,15 @@ from plimsoll.plan.judge.greedy import greedy_climb
 from plimsoll.plan.judge.options import PlanContext, better_first, is_sure
 from plimsoll.plan.judge.roles import (
     CHEAPEST,
+    SAME_STORAGE,
     SMALLER,
     cheaper_failing,
     preferred,
+    queues_of,
     rejected,
     roles_of,
 )
-from plimsoll.plan.judge.search import SearchResult, queue_of, search
+from plimsoll.plan.judge.search import SearchResult, queue_of, search_queues
 from plimsoll.plan.judge.unpriced import smallest_unpriced, with_break_even
 from plimsoll.plan.judge.vectors import LimitVectors, vectors_of
 from plimsoll.plan.market.candidates import Arrangements, arrangements
@@ -90,29 +94,11 @@ def plan(
         UsageError: constraints that contradict each other or the instance.
         CatalogError: the instance's class is not in the catalog.
     """
-    demand = recover(snapshot, diagnosis, growth=constraints.growth, prior=constraints.prior)
-    needs = needs_of(snapshot, catalog, growth=constraints.growth)
-    found = arrangements(snapshot.instance, catalog, needs, constraints)
-    held = [time.ceiling for time in diagnosis.time_at if time.ceiling is not None]
-    context = PlanContext(
-        diagnosis=diagnosis,
-        snapshot=snapshot,
-        demand=demand,
-        needs=needs,
-        catalog=catalog,
-        book=book,
-        constraints=constraints,
-        legacy=legacy_of(snapshot.instance, catalog, held),
-        before=found.before,
-    )
-    present = context.present()
-    market = _Market(context, found)
-    free = _free(context)
-    bought, climb = market.priced(present)
-    options = _without_doubles((*free, *bought))
+    made = _made(diagnosis, snapshot, catalog, book, constraints)
+    context, found, market, first = made.context, made.found, made.market, made.first
+    demand, present, options, ladder = context.demand, first.present, first.options, first.ladder
     unpriced = market.unpriced(options)
     as_of = _oldest(present, options)
-    ladder = ladder_of(climb, options)
     return Plan(
         instance=snapshot.instance,
         window_s=diagnosis.window_s,
@@ -153,6 +139,65 @@ def plan(
     )
 
 
+def first_options(
+    diagnosis: Diagnosis,
+    snapshot: Snapshot,
+    catalog: Catalog,
+    book: PriceBook,
+    constraints: PlanConstraints,
+) -> FirstOptions:
+    """
+    Return the current setup, the options and the ladder of the plan, without what only a report needs.
+
+    Arguments and errors are those of `plan`.
+    """
+    return _made(diagnosis, snapshot, catalog, book, constraints, is_brief=True).first
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _PlanDraft:
+    """The options of a plan, with what they were made from."""
+
+    context: PlanContext
+    found: Arrangements
+    market: "_Market"
+    first: FirstOptions
+
+
+def _made(
+    diagnosis: Diagnosis,
+    snapshot: Snapshot,
+    catalog: Catalog,
+    book: PriceBook,
+    constraints: PlanConstraints,
+    *,
+    is_brief: bool = False,
+) -> _PlanDraft:
+    demand = recover(snapshot, diagnosis, growth=constraints.growth, prior=constraints.prior)
+    needs = needs_of(snapshot, catalog, growth=constraints.growth)
+    found = arrangements(snapshot.instance, catalog, needs, constraints)
+    held = [time.ceiling for time in diagnosis.time_at if time.ceiling is not None]
+    context = PlanContext(
+        diagnosis=diagnosis,
+        snapshot=snapshot,
+        demand=demand,
+        needs=needs,
+        catalog=catalog,
+        book=book,
+        constraints=constraints,
+        legacy=legacy_of(snapshot.instance, catalog, held),
+        before=found.before,
+        is_brief=is_brief,
+    )
+    present = context.present()
+    market = _Market(context, found)
+    free = _free(context)
+    bought, climb = market.priced(present)
+    options = _without_doubles((*free, *bought))
+    first = FirstOptions(present=present, options=options, ladder=ladder_of(climb, options))
+    return _PlanDraft(context=context, found=found, market=market, first=first)
+
+
 def _endless_ratio(demand: Demand) -> float:
     """Return the chance 0–1 that the load uses any throughput it gets, with more requests than sizes serve."""
     return sum(path.weight for path in demand.paths if path.is_endless)
@@ -183,9 +228,9 @@ class _Market:
         )
         self._high, self._middle = context.demands.high, context.demands.middle
         self._asked: tuple[StepDemand, ...] = ()
-        self._roles = roles_of(
-            found, self._prices, usd_per_day_max=context.constraints.usd_per_day_max
-        )
+        most = context.constraints.usd_per_day_max
+        self._roles = roles_of(found, self._prices, usd_per_day_max=most)
+        self._queues = queues_of(found, self._prices, self.vectors, usd_per_day_max=most)
 
     def priced(self, present: Option) -> tuple[tuple[Option, ...], LadderDraft | None]:
         """Return the cheapest option of every role that passes the high demand, and the ladder's steps."""
@@ -208,8 +253,12 @@ class _Market:
             # No size is enough for a greedy load, so its steps are compared by the hours its work
             # takes.
             by_hours = self._by_hours()
-            options += self._faster() + self._steps(by_hours) + self._steps(climb)
+            faster = [] if climb and self._context.is_brief else self._faster()
+            options += faster + self._steps(by_hours) + self._steps(climb)
             climb = by_hours or climb
+            # A row shows the recommended step of the ladder and no other one.
+            if climb and self._context.is_brief:
+                return tuple(sorted(options, key=better_first)), climb
             # If nothing is likely to be enough, show the most that the constraints allow.
             if not any(option.probability >= PROBABLY for option in options):
                 options += self._most()
@@ -243,15 +292,8 @@ class _Market:
         return curve_of(self._found, self.vectors, self._prices, self._context.demands)
 
     def _search(self, asked: StepDemand) -> SearchResult:
-        return search(
-            self.vectors,
-            self._prices.order,
-            self._roles,
-            asked,
-            allowed_ratio=self._context.constraints.allowed_ratio,
-            keep=_TRIED,
-            tie=preferred(self._found),
-        )
+        ratio = self._context.constraints.allowed_ratio
+        return search_queues(self.vectors, self._queues, asked, allowed_ratio=ratio, keep=_TRIED)
 
     def _climb(self, sure: SearchResult, role: str) -> LadderDraft | None:
         """Return the steps to try, among them setups for the high demand and those that work sooner."""
@@ -264,8 +306,9 @@ class _Market:
             self._found,
             self.vectors,
             self._prices,
-            self._roles,
+            self._queues,
             role=role,
+            is_same_storage=self._roles[SAME_STORAGE],
             also=also,
         )
 
@@ -356,6 +399,8 @@ class _Market:
         self, option: Option, index: int, result: SearchResult, asked: StepDemand
     ) -> Option:
         context, found = self._context, self._found
+        if context.is_brief:
+            return option
         cheaper = cheaper_failing(index, found, self._prices, self.vectors, result.state)
         ratio = context.constraints.allowed_ratio
         reasons = tuple(

@@ -19,13 +19,13 @@ from plimsoll.catalog.names import class_name, size_order
 from plimsoll.model.instance import Instance
 from plimsoll.model.plan import A_SIZE_UP, FREE, Judgement, Ladder, Option, Rung, RungKind
 from plimsoll.model.price import HOURS_PER_MONTH
-from plimsoll.model.series import BoolArray
+from plimsoll.model.series import BoolArray, IntArray
 from plimsoll.plan.demand.recovery import DemandPath
 from plimsoll.plan.judge.asked import StepDemand, asked_of
 from plimsoll.plan.judge.ladder import WORTH_A_TRY, Candidate, Steps, chance_of, steps_of
 from plimsoll.plan.judge.options import PlanContext
-from plimsoll.plan.judge.roles import CHEAPEST, SAME_STORAGE, preferred
-from plimsoll.plan.judge.search import SearchResult, search
+from plimsoll.plan.judge.roles import CHEAPEST, SAME_STORAGE
+from plimsoll.plan.judge.search import SearchResult, search_queues
 from plimsoll.plan.judge.vectors import LimitVectors
 from plimsoll.plan.market.candidates import Arrangements
 from plimsoll.plan.market.moves import FreeMove, free_moves
@@ -73,9 +73,10 @@ def climb_of(
     found: Arrangements,
     vectors: LimitVectors,
     prices: ArrangementPrices,
-    roles: Mapping[str, BoolArray],
+    queues: Mapping[str, IntArray],
     *,
     role: str,
+    is_same_storage: BoolArray,
     also: Sequence[CheapestArrangement] = (),
 ) -> LadderDraft | None:
     """
@@ -86,13 +87,14 @@ def climb_of(
         found: all arrangements.
         vectors: their limits.
         prices: their prices.
-        roles: which arrangements may be chosen.
+        queues: by role, the arrangements that may be chosen, in order of price.
         role: the role of steps that have no other.
+        is_same_storage: which arrangements may be chosen and keep the storage.
         also: further arrangements to consider.
     """
-    wanted = {name: roles[name] for name in (CHEAPEST, SAME_STORAGE)}
+    wanted = {name: queues[name] for name in (CHEAPEST, SAME_STORAGE)}
     # Of doubles the one from `also` stays: it was found for the demand it is shown for.
-    every = [*also, *_cheapest_of_each(context, found, vectors, prices, wanted)]
+    every = [*also, *_cheapest_of_each(context, vectors, wanted)]
     tried = list({one.index: one for one in reversed(every)}.values())[::-1]
     usd = _usd_per_day(prices, [one.index for one in tried])
     # Where some differences are known, an arrangement without one cannot be put in order among
@@ -114,7 +116,7 @@ def climb_of(
     if steps is None:
         return None
     climb = _climb(context, found, tried, move, steps, role)
-    up = _size_up(context, found, roles[SAME_STORAGE])
+    up = _size_up(context, found, is_same_storage)
     known = _usd_per_day(prices, [] if up is None else [up])
     return (
         climb if up is None or up not in known else _with_size_up(climb, context, found, up, move)
@@ -165,25 +167,14 @@ def key_of(option: Option) -> tuple[Instance, bool]:
 
 
 def _cheapest_of_each(
-    context: PlanContext,
-    found: Arrangements,
-    vectors: LimitVectors,
-    prices: ArrangementPrices,
-    roles: Mapping[str, BoolArray],
+    context: PlanContext, vectors: LimitVectors, queues: Mapping[str, IntArray]
 ) -> list[CheapestArrangement]:
     """Return the cheapest setups that pass each plausible demand."""
-    tie, tried = preferred(found), []
+    tried: list[CheapestArrangement] = []
+    ratio = context.constraints.allowed_ratio
     for path in _distinct(context.demand.paths):
         asked = asked_of(context.demand, path)
-        result = search(
-            vectors,
-            prices.order,
-            roles,
-            asked,
-            allowed_ratio=context.constraints.allowed_ratio,
-            keep=1,
-            tie=tie,
-        )
+        result = search_queues(vectors, queues, asked, allowed_ratio=ratio, keep=1)
         tried += [
             CheapestArrangement(index=index, asked=asked, result=result)
             for chosen in result.roles.values()

@@ -18,6 +18,7 @@ from plimsoll.model.diagnosis import CeilingTime, Diagnosis
 from plimsoll.model.instance import Instance
 from plimsoll.model.limit import LegacyLimits
 from plimsoll.model.plan import (
+    Band,
     Cost,
     Disruption,
     Judgement,
@@ -88,6 +89,8 @@ class PlanContext:
     """Legacy limits that the instance still has, by the diagnosis."""
     before: Instance
     """The current instance, with the engine and standby of the constraints."""
+    is_brief: bool = False
+    """Whether options are for a row of a table: without commands, served shares and rejected setups."""
 
     @cached_property
     def unexplained(self) -> CeilingTime | None:
@@ -222,7 +225,7 @@ class PlanContext:
             role=role,
             moves=tuple(dict.fromkeys(moves)),
             instance=after,
-            commands=self._commands(after, is_restart=is_restart),
+            commands=() if self.is_brief else self._commands(after, is_restart=is_restart),
             disruption=disruption_of(
                 self.actual,
                 after,
@@ -233,7 +236,7 @@ class PlanContext:
             ),
             effect=replace(
                 judged.effect,
-                served_ratio=share_of(chain, self.demands),
+                served_ratio=judged.effect.served_ratio if self.is_brief else self._share(chain),
                 next_ceiling=self._next_ceiling(chain),
                 work=self._work(chain),
             ),
@@ -358,6 +361,16 @@ class PlanContext:
     def _known(self) -> dict[tuple[Stage, ...], JudgedChange]:
         """Return the cache of judgements: options that differ only in price are replayed once."""
         return {}
+
+    @cached_property
+    def _shares(self) -> dict[tuple[Stage, ...], Band]:
+        """Return the cache of served shares, as that of judgements."""
+        return {}
+
+    def _share(self, chain: tuple[Stage, ...]) -> Band:
+        if chain not in self._shares:
+            self._shares[chain] = share_of(chain, self.demands)
+        return self._shares[chain]
 
     def _judged(self, chain: tuple[Stage, ...]) -> JudgedChange:
         if chain not in self._known:

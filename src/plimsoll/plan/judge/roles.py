@@ -1,7 +1,8 @@
 """The roles of setups in a plan, and the reasons why cheaper setups fail."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
+from functools import lru_cache
 
 import numpy as np
 
@@ -14,9 +15,9 @@ from plimsoll.model.limit import InstanceLimits
 from plimsoll.model.plan import RejectedOption
 from plimsoll.model.series import BoolArray, IntArray
 from plimsoll.plan.judge.asked import StepDemand
-from plimsoll.plan.judge.search import FAILS, throttled_steps
+from plimsoll.plan.judge.search import FAILS, queue_of, throttled_steps
 from plimsoll.plan.judge.vectors import LimitVectors
-from plimsoll.plan.market.candidates import Arrangements
+from plimsoll.plan.market.candidates import GRIDS_KEPT, Arrangements, SetupGrid
 from plimsoll.plan.market.priced import UNKNOWN, ArrangementPrices
 from plimsoll.units import format_bytes_per_s, format_ops_per_s, format_ratio, number
 
@@ -38,19 +39,26 @@ def roles_of(
     `smaller` costs less than now, with no more vCPUs and memory and less of one of them, and keeps the
     storage.
     """
-    changes = ~(found.is_same_class & found.is_same_storage) & prices.within(usd_per_day_max)
-    own = found.own
+    return dict(_roles_of(found.grid, prices, usd_per_day_max))
+
+
+@lru_cache(maxsize=GRIDS_KEPT)
+def _roles_of(
+    grid: SetupGrid, prices: ArrangementPrices, usd_per_day_max: Decimal | None
+) -> Mapping[str, BoolArray]:
+    changes = ~(grid.is_same_class & grid.is_same_storage) & prices.within(usd_per_day_max)
+    own = grid.own
     architecture = np.array(
-        [one is None or own is None or one.cpu_arch == own.cpu_arch for one in found.classes]
+        [one is None or own is None or one.cpu_arch == own.cpu_arch for one in grid.classes]
     )
-    is_less = np.array([_is_less(one, own) for one in found.classes])
+    is_less = np.array([_is_less(one, own) for one in grid.classes])
     # With other storage the lower price may come from the storage, not from the class.
-    is_smaller = is_less[found.class_index] & found.is_same_storage & (prices.more < 0)
+    is_smaller = is_less[grid.class_index] & grid.is_same_storage & (prices.more < 0)
     return {
         CHEAPEST: changes,
-        SAME_CLASS: changes & found.is_same_class,
-        SAME_STORAGE: changes & found.is_same_storage,
-        SAME_ARCHITECTURE: changes & architecture[found.class_index],
+        SAME_CLASS: changes & grid.is_same_class,
+        SAME_STORAGE: changes & grid.is_same_storage,
+        SAME_ARCHITECTURE: changes & architecture[grid.class_index],
         SMALLER: changes & is_smaller,
     }
 
@@ -62,12 +70,50 @@ def preferred(found: Arrangements) -> IntArray:
     Returns:
         A rank for each arrangement, least first, shape (n,).
     """
+    return _preferred(found.grid)
+
+
+@lru_cache(maxsize=GRIDS_KEPT)
+def _preferred(grid: SetupGrid) -> IntArray:
     throughput = [
-        0.0 if one is None else one.ebs_baseline_bytes_per_s or 0.0 for one in found.classes
+        0.0 if one is None else one.ebs_baseline_bytes_per_s or 0.0 for one in grid.classes
     ]
     by_class = np.argsort(np.argsort(-np.array(throughput), kind="stable"), kind="stable")
-    rank = by_class[found.class_index]
-    return np.where(found.is_same_storage, rank, rank + len(found.classes))
+    rank = by_class[grid.class_index]
+    return np.where(grid.is_same_storage, rank, rank + len(grid.classes))
+
+
+def queues_of(
+    found: Arrangements,
+    prices: ArrangementPrices,
+    vectors: LimitVectors,
+    *,
+    usd_per_day_max: Decimal | None = None,
+) -> Mapping[str, IntArray]:
+    """
+    Return the cheapest setup of each vector in each role, in order of price, as `search_queues` takes them.
+
+    Args:
+        found: all arrangements.
+        prices: their prices.
+        vectors: their limits.
+        usd_per_day_max: as for `roles_of`.
+    """
+    return _queues_of(found.grid, prices, vectors, usd_per_day_max)
+
+
+@lru_cache(maxsize=GRIDS_KEPT)
+def _queues_of(
+    grid: SetupGrid,
+    prices: ArrangementPrices,
+    vectors: LimitVectors,
+    usd_per_day_max: Decimal | None,
+) -> Mapping[str, IntArray]:
+    tie = _preferred(grid)
+    return {
+        name: queue_of(prices.order, is_in, vectors.of, tie=tie)
+        for name, is_in in _roles_of(grid, prices, usd_per_day_max).items()
+    }
 
 
 def unpriced_order(found: Arrangements, prices: ArrangementPrices) -> IntArray:

@@ -129,9 +129,30 @@ def search(
         keep: how many arrangements to return for each role, each with another vector.
         tie: rank among equal prices, least first, shape (n,); then the index decides.
     """
+    queues = {name: queue_of(more, is_in, vectors.of, tie=tie) for name, is_in in roles.items()}
+    return search_queues(vectors, queues, asked, allowed_ratio=allowed_ratio, keep=keep)
+
+
+def search_queues(
+    vectors: LimitVectors,
+    queues: Mapping[str, IntArray],
+    asked: StepDemand,
+    *,
+    allowed_ratio: float,
+    keep: int = 3,
+) -> SearchResult:
+    """
+    Return the cheapest setups that pass, for each role separately, from queues that were made before.
+
+    Args:
+        vectors: as for `search`.
+        queues: by role, the answer of `queue_of`.
+        asked: the demand that must pass.
+        allowed_ratio: as for `search`.
+        keep: as for `search`.
+    """
     trial = DemandSearch(vectors, asked, allowed_ratio=allowed_ratio)
     compared = int(np.count_nonzero(trial.state != OPEN))
-    queues = {name: queue_of(more, is_in, vectors.of, tie=tie) for name, is_in in roles.items()}
     chunk = _CHUNK_FIRST
     while True:
         wanted = [
@@ -186,8 +207,14 @@ def queue_of(
         of: the vector of each arrangement, shape (n,).
         tie: as for `search`.
     """
-    order = np.argsort(more, kind="stable") if tie is None else np.lexsort((tie, more))
-    inside = order[(more[order] != UNKNOWN) & is_in[order]]
+    places = np.flatnonzero((more != UNKNOWN) & is_in)
+    # Of each vector only the cheapest matter, so few of many are put in order.
+    cheapest = np.full(int(of.max(initial=0)) + 1, UNKNOWN)
+    np.minimum.at(cheapest, of[places], more[places])
+    places = places[more[places] == cheapest[of[places]]]
+    prices = more[places]
+    order = np.argsort(prices, kind="stable") if tie is None else np.lexsort((tie[places], prices))
+    inside = places[order]
     _, first = np.unique(of[inside], return_index=True)
     found: IntArray = inside[np.sort(first)]
     return found

@@ -11,7 +11,8 @@ That changes no replay, because a limit that never binds never delays a request.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import lru_cache
 from math import inf
 from typing import Literal
 
@@ -23,10 +24,10 @@ from plimsoll.catalog.load import Catalog
 from plimsoll.kernel import Stage
 from plimsoll.limits import chain_of
 from plimsoll.model.ceiling import Family
-from plimsoll.model.instance import Storage
+from plimsoll.model.instance import Instance, Storage
 from plimsoll.model.limit import LegacyLimits
 from plimsoll.model.series import FloatArray, IntArray
-from plimsoll.plan.market.candidates import Arrangements, arranged
+from plimsoll.plan.market.candidates import GRIDS_KEPT, Arrangements, SetupGrid, arranged
 
 BASELINE, BURST, CAPACITY = 0, 1, 2
 """Places in the last axis of `LimitVectors.limits`."""
@@ -64,6 +65,9 @@ class LimitVectors:
     """Baseline, burst and capacity, all stripes together, shape (vectors, slots, 3)."""
     of: IntArray
     """Place in `limits` for each arrangement, shape (arrangements,)."""
+    _chains: dict[int, tuple[Stage, ...]] = field(default_factory=dict)
+    """Chains that were made before, by place in `limits`."""
+    _stages: dict[tuple[int, bytes], Stage] = field(default_factory=dict)
 
     def __len__(self) -> int:
         """Return the number of distinct vectors."""
@@ -71,16 +75,17 @@ class LimitVectors:
 
     def chains(self, which: Sequence[int] | IntArray) -> list[tuple[Stage, ...]]:
         """Return some of them as chains of the kernel; a stage that several share is made once."""
-        made: dict[tuple[int, bytes], Stage] = {}
-        chains = []
-        for vector in which:
-            rows = self.limits[vector]
+        return [self._chain(int(vector)) for vector in which]
+
+    def _chain(self, vector: int) -> tuple[Stage, ...]:
+        if vector not in self._chains:
+            rows, stages = self.limits[vector], self._stages
             keys = [(place, rows[place].tobytes()) for place in range(len(self.slots))]
             for place, key in enumerate(keys):
-                if key not in made:
-                    made[key] = self.slots[place].stage(*rows[place].tolist())
-            chains.append(tuple(made[key] for key in keys))
-        return chains
+                if key not in stages:
+                    stages[key] = self.slots[place].stage(*rows[place].tolist())
+            self._chains[vector] = tuple(stages[key] for key in keys)
+        return self._chains[vector]
 
 
 def vectors_of(
@@ -104,25 +109,44 @@ def vectors_of(
     Raises:
         CatalogError: a class that is not in the catalog.
     """
-    before = found.before
+    _, slots, _ = _limit_table(found.grid, catalog, legacy)
+    # Only whether an operation is larger than a unit matters, so instances with other sizes share the result.
+    units = (slot.unit_bytes for slot in slots if slot.unit_bytes is not None)
+    bound = min((unit for unit in units if unit >= io_size_bytes_max), default=inf)
+    return _vectors(found.grid, catalog, legacy, bound)
+
+
+@lru_cache(maxsize=GRIDS_KEPT)
+def _vectors(
+    grid: SetupGrid, catalog: Catalog, legacy: LegacyLimits | None, io_size_bytes_max: float
+) -> LimitVectors:
+    table, slots, back = _limit_table(grid, catalog, legacy)
+    limits, of = _distinct(without_idle(table, slots, io_size_bytes_max=io_size_bytes_max))
+    return LimitVectors(slots=slots, limits=limits, of=of[back])
+
+
+@lru_cache(maxsize=GRIDS_KEPT)
+def _limit_table(
+    grid: SetupGrid, catalog: Catalog, legacy: LegacyLimits | None
+) -> tuple[FloatArray, tuple[LimitColumn, ...], IntArray]:
+    """Return distinct limits, shape (m, slots, 3), what they bound, and the row of each setup, shape (n,)."""
+    before = grid.shape
     of_class = [
-        chain_of(
-            arranged(before, limits, Storage()),
-            catalog,
-            use_legacy=legacy if limits == found.own else None,
+        _chain_of(
+            arranged(before, limits, Storage()), catalog, legacy if limits == grid.own else None
         )
         if limits
         else ()
-        for limits in found.classes
+        for limits in grid.classes
     ]
     of_storage = [
-        chain_of(replace(before, db_class=None, storage=storage), catalog)
-        for storage in found.storages
+        _chain_of(replace(before, db_class=None, storage=storage), catalog, None)
+        for storage in grid.storages
     ]
     slots = _slots([*of_class, *of_storage])
     first, first_of = _distinct(_table(of_class, slots))
     second, second_of = _distinct(_table(of_storage, slots))
-    pairs = first_of[found.class_index] * len(second) + second_of[found.storage_index]
+    pairs = first_of[grid.class_index] * len(second) + second_of[grid.storage_index]
     used, back = np.unique(pairs, return_inverse=True)
     # A slot that one side lacks is infinite there, so the lower number is the one that exists.
     table = np.minimum(first[used // len(second)], second[used % len(second)])
@@ -130,8 +154,15 @@ def vectors_of(
     table[..., CAPACITY] = (
         first[used // len(second)][..., CAPACITY] + second[used % len(second)][..., CAPACITY]
     )
-    limits, of = _distinct(without_idle(table, slots, io_size_bytes_max=io_size_bytes_max))
-    return LimitVectors(slots=slots, limits=limits, of=of[back])
+    return table, slots, back
+
+
+@lru_cache(maxsize=16_384)
+def _chain_of(
+    instance: Instance, catalog: Catalog, legacy: LegacyLimits | None
+) -> tuple[Stage, ...]:
+    """Return the chain of a class without storage, or of a storage without a class; many grids share them."""
+    return chain_of(instance, catalog, use_legacy=legacy)
 
 
 def without_idle(

@@ -12,6 +12,8 @@ the patterns of `--allow` and `--deny` see `patterns.py`.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from math import inf
 
 import numpy as np
 from msgspec import Struct
@@ -28,10 +30,14 @@ from plimsoll.model.plan import PlanConstraints
 from plimsoll.model.series import BoolArray, IntArray
 from plimsoll.plan.market.needs import ResourceNeeds, shortfall
 from plimsoll.plan.market.patterns import ProposalPatterns, patterns_of
+from plimsoll.plan.market.shape import shape_of
 from plimsoll.plan.market.storages import describe_storage, storages_of
 
 # The only region whose classes are listed by engine; for others a list has the number of regions.
 _LISTED_REGION = "us-east-1"
+# A judgement: grids and what follows from them take some ten megabytes each. Few instances that follow each
+# other need more than these.
+GRIDS_KEPT = 16
 _KNOWN_EBS = ("ebs_burst_bytes_per_s", "ebs_burst_ops_per_s")
 
 
@@ -43,14 +49,19 @@ class ExcludedClass(Struct, frozen=True, kw_only=True):
     """A clause about the class as `it`: `it has 2 vCPUs instead of 4 …`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Arrangements:
-    """Classes × storages; an arrangement is named by its place in the two index arrays."""
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SetupGrid:
+    """
+    Classes × storages; a setup is named by its place in the two index arrays.
 
-    before: Instance
-    """The current instance, with the engine and standby of the constraints."""
+    Instances that differ only in what no limit and no price depends on share one, so that what follows from
+    it is computed once for many of them.
+    """
+
+    shape: Instance
+    """`shape_of` the instances that have it."""
     own: InstanceLimits | None
-    """Of its class; None where it has none."""
+    """Of the current class; None where it has none."""
     classes: tuple[InstanceLimits | None, ...]
     """By family and size; None for an instance that has no class."""
     storages: tuple[Storage, ...]
@@ -58,24 +69,68 @@ class Arrangements:
     """Place in `classes`, shape (n,)."""
     storage_index: IntArray
     """Place in `storages`, shape (n,)."""
+
+    @cached_property
+    def is_same_class(self) -> BoolArray:
+        """Return whether the class stays, shape (n,)."""
+        same = [one is None or one.db_class == _class(self.shape) for one in self.classes]
+        return np.array(same, dtype=np.bool_)[self.class_index]
+
+    @cached_property
+    def is_same_storage(self) -> BoolArray:
+        """Return whether the storage is unchanged, shape (n,)."""
+        same = [one == self.shape.storage for one in self.storages]
+        return np.array(same, dtype=np.bool_)[self.storage_index]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Arrangements:
+    """The setups that one instance can have."""
+
+    before: Instance
+    """The current instance, with the engine and standby of the constraints."""
+    grid: SetupGrid
     refused: tuple[ExcludedClass, ...]
     notes: tuple[str, ...]
 
     def __len__(self) -> int:
         """Return the number of arrangements."""
-        return int(self.class_index.size)
+        return int(self.grid.class_index.size)
+
+    @property
+    def own(self) -> InstanceLimits | None:
+        """Return the limits of the current class; None where it has none."""
+        return self.grid.own
+
+    @property
+    def classes(self) -> tuple[InstanceLimits | None, ...]:
+        """Return the classes, by family and size; None for an instance that has no class."""
+        return self.grid.classes
+
+    @property
+    def storages(self) -> tuple[Storage, ...]:
+        """Return the storages."""
+        return self.grid.storages
+
+    @property
+    def class_index(self) -> IntArray:
+        """Return the place in `classes` of each arrangement, shape (n,)."""
+        return self.grid.class_index
+
+    @property
+    def storage_index(self) -> IntArray:
+        """Return the place in `storages` of each arrangement, shape (n,)."""
+        return self.grid.storage_index
 
     @property
     def is_same_class(self) -> BoolArray:
         """Return whether the class stays, shape (n,)."""
-        same = [one is None or one.db_class == _class(self.before) for one in self.classes]
-        return np.array(same, dtype=np.bool_)[self.class_index]
+        return self.grid.is_same_class
 
     @property
     def is_same_storage(self) -> BoolArray:
         """Return whether the storage is unchanged, shape (n,)."""
-        same = [one == self.before.storage for one in self.storages]
-        return np.array(same, dtype=np.bool_)[self.storage_index]
+        return self.grid.is_same_storage
 
     @property
     def present(self) -> int | None:
@@ -138,25 +193,40 @@ def arrangements(
     before = _with_constraints(instance, constraints)
     patterns = patterns_of(before, constraints, catalog)
     classes, refused = _classes(before, catalog, needs, constraints, patterns)
-    storages, notes = storages_of(before, catalog, patterns, is_kept=constraints.keep_storage)
+    shape = shape_of(before)
+    storages, notes = storages_of(shape, catalog, patterns, is_kept=constraints.keep_storage)
     if not storages or not classes:
         what = "storage" if not storages else "class"
         raise UsageError(
             f"--allow and --deny leave no {what} that could be bought", "Omit one of them."
         )
-    fits = np.array(
-        [[_fits(limits, storage, catalog) for storage in storages] for limits in classes]
-    )
-    class_index, storage_index = np.nonzero(fits)
     return Arrangements(
         before=before,
-        own=needs.present,
+        grid=_grid(shape, needs.present, classes, storages, catalog),
+        refused=refused,
+        notes=(*needs.notes, *_notes(before), *notes),
+    )
+
+
+@lru_cache(maxsize=GRIDS_KEPT)
+def _grid(
+    shape: Instance,
+    own: InstanceLimits | None,
+    classes: tuple[InstanceLimits | None, ...],
+    storages: tuple[Storage, ...],
+    catalog: Catalog,
+) -> SetupGrid:
+    most_gib = np.array([_size_gib_max(limits, catalog) for limits in classes])
+    # A storage without a size fits every class.
+    size_gib = np.array([-inf if one.size_gib is None else one.size_gib for one in storages])
+    class_index, storage_index = np.nonzero(size_gib[None, :] <= most_gib[:, None])
+    return SetupGrid(
+        shape=shape,
+        own=own,
         classes=classes,
         storages=storages,
         class_index=class_index.astype(np.int64),
         storage_index=storage_index.astype(np.int64),
-        refused=refused,
-        notes=(*needs.notes, *_notes(before), *notes),
     )
 
 
@@ -219,6 +289,7 @@ def _classes(
     return tuple(sorted(kept, key=lambda one: size_order(one.db_class))), tuple(refused)
 
 
+@lru_cache(maxsize=256)
 def orderable_classes(engine: str, region: str | None, catalog: Catalog) -> tuple[str, ...]:
     """
     Return classes that RDS sells for an engine, by family and size.
@@ -264,16 +335,16 @@ def _refusal(
     return shortfall(limits, needs, catalog, patterns.words)
 
 
-def _fits(limits: InstanceLimits | None, storage: Storage, catalog: Catalog) -> bool:
-    """Return whether the class supports the size of the storage; the smallest T classes have a maximum."""
-    if limits is None or storage.size_gib is None:
-        return True
+def _size_gib_max(limits: InstanceLimits | None, catalog: Catalog) -> float:
+    """Return the largest storage that a class supports; the smallest T classes have a maximum."""
+    if limits is None:
+        return inf
     # RDS User Guide, DB instance storage: t3 and t4g of these sizes take less storage than all
     # others.
     family, _, size = limits.db_class.removeprefix("db.").partition(".")
     if family not in ("t3", "t4g") or size not in ("micro", "small", "medium"):
-        return True
-    return storage.size_gib <= catalog.volume_rule("burstable", f"{size}_size_gib_max").value
+        return inf
+    return catalog.volume_rule("burstable", f"{size}_size_gib_max").value
 
 
 def _class(instance: Instance) -> str | None:

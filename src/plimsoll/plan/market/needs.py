@@ -10,6 +10,7 @@ Rule 2: less memory is proposed only on request, because the cache hit rate is n
 
 import dataclasses
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from msgspec.structs import replace
@@ -29,6 +30,7 @@ from plimsoll.plan.market.patterns import (
     SMALLER_MEMORY,
     SMALLER_NETWORK,
 )
+from plimsoll.plan.market.shape import shape_of
 from plimsoll.units import GIB, format_bytes, format_bytes_per_s, format_ratio, number
 
 # Judgement: above 80 % use, waiting for a CPU grows faster than the load (M/M/c queues of a few servers),
@@ -248,14 +250,15 @@ def _default_connections(
     instance: Instance, limits: InstanceLimits, catalog: Catalog
 ) -> float | None:
     """Return the default of connections for a class's whole memory, an upper bound; None if unknown."""
-    asked = replace(
-        instance,
-        db_class=limits.db_class,
-        connection_max=None,
-        memory_bytes=limits.memory_bytes,
-        ebs_limits=None,
-    )
-    if not catalog.knows(limits.db_class):
+    return _connections_of(shape_of(instance), limits.db_class, limits.memory_bytes, catalog)
+
+
+@lru_cache(maxsize=16_384)
+def _connections_of(
+    shape: Instance, db_class: str, memory_bytes: int | None, catalog: Catalog
+) -> float | None:
+    asked = replace(shape, db_class=db_class, memory_bytes=memory_bytes, ebs_limits=None)
+    if not catalog.knows(db_class):
         return None
     found = connections.ceilings(asked, catalog)
     return found[0].value if found else None

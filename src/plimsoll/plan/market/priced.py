@@ -7,17 +7,17 @@ known or not. So another class has a price difference even if the price of the s
 
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 from msgspec.structs import replace
 
 from plimsoll.catalog.load import Catalog
-from plimsoll.model.instance import Instance
+from plimsoll.model.instance import Instance, Storage
 from plimsoll.model.plan import PlanConstraints
 from plimsoll.model.price import HOURS_PER_MONTH, PriceBook
 from plimsoll.model.series import BoolArray, IntArray
-from plimsoll.plan.market.candidates import Arrangements, arranged
+from plimsoll.plan.market.candidates import GRIDS_KEPT, Arrangements, SetupGrid, arranged
 from plimsoll.plan.market.cost import credits_part, instance_part, storage_parts
 from plimsoll.plan.market.needs import ResourceNeeds
 
@@ -76,6 +76,19 @@ class ArrangementPrices:
         return self.total <= most
 
 
+class _Prices:
+    """A price book as the key of a cache: it equals itself alone, whatever it is made of."""
+
+    def __init__(self, book: PriceBook) -> None:
+        self.book = book
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Prices) and self.book is other.book
+
+    def __hash__(self) -> int:
+        return id(self.book)
+
+
 def priced(
     found: Arrangements,
     book: PriceBook,
@@ -94,50 +107,68 @@ def priced(
         constraints: for the discount on the instance.
         catalog: what gp3 includes.
     """
-    before = found.before
-    own = found.own
+    surplus = tuple(
+        None if one is None else needs.surplus_credits_per_hour(one, catalog)
+        for one in (found.own, *found.classes)
+    )
+    return _priced(found.grid, _Prices(book), surplus, constraints.discount, catalog)
+
+
+@lru_cache(maxsize=GRIDS_KEPT)
+def _priced(
+    grid: SetupGrid,
+    prices: _Prices,
+    surplus: tuple[float | None, ...],
+    discount: Decimal,
+    catalog: Catalog,
+) -> ArrangementPrices:
+    """Return the prices, given the surplus of CPU credits of the current class and of all others."""
+    before, own, book = grid.shape, grid.own, prices.book
     of_class = np.array(
         [
-            _class_cost(
-                arranged(before, limits, before.storage),
-                book,
-                None if limits is None else needs.surplus_credits_per_hour(limits, catalog),
-                constraints.discount,
-                catalog,
-            )
-            for limits in found.classes
+            _class_cost(arranged(before, limits, before.storage), prices, more, discount, catalog)
+            for limits, more in zip(grid.classes, surplus[1:], strict=True)
         ],
         dtype=np.int64,
     )
-    of_storage = np.array(
-        [_storage_cost(replace(before, storage=one), book, catalog) for one in found.storages],
-        dtype=np.int64,
-    )
-    surplus = None if own is None else needs.surplus_credits_per_hour(own, catalog)
-    here = _class_cost(before, book, surplus, constraints.discount, catalog)
+    of_storage = _storage_costs(before, grid.storages, prices, catalog)
+    here = _class_cost(before, prices, surplus[0], discount, catalog)
     there = _storage_cost(before, book, catalog)
-    same_class = np.array([c is None or c == own for c in found.classes], dtype=np.bool_)
-    same_storage = np.array([s == before.storage for s in found.storages], dtype=np.bool_)
+    same_class = np.array([c is None or c == own for c in grid.classes], dtype=np.bool_)
+    same_storage = np.array([s == before.storage for s in grid.storages], dtype=np.bool_)
     more = _sum(
-        _difference(of_class, here, same_class)[found.class_index],
-        _difference(of_storage, there, same_storage)[found.storage_index],
+        _difference(of_class, here, same_class)[grid.class_index],
+        _difference(of_storage, there, same_storage)[grid.storage_index],
     )
-    total = _sum(of_class[found.class_index], of_storage[found.storage_index])
-    return ArrangementPrices(more=more, total=total, storage=of_storage[found.storage_index])
+    total = _sum(of_class[grid.class_index], of_storage[grid.storage_index])
+    return ArrangementPrices(more=more, total=total, storage=of_storage[grid.storage_index])
+
+
+@lru_cache(maxsize=GRIDS_KEPT)
+def _storage_costs(
+    shape: Instance, storages: tuple[Storage, ...], prices: _Prices, catalog: Catalog
+) -> IntArray:
+    costs = [_storage_cost(replace(shape, storage=one), prices.book, catalog) for one in storages]
+    return np.array(costs, dtype=np.int64)
 
 
 def _class_cost(
     instance: Instance,
-    book: PriceBook,
+    prices: _Prices,
     cpu_credits_per_hour: float | None,
     discount: Decimal,
     catalog: Catalog,
 ) -> int:
-    hours = instance_part(instance, book)
-    surplus = credits_part(instance, book, cpu_credits_per_hour, catalog=catalog)
-    if hours.usd_per_month is None or surplus.unknown:
+    usd = _hours_usd(instance, prices)
+    surplus = credits_part(instance, prices.book, cpu_credits_per_hour, catalog=catalog)
+    if usd is None or surplus.unknown:
         return UNKNOWN
-    return _parts(hours.usd_per_month * discount + (surplus.usd_per_month or Decimal(0)))
+    return _parts(usd * discount + (surplus.usd_per_month or Decimal(0)))
+
+
+@lru_cache(maxsize=4096)
+def _hours_usd(instance: Instance, prices: _Prices) -> Decimal | None:
+    return instance_part(instance, prices.book).usd_per_month
 
 
 def _storage_cost(instance: Instance, book: PriceBook, catalog: Catalog) -> int:

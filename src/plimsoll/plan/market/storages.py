@@ -7,6 +7,7 @@ a finer one would find prices a few dollars lower, with many more limits to repl
 """
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from math import ceil, floor
 
 from msgspec.structs import replace
@@ -40,6 +41,7 @@ _GP2_GROWTH = (1.1, 1.25, 1.5, 2, 2.5, 3, 4, 5, 6, 8)
 _SQLSERVER_IO1_OPS_MAX = 32_000
 
 
+@lru_cache(maxsize=256)
 def storages_of(
     before: Instance, catalog: Catalog, patterns: ProposalPatterns, *, is_kept: bool
 ) -> tuple[tuple[Storage, ...], tuple[str, ...]]:
