@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from plimsoll import __version__
@@ -439,6 +440,7 @@ def open_account(
     # which takes ten times as long as all the rest. The AWS CLI sets this parser the same way.
     core.get_component("response_parser_factory").set_parser_defaults(timestamp_parser=_as_written)
     try:
+        core.register_component("data_loader", _descriptions(core.get_config_variable("data_path")))
         account = Account(core, region=region, meter=Meter(max_api_calls), now_s=now_s)
     except BotoCoreError as error:
         if type(error).__name__ == "ProfileNotFound":
@@ -461,6 +463,14 @@ def endless(operation: Operation) -> SourceError:
         f"the pages of {operation.action} repeat and do not end",
         "Run the command again. A proxy between this machine and AWS may be the cause.",
     )
+
+
+@cache
+def _descriptions(data_path: str | None) -> Any:
+    """Return the reader of what botocore knows of services; a watch would read megabytes of JSON in every turn."""
+    from botocore.loaders import create_loader
+
+    return create_loader(data_path)
 
 
 def _as_written(value: Any) -> Any:

@@ -3,6 +3,7 @@ import threading
 
 import pytest
 from botocore.exceptions import EndpointConnectionError, ReadTimeoutError
+from botocore.loaders import JSONFileLoader
 
 from plimsoll import __version__
 from plimsoll.errors import (
@@ -56,6 +57,21 @@ def test_a_request_is_counted_by_its_action():
     assert account.usage == Usage(
         calls=(("rds:DescribeDBInstances", 2), ("logs:GetLogEvents", 1)), metrics_requested=0
     )
+
+
+def test_a_second_account_reads_no_description_of_a_service_again(monkeypatch):
+    """
+    A watch opens the account in every turn, and the descriptions are megabytes of JSON.
+    """
+    read = []
+    load = JSONFileLoader.load_file
+    opened(region="eu-west-1")._client(DESCRIBE_INSTANCES)
+    monkeypatch.setattr(
+        JSONFileLoader, "load_file", lambda self, path: read.append(path) or load(self, path)
+    )
+    opened(region="eu-west-1")._client(DESCRIBE_INSTANCES)
+
+    assert [] == [path for path in read if "rds" in path]
 
 
 def test_retries_are_counted():
