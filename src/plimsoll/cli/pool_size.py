@@ -272,4 +272,5 @@ def _of_server(dsn: str, duration: str, points: tuple[LoadPoint, ...]) -> Server
         curve=curve,
         busy=seen.busy_between(observation.glances),
         per_s=seen.transactions_per_s(observation),
+        taken_ratio=seen.taken_ratio(observation.glances),
     )

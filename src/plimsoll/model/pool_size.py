@@ -1,6 +1,7 @@
 """Pools of many services on one server: the connections they may open, and those it can run well."""
 
 from enum import StrEnum
+from math import ceil
 
 from msgspec import Struct
 
@@ -65,6 +66,12 @@ class ServerCapacity(Struct, frozen=True, kw_only=True):
     """Measured mean of busy sessions."""
     per_s: float | None = None
     """Transactions per second in that time."""
+    taken_ratio: float | None = None
+    """Connections that a transaction holds, for each that runs a statement, ≥ 1; None where it is not known."""
+
+    def connections_for(self, runs: int) -> int:
+        """Return the connections with which so many sessions run a statement at the same time."""
+        return ceil(runs * max(self.taken_ratio or 1.0, 1.0))
 
     @property
     def usable(self) -> int | None:

@@ -6,7 +6,7 @@ slow down each other. An idle connection costs little. A pool is an upper bound,
 connections are active at once.
 """
 
-from math import floor
+from math import ceil, floor
 
 from plimsoll.catalog.load import Catalog
 from plimsoll.model.pool_size import (
@@ -18,7 +18,7 @@ from plimsoll.model.pool_size import (
     Service,
 )
 from plimsoll.model.postgres import SUPERUSER_RESERVED
-from plimsoll.pools.concurrency import erlang_sessions, mean_duration_s
+from plimsoll.pools.concurrency import erlang_sessions, mean_duration_s, throughput
 from plimsoll.units import format_bytes, format_latency, number
 
 # PostgreSQL wiki, "Number Of Database Connections" (read 2026-11-20): about 2 × cores, hyperthreads
@@ -27,6 +27,10 @@ SESSIONS_PER_VCPU = 2
 # The share of the server's connections kept free. A judgement: a rolling deployment runs old and new
 # containers at the same time, and an administrator must still be able to connect.
 SPARE_RATIO = 0.1
+# A judgement: throughput is flat near its maximum, so a tenth less may be given up for much smaller pools.
+ROUNDED_RATIO = 0.9
+# A judgement: less than that is not worth a word.
+_TAKEN_MIN = 1.05
 # Current families of burstable, general-purpose and memory-optimized classes. Other families have similar
 # memory per vCPU.
 _FAMILIES = ("db.t4g", "db.m7g", "db.r7g")
@@ -54,7 +58,7 @@ def size_pools(services: tuple[Service, ...], server: ServerCapacity) -> PoolSiz
         basis=basis,
         verdict=_verdict(connections, server, runs),
         target=target,
-        recommended=() if target is None else _divide(services, target),
+        recommended=() if target is None else _divide(services, target, server),
         needs_pooler=target is not None and target < sum(s.containers for s in services),
         notes=_notes(server, runs, basis),
     )
@@ -128,10 +132,15 @@ def _sessions_run_well(server: ServerCapacity) -> tuple[int | None, Basis]:
 
 
 def _target(server: ServerCapacity, runs: int | None) -> int | None:
-    bounds = [runs] if runs is not None else []
+    bounds = [] if runs is None else [server.connections_for(runs)]
     if server.usable is not None:
-        bounds.append(floor(server.usable * (1 - SPARE_RATIO)))
+        bounds.append(_most(server.usable))
     return max(min(bounds), 1) if bounds else None
+
+
+def _most(usable: int) -> int:
+    """Return the connections that pools may take of those that the server has for them."""
+    return floor(usable * (1 - SPARE_RATIO))
 
 
 def _verdict(connections: int, server: ServerCapacity, runs: int | None) -> PoolVerdict:
@@ -142,24 +151,65 @@ def _verdict(connections: int, server: ServerCapacity, runs: int | None) -> Pool
     return PoolVerdict.UNKNOWN if server.usable is None and runs is None else PoolVerdict.FITS
 
 
-def _divide(services: tuple[Service, ...], target: int) -> tuple[RecommendedPool, ...]:
-    """Divide the target in proportion to the current pools; each container has at least 1 connection."""
+def _divide(
+    services: tuple[Service, ...], target: int, server: ServerCapacity
+) -> tuple[RecommendedPool, ...]:
+    """
+    Divide the target in proportion to the current pools; each container has at least 1 connection.
+
+    Pools are whole numbers, so together they are rarely the target. Of the allocations that round all parts down, to the
+    nearest, or up, it is the smallest with enough throughput.
+    """
     asked = sum(service.connections for service in services)
-    found = []
-    for service in services:
-        share = target * service.connections / asked if asked else 0.0
-        each = share / service.containers
-        pool = min(max(floor(each), 1), service.pool)
-        arithmetic = (
-            f"{target:,} × {service.connections:,} / {asked:,} = {number(share, 3)} for the service;"
-            f" {number(share, 3)} / {_containers(service)} = {number(each, 3)}"
+    shares = [target * one.connections / asked if asked else 0.0 for one in services]
+    found: dict[int, list[int]] = {}
+    for rounded in (floor, _nearest, ceil):
+        pools = [
+            min(max(rounded(share / one.containers), 1), one.pool)
+            for one, share in zip(services, shares, strict=True)
+        ]
+        total = sum(pool * one.containers for pool, one in zip(pools, services, strict=True))
+        found.setdefault(total, pools)
+    pools = found[_total_of(sorted(found), target, server)]
+    return tuple(
+        RecommendedPool(
+            service=one, pool=pool, arithmetic=_arithmetic(one, target, asked, share, pool)
         )
-        if pool == service.pool:
-            arithmetic += f"; the current pool of {pool} is kept"
-        elif each < 1:
-            arithmetic += "; the minimum is 1"
-        found.append(RecommendedPool(service=service, pool=pool, arithmetic=arithmetic))
-    return tuple(found)
+        for one, share, pool in zip(services, shares, pools, strict=True)
+    )
+
+
+def _total_of(totals: list[int], target: int, server: ServerCapacity) -> int:
+    """Return which of some totals to take, given the smallest first; never more than the server has for them."""
+    usable = server.usable
+    fits = [one for one in totals if usable is None or one <= _most(usable)] or totals[:1]
+    curve = server.curve
+    if curve is None:
+        # By ratio, because twice as many are as far from it as half as many.
+        return min(fits, key=lambda total: max(total / target, target / total))
+    ratio = max(server.taken_ratio or 1.0, 1.0)
+    done = {total: throughput(curve, max(total / ratio, 1.0)) for total in fits}
+    enough = [total for total in fits if done[total] >= ROUNDED_RATIO * curve.most_per_s]
+    return enough[0] if enough else max(fits, key=lambda total: done[total])
+
+
+def _nearest(value: float) -> int:
+    return floor(value + 0.5)
+
+
+def _arithmetic(service: Service, target: int, asked: int, share: float, pool: int) -> str:
+    each = share / service.containers
+    text = (
+        f"{target:,} × {service.connections:,} / {asked:,} = {number(share, 3)} for the service;"
+        f" {number(share, 3)} / {_containers(service)} = {number(each, 3)}"
+    )
+    if pool == service.pool:
+        return f"{text}; the current pool of {pool} is kept"
+    if each < 1:
+        return f"{text}; the minimum is 1"
+    if pool == each:
+        return text
+    return f"{text}, rounded {'up' if pool > each else 'down'}"
 
 
 def _notes(server: ServerCapacity, runs: int | None, basis: Basis) -> tuple[str, ...]:
@@ -190,6 +240,12 @@ def _notes(server: ServerCapacity, runs: int | None, basis: Basis) -> tuple[str,
         notes.append(
             f"Little's law: {number(server.busy, 3)} active sessions / {number(server.per_s, 3)} transactions"
             f" per s = {duration} each; with {_sessions(server.busy)}, at most 1 % of this load would wait"
+        )
+    ratio = server.taken_ratio
+    if runs is not None and ratio is not None and ratio >= _TAKEN_MIN:
+        notes.append(
+            f"transactions held {number(ratio, 2)} connections for each session that ran a statement, because they are also"
+            f" open between their statements; so {runs:,} sessions at work need {server.connections_for(runs):,} connections"
         )
     if runs is None:
         notes.append("what the machine can run is unknown: give --vcpus, --point or --dsn")

@@ -191,6 +191,80 @@ def test_services_share_in_proportion_to_their_pools():
     assert [item.pool for item in large.recommended] == [40, 20]
 
 
+def shaped(containers: int) -> tuple[Service, ...]:
+    """
+    One service with so many containers.
+    """
+    return (Service(name="orders", containers=containers, pool=50),)
+
+
+@pytest.mark.parametrize(
+    ("containers", "vcpus", "pool", "word"),
+    [
+        # 6 / 4 = 1.5, and 8 connections are nearer to 6 than 4 are.
+        (4, 3, 2, "rounded up"),
+        # 30 / 28 = 1.07: 28 are nearer than 56.
+        (28, 15, 1, "rounded down"),
+        # 10 / 4 = 2.5: 8 and 12, of which 12 is nearer by ratio.
+        (4, 5, 3, "rounded up"),
+    ],
+)
+def test_pools_are_whole_numbers_near_their_part(containers: int, vcpus: int, pool: int, word: str):
+    """
+    Two sessions per vCPU are divided among the containers; the report says how it was rounded.
+    """
+    (found,) = size_pools(shaped(containers), ServerCapacity(vcpu_count=vcpus)).recommended
+
+    assert pool == found.pool
+    assert found.arithmetic.endswith(word)
+
+
+def test_rounding_gives_up_a_tenth_of_the_throughput_at_most():
+    """
+    Rounded down, four containers would have four of the seven sessions that are needed.
+    """
+    curve = fit_curve([LoadPoint(busy=n, per_s=100.0 * min(n, 7)) for n in (1, 2, 4, 7, 8, 16, 32)])
+    assert curve is not None
+    best = curve.most_per_s
+    for containers in (1, 2, 3, 4, 5, 6, 8, 12):
+        sizing = size_pools(shaped(containers), ServerCapacity(curve=curve))
+        total = sum(one.pool * containers for one in sizing.recommended)
+
+        assert throughput(curve, total) >= 0.9 * best, (containers, total, curve.n95)
+
+
+def test_rounding_up_stays_within_the_server():
+    """
+    Nine tenths of 10 are 9: four containers get 2 each, although 3 would be nearer to the curve.
+    """
+    room = ServerCapacity(connection_max=10, reserved=0, vcpu_count=100)
+    (found,) = size_pools(shaped(4), room).recommended
+
+    assert 2 == found.pool
+
+
+def test_a_connection_is_taken_while_a_transaction_is_idle_too():
+    """
+    8 sessions at work need 20 connections if a transaction runs a statement for two fifths of its time.
+    """
+    room = ServerCapacity(vcpu_count=4, taken_ratio=2.5)
+    sizing = size_pools(shaped(1), room)
+
+    assert (8, 20, 20) == (sizing.runs, sizing.target, sizing.recommended[0].pool)
+    assert any("so 8 sessions at work need 20 connections" in note for note in sizing.notes)
+
+
+@pytest.mark.parametrize("ratio", [None, 1.0, 0.5])
+def test_a_ratio_of_one_or_none_changes_nothing(ratio: float | None):
+    """
+    Nor does a measurement below one, which cannot be.
+    """
+    sizing = size_pools(shaped(1), ServerCapacity(vcpu_count=4, taken_ratio=ratio))
+
+    assert (8, 8) == (sizing.runs, sizing.target)
+    assert not any("held" in note for note in sizing.notes)
+
+
 def test_a_measured_curve_comes_before_the_rule_of_thumb():
     """
     A measured curve comes first; the basis says if it is extrapolated or measured at a ceiling.

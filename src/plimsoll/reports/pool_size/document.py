@@ -123,6 +123,8 @@ def _bound(sizing: PoolSizing) -> str:
     usable = sizing.room.usable
     if sizing.runs is not None and sizing.target == sizing.runs:
         return "what the machine runs well"
+    if sizing.runs is not None and sizing.target == sizing.room.connections_for(sizing.runs):
+        return f"with which {sizing.runs:,} sessions are at work"
     return f"90 % of {usable:,}, to leave some for deployments and administrators"
 
 

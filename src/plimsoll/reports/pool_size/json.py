@@ -68,6 +68,8 @@ class RoomObject(Struct, frozen=True, kw_only=True):
     """Sessions at work on average, as they were seen."""
     per_s: float | None
     """Transactions per second at that time."""
+    taken_ratio: float | None
+    """Connections that transactions held for each session that ran a statement, as it was seen."""
 
 
 class RecommendedObject(Struct, frozen=True, kw_only=True):
