@@ -50,6 +50,7 @@ _OF_CODE = {
             "BlockedSessions",
             "PoolSaturated",
             "PoolerClientsWaiting",
+            "ClientsCutWhileIdle",
             "NotTheQuery",
             "MoreActiveThanRuns",
             "AbortedTransactions",

@@ -1,7 +1,8 @@
 """
 Find leaks and storms in the number of connections: a leak rises steadily, a storm at once.
 
-Rule: a leak needs at least five glances over at least ten seconds.
+Rule 1: a leak needs at least five glances over at least ten seconds.
+Rule 2: a leak still rises at the end. What has stopped was a pool that filled.
 """
 
 from itertools import pairwise
@@ -18,6 +19,10 @@ LEAK_S_MIN = 10.0
 LEAK_GROWTH_MIN = 5
 LEAK_GROWTH_RATIO = 1.5
 LEAK_RISING_RATIO = 0.9
+# A judgement: a leak goes on, while a pool that fills stops at its minimum. So the last third of the time has at least
+# half of its share of the growth, a sixth of it.
+LEAK_LAST_TIME = 1 / 3
+LEAK_LAST_RATIO = LEAK_LAST_TIME / 2
 # A judgement: if connections run out within an hour, somebody must act now.
 SOON_S = 3600.0
 # Judgements. A storm: within 15 s connections grow by half, by at least 20, and by a tenth of the usable ones.
@@ -55,12 +60,16 @@ def _leak(glances: tuple[Glance, ...], most: int) -> Cause | None:
     counts = [_count(sessions, best) for sessions in idle]
     grown = counts[-1] - counts[0]
     steps = [b - a for a, b in pairwise(counts)]
-    rising = sum(step >= 0 for step in steps) / len(steps)
+    # A connection that is at work for a moment is not gone, so all of the holder's are looked at.
+    all_counts = [_count(seen.clients_of(glance), best) for glance in glances]
+    rising = sum(b >= a for a, b in pairwise(all_counts)) / len(steps)
     # If half of the growth came in one step, a pool was opened; that is not a leak.
     is_steady = max(steps) <= grown / 2
     if grown < LEAK_GROWTH_MIN or counts[-1] < LEAK_GROWTH_RATIO * max(counts[0], 1):
         return None
     if rising < LEAK_RISING_RATIO or not is_steady:
+        return None
+    if counts[-1] - counts[_place_of_last(glances)] < LEAK_LAST_RATIO * grown:
         return None
     rate = grown / elapsed_s
     left_s = max(most - len(seen.clients_of(glances[-1])), 0) / rate
@@ -96,6 +105,12 @@ def _leak(glances: tuple[Glance, ...], most: int) -> Cause | None:
         ),
         refuted_by="The number stops at the pool's maximum.",
     )
+
+
+def _place_of_last(glances: tuple[Glance, ...]) -> int:
+    """Return the last glance before the last third of the time begins."""
+    begins_s = glances[-1].time_s - LEAK_LAST_TIME * (glances[-1].time_s - glances[0].time_s)
+    return max(n for n, glance in enumerate(glances) if glance.time_s <= begins_s)
 
 
 def _storm(glances: tuple[Glance, ...], most: int, connection_max: int) -> Cause | None:

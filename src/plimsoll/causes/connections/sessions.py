@@ -24,6 +24,8 @@ STATES = (ACTIVE, IDLE, IN_TRANSACTION, ABORTED)
 SPAN_S_MIN = 5.0
 # A judgement: if half of the active sessions wait for storage, it limits the server.
 IO_WAITING_RATIO = 0.5
+# A judgement: with fewer sessions at work in all glances together, one more or less changes the ratio by a tenth.
+TAKEN_BUSY_MIN = 10
 # Judgements, shares of the usable connections. At 80 % a storm has no room, at 95 % clients are soon refused.
 NEAR_MAX = (0.8, 0.95)
 # Judgements, as above: with a tenth of them blocked pools notice, with a quarter they run out.
@@ -133,6 +135,24 @@ def busy_between(glances: Sequence[Glance]) -> float | None:
     if first.active_s is None or last.active_s is None or elapsed_s <= 0:
         return caught
     return max(caught, working * (last.active_s - first.active_s) / elapsed_s)
+
+
+def taken_ratio(glances: Sequence[Glance]) -> float | None:
+    """
+    Return how many connections transactions hold for each that runs a statement; None if too few were seen.
+
+    Between its statements a transaction is idle, and still has its connection: while the client computes, and while a
+    statement passes a pooler. If the processors are overloaded, it waits there, too. So only the quieter half of the
+    glances counts, by sessions in a transaction.
+    """
+    counts = sorted(
+        (len(running(glance)) + len(in_state(glance, IN_TRANSACTION)), len(running(glance)))
+        for glance in glances
+    )
+    seen = [(taken, busy) for taken, busy in counts if taken]
+    quieter = seen[: (len(seen) + 1) // 2]
+    busy = sum(busy for _, busy in quieter)
+    return sum(taken for taken, _ in quieter) / busy if busy >= TAKEN_BUSY_MIN else None
 
 
 def load_points(observation: Observation) -> tuple[LoadPoint, ...]:

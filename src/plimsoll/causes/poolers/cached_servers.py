@@ -66,9 +66,9 @@ def outliving(
             code="ServersOutliveLifeTime",
             severity="critical" if at_one_node >= CRITICAL_SHARE * usable else "warning",
             subject=last.place,
-            title=f"{len(over):,} cached backends outlive connection_life_time = {seconds(life_s)}:"
+            title=f"{_outlive(len(over))} connection_life_time = {seconds(life_s)}:"
             f" idle for up to {format_duration(longest_s)}",
-            text=f"{why} These backends stay idle at the server; each takes a process and a slot.",
+            text=f"{why} Each stays idle at the server, and takes a process and a slot.",
             evidence=(
                 Evidence(
                     kind="age",
@@ -226,6 +226,10 @@ def _explain(settings: Settings) -> tuple[str, tuple[Remedy, ...]]:
             commands=(_END_BY_HAND,),
         ),
     )
+
+
+def _outlive(count: int) -> str:
+    return "1 cached backend outlives" if count == 1 else f"{count:,} cached backends outlive"
 
 
 def _usable_text(observation: Observation, usable: int) -> str:

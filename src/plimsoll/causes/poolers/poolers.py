@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from plimsoll.catalog.load import catalog
 from plimsoll.causes.budget import Budget, ranked
-from plimsoll.causes.poolers import cached_servers
+from plimsoll.causes.poolers import cached_servers, idle_limit
 from plimsoll.causes.poolers.cached_servers import WASTED_MIN, WASTED_RATIO
 from plimsoll.lint.pooler import ServerRoom, lint
 from plimsoll.lint.settings import PRODUCTS, Settings
@@ -50,7 +50,8 @@ def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
             found += cached_servers.outliving(
                 readings, settings, observation
             ) or cached_servers.wasted(readings, settings, observation)
-        found += _settings(settings, observation, found)
+            found += idle_limit.cut(readings, settings, observation)
+        found += _settings(settings, observation, found, readings)
     return ranked(found)
 
 
@@ -120,9 +121,12 @@ def _is_default(bare: Settings, whole: Settings, name: str) -> bool:
 
 
 def _settings(
-    settings: Settings, observation: Observation, behaviour: Sequence[Cause]
+    settings: Settings,
+    observation: Observation,
+    behaviour: Sequence[Cause],
+    readings: Sequence[PoolerReading],
 ) -> list[Cause]:
-    """Return the findings of lint, without a defect whose effect is already reported."""
+    """Return the findings of lint, without those whose effect is already reported, or was seen not to occur."""
     server = observation.server
     # Nothing could be read from a full server.
     room = (
@@ -132,6 +136,8 @@ def _settings(
     )
     seen = {cause.code for cause in behaviour if cause.subject == settings.config.place}
     hidden = {"LifeTimeIgnoredUnderSerializeAccept"} if "ServersOutliveLifeTime" in seen else set()
+    if "ClientsCutWhileIdle" in seen or idle_limit.is_harmless(readings, settings, observation):
+        hidden |= idle_limit.HIDDEN
     return [c for c in lint(settings.config, settings.facts, room) if c.code not in hidden]
 
 

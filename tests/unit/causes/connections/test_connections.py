@@ -1,4 +1,4 @@
-"""Connections: states, arrivals, leaks, storms and too many at work, in simulated sessions."""
+"""Connections: states, arrivals and too many at work, in simulated sessions."""
 
 from collections.abc import Sequence
 
@@ -6,39 +6,10 @@ import msgspec
 import pytest
 
 import databases as db
+from crowds import crowd, found, observed
 from plimsoll.causes.connections import sessions as seen
 from plimsoll.causes.connections.connections import causes, missing_of
-from plimsoll.model.cause import Cause
 from plimsoll.model.database import Glance, Observation, Session
-
-
-def crowd(count: int, first_pid: int = 1000, **changes) -> list[Session]:
-    return [db.session(pid=first_pid + n, **changes) for n in range(count)]
-
-
-def observed(
-    rows: Sequence[Sequence[Session]], *, every_s: float = 2.0, info=None, **counted
-) -> Observation:
-    """
-    Glances every two seconds; `counted` are the counters' differences over the whole minute.
-    """
-    glances = tuple(
-        db.glance(n * every_s, sessions=tuple(sessions)) for n, sessions in enumerate(rows)
-    )
-    after = {"sessions": 0, "sessions_abandoned": 0, "sessions_fatal": 0, "sessions_killed": 0}
-    zero = db.counters(**dict.fromkeys(after, 0))
-    return db.observation(
-        db.reading(counters=zero),
-        db.reading(
-            db.START_S + db.WINDOW_S, counters=msgspec.structs.replace(zero, **(after | counted))
-        ),
-        info,
-        glances=glances,
-    )
-
-
-def found(observation: Observation, budget=None) -> dict[str, Cause]:
-    return {cause.code: cause for cause in causes(observation, budget or db.budget())}
 
 
 def above_notes(observation: Observation) -> set[str]:
@@ -255,91 +226,6 @@ def test_who_is_to_be_bounded_is_who_was_seen():
     assert "ALTER ROLE <role> SET idle_session_timeout = '10min';" == command(*hidden)
 
 
-def test_a_steady_rise_of_idle_connections_is_a_leak():
-    """
-    Two more every two seconds by one holder: named, with the time until the server is full.
-    """
-    rows = [crowd(4 + 2 * n, application="leaky") + crowd(3, 5000) for n in range(10)]
-    cause = found(observed(rows))["ConnectionLeak"]
-
-    assert cause.severity == "critical"
-    assert cause.subject == "app 'leaky' from 10.0.0.1"
-    assert "4 to 22 in 18 s" in cause.title
-    assert "the server is full in 1 min" in cause.text
-    assert cause.remedies[1].commands == ('ALTER ROLE "app" CONNECTION LIMIT 25;',)
-
-
-@pytest.mark.parametrize(
-    "counts",
-    [
-        (10, 10, 10, 10, 10, 10),
-        (4, 20, 4, 20, 4, 22),
-        (4, 22, 22, 22, 22, 22),
-        (20, 21, 22, 23, 24, 25),
-        (4, 5, 6, 7, 8, 8),
-    ],
-    ids=["steady", "up and down", "a pool opens", "less than half more", "only four more"],
-)
-def test_what_is_no_leak(counts: tuple[int, ...]):
-    """
-    Swings, pools that open at once, and small growth are not called leaks.
-    """
-    assert "ConnectionLeak" not in found(observed([crowd(n) for n in counts]))
-
-
-def test_a_leak_may_lose_a_connection_now_and_then():
-    """
-    One fall in twenty steps is a restart; a fall in every third is a pool that breathes as it grows.
-    """
-    leak = [4 + 2 * n - 3 * (n > 10) for n in range(21)]
-    pool = [4 + 3 * (n // 3) + 2 * (n % 3) for n in range(21)]
-
-    assert "ConnectionLeak" in found(observed([crowd(n) for n in leak]))
-    assert "ConnectionLeak" not in found(observed([crowd(n) for n in pool]))
-
-
-def test_a_leak_needs_time():
-    """
-    Ten glances within nine seconds show no steady rise.
-    """
-    rows = [crowd(4 + 2 * n) for n in range(10)]
-
-    assert "ConnectionLeak" not in found(observed(rows, every_s=0.9))
-
-
-def test_a_sudden_rise_is_a_storm():
-    """
-    1,000 to 2,500 in 12 seconds, as in the pooled cluster of 2021.
-    """
-    result = db.server(connection_max=8000)
-    rows = [crowd(n, state="active") for n in (600, 1000, 1400, 1900, 2300, 2500, 2500)]
-    cause = found(observed(rows, every_s=4.0, info=result))["ConnectionStorm"]
-
-    assert cause.severity == "warning"
-    assert cause.title == "Connections rose from 600 to 1,900 within 12 s"
-    assert "600 to 1,900 active" in {piece.text for piece in cause.evidence}
-
-
-@pytest.mark.parametrize(("rose_to", "severity"), [(77, "warning"), (78, "critical")])
-def test_a_storm_is_critical_where_it_nearly_fills_the_server(rose_to: int, severity: str):
-    """
-    Four fifths of the 97 connections that others than superusers may take are 77.6.
-    """
-    storm = found(observed([crowd(10), crowd(rose_to)]))["ConnectionStorm"]
-
-    assert severity == storm.severity
-
-
-@pytest.mark.parametrize("counts", [(0, 8), (40, 59), (200, 219)])
-def test_a_small_rise_is_no_storm(counts: tuple[int, int]):
-    """
-    Fewer than twenty more, or less than half as many again.
-    """
-    result = db.server(connection_max=500)
-
-    assert "ConnectionStorm" not in found(observed([crowd(n) for n in counts], info=result))
-
-
 def worked(busy: Sequence[int], per_s: Sequence[float], **changes) -> Observation:
     """
     Six seconds at each number of sessions at work, with its throughput.
@@ -459,3 +345,16 @@ def test_statements_that_have_not_ended_are_caught():
     ]
 
     assert seen.busy_between(glances) == 8.0
+
+
+def test_connections_that_transactions_hold_are_counted_in_quiet_times():
+    """
+    Two at work and three between their statements: 2.5 for each. What an overloaded moment shows does not count.
+    """
+    calm = crowd(2, state="active") + crowd(3, 2000, state=seen.IN_TRANSACTION)
+    storm = crowd(5, state="active") + crowd(90, 2000, state=seen.IN_TRANSACTION)
+    glances = observed([calm] * 6 + [storm] * 6 + [crowd(4)]).glances
+
+    assert pytest.approx(2.5) == seen.taken_ratio(glances)
+    assert seen.taken_ratio(glances[:3]) is None
+    assert seen.taken_ratio(()) is None

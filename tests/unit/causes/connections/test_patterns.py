@@ -1,0 +1,123 @@
+"""Leaks and storms, in simulated sessions: each where it must and must not be."""
+
+import pytest
+
+import databases as db
+from crowds import crowd, found, observed
+
+
+def test_a_steady_rise_of_idle_connections_is_a_leak():
+    """
+    Two more every two seconds by one holder: named, with the time until the server is full.
+    """
+    rows = [crowd(4 + 2 * n, application="leaky") + crowd(3, 5000) for n in range(10)]
+    cause = found(observed(rows))["ConnectionLeak"]
+
+    assert cause.severity == "critical"
+    assert cause.subject == "app 'leaky' from 10.0.0.1"
+    assert "4 to 22 in 18 s" in cause.title
+    assert "the server is full in 1 min" in cause.text
+    assert cause.remedies[1].commands == ('ALTER ROLE "app" CONNECTION LIMIT 25;',)
+
+
+@pytest.mark.parametrize(
+    "counts",
+    [
+        (10, 10, 10, 10, 10, 10),
+        (4, 20, 4, 20, 4, 22),
+        (4, 22, 22, 22, 22, 22),
+        (20, 21, 22, 23, 24, 25),
+        (4, 5, 6, 7, 8, 8),
+    ],
+    ids=["steady", "up and down", "a pool opens", "less than half more", "only four more"],
+)
+def test_what_is_no_leak(counts: tuple[int, ...]):
+    """
+    Swings, pools that open at once, and small growth are not called leaks.
+    """
+    assert "ConnectionLeak" not in found(observed([crowd(n) for n in counts]))
+
+
+def test_a_leak_may_lose_a_connection_now_and_then():
+    """
+    One fall in twenty steps is a restart; a fall in every third is a pool that breathes as it grows.
+    """
+    leak = [4 + 2 * n - 3 * (n > 10) for n in range(21)]
+    pool = [4 + 3 * (n // 3) + 2 * (n % 3) for n in range(21)]
+
+    assert "ConnectionLeak" in found(observed([crowd(n) for n in leak]))
+    assert "ConnectionLeak" not in found(observed([crowd(n) for n in pool]))
+
+
+@pytest.mark.parametrize(
+    ("counts", "is_leak"),
+    [
+        # Pools of a service that has just started, on a machine where each connection takes a while.
+        ([8, 11, 14, 17, 20, 23, 26, 26, 26, 26, 26], False),
+        ([8, 11, 14, 17, 20, 23, 24, 25, 26, 26, 26], False),
+        ([8, 10, 11, 13, 15, 17, 19, 21, 23, 25, 26], True),
+        # It is slower at the end, and still rises.
+        ([8, 11, 14, 16, 18, 20, 22, 23, 24, 25, 26], True),
+    ],
+)
+def test_pools_that_fill_and_stop_are_no_leak(counts: list[int], is_leak: bool):
+    """
+    The same rise that goes on is one.
+    """
+    assert is_leak is ("ConnectionLeak" in found(observed([crowd(n) for n in counts])))
+
+
+def test_a_leak_of_a_service_at_work_is_one():
+    """
+    Some of its connections run a statement at the moment of a sample: then fewer are idle, and none is gone.
+    """
+    idle = [4, 4, 3, 5, 5, 4, 6, 8, 7, 9, 11, 10, 13]
+    all_of_it = [4, 4, 5, 5, 6, 6, 7, 8, 9, 10, 11, 12, 13]
+    rows = [
+        crowd(n, application="leaky") + crowd(m - n, 5000, application="leaky", state="active")
+        for n, m in zip(idle, all_of_it, strict=True)
+    ]
+
+    assert "ConnectionLeak" in found(observed(rows))
+
+
+def test_a_leak_needs_time():
+    """
+    Ten glances within nine seconds show no steady rise.
+    """
+    rows = [crowd(4 + 2 * n) for n in range(10)]
+
+    assert "ConnectionLeak" not in found(observed(rows, every_s=0.9))
+
+
+def test_a_sudden_rise_is_a_storm():
+    """
+    1,000 to 2,500 in 12 seconds, as in the pooled cluster of 2021.
+    """
+    result = db.server(connection_max=8000)
+    rows = [crowd(n, state="active") for n in (600, 1000, 1400, 1900, 2300, 2500, 2500)]
+    cause = found(observed(rows, every_s=4.0, info=result))["ConnectionStorm"]
+
+    assert cause.severity == "warning"
+    assert cause.title == "Connections rose from 600 to 1,900 within 12 s"
+    assert "600 to 1,900 active" in {piece.text for piece in cause.evidence}
+
+
+@pytest.mark.parametrize(("rose_to", "severity"), [(77, "warning"), (78, "critical")])
+def test_a_storm_is_critical_where_it_nearly_fills_the_server(rose_to: int, severity: str):
+    """
+    Four fifths of the 97 connections that others than superusers may take are 77.6.
+    """
+    storm = found(observed([crowd(10), crowd(rose_to)]))["ConnectionStorm"]
+
+    assert severity == storm.severity
+
+
+@pytest.mark.parametrize("counts", [(0, 8), (40, 59), (200, 219)])
+def test_a_small_rise_is_no_storm(counts: tuple[int, int]):
+    """
+    Fewer than twenty more, or less than half as many again.
+    """
+    result = db.server(connection_max=500)
+
+    assert "ConnectionStorm" not in found(observed([crowd(n) for n in counts], info=result))
