@@ -49,11 +49,14 @@ def write(address: str, number: int) -> bool:
 
 def test_one_node_leads_and_the_others_follow(cluster: PatroniCluster):
     leader = cluster.await_leader()
-    with psycopg.connect(leader.address) as connection:
-        names = connection.execute("SELECT application_name FROM pg_stat_replication").fetchall()
-
     others = {name for name in cluster.nodes if name != leader.name}
-    assert others == {name for (name,) in names}
+
+    def do_others_follow() -> bool:
+        with psycopg.connect(leader.address) as connection:
+            sql = "SELECT application_name FROM pg_stat_replication"
+            return others == {name for (name,) in connection.execute(sql)}
+
+    wait_for("the others to follow", do_others_follow)
     assert [leader.name] == [n.name for n in cluster.nodes.values() if n.takes_writes()]
 
 
@@ -94,11 +97,17 @@ def test_a_killed_leader_is_replaced_and_comes_back_as_a_follower(
     cluster: PatroniCluster, pgpool: Pgpool
 ):
     """
-    Its Patroni and its PostgreSQL are killed; another node takes writes, through Pgpool-II too.
+    Its Patroni, its PostgreSQL and all their processes are killed; another node takes writes, through Pgpool-II too.
     """
     killed = cluster.await_leader()
     assert write(pgpool.address, 1)
+    assert killed._keeper is not None
+    processes = psutil.Process(killed._keeper.pid).children(recursive=True)
+    names = {process.name() for process in processes}
     killed.kill()
+    assert {"postgres"} <= names
+    assert len(processes) > len(names)
+    assert not [process for process in processes if process.is_running()]
     leader = cluster.await_leader()
 
     assert killed.name != leader.name

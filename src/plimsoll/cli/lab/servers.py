@@ -27,6 +27,7 @@ class Downloaded(StrEnum):
     ETCD = "etcd"
     PATRONI = "patroni"
     PGPOOL = "pgpool"
+    PGBOUNCER = "pgbouncer"
     AWS = "aws"
 
 
@@ -44,6 +45,7 @@ class Started(StrEnum):
     ETCD = "etcd"
     PATRONI = "patroni"
     PGPOOL = "pgpool"
+    PGBOUNCER = "pgbouncer"
     AWS = "aws"
 
 
@@ -67,7 +69,7 @@ def servers(
             "--start",
             metavar="NAME",
             help="Start this server, or postgres, on loopback until Ctrl-C; its data are removed at the end. Repeatable. patroni is a "
-            "cluster of three nodes; pgpool stands in front of the patroni or postgres named before it.",
+            "cluster of three nodes; pgpool and pgbouncer stand in front of the patroni or postgres named before them.",
         ),
     ] = None,
     restart: Annotated[

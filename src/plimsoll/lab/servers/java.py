@@ -1,4 +1,4 @@
-"""Find a Java that runs the servers."""
+"""Find a Java that runs the servers, and Spark."""
 
 import os
 import re
@@ -8,16 +8,20 @@ from pathlib import Path
 
 from plimsoll.errors import UsageError
 
-# Kafka 4 and OpenSearch 2.19 run on it (Kafka, "Upgrading to 4.0"; OpenSearch, "Compatible operating systems").
+# Kafka 4, OpenSearch 2.19 and Spark 4 run on it (Kafka, "Upgrading to 4.0"; OpenSearch, "Compatible operating
+# systems"; Spark, "Downloading").
 OLDEST = 17
 # Each server's own default is 1 GB or more; this carries what two cores can load it with.
 HEAP_MB = 512
 _HINT = f"Install Java {OLDEST} or newer: sudo apt-get install -y openjdk-17-jre-headless."
 
 
-def find_java() -> Path:
+def find_java(needed_by: str = "the server") -> Path:
     """
     Return the home of a Java runtime: $JAVA_HOME, or that of the `java` on the path.
+
+    Args:
+        needed_by: what needs it, for the message.
 
     Raises:
         UsageError: there is none, or it is too old.
@@ -25,12 +29,12 @@ def find_java() -> Path:
     home = os.environ.get("JAVA_HOME")
     program = str(Path(home, "bin/java")) if home else shutil.which("java")
     if program is None:
-        raise UsageError("this machine has no Java, which the server needs", _HINT)
+        raise UsageError(f"this machine has no Java, which {needed_by} needs", _HINT)
     version = version_of(program)
     if version is None:
         raise UsageError(f"'{program}' is not a Java that can be run", _HINT)
     if version < OLDEST:
-        raise UsageError(f"'{program}' is Java {version}, and the server needs {OLDEST}", _HINT)
+        raise UsageError(f"'{program}' is Java {version}, and {needed_by} needs {OLDEST}", _HINT)
     return Path(program).resolve().parents[1]
 
 

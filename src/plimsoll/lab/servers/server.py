@@ -18,7 +18,7 @@ import sys
 import tempfile
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from http.client import HTTPException
 from importlib.resources import files
 from pathlib import Path
@@ -58,6 +58,29 @@ def free_ports(count: int) -> tuple[int, ...]:
             probe.bind((HOST, 0))
             ports.append(int(probe.getsockname()[1]))
     return tuple(ports)
+
+
+def keep_ports(ports: Iterable[int]) -> list[socket.socket]:
+    """
+    Keep ports of loopback for a server that will come back; a client is refused, as by a server that is down.
+
+    The kernel could otherwise choose one for an outgoing connection, and the server could not listen on it again.
+
+    Returns:
+        Sockets to close just before the server starts; none for a port that is taken already.
+    """
+    kept = []
+    for port in ports:
+        one = socket.socket()
+        # Connections of the server that is gone may not have ended yet.
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            one.bind((HOST, port))
+        except OSError:
+            one.close()
+        else:
+            kept.append(one)
+    return kept
 
 
 def version_of(package: DebianPackage, home: Path) -> str:
@@ -140,7 +163,7 @@ class KeptServer(ABC):
                 return self
             if self.port_taken not in failure or attempt == START_ATTEMPTS:
                 raise SourceError(
-                    f"{self.title} did not start: {self._reason(failure)}",
+                    f"{self.title} did not start: {self._why(failure)}",
                     f"Its log is in {self._kept_log}."
                     if self._kept_log.is_file()
                     else "Check the free space and the memory of this machine.",
@@ -162,6 +185,12 @@ class KeptServer(ABC):
         # The line says that this process goes on; the end of the input makes the keeper end.
         output, _ = found.communicate(f"{word}\n")
         return output
+
+    def _why(self, log: str) -> str:
+        """Return why it did not start, in words; what a server says of its port is not always the end of its log."""
+        if self.port_taken in log:
+            return "another program takes its port, whichever it is"
+        return self._reason(log)
 
     def _reason(self, log: str) -> str:
         """Return the line of a log's end that says why the server did not start."""

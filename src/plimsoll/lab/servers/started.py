@@ -8,6 +8,7 @@ from plimsoll.lab.servers.cloudwatch import AwsDouble
 from plimsoll.lab.servers.etcd import Etcd
 from plimsoll.lab.servers.kafka import Kafka
 from plimsoll.lab.servers.patroni import PatroniCluster
+from plimsoll.lab.servers.pgbouncer import PgBouncer
 from plimsoll.lab.servers.pgpool import Pgpool
 from plimsoll.lab.servers.postgres import DATABASE, USER, Postgres
 from plimsoll.lab.servers.prometheus import Alertmanager, Prometheus
@@ -26,6 +27,7 @@ AnyServer = (
     | Etcd
     | PatroniCluster
     | Pgpool
+    | PgBouncer
     | Prometheus
     | Alertmanager
     | AwsDouble
@@ -43,9 +45,9 @@ _ALONE: Mapping[str, Callable[[], AnyServer]] = {
     "alertmanager": Alertmanager,
     "aws": AwsDouble,
 }
-_POOLER = "pgpool"
+_POOLERS = ("pgpool", "pgbouncer")
 
-STARTED = (*_ALONE, _POOLER)
+STARTED = (*_ALONE, *_POOLERS)
 """Names of the servers that can be started."""
 
 PACKAGES_OF: Mapping[str, tuple[str, ...]] = {"patroni": ("etcd", "patroni")}
@@ -79,7 +81,7 @@ def start(
     Start servers one after the other; each runs until the stack closes.
 
     Args:
-        names: names in `STARTED`. A Pgpool-II is put in front of the Patroni cluster or the PostgreSQL that was
+        names: names in `STARTED`. A pooler is put in front of the Patroni cluster or the PostgreSQL that was
             named before it, otherwise in front of a PostgreSQL of its own.
         stack: ends the servers when it closes.
         started: called with each server as soon as it answers.
@@ -91,7 +93,7 @@ def start(
     """
     databases: list[Postgres | PatroniCluster] = []
     for name in names:
-        server = _pooler(databases, stack) if name == _POOLER else _ALONE[name]()
+        server = _pooler(name, databases, stack) if name in _POOLERS else _ALONE[name]()
         if isinstance(server, KeptServer):
             server.restart_s = _RESTART_S if restart else 0
         stack.enter_context(server)
@@ -101,14 +103,22 @@ def start(
         started(StartedServer(name=name, version=server.version, address=address, notes=notes))
 
 
-def _pooler(databases: list[Postgres | PatroniCluster], stack: ExitStack) -> Pgpool:
+def _pooler(
+    name: str, databases: list[Postgres | PatroniCluster], stack: ExitStack
+) -> Pgpool | PgBouncer:
     if not databases:
         databases.append(stack.enter_context(Postgres()))
     behind = databases[-1]
     if isinstance(behind, PatroniCluster):
-        return Pgpool(behind.ports, user=behind.user, password=behind.password)
-    password = behind.environment["PGPASSWORD"]
-    return Pgpool([behind.port], user=USER, password=password, database=DATABASE)
+        ports, user, password, database = behind.ports, behind.user, behind.password, "postgres"
+    else:
+        ports, user, database = (behind.port,), USER, DATABASE
+        password = behind.environment["PGPASSWORD"]
+    if name == "pgpool":
+        return Pgpool(ports, user=user, password=password, database=database)
+    # PgBouncer follows no failover: it stays in front of the server that takes writes now.
+    port = behind.await_leader().port if isinstance(behind, PatroniCluster) else behind.port
+    return PgBouncer(port, user=user, password=password, database=database)
 
 
 def _notes(server: AnyServer) -> tuple[str, ...]:
