@@ -123,7 +123,7 @@ class ExperimentJudge(ABC):
             source=self.source,
             scale=self._scale,
             clock=self._clock,
-            machine=_machine(versions),
+            machine=machine_of(versions),
             phases=tuple(self.phases),
             minutes=tuple(self._minutes),
             is_void=any(_void_reason(run) for run in runs),
@@ -249,7 +249,8 @@ def _environment_of(account: ExperimentAccount) -> Iterator[None]:
                 os.environ[name] = value
 
 
-def _machine(versions: str) -> str:
+def machine_of(versions: str) -> str:
+    """Return this machine and the servers on it in words."""
     count = os.cpu_count() or 1
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     cores = "1 processor" if count == 1 else f"{count} processors"

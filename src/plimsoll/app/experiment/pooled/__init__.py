@@ -1,0 +1,1 @@
+"""What does Plimsoll say about the phases of the pooled cluster's incident, and is it true?"""

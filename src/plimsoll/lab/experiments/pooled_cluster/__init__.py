@@ -1,0 +1,1 @@
+"""What makes the storm of connections of the pooled cluster (Ashnik, 2021) happen, and what ends it?"""
