@@ -7,7 +7,13 @@ import typer
 
 from plimsoll.app.options import InstanceOptions
 from plimsoll.cli.gate import options as gate_options
-from plimsoll.cli.lab import claims_pipeline, io_size_sweep, search_service
+from plimsoll.cli.lab import (
+    claims_pipeline,
+    failover,
+    io_size_sweep,
+    pooled_cluster,
+    search_service,
+)
 from plimsoll.cli.lab import mysql as lab_mysql
 from plimsoll.cli.lab import servers as lab_servers
 from plimsoll.cli.option_groups import expand
@@ -84,6 +90,8 @@ def register(app: typer.Typer) -> None:
     io_size_sweep.register(run)
     search_service.register(run)
     claims_pipeline.register(run)
+    pooled_cluster.register(run)
+    failover.register(run)
     lab.add_typer(run, name="run")
     lab_servers.register(lab)
     app.add_typer(lab, name="lab")

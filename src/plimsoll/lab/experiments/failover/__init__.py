@@ -1,0 +1,1 @@
+"""Failovers under load: the node that takes writes is killed, cut off or told to hand over."""
