@@ -7,9 +7,10 @@ The files are committed. tests/contract/test_dashboards.py compares them with wh
 import json
 from pathlib import Path
 
-from fleet import fleet
 from grafana_foundation_sdk.cog.encoder import JSONEncoder
 from instance import instance
+
+from fleet import fleet
 
 FOLDER = Path(__file__).parent / "dashboards"
 

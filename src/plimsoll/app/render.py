@@ -11,12 +11,15 @@ from plimsoll.model.comparison import Comparison
 from plimsoll.model.diagnosis import Diagnosis
 from plimsoll.model.experiment import ExperimentReport
 from plimsoll.model.explain import ExplainComparison
+from plimsoll.model.failover import FailoverReport
+from plimsoll.model.fleet import FleetReport
 from plimsoll.model.infrastructure import InfrastructureFindings
 from plimsoll.model.lint import PoolerFindings
 from plimsoll.model.overview import Overview
 from plimsoll.model.pace import PaceReport
 from plimsoll.model.plan import Plan
 from plimsoll.model.pool_size import PoolSizing
+from plimsoll.model.pooled import PooledReport
 from plimsoll.model.rehearsal import Rehearsal
 from plimsoll.model.sheet import LimitSheet
 from plimsoll.model.snapshot import Snapshot
@@ -65,10 +68,15 @@ Documented = (
     | PaceReport
     | Plan
     | ExperimentReport
+    | FailoverReport
+    | PooledReport
     | Rehearsal
     | AlarmSet
+    | FleetReport
 )
 """Results that are rendered through a document, and so in every form."""
+
+_Played = ExperimentReport | FailoverReport | PooledReport
 
 Found = Report | Documented
 
@@ -94,7 +102,7 @@ def render(
         form: text, json, markdown or html; sarif for findings on declared databases.
         width: columns of the text; None takes the terminal's, or 80 in a pipe.
         color: whether escape sequences for colour may be used.
-        lists_all: whether an overview also has a row for each instance that is near no limit.
+        lists_all: whether an overview and a fleet have a row for each instance.
         origin: who made a page, when and with which command; None leaves it out.
 
     Raises:
@@ -153,10 +161,8 @@ def document_of(found: Documented, *, lists_all: bool = False) -> "Document":
         from plimsoll.reports.explain.document import explain_document
 
         return explain_document(found)
-    if isinstance(found, ExperimentReport):
-        from plimsoll.reports.experiment.document import experiment_document
-
-        return experiment_document(found)
+    if isinstance(found, _Played):
+        return _played_document(found)
     if isinstance(found, PaceReport):
         from plimsoll.reports.pace.document import pace_document
 
@@ -173,9 +179,27 @@ def document_of(found: Documented, *, lists_all: bool = False) -> "Document":
         from plimsoll.reports.infrastructure.document import infrastructure_document
 
         return infrastructure_document(found)
+    if isinstance(found, FleetReport):
+        from plimsoll.reports.fleet.document import fleet_document
+
+        return fleet_document(found, lists_all=lists_all)
     from plimsoll.reports.lint.document import lint_document
 
     return lint_document(found)
+
+
+def _played_document(found: _Played) -> "Document":
+    if isinstance(found, ExperimentReport):
+        from plimsoll.reports.experiment.document import experiment_document
+
+        return experiment_document(found)
+    if isinstance(found, FailoverReport):
+        from plimsoll.reports.failover.document import failover_document
+
+        return failover_document(found)
+    from plimsoll.reports.pooled.document import pooled_document
+
+    return pooled_document(found)
 
 
 def render_brief(found: BriefKind, *, width: int | None = None, color: bool = False) -> str:
@@ -285,10 +309,8 @@ def _document_json(found: Documented) -> str:
         from plimsoll.reports.explain.json import render_explain_json
 
         return render_explain_json(found)
-    if isinstance(found, ExperimentReport):
-        from plimsoll.reports.experiment.json import render_experiment_json
-
-        return render_experiment_json(found).decode()
+    if isinstance(found, _Played):
+        return _played_json(found)
     if isinstance(found, PaceReport):
         from plimsoll.reports.pace.json import render_pace_json
 
@@ -305,9 +327,27 @@ def _document_json(found: Documented) -> str:
         from plimsoll.reports.infrastructure.json import render_infrastructure_json
 
         return render_infrastructure_json(found).decode()
+    if isinstance(found, FleetReport):
+        from plimsoll.reports.fleet.json import render_fleet_json
+
+        return render_fleet_json(found).decode()
     from plimsoll.reports.lint.json import render_lint_json
 
     return render_lint_json(found).decode()
+
+
+def _played_json(found: _Played) -> str:
+    if isinstance(found, ExperimentReport):
+        from plimsoll.reports.experiment.json import render_experiment_json
+
+        return render_experiment_json(found).decode()
+    if isinstance(found, FailoverReport):
+        from plimsoll.reports.failover.json import render_failover_json
+
+        return render_failover_json(found).decode()
+    from plimsoll.reports.pooled.json import render_pooled_json
+
+    return render_pooled_json(found).decode()
 
 
 def _markdown(found: Found, *, lists_all: bool) -> str:
@@ -328,6 +368,10 @@ def _html(found: Found, origin: "PageOrigin | None") -> str:
         return render_html(
             found.diagnosis, found.snapshot, found.plan, found.inspection, origin=origin
         )
+    if isinstance(found, FleetReport):
+        from plimsoll.reports.fleet.html import fleet_page
+
+        return fleet_page(found, origin)
     from plimsoll.reports.document.page import document_page
 
     return document_page(document_of(found, lists_all=True), origin)

@@ -11,7 +11,7 @@ import typer
 
 from plimsoll import __version__
 from plimsoll.cli.given import given_arguments
-from plimsoll.cli.help import HelpGroup, with_groups
+from plimsoll.cli.help import HelpGroup, help_command_of, with_groups
 from plimsoll.errors import PlimsollError, UsageError
 
 _PROGRAM = "plimsoll"
@@ -84,6 +84,10 @@ COMMANDS = {
     "watch": _Place(
         "plimsoll.cli.watch.command",
         "Watch databases, and tell people once when one nears a limit, reaches it or leaves it",
+    ),
+    "fleet": _Place(
+        "plimsoll.cli.fleet",
+        "Rank thousands of databases by their limits, from metrics in files",
     ),
     "alarm": _Place(
         "plimsoll.cli.alarm",
@@ -256,8 +260,9 @@ _REASONS = (
 
 
 def _refusal_of(error: typer.BadParameter) -> PlimsollError:
-    command = getattr(getattr(error, "ctx", None), "command_path", "plimsoll")
+    context = getattr(error, "ctx", None)
+    asked = "plimsoll --help" if context is None else help_command_of(context)
     message = error.format_message().rstrip(".")
     for theirs, ours in _REASONS:
         message = re.sub(f": {theirs}", f": {ours}", message)
-    return UsageError(message[:1].lower() + message[1:], f"See '{command} --help'.")
+    return UsageError(message[:1].lower() + message[1:], f"See '{asked}'.")

@@ -6,7 +6,7 @@ drops the bounds: a value out of bounds has its own error message.
 """
 
 import re
-from typing import Any
+from typing import Any, ClassVar
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -24,6 +24,11 @@ class HelpCommand(TyperCommand):
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """Return the words after the command's name, with arguments as they were named."""
         return [*([self.options_metavar] if self.options_metavar else []), *_arguments(self, ctx)]
+
+    def format_usage(self, ctx: Any, formatter: Any) -> None:
+        """Write how it is called; a command without a name leaves no gap."""
+        pieces = " ".join(self.collect_usage_pieces(ctx))
+        formatter.write_usage(ctx.command_path.rstrip(), pieces)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write arguments, then options by group."""
@@ -75,6 +80,14 @@ def _arguments(command: Any, ctx: Any) -> list[str]:
         for parameter in command.get_params(ctx)
         if parameter.param_type_name == "argument"
     ]
+
+
+def help_command_of(ctx: Any) -> str:
+    """Return the command that prints the help of a context; a command without a name is called by its target."""
+    path = ctx.command_path
+    if path.endswith(" "):
+        path += _arguments(ctx.command, ctx)[0]
+    return f"{path} --help"
 
 
 def _name_of(argument: Any) -> str:
@@ -133,3 +146,23 @@ def _write_options(command: Any, ctx: Any, formatter: Any) -> None:
     for heading, rows in grouped_rows(command, ctx):
         with formatter.section(heading):
             formatter.write_dl(rows)
+
+
+class TargetGroup(HelpGroup):
+    """A group whose first word is the name of a command, or else a target of a hidden one."""
+
+    named: ClassVar[frozenset[str]]
+    """Names of its commands."""
+    other: ClassVar[str]
+    """Name of the hidden command for targets."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Insert the name of the hidden command if the first word is a target."""
+        if args and args[0] not in {*self.named, "-h", "--help"}:
+            args = [self.other, *args]
+        return super().parse_args(ctx, args)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[Any, Any, list[str]]:
+        """Return the command; the hidden one has an empty name, which its help then omits."""
+        name, command, rest = super().resolve_command(ctx, args)
+        return ("" if name == self.other else name), command, rest

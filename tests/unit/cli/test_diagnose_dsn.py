@@ -173,7 +173,8 @@ def test_what_is_watched_beside_something_ends_with_it(monkeypatch):
     """
     begun, seen = Event(), []
 
-    def observe(dsn, *, duration_s, clock, sleep):
+    def observe(dsn, *, duration_s, poolers, clock, sleep):
+        assert [] == poolers
         end_s = clock() + duration_s
         while clock() < end_s:
             seen.append(clock())

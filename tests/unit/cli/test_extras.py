@@ -102,5 +102,7 @@ def test_every_extra_is_declared():
     extras = project["optional-dependencies"]
 
     assert "plimsoll-db" == project["name"]
-    assert {"tables", "pictures", "lab", "notify", "mcp", "all"} == set(extras)
-    assert ["plimsoll-db[tables,pictures,lab,notify,mcp]"] == extras["all"]
+    assert set(extras) == {
+        *("tables", "pictures", "lab", "notify", "fleet", "iceberg", "spark", "mcp", "all"),
+    }
+    assert ["plimsoll-db[tables,pictures,lab,notify,fleet,iceberg,mcp]"] == extras["all"]

@@ -1,13 +1,13 @@
 """Declare the options of `plimsoll record`."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from msgspec.structs import replace
 
 from plimsoll.app.options import InstanceOptions, ReadOptions
 from plimsoll.cli import watching
-from plimsoll.cli.help import HelpGroup
+from plimsoll.cli.help import TargetGroup
 from plimsoll.cli.option_groups import expand
 from plimsoll.cli.options import BOUGHT, INSTANCE, INSTANCE_PANEL, READ
 from plimsoll.cli.output import OUTPUT_PANEL
@@ -141,19 +141,11 @@ HostName = Annotated[
 ]
 
 
-class _RecordGroup(HelpGroup):
+class _RecordGroup(TargetGroup):
     """`record host …` is a separate command; any other first word is a target."""
 
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Insert the name of the hidden command for targets if the first word is a target."""
-        if args and args[0] not in {"host", "-h", "--help"}:
-            args = [_OTHER, *args]
-        return super().parse_args(ctx, args)
-
-    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[Any, Any, list[str]]:
-        """Return the command; the one for targets has an empty name, which its help then omits."""
-        name, command, rest = super().resolve_command(ctx, args)
-        return ("" if name == _OTHER else name), command, rest
+    named = frozenset({"host"})
+    other = _OTHER
 
 
 def register(app: typer.Typer) -> None:

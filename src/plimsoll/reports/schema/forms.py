@@ -9,6 +9,8 @@ from plimsoll.reports.compare.json_objects import ComparisonDocument
 from plimsoll.reports.diagnosis.json_objects import ReportDocument
 from plimsoll.reports.experiment.json import ExperimentDocument
 from plimsoll.reports.explain.json import ExplainDocument, RecordingObject
+from plimsoll.reports.failover.json import FailoverDocument
+from plimsoll.reports.fleet.json import FleetDocument
 from plimsoll.reports.gate.json import GateStatusDocument
 from plimsoll.reports.infrastructure.json import InfrastructureDocument
 from plimsoll.reports.inspect.json import InspectionDocument
@@ -18,6 +20,7 @@ from plimsoll.reports.overview.json_objects import OverviewDocument
 from plimsoll.reports.pace.json import PaceDocument
 from plimsoll.reports.plan.json_objects import PlanDocument
 from plimsoll.reports.pool_size.json import PoolSizeDocument
+from plimsoll.reports.pooled.json import PooledDocument
 from plimsoll.reports.rehearse.json import RehearsalDocument
 from plimsoll.reports.schema.describe import schema_of
 from plimsoll.reports.schema.layout import laid_out
@@ -30,6 +33,8 @@ _DOCUMENTS: dict[str, tuple[type[Struct], ...]] = {
     "comparison": (ComparisonDocument,),
     "experiment": (ExperimentDocument,),
     "explain": (ExplainDocument, RecordingObject),
+    "failover": (FailoverDocument,),
+    "fleet": (FleetDocument,),
     "gate-status": (GateStatusDocument,),
     "infrastructure": (InfrastructureDocument,),
     "inspection": (InspectionDocument,),
@@ -39,6 +44,7 @@ _DOCUMENTS: dict[str, tuple[type[Struct], ...]] = {
     "pace": (PaceDocument,),
     "plan": (PlanDocument,),
     "pool-size": (PoolSizeDocument,),
+    "pooled-cluster": (PooledDocument,),
     "rehearsal": (RehearsalDocument,),
     "report": (ReportDocument,),
     "sweep": (SweepDocument,),

@@ -117,11 +117,13 @@ def test_no_field_of_a_diagnosis_is_lost():
 def test_no_field_of_an_instance_is_lost():
     """
     What was bought is in the report whole, what the provider's API says and what is pending too.
+
+    Tags are not: they group a fleet, and a report of one instance is given to others.
     """
     found = json.loads(render_json(pressed()[0]))["instance"]
     fields = {f.replace("launched_s", "launched") for f in Instance.__struct_fields__}
 
-    assert fields == found.keys()
+    assert fields - {"tags"} == found.keys()
     assert ["class db.r5.4xlarge"] == found["pending"]
     assert set(EbsLimits.__struct_fields__) == found["ebs_limits"].keys()
 

@@ -1,0 +1,1 @@
+"""Lakes: ingest metrics, judge every instance, explain one."""

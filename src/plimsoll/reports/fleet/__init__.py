@@ -1,0 +1,1 @@
+"""The ranked table of a fleet."""
