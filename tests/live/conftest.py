@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 
+from live.left_behind import Ours, place_of_data
 from live.machine import Run, clean_environment
 from plimsoll.lab.servers.postgres import Postgres
 
@@ -22,6 +23,17 @@ def postgres() -> Iterator[Postgres]:
     with Postgres({"shared_buffers": "32MB", "track_activity_query_size": "16kB"}) as server:
         server.run("pgbench", "-i", "-q", "-s", "5")
         yield server
+
+
+@pytest.fixture
+def ours(request: pytest.FixtureRequest) -> Iterator[Ours]:
+    """
+    A folder of our own for all that an experiment starts, in memory or where the parameter says.
+    """
+    place = getattr(request, "param", None)
+    found = Ours(Path(place) if place else place_of_data())
+    yield found
+    shutil.rmtree(found.folder, ignore_errors=True)
 
 
 @pytest.fixture(scope="module")

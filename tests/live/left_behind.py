@@ -1,22 +1,67 @@
 """What an experiment may leave behind: folders and mounts of labs, and whatever a test counts besides."""
 
+import contextlib
+import shutil
 import signal
 import subprocess
+import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from live.machine import clean_environment
 from plimsoll.gate.place import mounts
 
+# Servers' data of an experiment, with room to spare.
+IN_MEMORY_BYTES = 4 * 2**30
 
-def folders_and_mounts() -> set[str]:
+
+def place_of_data() -> Path:
     """
-    Folders of labs, in memory and on the disk, and mounts of gates.
+    Memory if there is enough of it, as for an experiment without TMPDIR, else the disk.
     """
-    places = (Path("/var/tmp"), Path("/dev/shm"))
-    folders = {str(p) for place in places for p in place.glob("plimsoll-*")}
-    return folders | {str(m.place) for m in mounts() if "plimsoll-" in str(m.place)}
+    memory = Path("/dev/shm")
+    has_room = memory.is_dir() and shutil.disk_usage(memory).free >= IN_MEMORY_BYTES
+    return memory if has_room else Path("/var/tmp")
+
+
+class Ours:
+    """
+    What programs leave that we started, apart from those of other labs on this machine.
+
+    Args:
+        place: a folder in which one is made that all of them know as TMPDIR.
+    """
+
+    def __init__(self, place: Path) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="plimsoll-ours-", dir=place))
+        # The servers' own account looks for its folders in it.
+        self.folder.chmod(0o711)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return clean_environment() | {"TMPDIR": str(self.folder)}
+
+    def left(self) -> set[str]:
+        """
+        Folders, mounts, and programs that have the folder in their variables or in their command line.
+
+        The folder in which this account has its gates stays, empty.
+        """
+        gates = set(self.folder.glob("plimsoll-gates-*"))
+        return (
+            {str(path) for path in set(self.folder.iterdir()) - gates}
+            | {str(path) for folder in gates for path in folder.iterdir()}
+            | {str(m.place) for m in mounts() if str(self.folder) in str(m.place)}
+            | set(self._programs())
+        )
+
+    def _programs(self) -> Iterator[str]:
+        for entry in Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                words = (entry / "cmdline").read_bytes()
+                if str(self.folder).encode() in words + (entry / "environ").read_bytes():
+                    yield f"{entry.name} {words.decode(errors='replace').replace(chr(0), ' ')}"
 
 
 def wait_until_gone(before: set[str], found: Callable[[], set[str]]) -> None:
@@ -38,6 +83,7 @@ def assert_an_end_leaves_nothing(
     place: Path,
     found: Callable[[], set[str]],
     patience_s: float,
+    environment: Mapping[str, str],
 ) -> None:
     """
     Send a signal to an experiment when it says that a moment is reached.
@@ -47,7 +93,7 @@ def assert_an_end_leaves_nothing(
     before = found()
     with subprocess.Popen(
         [*command, "--html", page],
-        env=clean_environment(),
+        env=environment,
         cwd=place,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -60,7 +106,7 @@ def assert_an_end_leaves_nothing(
     wait_until_gone(before, found)
     is_over = moment.startswith("phase") and sign is signal.SIGINT
 
-    assert is_reached
+    assert is_reached, errors
     assert (130 if sign is signal.SIGINT else -sign) == running.returncode
     assert "Traceback" not in errors
     assert is_over is page.exists()

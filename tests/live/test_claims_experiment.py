@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from live.left_behind import assert_an_end_leaves_nothing, folders_and_mounts, wait_until_gone
-from live.machine import clean_environment
+from live.left_behind import Ours, assert_an_end_leaves_nothing, wait_until_gone
 from plimsoll.model.snapshot_file.codec import decode_snapshot
 
 # The window of a phase that is judged, and the servers' start and end, on a machine that others share.
@@ -20,18 +19,17 @@ COMMAND = [sys.executable, "-m", "plimsoll", "lab", "run", "claims-pipeline", "-
 
 
 @pytest.mark.experiment
-def test_every_phase_is_judged_right(request: pytest.FixtureRequest, tmp_path: Path):
+def test_every_phase_is_judged_right(request: pytest.FixtureRequest, ours: Ours, tmp_path: Path):
     """
     The instance's baseline and not the volume, the class with its price, and a pace that keeps the reserve.
 
     A machine that is too slow says so, and its figures prove nothing: it plays again, and after the last time it
     has to be said in the report and in the status.
     """
-    before = folders_and_mounts()
     page, report, kept = (tmp_path / name for name in ("page.html", "report.json", "kept"))
     done = subprocess.run(
         [*COMMAND, "--html", page, "-o", report, "--keep", kept],
-        env=clean_environment(),
+        env=ours.environment,
         cwd=tmp_path,
         capture_output=True,
         text=True,
@@ -49,7 +47,7 @@ def test_every_phase_is_judged_right(request: pytest.FixtureRequest, tmp_path: P
 
     assert 6 == len(phases)
     assert "scale 1:20" in page.read_text()
-    wait_until_gone(before, folders_and_mounts)
+    wait_until_gone(set(), ours.left)
     if found["is_void"] and request.node.execution_count == PLAYS_MOST:
         assert any(" is void: " in note for note in found["notes"])
         assert 2 == done.returncode
@@ -93,13 +91,16 @@ def check_published_experience(figures: dict[str, dict[str, float]]) -> None:
         ("phase 2 of 6", signal.SIGKILL),
     ],
 )
-def test_an_end_in_the_middle_leaves_nothing(tmp_path: Path, moment: str, sign: signal.Signals):
+def test_an_end_in_the_middle_leaves_nothing(
+    ours: Ours, tmp_path: Path, moment: str, sign: signal.Signals
+):
     assert_an_end_leaves_nothing(
         COMMAND,
         moment,
         sign,
         page=tmp_path / "page.html",
         place=tmp_path,
-        found=folders_and_mounts,
+        found=ours.left,
         patience_s=PATIENCE_S,
+        environment=ours.environment,
     )

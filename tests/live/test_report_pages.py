@@ -10,6 +10,7 @@ import httpx
 import pytest
 from playwright.sync_api import Browser, Page
 
+import fleets
 import inspections
 import plans
 from contract.tree import ROOT
@@ -84,6 +85,7 @@ FOUND: dict[str, Callable[[], Found]] = {
     "inspect": inspections.inspection,
     "inspect-pooler": inspections.pooled,
     "overview": fleet,
+    "fleet": fleets.fleet,
     "limits": limits,
     "sweep": lambda: Sweeps(reports=(sweep(),)),
     "experiment": experiment,

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from live.left_behind import assert_an_end_leaves_nothing, folders_and_mounts, wait_until_gone
+from live.left_behind import Ours, assert_an_end_leaves_nothing, wait_until_gone
 from live.machine import clean_environment
 from plimsoll.model.snapshot_file.codec import decode_snapshot
 
@@ -22,41 +22,18 @@ PLAYS_MOST = 3
 COMMAND = [sys.executable, "-m", "plimsoll", "lab", "run", "search-service", "--quick"]
 
 
-def left_behind() -> set[str]:
-    """
-    Folders and mounts of labs, and programs of the service and of its servers.
-    """
-    return folders_and_mounts() | programs()
-
-
-def programs() -> set[str]:
-    """
-    Command lines of the service's programs that run on this machine.
-    """
-    found = set()
-    for entry in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            words = entry.read_bytes().decode().split("\0")
-        except OSError:
-            continue
-        if "search_service" in words and words[-2:-1] != ["api"]:
-            found.add(f"{entry.parent.name} {' '.join(words)}")
-    return found
-
-
 @pytest.mark.experiment
-def test_every_phase_is_judged_right(request: pytest.FixtureRequest, tmp_path: Path):
+def test_every_phase_is_judged_right(request: pytest.FixtureRequest, ours: Ours, tmp_path: Path):
     """
     What binds, legacy or not, and not IOPS; vacuum and rewrites; the free step first; no gain by IOPS.
 
     A machine that is too slow says so, and its figures prove nothing: it plays again, and after the last time it
     has to be said in the report and in the status.
     """
-    before = left_behind()
     page, report, kept = (tmp_path / name for name in ("page.html", "report.json", "kept"))
     done = subprocess.run(
         [*COMMAND, "--html", page, "-o", report, "--keep", kept],
-        env=clean_environment(),
+        env=ours.environment,
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -76,7 +53,7 @@ def test_every_phase_is_judged_right(request: pytest.FixtureRequest, tmp_path: P
     assert 7 == len(phases)
     assert "scale 1:20" in page.read_text()
     assert "phase 7 of 7" in done.stderr
-    wait_until_gone(before, left_behind)
+    wait_until_gone(set(), ours.left)
     if found["is_void"] and request.node.execution_count == PLAYS_MOST:
         assert any(" is void: " in note for note in found["notes"])
         assert 2 == done.returncode
@@ -110,15 +87,18 @@ def test_every_phase_is_judged_right(request: pytest.FixtureRequest, tmp_path: P
         ("phase 2 of 7", signal.SIGKILL),
     ],
 )
-def test_an_end_in_the_middle_leaves_nothing(tmp_path: Path, moment: str, sign: signal.Signals):
+def test_an_end_in_the_middle_leaves_nothing(
+    ours: Ours, tmp_path: Path, moment: str, sign: signal.Signals
+):
     assert_an_end_leaves_nothing(
         COMMAND,
         moment,
         sign,
         page=tmp_path / "page.html",
         place=ROOT,
-        found=left_behind,
+        found=ours.left,
         patience_s=PATIENCE_S,
+        environment=ours.environment,
     )
 
 
