@@ -5,6 +5,8 @@ SHELL := /bin/bash
 .NOTPARALLEL:
 MAKEFLAGS += --no-print-directory
 unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
+# Images of containers often set it; each of thousands of programs and all workers of pytest would compile every file.
+unexport PYTHONDONTWRITEBYTECODE
 
 PY := .venv/bin/python
 STEP := @.ci/step
@@ -59,17 +61,20 @@ site: .venv/dev .venv/core .venv/site/installed servers  ## build the documentat
 
 # More workers than the two processors that most machines for checks have: tests with servers mostly wait. Tests
 # that measure rates run afterwards; tests/conftest.py says which of them run at the same time.
-python: .venv/dev .venv/core .venv/gate servers
+python: .venv/dev .venv/spark .venv/core .venv/gate servers
 	$(STEP) "tests in Python" $(PY) -m pytest -n 4 --dist loadgroup -m "not realtime and not experiment" \
 	  --junitxml=build/log/tests-in-Python.xml
 	$(STEP) "tests in real time" $(PY) -m pytest -n 2 --dist loadgroup -m realtime \
 	  --junitxml=build/log/tests-in-real-time.xml
-	$(STEP) "experiments" $(PY) -m pytest -m experiment --junitxml=build/log/experiments.xml
+	$(STEP) "experiments" $(PY) -m pytest -n 2 --dist loadgroup -m "experiment and not alone" \
+	  --junitxml=build/log/experiments.xml
+	$(STEP) "storms of connections" $(PY) -m pytest -m alone --junitxml=build/log/storms-of-connections.xml
 
-# The published systems: packages of their own, each with its own environment and real servers.
+# The published systems: packages of their own, each with its own environment and real servers. Tests of the pooled
+# cluster run one by one and mostly wait; those of the two others have several workers each.
 systems: .venv/core servers
-	$(STEP) "search service" $(MAKE) -C systems/search-service test
-	$(STEP) "claims pipeline" $(MAKE) -C systems/claims-pipeline test
+	@.ci/together "pooled cluster" "$(MAKE) -C systems/pooled-cluster test" \
+	  "search, then claims" "$(MAKE) -C systems/search-service test && $(MAKE) -C systems/claims-pipeline test"
 
 # With the newest Airflow; `make -C integrations/airflow test` tests with 2.11 too. Not a part of `test`: installation and
 # tests of each version take minutes, and so does the build of helm.
@@ -92,7 +97,7 @@ bench: .venv/dev .venv/core .venv/gate  ## measure speed and accuracy; takes min
 	  exit $$status
 
 lock:  ## compile requirements/*.in to hashed *.txt (needs uv)
-	@cd requirements && for name in build run wheels dev site; do \
+	@cd requirements && for name in build run wheels dev spark site; do \
 	  uv pip compile --quiet --generate-hashes --no-emit-index-url --no-header --universal \
 	    --python-version 3.11 "$$name.in" -o "$$name.txt"; done; \
 	  for name in postgresql-*.in; do \
@@ -102,6 +107,7 @@ lock:  ## compile requirements/*.in to hashed *.txt (needs uv)
 clean:  ## remove everything built or installed here
 	$(MAKE) -C systems/search-service clean
 	$(MAKE) -C systems/claims-pipeline clean
+	$(MAKE) -C systems/pooled-cluster clean
 	$(MAKE) -C integrations/airflow clean
 	$(MAKE) -C integrations/recipes clean
 	$(MAKE) -C integrations/helm clean
@@ -125,6 +131,11 @@ $(PY):
 
 .venv/dev: requirements/dev.txt | $(PY)
 	$(STEP) "packages for checks" $(PIP) -r requirements/dev.txt
+	@touch $@
+
+# Spark is on the package index as source only. A wheel of it is built with the pinned setuptools of dev.txt.
+.venv/spark: requirements/spark.txt .venv/dev
+	$(STEP) "Spark for tests" $(PIP) --no-binary pyspark --no-build-isolation -r requirements/spark.txt
 	@touch $@
 
 # An environment of its own: what renders the documentation changes nothing that Plimsoll runs with.

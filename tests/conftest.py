@@ -75,8 +75,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     their tests mostly wait. All tests that mount gates run in one worker.
 
     Tests of rates are run again, twice at most, when they fail: a machine that others share cannot
-    always keep them. Those that hold a server's counters to what it really did are run again once. The
-    summary counts what was run again.
+    always keep them. Those that hold a server's counters to what it really did, and those that take all
+    processors for minutes, are run again once. The summary counts what was run again.
     """
     for item in items:
         if LIVE in item.path.parents:
@@ -84,6 +84,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if item.get_closest_marker("live") is None:
             continue
         is_timed = item.get_closest_marker("realtime") is not None
+        is_played = item.get_closest_marker("experiment") is not None
+        is_alone = item.get_closest_marker("alone") is not None
         group = item.path.stem
         if is_timed:
             group = "slow rates" if item.path.name in SLOW_RATES else "rates"
@@ -92,7 +94,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         item.add_marker(pytest.mark.xdist_group(group))
         item.add_marker(
             pytest.mark.flaky(reruns=2, reruns_delay=3)
-            if is_timed or item.get_closest_marker("experiment") is not None
+            if is_timed or (is_played and not is_alone)
             else pytest.mark.flaky(reruns=1, reruns_delay=1)
         )
 
