@@ -11,8 +11,11 @@ from msgspec.structs import replace
 from typer.testing import CliRunner
 
 import builders
+import failover_reports
+import fleets
 import inspections
 import plans as way_past
+import pooled_reports
 from contract.tree import ROOT, files
 from experiments import NOTHING, experiment, phase
 from paced import COUNTED, T3, slow_truth
@@ -41,12 +44,15 @@ from plimsoll.reports.compare.json import render_compare_json
 from plimsoll.reports.diagnosis.json import render_json
 from plimsoll.reports.experiment.json import render_experiment_json
 from plimsoll.reports.explain.json import render_captures, render_explain_json
+from plimsoll.reports.failover.json import render_failover_json
+from plimsoll.reports.fleet.json import render_fleet_json
 from plimsoll.reports.gate.json import render_gate_status
 from plimsoll.reports.inspect.json import render_inspection_json
 from plimsoll.reports.limits.json import render_limits_json
 from plimsoll.reports.overview.json import render_overview_json
 from plimsoll.reports.pace.json import render_pace_json
 from plimsoll.reports.plan.json import render_plan_json
+from plimsoll.reports.pooled.json import render_pooled_json
 from plimsoll.reports.rehearse.json import render_rehearsal_json
 from plimsoll.reports.sweep.json import render_sweep_json
 from plimsoll.reports.toast.json import render_toast_proof_json
@@ -340,6 +346,16 @@ def reported(_folder: Path) -> Iterator[Document]:
     yield json.loads(render_json(whole))
 
 
+def ranked(_folder: Path) -> Iterator[Document]:
+    """Of every kind of row and change, without a plan, and of no row."""
+    for one in (
+        fleets.fleet(),
+        fleets.fleet(has_plan=False),
+        replace(fleets.fleet(()), changes=None),
+    ):
+        yield json.loads(render_fleet_json(one))
+
+
 def kept() -> Iterator[tuple[Path, Document]]:
     """Every JSON document of a form that is kept in the repository, with its path."""
     for path in files(".json"):
@@ -355,12 +371,32 @@ def _printed(*arguments: str) -> Document:
     return json.loads(result.stdout)
 
 
+def pooled(_folder: Path) -> Iterator[Document]:
+    """A pooled cluster, with a phase in which nothing was measured."""
+    for figures in (pooled_reports.FIGURES, pooled_reports.NOTHING):
+        phases = (pooled_reports.phase(figures=figures),)
+        yield json.loads(render_pooled_json(pooled_reports.report(phases=phases)))
+
+
+def failed_over(_folder: Path) -> Iterator[Document]:
+    """Healed and not, with services and without them."""
+    without = replace(failover_reports.ROUND, services=None)
+    for found in (
+        failover_reports.report(),
+        failover_reports.report(rounds=(failover_reports.UNHEALED,)),
+        failover_reports.report(rounds=(without,), services=None, fleet=""),
+    ):
+        yield json.loads(render_failover_json(found))
+
+
 # By the name of the form's schema file.
 DOCUMENTS: dict[str, Callable[[Path], Iterator[Document]]] = {
     "alarms": alarmed,
     "comparison": compared,
     "experiment": played,
     "explain": executions,
+    "failover": failed_over,
+    "fleet": ranked,
     "gate-status": gates,
     "infrastructure": declared,
     "inspection": inspected,
@@ -370,6 +406,7 @@ DOCUMENTS: dict[str, Callable[[Path], Iterator[Document]]] = {
     "pace": paced,
     "plan": planned,
     "pool-size": pool_sizes,
+    "pooled-cluster": pooled,
     "rehearsal": rehearsed,
     "report": reported,
     "sweep": swept,

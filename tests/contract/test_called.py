@@ -23,6 +23,7 @@ CALLED_FROM_OUTSIDE = {
     "construct_mapping": "overrides what PyYAML calls for a table",
     "wrap_bio": "overrides what asyncio calls to begin a connection with TLS",
     "format_options": "overrides what Click calls for the options of a command's help",
+    "format_usage": "overrides what Click calls for the first line of a command's help",
     "resolve_command": "overrides what Click calls to find a subcommand",
 }
 

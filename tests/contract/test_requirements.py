@@ -21,3 +21,16 @@ def test_checks_run_with_the_versions_that_users_get():
         for name, version in given.items()
         if checked.get(name) != version
     }
+
+
+def test_spark_is_tested_with_the_versions_that_users_get():
+    """
+    The packages of the tests with Spark change none of the others: they have the same versions in both lists.
+    """
+    spark, checked = pins("spark"), pins("dev")
+    assert "pyspark" in spark
+    assert {} == {
+        name: (version, checked[name])
+        for name, version in spark.items()
+        if name in checked and version != checked[name]
+    }

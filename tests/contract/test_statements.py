@@ -23,7 +23,14 @@ OWN_SERVERS = {
     Path(
         "lab/experiments/search_service/database.py"
     ): "autovacuum and counters of an experiment's PostgreSQL",
+    Path(
+        "lab/experiments/pooled_cluster/database.py"
+    ): "role and sessions of an experiment's PostgreSQL",
+    Path(
+        "lab/experiments/failover/database.py"
+    ): "the integers, standbys and pooler of an experiment's cluster",
     Path("lab/servers/patroni.py"): "asks the members of a lab's cluster",
+    Path("lab/servers/pgbouncer.py"): "asks a lab's PgBouncer whether it answers",
     Path("lab/servers/pgpool.py"): "asks a lab's Pgpool-II whether it answers",
     Path("lab/load/dataset.py"): "fills the tables of a lab's PostgreSQL",
     Path("lab/load/sysbench.py"): "fills the tables of a lab's MySQL",
