@@ -87,6 +87,15 @@ class Database:
             state,
         )
 
+    def end_sessions(self, which: str) -> int:
+        """
+        End the sessions of pgjdbc for which a condition on pg_stat_activity holds; return how many there were.
+        """
+        return self.count(
+            "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
+            f" WHERE application_name ~ '-[0-9]+$' AND {which}"
+        )
+
 
 def is_over(counts: Counts) -> bool:
     """

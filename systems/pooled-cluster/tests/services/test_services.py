@@ -173,17 +173,34 @@ def test_a_pool_shrinks_while_it_grows(services):
         wait_for("no more than allowed", lambda: services.counts().now.connections == 16)
 
 
-def test_lost_connections_are_replaced(database, services):
+def test_a_connection_lost_in_a_statement_is_replaced(database, services):
     """
-    When the server ends all sessions, what runs fails, and what comes after is done.
+    When the server ends sessions that run a statement, these fail, and what comes after is done.
     """
     since = counted(services)
-    services.set(rate=30, hold_ms=300)
-    wait_for("open transactions", lambda: database.sessions("idle in transaction") >= 2)
-    database.rows(
-        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name ~ '-[0-9]+$'"
+    with psycopg.connect(database.address) as connection:
+        connection.execute("LOCK TABLE customers")
+        services.set(rate=30)
+        wait_for("statements that wait", lambda: database.end_sessions("wait_event_type = 'Lock'"))
+        wait_for("failures", lambda: since().failed.get("connection", 0) > 0)
+    done = since().done
+
+    wait_for("more", lambda: since().done > done + 10)
+
+
+def test_a_connection_lost_before_commit_is_replaced(database, services):
+    """
+    When a transaction finds at its COMMIT that the server has ended its session, the outcome counts as unknown.
+    """
+    since = counted(services)
+    services.set(rate=30, hold_ms=2000)
+    # Between two statements a transaction is in this state for a moment, and in its hold for seconds.
+    in_hold = (
+        "state = 'idle in transaction' AND state_change < clock_timestamp() - interval '200 ms'"
     )
-    wait_for("failures", lambda: since().failed.get("connection", 0) > 0)
+    wait_for("transactions in their hold", lambda: database.end_sessions(in_hold))
+    wait_for("failures", lambda: since().failed.get("unknown_outcome", 0) > 0)
+    services.set(hold_ms=0)
     done = since().done
 
     wait_for("more", lambda: since().done > done + 10)
