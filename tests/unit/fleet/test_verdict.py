@@ -93,6 +93,22 @@ def test_a_poisoned_instance_is_one_error_row(value: float):
     assert "of 'search-service' is" in found[0]["reason"]
 
 
+def test_a_zero_below_zero_is_a_zero():
+    """
+    A sum of −0.0 is a value, and no mistake of the source.
+    """
+    points, described = tables()
+    sums = [-0.0, *points.column("sum").to_pylist()[1:]]
+    zeros = [0.0, *sums[1:]]
+    place = points.schema.get_field_index("sum")
+    below, plain = (
+        verdict(points.set_column(place, "sum", pa.array(one)), described) for one in (sums, zeros)
+    )
+
+    assert "error" != plain.column("verdict")[0].as_py()
+    assert bytes_of(plain) == bytes_of(below)
+
+
 def test_a_description_that_cannot_be_read_is_one_error_row():
     points, described = tables()
     broken = described.set_column(10, "described", pa.array(["{"]))
