@@ -80,6 +80,28 @@ def test_every_row_is_loaded_once(server: Postgres, run: Run, tmp_path: Path, pa
     assert [(400_000,)] == asked(server, "select sum(row_count) from plimsoll_loaded")
 
 
+def test_pages_are_written_evenly(server: Postgres, run: Run, tmp_path: Path):
+    """
+    The sessions of a load hand few pages at a time to the disk; sessions of others do what they did.
+    """
+    name = table(server, "orders")
+    asked(
+        server,
+        f"alter table {name} add flushed text default current_setting('backend_flush_after')",
+    )
+    file = tmp_path / "a.csv"
+    file.write_bytes(rows(10))
+    done = run(
+        "load", str(file), name, "--columns", "id,name,note", *BY_LIMITS, PLIMSOLL_DSN=server.dsn
+    )
+    asked(server, f"insert into {name} (id) values (10)")
+
+    assert (0, "") == (done.returncode, done.stderr)
+    assert [("0", 1), ("128kB", 10)] == asked(
+        server, f"select flushed, count(*) from {name} group by 1 order by 1"
+    )
+
+
 def test_a_load_that_is_killed_goes_on(server: Postgres, tmp_path: Path):
     """
     Killed with SIGKILL at any moment, several times; at the end every row is there once.

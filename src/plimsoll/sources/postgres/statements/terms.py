@@ -209,6 +209,10 @@ PACING = Terms(
     idle_s=10,
 )
 
+# The kernel keeps what a load writes for up to 30 s, then writes many MB at once, and all commits wait behind them.
+# Sixteen pages at a time go to the disk evenly. A rehearsal copies as a load does.
+_EVENLY = "backend_flush_after = '128kB'"
+
 # A chunk of a few MiB takes seconds; where the allowance is nearly nothing it may take an hour. A lock is awaited
 # where another run, or the one before, still has the same chunk.
 LOADING = Terms(
@@ -220,6 +224,7 @@ LOADING = Terms(
     statement_s=3600,
     lock_ms=60_000,
     idle_s=60,
+    settings=(_EVENLY,),
     connect_s=5,
 )
 
@@ -234,7 +239,7 @@ REHEARSING = Terms(
     statement_s=600,
     lock_ms=2000,
     idle_s=None,
-    settings=("jit = off",),
+    settings=("jit = off", _EVENLY),
     is_of_session=True,
     connect_s=5,
 )
