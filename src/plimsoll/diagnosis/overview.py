@@ -61,7 +61,7 @@ def overview_row(diagnosis: Diagnosis) -> OverviewRow:
         verdict=diagnosis.verdict,
         binding=_bound_time(binding, diagnosis) if binding else None,
         now=_bound_time(now, diagnosis) if now else None,
-        nearest=None if binding else _nearest(diagnosis.resources),
+        nearest=None if binding else nearest_resource(diagnosis.resources),
         credits_left=min(credits_left, key=lambda c: (c.ratio, c.family), default=None),
         space_left=min(filling, key=lambda s: (s.empty_in_s or 0.0, s.family), default=None),
         latency_ratio=max(filter(None, map(_latency_ratio, diagnosis.intervals)), default=None),
@@ -128,6 +128,31 @@ def rank_key(row: OverviewRow) -> tuple[float, bool, float, float, str, bytes]:
     )
 
 
+def nearest_resource(resources: tuple[Resource, ...]) -> NearestResource | None:
+    """
+    Return the first resource in rank: one that binds or is near, else the one with the least headroom.
+
+    Memory that is not near is left out: a database fills it on purpose.
+    """
+    found = [
+        NearestResource(
+            family=r.family,
+            name=r.name,
+            verdict=r.verdict,
+            peak_ratio=r.peak / r.ceiling.value,
+            headroom=r.headroom if r.headroom is not None else max(r.ceiling.value - r.peak, 0.0),
+            unit=r.unit,
+        )
+        for r in resources
+        if r.ceiling is not None and r.peak is not None and r.ceiling.value > 0
+        if r.verdict in (Verdict.BINDS, Verdict.NEAR)
+        or (r.verdict is Verdict.SLACK and r.family is not Family.MEMORY)
+    ]
+    return min(
+        found, key=lambda n: (_ORDER.index(n.verdict), -n.peak_ratio, n.family), default=None
+    )
+
+
 def _waiting_rank(verdict: Verdict) -> float:
     """Return the rank of unexplained waiting, which is between binding and near."""
     # Users notice requests that wait, whatever the reason; a near limit has no effect yet.
@@ -175,31 +200,6 @@ def _bound_time(at: CeilingTime, diagnosis: Diagnosis) -> BoundTime:
         interval_count=at.interval_count,
         first_s=min((i.start_s for i in here), default=start_s),
         last_s=max((i.end_s for i in here), default=end_s),
-    )
-
-
-def _nearest(resources: tuple[Resource, ...]) -> NearestResource | None:
-    """
-    Return the first resource in rank: one that binds or is near, else the one with the least headroom.
-
-    Memory that is not near is left out: a database fills it on purpose.
-    """
-    found = [
-        NearestResource(
-            family=r.family,
-            name=r.name,
-            verdict=r.verdict,
-            peak_ratio=r.peak / r.ceiling.value,
-            headroom=r.headroom if r.headroom is not None else max(r.ceiling.value - r.peak, 0.0),
-            unit=r.unit,
-        )
-        for r in resources
-        if r.ceiling is not None and r.peak is not None and r.ceiling.value > 0
-        if r.verdict in (Verdict.BINDS, Verdict.NEAR)
-        or (r.verdict is Verdict.SLACK and r.family is not Family.MEMORY)
-    ]
-    return min(
-        found, key=lambda n: (_ORDER.index(n.verdict), -n.peak_ratio, n.family), default=None
     )
 
 

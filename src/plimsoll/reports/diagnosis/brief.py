@@ -4,6 +4,7 @@ A diagnosis in one screen: verdict, ceiling, since when, whether it lasts, how s
 Claims are those of the whole report; this file chooses among them.
 """
 
+from plimsoll.diagnosis.overview import nearest_resource
 from plimsoll.model.diagnosis import CeilingTime, Diagnosis, Interval, Resource, Verdict
 from plimsoll.model.now import intervals_at, open_at, reaches_end
 from plimsoll.model.plan import Plan
@@ -142,7 +143,8 @@ def _nearest(diagnosis: Diagnosis) -> str:
         (r for r in mine if peak_ratio(r) is not None), key=lambda r: -(peak_ratio(r) or 0.0)
     )
     if diagnosis.verdict is Verdict.SLACK:
-        known = known[:1]
+        nearest = nearest_resource(diagnosis.resources)
+        known = [r for r in known if nearest is not None and r.family is nearest.family]
     shown = [_peak(r) for r in known[:_NAMES_SHOWN]]
     return "; ".join(shown) or words.series_of([words.plain(r.name) for r in mine] or ["unknown"])
 

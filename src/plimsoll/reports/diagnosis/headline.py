@@ -5,6 +5,7 @@ Rule 1: *is* stands only for what lasted to the end of the window, and the sente
         everything else *was*, and the sentence says until when. model/now.py has the rule.
 """
 
+from plimsoll.diagnosis.overview import nearest_resource
 from plimsoll.model.ceiling import Dimension, Family
 from plimsoll.model.diagnosis import (
     SHORT_WINDOW,
@@ -151,9 +152,8 @@ def _names(diagnosis: Diagnosis, verdict: Verdict) -> str:
 
 def _nearest(diagnosis: Diagnosis) -> str:
     """Return the measured resource with the least headroom, as the end of a sentence."""
-    ratios = [(peak_ratio(r), r) for r in diagnosis.resources]
-    known = [(ratio, r) for ratio, r in ratios if ratio is not None]
-    if not known:
+    found = nearest_resource(diagnosis.resources)
+    if found is None:
         return ""
-    ratio, nearest = max(known, key=lambda pair: pair[0])
-    return f"; {words.plain(nearest.name)} came nearest, at {format_ratio(ratio)} of its ceiling"
+    ratio = format_ratio(found.peak_ratio)
+    return f"; {words.plain(found.name)} came nearest, at {ratio} of its ceiling"
