@@ -17,13 +17,12 @@ from plimsoll.model.diagnosis import (
     Diagnosis,
     Forecast,
     Interval,
-    Resource,
     Verdict,
 )
+from plimsoll.model.nearest import URGENCY, nearest_resource
 from plimsoll.model.now import intervals_at, open_at, reaches_end
 from plimsoll.model.overview import (
     BoundTime,
-    NearestResource,
     Overview,
     OverviewRow,
     RemainingAmount,
@@ -40,7 +39,6 @@ LATE_S = 900
 _SPACES = (Family.STORAGE_SPACE, Family.LOCAL_STORAGE)
 # Without these a window shows no signs of a limit, but documented limits were not compared.
 _LIMITS = ("instance class", "storage type and size")
-_ORDER = (Verdict.BINDS, Verdict.NEAR, Verdict.UNKNOWN, Verdict.SLACK)
 
 
 def overview_row(diagnosis: Diagnosis) -> OverviewRow:
@@ -119,7 +117,7 @@ def overview_of(
 def rank_key(row: OverviewRow) -> tuple[float, bool, float, float, str, bytes]:
     """Return the sort key of a row, the most urgent first; only equal rows have equal keys."""
     return (
-        _ORDER.index(row.verdict) if row.waiting is None else _waiting_rank(row.verdict),
+        URGENCY.index(row.verdict) if row.waiting is None else _waiting_rank(row.verdict),
         row.now is None,
         -row.binding.seconds if row.binding else -row.waiting.seconds if row.waiting else 0.0,
         -row.nearest.peak_ratio if row.nearest and row.verdict is not Verdict.UNKNOWN else 0.0,
@@ -128,35 +126,10 @@ def rank_key(row: OverviewRow) -> tuple[float, bool, float, float, str, bytes]:
     )
 
 
-def nearest_resource(resources: tuple[Resource, ...]) -> NearestResource | None:
-    """
-    Return the first resource in rank: one that binds or is near, else the one with the least headroom.
-
-    Memory that is not near is left out: a database fills it on purpose.
-    """
-    found = [
-        NearestResource(
-            family=r.family,
-            name=r.name,
-            verdict=r.verdict,
-            peak_ratio=r.peak / r.ceiling.value,
-            headroom=r.headroom if r.headroom is not None else max(r.ceiling.value - r.peak, 0.0),
-            unit=r.unit,
-        )
-        for r in resources
-        if r.ceiling is not None and r.peak is not None and r.ceiling.value > 0
-        if r.verdict in (Verdict.BINDS, Verdict.NEAR)
-        or (r.verdict is Verdict.SLACK and r.family is not Family.MEMORY)
-    ]
-    return min(
-        found, key=lambda n: (_ORDER.index(n.verdict), -n.peak_ratio, n.family), default=None
-    )
-
-
 def _waiting_rank(verdict: Verdict) -> float:
     """Return the rank of unexplained waiting, which is between binding and near."""
     # Users notice requests that wait, whatever the reason; a near limit has no effect yet.
-    return min(float(_ORDER.index(verdict)), 0.5)
+    return min(float(URGENCY.index(verdict)), 0.5)
 
 
 def _waiting(diagnosis: Diagnosis) -> WaitingTime:

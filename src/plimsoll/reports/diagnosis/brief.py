@@ -4,8 +4,8 @@ A diagnosis in one screen: verdict, ceiling, since when, whether it lasts, how s
 Claims are those of the whole report; this file chooses among them.
 """
 
-from plimsoll.diagnosis.overview import nearest_resource
 from plimsoll.model.diagnosis import CeilingTime, Diagnosis, Interval, Resource, Verdict
+from plimsoll.model.nearest import nearest_resource
 from plimsoll.model.now import intervals_at, open_at, reaches_end
 from plimsoll.model.plan import Plan
 from plimsoll.model.waiting import longest_of, waiting_s_of

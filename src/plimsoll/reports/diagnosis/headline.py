@@ -5,7 +5,6 @@ Rule 1: *is* stands only for what lasted to the end of the window, and the sente
         everything else *was*, and the sentence says until when. model/now.py has the rule.
 """
 
-from plimsoll.diagnosis.overview import nearest_resource
 from plimsoll.model.ceiling import Dimension, Family
 from plimsoll.model.diagnosis import (
     SHORT_WINDOW,
@@ -15,6 +14,7 @@ from plimsoll.model.diagnosis import (
     Resource,
     Verdict,
 )
+from plimsoll.model.nearest import nearest_resource
 from plimsoll.model.now import intervals_at, open_at, reaches_end
 from plimsoll.model.waiting import longest_of, waiting_s_of
 from plimsoll.reports.render import words
