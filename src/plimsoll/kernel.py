@@ -11,7 +11,7 @@ credits of a stage are those of **one** stripe, in what the stage counts: bytes 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf, isfinite
-from typing import Literal
+from typing import Literal, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -52,54 +52,38 @@ class Stage:
     """Volumes the requests are spread over evenly, each with such a bucket. ≥ 1."""
 
     def __post_init__(self) -> None:
-        """Refuse numbers for which the law is not defined."""
-        _check(
-            self.baseline >= 0, f"{self._where} has a baseline of {self.baseline}", "zero or more"
-        )
-        _check(self.burst > 0, f"{self._where} has a burst of {self.burst}", "more than zero")
-        _check(
-            self.burst >= self.baseline,
-            f"{self._where} has a burst of {self.burst} below its baseline of {self.baseline}",
-            "no less than the baseline",
-        )
-        _check(
-            0 <= self.capacity < inf,
-            f"{self._where} has a capacity of {self.capacity}",
-            "finite, zero or more",
-        )
-        _check(
-            0 <= self.balance_at_start <= self.capacity,
-            f"{self._where} starts with {self.start_balance} of {self.capacity} credits",
-            "between zero and the capacity",
-        )
-        _check(
-            self.counts in {"bytes", "ops"}, f"{self._where} counts '{self.counts}'", "bytes or ops"
-        )
-        _check(
-            self.unit_bytes is None or 0 < self.unit_bytes < inf,
-            f"{self._where} has an accounting unit of {self.unit_bytes} bytes",
-            "more than zero",
-        )
-        _check(
-            0 <= self.sequential_ratio <= 1,
-            f"{self._where} has a sequential ratio of {self.sequential_ratio}",
-            "between 0 and 1",
-        )
-        _check(
-            self.sequential_ratio == 0 or self.unit_bytes is not None,
-            f"{self._where} merges sequential requests, but has no unit",
-            "given together with unit_bytes",
-        )
-        _check(self.stripes >= 1, f"{self._where} has {self.stripes} stripes", "one or more")
+        """Refuse numbers for which the law is not defined; texts are made for these alone."""
+        if not self.baseline >= 0:
+            self._refuse(f"has a baseline of {self.baseline}", "zero or more")
+        if not self.burst > 0:
+            self._refuse(f"has a burst of {self.burst}", "more than zero")
+        if not self.burst >= self.baseline:
+            below = f"has a burst of {self.burst} below its baseline of {self.baseline}"
+            self._refuse(below, "no less than the baseline")
+        if not 0 <= self.capacity < inf:
+            self._refuse(f"has a capacity of {self.capacity}", "finite, zero or more")
+        if not 0 <= self.balance_at_start <= self.capacity:
+            start = f"starts with {self.start_balance} of {self.capacity} credits"
+            self._refuse(start, "between zero and the capacity")
+        if self.counts not in ("bytes", "ops"):
+            self._refuse(f"counts '{self.counts}'", "bytes or ops")
+        if self.unit_bytes is not None and not 0 < self.unit_bytes < inf:
+            self._refuse(f"has an accounting unit of {self.unit_bytes} bytes", "more than zero")
+        if not 0 <= self.sequential_ratio <= 1:
+            self._refuse(f"has a sequential ratio of {self.sequential_ratio}", "between 0 and 1")
+        if self.sequential_ratio != 0 and self.unit_bytes is None:
+            merged = "merges sequential requests, but has no unit"
+            self._refuse(merged, "given together with unit_bytes")
+        if not self.stripes >= 1:
+            self._refuse(f"has {self.stripes} stripes", "one or more")
+
+    def _refuse(self, fault: str, must_be: str) -> NoReturn:
+        raise DataError(f"stage '{self.name}' {fault}", f"It must be {must_be}.")
 
     @property
     def balance_at_start(self) -> float:
         """Return the credits of one stripe at the start."""
         return self.capacity if self.start_balance is None else self.start_balance
-
-    @property
-    def _where(self) -> str:
-        return f"stage '{self.name}'"
 
     def cost_per_op(self, io_size_bytes: float) -> float:
         """Return the credits that one operation of this mean size takes from each stripe."""
@@ -196,6 +180,7 @@ def replay(
     chain: Sequence[Stage],
     carry: bool = True,
     grants: Sequence[Grant] = (),
+    balances: Sequence[float] | None = None,
 ) -> Replay:
     """
     Send a series of demand through a chain of ceilings.
@@ -210,6 +195,7 @@ def replay(
         chain: ceilings in series; the balances begin at their `start_balance`.
         carry: whether requests that cannot be served wait (True) or are lost (False).
         grants: moments at which buckets are filled.
+        balances: credits of one stripe of each stage at the start, 0 ≤ x ≤ capacity; None for those of the chain.
 
     Returns:
         What was served, what waited, what bound, and the balances, per step. Exact: a step is cut
@@ -221,9 +207,13 @@ def replay(
     ops, size, step_s = _demand(demand_ops_per_s, io_size_bytes, step_s)
     names = _names(chain)
     _check_finite(chain)
-    laws = [_law_of_grant(grant, names) for grant in grants]
-    columns = _core.replay((ops, size, step_s), _law_of_chain(chain), carry, laws)
-    return Replay(**columns)
+    grant_laws = [_law_of_grant(grant, names) for grant in grants]
+    starts = [stage.balance_at_start for stage in chain]
+    if balances is not None:
+        starts = list(balances)
+        _check_balances(chain, starts)
+    laws = [_law(stage) for stage in chain]
+    return Replay(**_core.replay((ops, size, step_s), (laws, starts), carry, grant_laws))
 
 
 def replay_candidates(
@@ -315,6 +305,22 @@ def _demand(
     ops_per_s: ArrayLike, io_size_bytes: ArrayLike, step_s: float
 ) -> tuple[FloatArray, FloatArray, float]:
     ops = np.asarray(ops_per_s, dtype=np.float64, order="C")
+    size = np.asarray(io_size_bytes, dtype=np.float64, order="C")
+    if size.ndim == 0 and ops.ndim == 1:
+        size = np.full(ops.shape, float(size))
+    # The least of numbers with NaN is NaN. Nearly all demand is in order, and of a replay of few steps a look
+    # for the fault would take most of the time.
+    if (
+        ops.ndim != 1
+        or size.shape != ops.shape
+        or (ops.size and not (ops.min() >= 0 and ops.max() < inf))
+        or (ops.size and not (size.min() > 0 and size.max() < inf))
+    ):
+        _check_demand(ops, size)
+    return ops, size, _positive("a step", step_s)
+
+
+def _check_demand(ops: FloatArray, size: FloatArray) -> None:
     _check(ops.ndim == 1, f"demand has {ops.ndim} dimensions", "one series")
     gaps = int(np.count_nonzero(np.isnan(ops)))
     if gaps:
@@ -323,9 +329,6 @@ def _demand(
             "Fill the gaps, or replay the intervals between them one by one.",
         )
     _check(bool(np.all(ops >= 0) and np.all(ops < inf)), "demand is out of range", "finite, ≥ 0")
-    size = np.asarray(io_size_bytes, dtype=np.float64, order="C")
-    if size.ndim == 0:
-        size = np.full(ops.shape, float(size))
     _check(
         size.shape == ops.shape,
         f"{size.size} I/O sizes were given for {ops.size} steps",
@@ -334,7 +337,15 @@ def _demand(
     asked = size[ops > 0]
     is_size = bool(np.all(asked > 0) and np.all(asked < inf))
     _check(is_size, "an I/O size is not known where operations are asked for", "above zero bytes")
-    return ops, size, _positive("a step", step_s)
+
+
+def _check_balances(chain: Sequence[Stage], balances: Sequence[float]) -> None:
+    count = len(balances)
+    _check(count == len(chain), f"{count} balances for {len(chain)} stages", "one for each")
+    for stage, balance in zip(chain, balances, strict=True):
+        if not 0 <= balance <= stage.capacity:
+            cause = f"stage '{stage.name}' starts with {balance} of {stage.capacity} credits"
+            raise DataError(cause, "It must be between zero and the capacity.")
 
 
 def _names(chain: Sequence[Stage]) -> list[str]:
@@ -360,12 +371,6 @@ def _law(stage: Stage) -> _Law:
     unit = inf if stage.unit_bytes is None else stage.unit_bytes
     bucket = (stage.baseline, stage.burst, stage.capacity)
     return (*bucket, stage.counts == "bytes", unit, stage.sequential_ratio, stage.stripes)
-
-
-def _law_of_chain(
-    chain: Sequence[Stage],
-) -> tuple[list[_Law], list[float]]:
-    return [_law(stage) for stage in chain], [stage.balance_at_start for stage in chain]
 
 
 def _law_of_grant(grant: Grant, names: list[str]) -> tuple[float, float, list[int]]:

@@ -170,6 +170,37 @@ def test_a_bucket_starts_full_unless_told_otherwise():
     assert 300.0 == empty.balance[0, 0]
 
 
+def test_balances_at_the_start_can_be_given_apart():
+    """
+    They count instead of those of the chain.
+    """
+    demand = [2000.0] * 50
+    chain = (gp2(), throughput())
+    apart = replay(demand, 8 * KIB, step_s=60.0, chain=chain, balances=[1e6, 0.0])
+    within = replay(demand, 8 * KIB, step_s=60.0, chain=(gp2(start_balance=1e6), throughput()))
+
+    assert within.balance.tolist() == apart.balance.tolist()
+    assert 300.0 * 60 == apart.served_ops[-1] < replay(
+        demand, 8 * KIB, step_s=60.0, chain=chain
+    ).served_ops[-1]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("balances", "cause"),
+    [
+        ([1e6], "1 balances for 2 stages"),
+        ([6e6, 0.0], "stage 'volume IOPS' starts with 6000000.0 of 5400000.0 credits"),
+        ([-1.0, 0.0], "stage 'volume IOPS' starts with -1.0 of 5400000.0 credits"),
+        ([nan, 0.0], "stage 'volume IOPS' starts with nan of 5400000.0 credits"),
+    ],
+)
+def test_balances_that_cannot_be_are_refused(balances, cause):
+    with pytest.raises(DataError) as caught:
+        replay([1.0], 8 * KIB, step_s=60.0, chain=(gp2(), throughput()), balances=balances)
+
+    assert cause == caught.value.message
+
+
 def test_a_grant_fills_the_stages_it_names():
     """
     The named bucket is full after the grant, the other one is not touched.

@@ -15,13 +15,15 @@ Rule 4: the current setup and other setups use the same function, so that equal 
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import lru_cache
 from math import ceil, inf
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from plimsoll.diagnosis.frame import runs_of
-from plimsoll.kernel import Stage, replay
+from plimsoll.kernel import Replay, Stage, replay
 from plimsoll.model.plan import WorkTime
 from plimsoll.model.series import BoolArray, FloatArray
 from plimsoll.plan.demand.recovery import Demand
@@ -70,6 +72,8 @@ class Job:
         return self.tasks[-1].end
 
 
+# Each option of a plan asks for the jobs of the same demand.
+@lru_cache(maxsize=2)
 def jobs_of(demand: Demand) -> tuple[Job, ...]:
     """Return the jobs of a window, in order of time; none where nothing was throttled."""
     pause = max(int(JOINED_S / demand.step_s), TURN_STEPS)
@@ -164,6 +168,7 @@ class _ChainClock:
         self._demand = demand
         self._ops = demand.served_ops_per_s * growth
         self._chain = chain
+        self._balances = [stage.balance_at_start for stage in chain]
         self._now_s = 0.0
 
     def seconds(self, jobs: Sequence[Job]) -> float:
@@ -208,7 +213,7 @@ class _ChainClock:
 
     def _idle(self, seconds: float) -> None:
         if seconds > 0:
-            found = replay([0.0], [1.0], step_s=seconds, chain=self._chain)
+            found = self._replayed([0.0], 1.0, seconds)
             self._pass(seconds, found.balance[:, -1])
 
     def _follow(self, ops: FloatArray, size: FloatArray) -> None:
@@ -216,7 +221,7 @@ class _ChainClock:
         step_s = self._demand.step_s
         if not ops.size:
             return
-        found = replay(ops, size, step_s=step_s, chain=self._chain)
+        found = self._replayed(ops, size, step_s)
         self._pass(ops.size * step_s, found.balance[:, -1])
         left = float(found.backlog_ops[-1])
         if left > _DONE_OPS:
@@ -236,18 +241,22 @@ class _ChainClock:
         step_s = ops / at_most / _AT_ONCE
         asked = np.zeros(ceil(_AT_ONCE * at_most / for_good) + 2)
         asked[0] = ops / step_s
-        found = replay(asked, size, step_s=step_s, chain=self._chain)
+        found = self._replayed(asked, size, step_s)
         needed_s = float(found.throttled_ratio.sum()) * step_s
         # The same work over the same time leaves the same credits; a step may end when it ends.
-        found = replay([ops / needed_s], [size], step_s=needed_s, chain=self._chain)
+        found = self._replayed([ops / needed_s], size, needed_s)
         self._pass(needed_s, found.balance[:, -1])
+
+    def _replayed(self, ops_per_s: ArrayLike, size: ArrayLike, step_s: float) -> Replay:
+        """Return a replay that begins with the present credits."""
+        return replay(ops_per_s, size, step_s=step_s, chain=self._chain, balances=self._balances)
 
     def _pass(self, seconds: float, balance: FloatArray) -> None:
         self._now_s += seconds
-        self._chain = tuple(
-            replace(stage, start_balance=min(float(left), stage.capacity))
+        self._balances = [
+            min(float(left), stage.capacity)
             for stage, left in zip(self._chain, balance, strict=True)
-        )
+        ]
 
 
 def _independent_s(
