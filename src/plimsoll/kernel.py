@@ -62,9 +62,7 @@ class Stage:
             self._refuse(below, "no less than the baseline")
         if not 0 <= self.capacity < inf:
             self._refuse(f"has a capacity of {self.capacity}", "finite, zero or more")
-        if not 0 <= self.balance_at_start <= self.capacity:
-            start = f"starts with {self.start_balance} of {self.capacity} credits"
-            self._refuse(start, "between zero and the capacity")
+        self.check_balance(self.balance_at_start)
         if self.counts not in ("bytes", "ops"):
             self._refuse(f"counts '{self.counts}'", "bytes or ops")
         if self.unit_bytes is not None and not 0 < self.unit_bytes < inf:
@@ -76,6 +74,12 @@ class Stage:
             self._refuse(merged, "given together with unit_bytes")
         if not self.stripes >= 1:
             self._refuse(f"has {self.stripes} stripes", "one or more")
+
+    def check_balance(self, balance: float) -> None:
+        """Refuse credits of one stripe that the bucket cannot start with."""
+        if not 0 <= balance <= self.capacity:
+            start = f"starts with {balance} of {self.capacity} credits"
+            self._refuse(start, "between zero and the capacity")
 
     def _refuse(self, fault: str, must_be: str) -> NoReturn:
         raise DataError(f"stage '{self.name}' {fault}", f"It must be {must_be}.")
@@ -343,9 +347,7 @@ def _check_balances(chain: Sequence[Stage], balances: Sequence[float]) -> None:
     count = len(balances)
     _check(count == len(chain), f"{count} balances for {len(chain)} stages", "one for each")
     for stage, balance in zip(chain, balances, strict=True):
-        if not 0 <= balance <= stage.capacity:
-            cause = f"stage '{stage.name}' starts with {balance} of {stage.capacity} credits"
-            raise DataError(cause, "It must be between zero and the capacity.")
+        stage.check_balance(balance)
 
 
 def _names(chain: Sequence[Stage]) -> list[str]:

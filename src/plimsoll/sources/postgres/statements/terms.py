@@ -209,8 +209,8 @@ PACING = Terms(
     idle_s=10,
 )
 
-# The kernel keeps what a load writes for up to 30 s, then writes many MB at once, and all commits wait behind them.
-# Sixteen pages at a time go to the disk evenly. A rehearsal copies as a load does.
+# The kernel keeps what a load writes for up to 30 s (Linux, vm.dirty_expire_centisecs), then writes many MB at once, and
+# all commits wait behind them. Sixteen pages at a time go to the disk evenly. A rehearsal copies as a load does.
 _EVENLY = "backend_flush_after = '128kB'"
 
 # A chunk of a few MiB takes seconds; where the allowance is nearly nothing it may take an hour. A lock is awaited
