@@ -113,6 +113,7 @@ def _in_processes(
     """Call `done` for each bucket that was read before a process was killed, if one was."""
     # polars has threads, and a fork would copy their locks.
     context = multiprocessing.get_context("spawn")
+    others = set(multiprocessing.active_children())
     with ProcessPoolExecutor(
         min(processes, len(buckets)), mp_context=context, initializer=keep_freed_memory
     ) as pool:
@@ -128,4 +129,7 @@ def _in_processes(
                     done(bucket, future.result())
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
+            # A bucket may take minutes, and nobody wants its rows any more.
+            for process in set(multiprocessing.active_children()) - others:
+                process.terminate()
             raise

@@ -2,6 +2,7 @@
 
 import io
 import json
+import multiprocessing
 import os
 import threading
 import time
@@ -19,6 +20,7 @@ from plimsoll.app.render import render
 from plimsoll.errors import SourceError, UsageError
 from plimsoll.fleet.lake import Lake
 from plimsoll.fleet.run import in_order, run_local
+from plimsoll.fleet.tables import VERDICTS
 
 ALL = (None, None, None)
 
@@ -79,6 +81,32 @@ def _die(_points: pa.Table, _described: pa.Table) -> pa.Table:
 def test_a_bucket_that_always_kills_its_process_ends_the_run(lake: Lake):
     with pytest.raises(SourceError, match="killed 3 times"):
         run_local(lake, lake.manifest(), _die, processes=2)
+
+
+WAIT_S = 90.0
+
+
+def _wait_but_for_one(points: pa.Table, _described: pa.Table) -> pa.Table:
+    if str(points.column("instance")[0]) != "quiet":
+        time.sleep(WAIT_S)
+    return VERDICTS.empty_table()
+
+
+def test_an_interrupted_run_waits_for_no_bucket(lake: Lake):
+    """
+    Its processes end with it, however long their buckets would take.
+    """
+    begun: list[psutil.Process] = []
+
+    def interrupt(_done: int, _of: int) -> None:
+        begun.extend(psutil.Process(child.pid) for child in multiprocessing.active_children())
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_local(lake, lake.manifest(), _wait_but_for_one, processes=3, on_bucket=interrupt)
+
+    assert begun
+    assert not psutil.wait_procs(begun, timeout=WAIT_S / 3)[1]
 
 
 def test_the_table_is_ranked_and_has_every_form(lake: Lake):
