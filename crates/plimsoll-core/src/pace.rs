@@ -136,6 +136,14 @@ impl Pace {
 
     /// Admit a request now, and return when it is done.
     pub fn admit(&mut self, now_s: f64, request: &Request) -> Admission {
+        self.admit_portion(now_s, request, 1.0)
+    }
+
+    /// Admit this share of a request, 0–1, for this share of its cost, and return when that is done.
+    ///
+    /// Portions that add up to the request cost what it costs as a whole, but another request may be admitted
+    /// between two of them.
+    pub fn admit_portion(&mut self, now_s: f64, request: &Request, share: f64) -> Admission {
         self.begin(now_s);
         let volume = wrapped(request.volume, self.passed_s.len());
         let (mut done_s, mut binding) = (now_s, None);
@@ -145,7 +153,7 @@ impl Pace {
             let stripes = self.clocks[index].len() as f64;
             let clock = &mut self.clocks[index][stripe];
             self.idle_s[index] += clock.idle(&stage.bucket, idle_until_s) / stripes;
-            clock.serve(&stage.bucket, cost(stage, request));
+            clock.serve(&stage.bucket, share * cost(stage, request));
             if clock.at_s > done_s {
                 done_s = clock.at_s;
                 binding = Some(Binding { stage: index, is_burst: clock.is_burst });

@@ -4,7 +4,7 @@ mod common;
 
 use common::without_credits;
 use plimsoll_core::chain::{Account, Stage};
-use plimsoll_core::fair::{Class, FairQueue, Turn};
+use plimsoll_core::fair::{Class, FairQueue, Flow, Turn};
 use plimsoll_core::pace::{Pace, Request};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -68,8 +68,8 @@ impl Shared {
             while let Some(at) = self.events.iter().position(|&(at_s, _)| at_s <= now_s) {
                 let (_, who) = self.events.remove(at);
                 let request = self.request(who);
-                let class = Class::of(request.is_write);
-                self.queue.push(now_s, class, self.pace.share_s(&request), who);
+                let flow = Flow::of(request.is_write, 0);
+                self.queue.push(now_s, flow, self.pace.share_s(&request), who);
             }
             while self.pace.ready_s() <= now_s + self.horizon_s {
                 let Some(Turn { payload: who, pushed_s, .. }) = self.queue.pop() else { break };
@@ -112,11 +112,11 @@ fn calls() -> impl Strategy<Value = Vec<Option<(bool, f64)>>> {
 /// What is popped, in order, as (is it a write, cost, how many came before it).
 fn popped(calls: &[Option<(bool, f64)>]) -> Vec<(Class, f64, usize)> {
     let mut queue = FairQueue::default();
-    let turn = |Turn { class, cost_s, payload, .. }| (class, cost_s, payload);
+    let turn = |Turn { flow, cost_s, payload, .. }| (flow.class, cost_s, payload);
     let mut turns = Vec::new();
     for (index, call) in calls.iter().enumerate() {
         match *call {
-            Some((is_write, cost_s)) => queue.push(0.0, Class::of(is_write), cost_s, index),
+            Some((is_write, cost_s)) => queue.push(0.0, Flow::of(is_write, 0), cost_s, index),
             None => turns.extend(queue.pop().map(turn)),
         }
     }
@@ -171,14 +171,41 @@ fn a_late_comer_has_saved_nothing_up() {
     assert!((got[0].bytes - got[1].bytes).abs() <= 0.01 * RATE, "{got:?}");
 }
 
+/// One page of a file, while another file is flooded, is behind one request of the flood at most.
+#[test]
+fn a_page_of_another_file_does_not_wait_for_the_flood() {
+    let mut queue = FairQueue::new();
+    (0..100).for_each(|page| queue.push(0.0, Flow::of(true, 1), 1.0, (1, page)));
+    for page in 0..10 {
+        queue.push(0.0, Flow::of(true, 2), 1.0, (2, page));
+        let ahead =
+            std::iter::from_fn(|| queue.pop()).take_while(|turn| turn.payload != (2, page)).count();
+        assert!(ahead <= 1, "{ahead} requests of the flood before page {page}");
+    }
+}
+
+/// Files are no classes: however many are written, reads get their half.
+#[test]
+fn many_files_do_not_take_the_half_of_the_reads() {
+    let mut queue = FairQueue::new();
+    for file in 0..50 {
+        (0..10).for_each(|_| queue.push(0.0, Flow::of(true, file), 1.0, ()));
+        (0..10).for_each(|_| queue.push(0.0, Flow::of(false, file), 1.0, ()));
+    }
+    let first = std::iter::from_fn(|| queue.pop()).take(200);
+    let reads = first.filter(|turn| turn.flow.class == Class::Read).count();
+
+    assert_eq!(100, reads);
+}
+
 /// A cost below nothing, or none at all, buys no turn ahead of others.
 #[test]
 fn nobody_is_paid_for_asking() {
     let mut queue = FairQueue::new();
-    queue.push(0.0, Class::Write, -5.0, 0);
-    queue.push(0.0, Class::Write, f64::NAN, 1);
-    queue.push(0.0, Class::Read, 1.0, 2);
-    queue.push(0.0, Class::Write, 1.0, 3);
+    queue.push(0.0, Flow::of(true, 0), -5.0, 0);
+    queue.push(0.0, Flow::of(true, 0), f64::NAN, 1);
+    queue.push(0.0, Flow::of(false, 0), 1.0, 2);
+    queue.push(0.0, Flow::of(true, 0), 1.0, 3);
 
     let order: Vec<usize> = std::iter::from_fn(|| queue.pop()).map(|turn| turn.payload).collect();
     assert_eq!(vec![0, 1, 2, 3], order);
@@ -198,16 +225,43 @@ proptest! {
         read in vec(1e-5..1.0_f64, 50..100), write in vec(1e-5..0.01_f64, 50..100),
     ) {
         let mut queue = FairQueue::new();
-        read.iter().for_each(|&cost_s| queue.push(0.0, Class::Read, cost_s, ()));
-        write.iter().for_each(|&cost_s| queue.push(0.0, Class::Write, cost_s, ()));
+        read.iter().for_each(|&cost_s| queue.push(0.0, Flow::of(false, 0), cost_s, ()));
+        write.iter().for_each(|&cost_s| queue.push(0.0, Flow::of(true, 0), cost_s, ()));
         let largest = |costs: &[f64]| costs.iter().copied().fold(0.0, f64::max);
         let most = largest(&read) + largest(&write);
         let (mut ahead, mut low, mut high) = (0.0_f64, 0.0_f64, 0.0_f64);
         let (mut reads, mut writes) = (read.len(), write.len());
         while reads > 0 && writes > 0 {
-            let Turn { class, cost_s, .. } = queue.pop().expect("both wait");
+            let Turn { flow, cost_s, .. } = queue.pop().expect("both wait");
+            let class = flow.class;
             *if class == Class::Read { &mut reads } else { &mut writes } -= 1;
             ahead += if class == Class::Read { cost_s } else { -cost_s };
+            (low, high) = (low.min(ahead), high.max(ahead));
+            prop_assert!(high - low <= most + ROUNDING, "{low} {high} {most}");
+        }
+    }
+
+    /// Over any time in which two files both wait, what they get differs by at most the largest request of each,
+    /// and the requests of each are in order of arrival.
+    #[test]
+    fn two_files_that_wait_get_the_same(
+        one in vec(1e-5..1.0_f64, 50..100), other in vec(1e-5..0.01_f64, 50..100),
+    ) {
+        let mut queue = FairQueue::new();
+        for (file, costs) in [(1, &one), (2, &other)] {
+            let asked = costs.iter().enumerate();
+            asked.for_each(|(at, &cost_s)| queue.push(0.0, Flow::of(true, file), cost_s, at));
+        }
+        let largest = |costs: &[f64]| costs.iter().copied().fold(0.0, f64::max);
+        let most = largest(&one) + largest(&other);
+        let (mut ahead, mut low, mut high) = (0.0_f64, 0.0_f64, 0.0_f64);
+        let mut done = [0, 0];
+        while done[0] < one.len() && done[1] < other.len() {
+            let Turn { flow, cost_s, payload, .. } = queue.pop().expect("both wait");
+            let file = flow.file as usize - 1;
+            prop_assert_eq!(done[file], payload);
+            done[file] += 1;
+            ahead += if file == 0 { cost_s } else { -cost_s };
             (low, high) = (low.min(ahead), high.max(ahead));
             prop_assert!(high - low <= most + ROUNDING, "{low} {high} {most}");
         }
@@ -233,7 +287,7 @@ proptest! {
         for (index, call) in calls.into_iter().enumerate() {
             if let Some((is_write, cost_s)) = call {
                 costs.push(cost_s);
-                queue.push(index as f64, Class::of(is_write), cost_s, index);
+                queue.push(index as f64, Flow::of(is_write, 0), cost_s, index);
             } else if let Some(Turn { cost_s, pushed_s, payload, .. }) = queue.pop() {
                 prop_assert_eq!(payload as f64, pushed_s);
                 costs.remove(costs.iter().position(|&cost| cost == cost_s).expect("it was pushed"));

@@ -10,6 +10,7 @@ use plimsoll_core::bucket::Bucket;
 use plimsoll_core::chain::{Account, Stage};
 use serde::{Deserialize, Serialize};
 
+use crate::pieces::DEVICE_REQUEST_BYTES;
 use crate::refusal::Refusal;
 
 /// More volumes than any documented layout has; limits the pieces of one request.
@@ -98,6 +99,9 @@ pub struct Config {
     pub slack_s: f64,
     /// Requests of writeback that may be in the disk's queue at a time.
     pub max_background: u16,
+    /// Bytes of an operation after which others may have a turn.
+    #[serde(default = "whole_operation")]
+    pub portion_bytes: f64,
     /// Ceilings in the order in which requests meet them.
     pub chain: Vec<StageConfig>,
     /// Credits at the start, 0–1 of the capacity, one per stage.
@@ -131,6 +135,10 @@ fn sixteen() -> usize {
     16
 }
 
+fn whole_operation() -> f64 {
+    DEVICE_REQUEST_BYTES as f64
+}
+
 impl Config {
     /// Parse a configuration from JSON.
     ///
@@ -156,6 +164,8 @@ impl Config {
             ("latency_s.write", self.latency_s.write, 0.0, 60.0),
             ("max_background", f64::from(self.max_background), 1.0, 65_535.0),
             ("chunk_bytes", self.chunk_bytes as f64, 4096.0, 1e15),
+            // Less would be many turns for one page.
+            ("portion_bytes", self.portion_bytes, 4096.0, DEVICE_REQUEST_BYTES as f64),
             ("threads", self.threads as f64, 1.0, 64.0),
         ];
         if let Some(path) = paths.into_iter().find(|path| !path.is_absolute()) {

@@ -216,6 +216,7 @@ fn core_of(
         is_limited: config.is_limited,
         timer_error_s,
         writing_back_max: usize::from(config.max_background),
+        portion_bytes: config.portion_bytes,
     };
     let buffers = Arc::new(Buffers::default());
     let shared = (Arc::clone(counters), Arc::clone(&buffers), Arc::clone(pruner));

@@ -42,4 +42,5 @@ pub mod refusal;
 mod runs;
 mod throttle;
 mod workers;
+mod writeback;
 mod written;

@@ -11,11 +11,8 @@
 //!
 //! The kernel writes its page cache out in as many requests as it may have in flight, and reads through
 //! the cache queue behind them in the kernel, without fairness. So very many are allowed in flight
-//! ([`crate::fs`]), and all except the first few wait here, not yet in the disk's queue. Linux delays
-//! writeback to a real disk in the same way (writeback throttling, `wbt_lat_usec`). They enter the queue
-//! in order of arrival, one for each that is done.
+//! ([`crate::fs`]), and all except the first few wait here, not yet in the disk's queue ([`crate::writeback`]).
 
-use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -31,6 +28,7 @@ use crate::counters::{Counters, Finished};
 use crate::pieces::Layout;
 use crate::pruner::Pruner;
 use crate::throttle::{Bound, Done, Facts, Throttle};
+use crate::writeback::Writeback;
 
 /// Replies sent before the lock is taken again.
 const BATCH: usize = 64;
@@ -55,6 +53,8 @@ pub struct Carried {
     pub arrived_s: f64,
     /// Whether it writes.
     pub is_write: bool,
+    /// Number of the file; 0 for a folder.
+    pub file: u64,
     /// Where in the file the disk was accessed.
     pub offset: u64,
     /// Bytes that it moved; 0 for a flush.
@@ -83,11 +83,7 @@ struct State {
     layout: Layout,
     is_limited: bool,
     is_over: bool,
-    /// Requests of writeback in the disk's queue, and the most that may be.
-    writing_back: usize,
-    writing_back_max: usize,
-    /// Requests of writeback that are not in the queue yet.
-    held_back: VecDeque<(Carried, Reply)>,
+    writeback: Writeback<(Carried, Reply)>,
     /// Until when the thread sleeps; infinite until a wake-up.
     sleeps_until_s: f64,
 }
@@ -124,6 +120,8 @@ pub struct Plan {
     pub timer_error_s: f64,
     /// Most requests of writeback in the disk's queue.
     pub writing_back_max: usize,
+    /// Bytes of an operation after which others may have a turn.
+    pub portion_bytes: f64,
 }
 
 impl Park {
@@ -139,14 +137,12 @@ impl Park {
         let volumes = plan.chain.volumes() as u64;
         let stages: Vec<Stage> = plan.chain.stages.clone();
         let state = State {
-            throttle: Throttle::new(stages, plan.balance, plan.slack_s),
+            throttle: Throttle::new(stages, plan.balance, plan.slack_s, plan.portion_bytes),
             chain: plan.chain,
             layout: Layout { volumes, chunk_bytes: plan.chunk_bytes },
             is_limited: plan.is_limited,
             is_over: false,
-            writing_back: 0,
-            writing_back_max: plan.writing_back_max,
-            held_back: VecDeque::new(),
+            writeback: Writeback::new(plan.writing_back_max),
             sleeps_until_s: f64::NEG_INFINITY,
         };
         let (latency, timer_error_s) = (plan.latency, plan.timer_error_s);
@@ -165,10 +161,14 @@ impl Park {
             self.pass(now_s, carried, ops, reply);
             return;
         }
-        if carried.is_writeback && state.writing_back >= state.writing_back_max {
-            state.held_back.push_back((*carried, reply));
-            return;
-        }
+        let reply = if carried.is_writeback {
+            match state.writeback.take(carried.file, (*carried, reply)) {
+                Some((_, reply)) => reply,
+                None => return,
+            }
+        } else {
+            reply
+        };
         self.queue(&mut state, now_s, carried, reply);
         let is_urgent = state.throttle.next_s().is_some_and(|next_s| next_s < state.sleeps_until_s);
         if is_urgent {
@@ -180,20 +180,19 @@ impl Park {
 
     /// Put a request into the queue of the disk.
     fn queue(&self, state: &mut State, now_s: f64, carried: &Carried, reply: Reply) {
-        let &Carried { arrived_s, is_write, is_writeback, .. } = carried;
+        let &Carried { arrived_s, is_write, file, .. } = carried;
         let pieces = pieces_of(state, carried);
         let ops = pieces.len() as u64;
         self.counters.begin(now_s, arrived_s, ops);
-        state.writing_back += usize::from(is_writeback);
-        let facts =
-            Facts { arrived_s, served_s: now_s, latency_s: self.latency_s(is_write), is_write };
+        let latency_s = self.latency_s(is_write);
+        let facts = Facts { arrived_s, served_s: now_s, latency_s, is_write, file };
         state.throttle.submit(now_s, facts, &pieces, Parked { reply, ops, carried: *carried });
     }
 
     /// Let an unlimited request pass.
     fn pass(&self, now_s: f64, carried: &Carried, ops: u64, reply: Reply) {
-        let &Carried { arrived_s, is_write, .. } = carried;
-        let facts = Facts { arrived_s, served_s: now_s, latency_s: 0.0, is_write };
+        let &Carried { arrived_s, is_write, file, .. } = carried;
+        let facts = Facts { arrived_s, served_s: now_s, latency_s: 0.0, is_write, file };
         let payload = Parked { reply, ops, carried: *carried };
         self.send(Done { facts, deadline_s: now_s, payload });
     }
@@ -205,15 +204,15 @@ impl Park {
     /// Return what is due, at most a batch; for each finished writeback the next one enters the queue.
     fn take_due(&self, state: &mut State, now_s: f64, due: &mut Vec<Done<Parked>>) {
         while due.len() < BATCH {
-            match state.throttle.take_due(now_s + self.timer_error_s / 2.0) {
-                Some(done) => due.push(done),
-                None => break,
+            let Some(done) = state.throttle.take_due(now_s + self.timer_error_s / 2.0) else {
+                break;
+            };
+            let Carried { is_writeback, file, .. } = done.payload.carried;
+            due.push(done);
+            let next = if is_writeback { state.writeback.leave(file) } else { None };
+            if let Some((carried, reply)) = next {
+                self.queue(state, now_s, &Carried { arrived_s: now_s, ..carried }, reply);
             }
-        }
-        state.writing_back -= due.iter().filter(|done| done.payload.carried.is_writeback).count();
-        while state.writing_back < state.writing_back_max {
-            let Some((carried, reply)) = state.held_back.pop_front() else { break };
-            self.queue(state, now_s, &Carried { arrived_s: now_s, ..carried }, reply);
         }
     }
 
@@ -289,9 +288,8 @@ impl Park {
     pub fn lift(&self) {
         let mut state = self.lock();
         state.is_limited = false;
-        state.writing_back = 0;
         let queued = state.throttle.drain();
-        let held_back = std::mem::take(&mut state.held_back);
+        let held_back = state.writeback.drain();
         drop(state);
         queued.into_iter().for_each(|done| self.send(done));
         let now_s = self.clock.now_s();

@@ -7,17 +7,20 @@
 //!
 //! # From a request to its reply
 //!
-//! A request is split into pieces, one for each volume it reaches. Every volume has a lane: a fair queue,
-//! and the moment at which everything admitted to the volume is done. A piece is admitted when that
-//! moment is near ([`HORIZON_S`]); until then reads and writes wait in the queue and take turns. A request
-//! is done when its last piece is done and its base latency has passed since its arrival. It then stays
-//! in the order of its deadline until it is taken.
+//! A request is split into pieces, one for each operation of a volume that it needs, and these into portions of at
+//! most `portion_bytes`. Every volume has a lane: a fair queue, and the moment at which everything admitted to the
+//! volume is done. A portion is admitted when that moment is near ([`HORIZON_S`]); until then reads, and the writes of
+//! each file, wait in the queue and take turns. A request is done when its last portion is done and its base
+//! latency has passed since its arrival. It then stays in the order of its deadline until it is taken.
+//!
+//! At a scale the rates are divided and the latencies are not. A portion is divided like the rates, so that a
+//! turn of somebody else takes as long as it would at the whole rate.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
 use plimsoll_core::chain::Stage;
-use plimsoll_core::fair::{Class, FairQueue};
+use plimsoll_core::fair::{FairQueue, Flow};
 use plimsoll_core::pace::{Pace, Request};
 
 /// How far ahead of its turn a piece is admitted. Admitted pieces cannot be overtaken, so this is how long
@@ -36,6 +39,8 @@ pub struct Facts {
     pub latency_s: f64,
     /// Whether it writes.
     pub is_write: bool,
+    /// A number for the file it belongs to.
+    pub file: u64,
 }
 
 /// A request whose reply may be sent.
@@ -64,19 +69,21 @@ pub struct Bound {
 struct Job<T> {
     facts: Facts,
     deadline_s: f64,
-    pieces_left: usize,
+    portions_left: usize,
     payload: T,
 }
 
+/// A part of an operation, 0–1 of it.
 #[derive(Clone, Copy, Debug)]
-struct Piece {
+struct Portion {
     job: usize,
-    request: Request,
+    operation: Request,
+    share: f64,
 }
 
 #[derive(Debug)]
 struct Lane {
-    waiting: FairQueue<Piece>,
+    waiting: FairQueue<Portion>,
     ready_s: f64,
 }
 
@@ -100,12 +107,15 @@ pub struct Throttle<T> {
     /// Until when the time has been assigned to a binding stage.
     bound_until_s: f64,
     order: u64,
+    portion_bytes: f64,
 }
 
 impl<T> Throttle<T> {
     /// Start with these balances, one per stage, of one stripe each.
+    ///
+    /// Others may have a turn after each `portion_bytes` of an operation, > 0.
     #[must_use]
-    pub fn new(chain: Vec<Stage>, balance: Vec<f64>, slack_s: f64) -> Self {
+    pub fn new(chain: Vec<Stage>, balance: Vec<f64>, slack_s: f64, portion_bytes: f64) -> Self {
         let (lanes, bound) =
             (lanes_of(&chain, f64::NEG_INFINITY), vec![Bound::default(); chain.len()]);
         Self {
@@ -117,30 +127,45 @@ impl<T> Throttle<T> {
             bound,
             bound_until_s: f64::NEG_INFINITY,
             order: 0,
+            portion_bytes,
         }
     }
 
     /// Take a request that was carried out; without pieces it waits only for its base latency.
     pub fn submit(&mut self, now_s: f64, facts: Facts, pieces: &[Request], payload: T) {
         let deadline_s = facts.arrived_s + facts.latency_s;
-        let job = self.keep(Job { facts, deadline_s, pieces_left: pieces.len(), payload });
+        let counts: Vec<usize> = pieces.iter().map(|piece| self.portions_of(piece)).collect();
+        let portions_left = counts.iter().sum();
+        let job = self.keep(Job { facts, deadline_s, portions_left, payload });
         if pieces.is_empty() {
             self.schedule(job, deadline_s);
         }
-        for request in pieces {
-            let piece = Piece { job, request: *request };
-            let lanes = self.lanes.len();
-            let lane = &mut self.lanes[request.volume % lanes];
-            if lane.waiting.is_empty() && lane.ready_s <= now_s + HORIZON_S {
-                self.admit(piece);
-            } else {
-                let cost_s = self.pace.share_s(request);
-                lane.waiting.push(now_s, Class::of(request.is_write), cost_s, piece);
+        let flow = Flow::of(facts.is_write, facts.file);
+        for (operation, count) in pieces.iter().zip(counts) {
+            let portion = Portion { job, operation: *operation, share: 1.0 / count as f64 };
+            for _ in 0..count {
+                self.submit_portion(now_s, flow, portion);
             }
         }
     }
 
-    /// Admit all pieces whose turn has come.
+    /// Return into how many equal portions an operation is split.
+    fn portions_of(&self, operation: &Request) -> usize {
+        (operation.bytes / self.portion_bytes).ceil().max(1.0) as usize
+    }
+
+    fn submit_portion(&mut self, now_s: f64, flow: Flow, portion: Portion) {
+        let lanes = self.lanes.len();
+        let lane = &mut self.lanes[portion.operation.volume % lanes];
+        if lane.waiting.is_empty() && lane.ready_s <= now_s + HORIZON_S {
+            self.admit(portion);
+        } else {
+            let cost_s = portion.share * self.pace.share_s(&portion.operation);
+            lane.waiting.push(now_s, flow, cost_s, portion);
+        }
+    }
+
+    /// Admit all portions whose turn has come.
     pub fn advance(&mut self, now_s: f64) {
         for index in 0..self.lanes.len() {
             while self.lanes[index].ready_s <= now_s + HORIZON_S {
@@ -203,10 +228,10 @@ impl<T> Throttle<T> {
         self.pace.replace(now_s, chain, balance);
         for lane in &mut self.lanes {
             while let Some(turn) = lane.waiting.pop() {
-                let request = turn.payload.request;
-                let cost_s = self.pace.share_s(&request);
-                let queue = &mut lanes[request.volume % count].waiting;
-                queue.push(turn.pushed_s, turn.class, cost_s, turn.payload);
+                let Portion { operation, share, .. } = turn.payload;
+                let cost_s = share * self.pace.share_s(&operation);
+                let queue = &mut lanes[operation.volume % count].waiting;
+                queue.push(turn.pushed_s, turn.flow, cost_s, turn.payload);
             }
         }
         self.lanes = lanes;
@@ -240,13 +265,14 @@ impl<T> Throttle<T> {
         self.due.push(Due { at_s, order: self.order, job });
     }
 
-    fn admit(&mut self, piece: Piece) {
-        let Some(job) = self.jobs[piece.job].as_mut() else { return };
+    fn admit(&mut self, portion: Portion) {
+        let Portion { operation, share, .. } = portion;
+        let Some(job) = self.jobs[portion.job].as_mut() else { return };
         // From its arrival: the time its I/O took must not make it wait longer.
         let arrived_s = job.facts.arrived_s;
-        let admission = self.pace.admit(arrived_s, &piece.request);
+        let admission = self.pace.admit_portion(arrived_s, &operation, share);
         let lanes = self.lanes.len();
-        let lane = &mut self.lanes[piece.request.volume % lanes];
+        let lane = &mut self.lanes[operation.volume % lanes];
         lane.ready_s = lane.ready_s.max(admission.done_s);
         if let Some(binding) = admission.binding.filter(|_| {
             // If the base latency is longer, the limit delayed nothing.
@@ -261,10 +287,10 @@ impl<T> Throttle<T> {
             self.bound_until_s = self.bound_until_s.max(admission.done_s);
         }
         job.deadline_s = job.deadline_s.max(admission.done_s);
-        job.pieces_left -= 1;
-        if job.pieces_left == 0 {
+        job.portions_left -= 1;
+        if job.portions_left == 0 {
             let deadline_s = job.deadline_s;
-            self.schedule(piece.job, deadline_s);
+            self.schedule(portion.job, deadline_s);
         }
     }
 }

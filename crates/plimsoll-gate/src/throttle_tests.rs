@@ -14,11 +14,11 @@ fn stage(rate: f64, stripes: u8) -> Stage {
 
 fn throttle(chain: Vec<Stage>) -> Throttle<usize> {
     let balance = vec![0.0; chain.len()];
-    Throttle::new(chain, balance, SLACK_S)
+    Throttle::new(chain, balance, SLACK_S, 262_144.0)
 }
 
 fn facts(arrived_s: f64, is_write: bool) -> Facts {
-    Facts { arrived_s, served_s: arrived_s, latency_s: 0.001, is_write }
+    Facts { arrived_s, served_s: arrived_s, latency_s: 0.001, is_write, file: 0 }
 }
 
 fn piece(volume: usize, is_write: bool) -> Request {
@@ -203,4 +203,35 @@ proptest! {
             }
         }
     }
+}
+
+/// A large request of one file, and small ones of another that come while it waits: each has its turn after a portion,
+/// and the large one costs what it costs in one piece.
+#[test]
+fn another_file_has_its_turn_within_an_operation() {
+    let bytes = |rate: f64| {
+        let bucket = Bucket { baseline: rate, burst: rate, capacity: 0.0 };
+        Stage { bucket, account: Account::Bytes, stripes: 1.0 }
+    };
+    let chain = || vec![bytes(10_000_000.0)];
+    let large = Request { bytes: 262_144.0, ..piece(0, true) };
+    let log = Facts { file: 1, ..facts(1.0, true) };
+    let order = |portion_bytes: f64| {
+        let mut throttle = Throttle::new(chain(), vec![0.0], 0.0, portion_bytes);
+        // Something is in service.
+        throttle.submit(1.0, facts(1.0, true), &[large], 0);
+        throttle.submit(1.0, facts(1.0, true), &[large], 1);
+        throttle.submit(1.0, log, &[piece(0, true)], 2);
+        take_all(&mut throttle, 1.0)
+    };
+    let at = |done: &[Done<usize>], number: usize| {
+        done.iter().find(|one| one.payload == number).map_or(f64::NAN, |one| one.deadline_s)
+    };
+    let (whole, parts) = (order(262_144.0), order(16_384.0));
+
+    let size_s = 262_144.0 / 10_000_000.0;
+    assert!(at(&whole, 2) >= 1.0 + size_s, "{whole:?}");
+    assert!(at(&parts, 2) < 1.0 + 0.5 * size_s, "{parts:?}");
+    let end_s = |done: &[Done<usize>]| done.iter().map(|one| one.deadline_s).fold(0.0, f64::max);
+    assert!((end_s(&whole) - end_s(&parts)).abs() < 1e-9, "{whole:?} {parts:?}");
 }

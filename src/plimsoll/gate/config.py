@@ -43,6 +43,12 @@ SLACK_S = 0.05
 # transactions per second, but writes waited 2.7, 6.5 and 22 ms. A block device behaved like 16.
 MAX_BACKGROUND = 16
 
+# The largest request of a volume (EBS User Guide, "Amazon EBS I/O characteristics and monitoring"): somebody else's has
+# its turn after so many bytes. At a scale it has it after a part of them, so that a turn takes as long.
+_TURN_BYTES = 256 * KIB
+# Less would be several turns for one page of memory.
+_TURN_MIN_BYTES = 4 * KIB
+
 # Requests are distributed over the stripes in pieces of this size, as on a striped volume.
 # RDS does not document its stripe; this is the default of LVM (lvcreate(8), --stripesize).
 STRIPE_BYTES = 64 * KIB
@@ -200,6 +206,7 @@ def config_of(
         "memory_bytes": setup.memory_bytes,
         "slack_s": setup.slack_s,
         "max_background": setup.max_background,
+        "portion_bytes": max(_TURN_BYTES / setup.scale, _TURN_MIN_BYTES),
         "chain": chain_document(chain),
         "balance_ratio": [setup.credits] * len(chain),
         "latency_s": {"read": latency.read_s, "write": latency.write_s},

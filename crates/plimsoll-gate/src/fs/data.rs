@@ -284,7 +284,9 @@ impl Core {
         let arrived_s = self.clock.now_s();
         let core = Arc::clone(self);
         self.here_or_later(&self.workers, move || {
-            let flushed = core.open_file(number).and_then(|(file, fd)| {
+            let opened = core.open_file(number);
+            let number = opened.as_ref().map_or(0, |(file, _)| file.node.id);
+            let flushed = opened.and_then(|(file, fd)| {
                 if is_data_only {
                     flush(&file, || rustix::fs::fdatasync(&fd))?;
                 } else {
@@ -293,7 +295,7 @@ impl Core {
                 file.node.runs.lock().unwrap_or_else(PoisonError::into_inner).flush();
                 Ok(())
             });
-            core.answer_flush(flushed, arrived_s, reply);
+            core.answer_flush(flushed, number, arrived_s, reply);
         });
     }
 
@@ -318,11 +320,17 @@ impl Core {
                 .folders
                 .get(number)
                 .and_then(|folder| rustix::fs::fsync(core.with_room(|| core.folder_fd(&folder))?));
-            core.answer_flush(flushed, arrived_s, reply);
+            core.answer_flush(flushed, 0, arrived_s, reply);
         });
     }
 
-    fn answer_flush(&self, flushed: Result<(), Errno>, arrived_s: f64, reply: ReplyEmpty) {
+    fn answer_flush(
+        &self,
+        flushed: Result<(), Errno>,
+        file: u64,
+        arrived_s: f64,
+        reply: ReplyEmpty,
+    ) {
         if let Err(error) = flushed {
             reply.error(refused(error));
             return;
@@ -334,6 +342,7 @@ impl Core {
         let carried = Carried {
             arrived_s,
             is_write: true,
+            file,
             offset: turn.wrapping_mul(self.chunk_bytes),
             bytes: 0,
             continues: false,
@@ -416,7 +425,18 @@ impl Core {
             }
             None => (offset, bytes),
         };
-        Carried { arrived_s, is_write, offset, bytes, continues, is_charged, is_writeback, kept }
+        let file = file.node.id;
+        Carried {
+            arrived_s,
+            is_write,
+            file,
+            offset,
+            bytes,
+            continues,
+            is_charged,
+            is_writeback,
+            kept,
+        }
     }
 }
 
