@@ -30,7 +30,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 sys.path.insert(1, str(Path(__file__).resolve().parents[1] / "tests"))
 
 from live.gate_machine import T3
-from pace import MB, STILL_S, Bench, Others, Watch
+from pace import MB, STILL_S, Bench
+from pace_others import Others, Watch
 from plimsoll.app.rehearse import RehearsalRequest, rehearsal_of
 from plimsoll.load.copy.inputs import LocalFile
 from plimsoll.load.copy.run import LoadRun

@@ -16,6 +16,7 @@ import pytest
 
 from live.machine import Run, clean_environment
 from plimsoll.lab.servers.postgres import Postgres
+from plimsoll.load.pace.law.commits import PROBES_BEFORE
 
 pytestmark = pytest.mark.live
 
@@ -51,6 +52,12 @@ def rows(count: int) -> bytes:
 
 def counts(server: Postgres, name: str) -> tuple:
     return asked(server, f"select count(*), count(distinct id), sum(id) from {name}")[0]
+
+
+def commits_so_far(server: Postgres) -> int:
+    """Commits of all sessions; those that have ended have reported theirs."""
+    query = "select sum(xact_commit)::int from pg_stat_database where datname = current_database()"
+    return asked(server, query)[0][0]
 
 
 def whole(count: int) -> tuple:
@@ -100,6 +107,46 @@ def test_pages_are_written_evenly(server: Postgres, run: Run, tmp_path: Path):
     assert [("0", 1), ("128kB", 10)] == asked(
         server, f"select flushed, count(*) from {name} group by 1 order by 1"
     )
+
+
+def test_commits_are_watched_while_rows_are_loaded(server: Postgres, run: Run, tmp_path: Path):
+    """
+    The watch commits again and again, and adds no row.
+    """
+    name = table(server, "watched")
+    commits = []
+    for number, more in enumerate(((), ("--commit-latency", "1.5"))):
+        file = tmp_path / f"{number}.csv"
+        file.write_bytes(rows(1000 + number))
+        before = commits_so_far(server)
+        done = run("load", str(file), name, *more, *BY_LIMITS, PLIMSOLL_DSN=server.dsn)
+        assert (0, "") == (done.returncode, done.stderr)
+        commits.append(commits_so_far(server) - before)
+
+    assert commits[1] >= commits[0] + PROBES_BEFORE
+    assert [(2001,)] == asked(server, f"select count(*) from {name}")
+
+
+def test_a_watch_needs_its_right(server: Postgres, run: Run, tmp_path: Path):
+    name = table(server, "watched")
+    file = tmp_path / "a.csv"
+    file.write_bytes(rows(10))
+    function = "function pg_logical_emit_message(boolean, text, text)"
+    asked(server, "drop role if exists etl")
+    asked(server, "create role etl login")
+    asked(server, f"grant insert on {name} to etl; grant create on schema public to etl")
+    asked(server, f"revoke execute on {function} from public")
+    try:
+        done = run(
+            *("load", str(file), name, "--commit-latency", "1.5", *BY_LIMITS),
+            PLIMSOLL_DSN=f"{server.dsn} user=etl",
+        )
+    finally:
+        asked(server, f"grant execute on {function} to public")
+
+    assert (2, "") == (done.returncode, done.stdout)
+    assert "permission denied" in done.stderr
+    assert [(0,)] == asked(server, f"select count(*) from {name}")
 
 
 def test_a_load_that_is_killed_goes_on(server: Postgres, tmp_path: Path):

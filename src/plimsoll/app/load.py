@@ -1,6 +1,7 @@
 """Load files or S3 objects into a table at the pace of the allowance."""
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from threading import Event
 
@@ -9,9 +10,11 @@ from msgspec import Struct
 from plimsoll.app.options import InstanceOptions, PaceTarget, ReadOptions
 from plimsoll.app.progress import SILENT, Progress
 from plimsoll.errors import UsageError
+from plimsoll.load.copy.commits import CommitWatch
 from plimsoll.load.copy.inputs import S3, Input, LocalFile, S3Object
 from plimsoll.load.copy.run import LoadProgress, LoadRun
 from plimsoll.load.copy.table import CopyOptions
+from plimsoll.load.pace.law.commits import check_slower_ratio
 from plimsoll.load.pace.law.terms import PaceTerms
 from plimsoll.load.pace.pace import Pace
 from plimsoll.model.instance import Instance
@@ -31,6 +34,8 @@ class LoadRequest(Struct, frozen=True, kw_only=True):
     read_options: ReadOptions = ReadOptions()
     terms: PaceTerms = PaceTerms()
     workers_max: int = 8
+    commit_latency_ratio: float | None = None
+    """How many times as long commits of others may take, from 1.05; None does not watch them."""
 
 
 Watch = Callable[[Pace, Callable[[], LoadProgress]], None]
@@ -70,7 +75,13 @@ def load_files(
         workers_max=request.workers_max,
         stop=stop,
     )
-    with pace:
+    ratio = (
+        None
+        if request.commit_latency_ratio is None
+        else check_slower_ratio(request.commit_latency_ratio)
+    )
+    watched = nullcontext() if ratio is None else CommitWatch(request.dsn, pace, ratio)
+    with pace, watched:
         if watch is not None:
             watch(pace, run.progress)
         return run.run()

@@ -10,7 +10,7 @@ from plimsoll.app.options import InstanceOptions, ReadOptions
 from plimsoll.cli.endings import ended_like_ctrl_c
 from plimsoll.cli.option_groups import expand
 from plimsoll.cli.options import INSTANCE, READ
-from plimsoll.cli.pace import TERMS
+from plimsoll.cli.pace import TERMS, TERMS_PANEL
 from plimsoll.cli.waiting import TERMINAL, progress_while
 from plimsoll.errors import UsageError
 from plimsoll.load.pace.law.terms import PaceTerms
@@ -59,6 +59,16 @@ Workers = Annotated[
     int,
     typer.Option(
         "--workers", metavar="N", min=1, max=_WORKERS_MAX, help="Use at most N connections."
+    ),
+]
+SlowerCommits = Annotated[
+    float | None,
+    typer.Option(
+        "--commit-latency",
+        metavar="RATIO",
+        help="Send less while more than one commit in twenty takes longer than RATIO times the 95th percentile "
+        "before the load, for example 1.2 (default: commits are not watched).",
+        rich_help_panel=TERMS_PANEL,
     ),
 ]
 RowForm = Annotated[
@@ -145,6 +155,7 @@ def load(
     dsn: LoadDsn = None,
     target: PaceBy = None,
     workers: Workers = 8,
+    commit_latency: SlowerCommits = None,
     row_format: RowForm = None,
     has_header: WithHeader = False,
     delimiter: Delimiter = None,
@@ -190,6 +201,7 @@ def load(
         read_options=read_options,
         terms=terms,
         workers_max=workers,
+        commit_latency_ratio=commit_latency,
     )
     shown: list[Callable[[], str]] = []
     began_s = time.monotonic()

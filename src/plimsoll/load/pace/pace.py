@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from plimsoll.errors import PlimsollError
 from plimsoll.load.pace.counters import ServerCounters
+from plimsoll.load.pace.law.commits import shared
 from plimsoll.load.pace.law.controller import PaceController
 from plimsoll.load.pace.law.forecast import DeviceRate
 from plimsoll.load.pace.law.truths import FastTruth, SlowTruth
@@ -89,6 +90,7 @@ class Pace:
         self._lock = threading.RLock()
         self._over = threading.Event()
         self._threads: list[threading.Thread] = []
+        self._whole: PaceAllowance | None = None
         self._allowance: PaceAllowance | None = None
         self._filled_s = clock()
         self._tokens = 0.0
@@ -99,6 +101,7 @@ class Pace:
         self._returned: dict[int, tuple[float, int]] = {}
         self._debt_s: dict[str, float] = {}
         self._failure = ""
+        self._share = 1.0
 
     def start(self) -> Self:
         """
@@ -154,8 +157,17 @@ class Pace:
     def allowance(self) -> PaceAllowance:
         """Return the allowance of this moment, with its parts."""
         with self._lock:
-            self._allowance = self._controller.allowance(self._clock())
+            self._whole = self._controller.allowance(self._clock())
+            self._allowance = shared(self._whole, self._share)
             return self._allowance
+
+    def set_share(self, ratio: float) -> None:
+        """Let through only this share of the allowance from now on, > 0 and ≤ 1."""
+        with self._lock:
+            self._fill()
+            self._share = ratio
+            if self._whole is not None:
+                self._allowance = shared(self._whole, ratio)
 
     def set_work_left(self, batch_bytes: float | None) -> None:
         """State how many bytes are still to be sent; credits are then spent so that the batch ends soonest."""
@@ -165,7 +177,8 @@ class Pace:
     def time_to_finish_s(self) -> float | None:
         """Return the seconds until the stated work ends under the credits that are left; None if not known."""
         with self._lock:
-            return self._controller.time_to_finish_s(self._clock())
+            whole_s = self._controller.time_to_finish_s(self._clock())
+            return None if whole_s is None else whole_s / self._share
 
     def wait(self, byte_count: int, *, stop: threading.Event | None = None) -> float:
         """

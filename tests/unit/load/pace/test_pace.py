@@ -68,6 +68,20 @@ def test_bytes_go_at_the_rate_of_the_allowance():
     assert allowed - piece <= pace.sent_bytes <= allowed + 2 * piece
 
 
+def test_a_share_is_taken_of_each_allowance():
+    """
+    At once, of every later one, and only once; a share of all gives it back.
+    """
+    clock = Clock()
+    pace = paced(clock)
+    whole = pace.allowance().bytes_per_s
+    pace.set_share(0.25)
+
+    assert pace.allowance().bytes_per_s == pytest.approx(whole / 4)
+    pace.set_share(1.0)
+    assert pace.allowance().bytes_per_s == pytest.approx(whole)
+
+
 def test_who_may_not_go_learns_how_long():
     clock = Clock()
     pace = paced(clock)

@@ -33,6 +33,7 @@ class PacedLoadOperator(BaseOperator):
     :param reserve_ratio: credits that stay in every bucket, 0 to 1.
     :param finish_within: spend the credits evenly over this time.
     :param workers_max: upper bound of connections.
+    :param commit_latency_ratio: send less while commits take longer than so many times as long as before.
     :param retry_balance_ratio: a retry first waits, deferred, until every bucket holds so many credits.
     :param retry_wait: longest time of that wait; then the load goes on by its pace.
     :param log_every: time between two lines of progress.
@@ -58,6 +59,7 @@ class PacedLoadOperator(BaseOperator):
         reserve_ratio: float = 0.2,
         finish_within: timedelta | None = None,
         workers_max: int = 8,
+        commit_latency_ratio: float | None = None,
         retry_balance_ratio: float | None = None,
         retry_wait: timedelta = timedelta(hours=2),
         log_every: timedelta = timedelta(seconds=30),
@@ -72,7 +74,7 @@ class PacedLoadOperator(BaseOperator):
         self.delimiter, self.null, self.quote = delimiter, null, quote
         self.encoding, self.columns = encoding, columns
         self.reserve_ratio, self.finish_within = reserve_ratio, finish_within
-        self.workers_max = workers_max
+        self.workers_max, self.commit_latency_ratio = workers_max, commit_latency_ratio
         self.retry_balance_ratio, self.retry_wait = retry_balance_ratio, retry_wait
         self.log_every = log_every
         self._stop: threading.Event | None = None
@@ -152,6 +154,7 @@ class PacedLoadOperator(BaseOperator):
             read_options=target.read_options(),
             terms=plimsoll.PaceTerms(reserve_ratio=self.reserve_ratio, deadline_s=deadline_s),
             workers_max=self.workers_max,
+            commit_latency_ratio=self.commit_latency_ratio,
         )
 
     def _watch(self, over: threading.Event) -> Callable[[Any, Callable[[], Any]], None]:

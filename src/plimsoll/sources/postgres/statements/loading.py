@@ -9,6 +9,9 @@ LEDGER_NAME = "plimsoll_loaded"
 
 COMMIT = "commit"
 
+# Some bytes of WAL, so that the commit after it waits for the disk; no row, and nothing for readers of changes.
+EMPTY_MESSAGE = "select pg_catalog.pg_logical_emit_message(true, 'plimsoll', '')"
+
 # Waits until another transaction that has the same chunk ends; gives no row if that one committed.
 _CLAIM = """
 insert into {ledger} (target, file, identity, start_byte, end_byte)
