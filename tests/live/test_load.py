@@ -131,21 +131,25 @@ def test_a_watch_needs_its_right(server: Postgres, run: Run, tmp_path: Path):
     name = table(server, "watched")
     file = tmp_path / "a.csv"
     file.write_bytes(rows(10))
-    function = "function pg_logical_emit_message(boolean, text, text)"
+    # PostgreSQL 17 gave it a fourth parameter.
+    function = "function pg_logical_emit_message(boolean, text, text, boolean)"
     asked(server, "drop role if exists etl")
-    asked(server, "create role etl login")
+    asked(server, "create role etl login password 'etl'")
     asked(server, f"grant insert on {name} to etl; grant create on schema public to etl")
     asked(server, f"revoke execute on {function} from public")
     try:
         done = run(
             *("load", str(file), name, "--commit-latency", "1.5", *BY_LIMITS),
-            PLIMSOLL_DSN=f"{server.dsn} user=etl",
+            PLIMSOLL_DSN=f"{server.dsn} user=etl password=etl",
         )
     finally:
         asked(server, f"grant execute on {function} to public")
 
     assert (2, "") == (done.returncode, done.stdout)
-    assert "permission denied" in done.stderr
+    assert done.stderr == (
+        "error: unable to measure commits: permission denied for function pg_logical_emit_message\n"
+        "hint: Grant EXECUTE on it to the role, or leave out --commit-latency.\n"
+    )
     assert [(0,)] == asked(server, f"select count(*) from {name}")
 
 

@@ -66,8 +66,8 @@ SlowerCommits = Annotated[
     typer.Option(
         "--commit-latency",
         metavar="RATIO",
-        help="Send less while more than one commit in twenty takes longer than RATIO times the 95th percentile "
-        "before the load, for example 1.2 (default: commits are not watched).",
+        help="Send less while the 95th percentile of commits is above RATIO times what it was before the load, "
+        "for example 1.2 (default: commits are not watched).",
         rich_help_panel=TERMS_PANEL,
     ),
 ]

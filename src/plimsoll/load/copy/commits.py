@@ -12,6 +12,7 @@ import time
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
+from plimsoll.errors import AccessDenied
 from plimsoll.load.pace.law.commits import PROBES_BEFORE, PROBES_PER_S, CommitShare
 from plimsoll.sources.postgres.pg_stat import refusal
 from plimsoll.sources.postgres.session import open_session
@@ -69,6 +70,12 @@ class CommitWatch:
             for _ in range(PROBES_BEFORE):
                 before.append(self._commit_s())
                 time.sleep(1 / PROBES_PER_S)
+        except psycopg.errors.InsufficientPrivilege:
+            self._drop()
+            raise AccessDenied(
+                "unable to measure commits: permission denied for function pg_logical_emit_message",
+                "Grant EXECUTE on it to the role, or leave out --commit-latency.",
+            ) from None
         except psycopg.Error as error:
             self._drop()
             raise refusal(error, self._dsn) from None

@@ -85,7 +85,7 @@ def check_slower_ratio(ratio: float) -> float:
     """
     if not RATIO_LEAST <= ratio <= _RATIO_MOST:
         raise UsageError(
-            f"commits that take {ratio:g} times as long cannot be the most",
+            f"a commit latency of {ratio:g} times the usual one is not possible",
             f"Give {RATIO_LEAST:g} to {_RATIO_MOST:g}, for example 1.2.",
         )
     return ratio
