@@ -463,8 +463,10 @@ def test_settings_are_read_from_the_table_and_its_toast(server: Postgres):
         connection.execute("drop table counts")
 
     assert ("public.counts", "note") == (late.subject, late.severity)
-    # The server's own count of rows is an estimate from a sample of pages.
-    assert late.evidence[0].value == pytest.approx(50 + 0.2 * 110_000, rel=0.02)
+    # The server's own count of rows is an estimate: a vacuum beside an update sees some rows twice.
+    (estimate,) = [r.row_estimate for r in found.last.relations if r.name == "public.counts"]
+    assert 0.98 * 110_000 < estimate < 2 * 110_000
+    assert late.evidence[0].value == pytest.approx(50 + 0.2 * estimate)
     assert "public.counts" not in {
         cause.subject for cause in autovacuum_settings.causes(reading, BUDGET)
     }

@@ -66,7 +66,7 @@ def test_the_document_has_the_names_that_the_daemon_knows():
     assert {
         *("backing", "mount", "mode", "socket", "record", "allow_other", "clock", "memory_bytes"),
         *("slack_s", "max_background", "chain", "balance_ratio", "latency_s", "is_limited"),
-        "chunk_bytes",
+        *("chunk_bytes", "portion_bytes"),
     } == set(report)
     assert ("/backing", "/mount", "/socket", "/record") == (
         *(report["backing"], report["mount"], report["socket"], report["record"]),
@@ -74,6 +74,18 @@ def test_the_document_has_the_names_that_the_daemon_knows():
     assert ("fs", True, True, None) == tuple(
         report[key] for key in ("mode", "is_limited", "allow_other", "memory_bytes")
     )
+
+
+@pytest.mark.parametrize(
+    ("scale", "turn_bytes"), [(1.0, 262_144), (10.0, 26_214.4), (1000.0, 4096)]
+)
+def test_a_turn_is_scaled_with_the_rates(scale, turn_bytes):
+    """
+    So that it takes as long as at the whole rate; never less than a page.
+    """
+    report = config(GateSetup(instance=T3, scale=scale))
+
+    assert report["portion_bytes"] == pytest.approx(turn_bytes)
 
 
 def test_a_block_image_has_its_size():
