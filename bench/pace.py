@@ -423,21 +423,23 @@ def promises_broken(found: dict[str, Outcome], alone: float) -> list[str]:
         and one.credits_least >= RESERVE - RESERVE_SLACK
         and one.wait_s_p95 <= WAIT_MOST * alone
     ]
-    paced = found.get("paced")
-    if paced is not None:
-        if paced.used[0] < USED_LEAST:
-            broken.append(f"{paced.used[0]:.0%} of the allowance was used")
-        if not paced.credits_least >= RESERVE - RESERVE_SLACK:
+    for name in ("paced", "commits"):
+        one = found.get(name)
+        if one is None:
+            continue
+        if one.used[0] < USED_LEAST:
+            broken.append(f"{name}: {one.used[0]:.0%} of the allowance was used")
+        if not one.credits_least >= RESERVE - RESERVE_SLACK:
             broken.append(
-                f"credits fell to {paced.credits_least:.1%}, the reserve is {RESERVE:.0%}"
+                f"{name}: credits fell to {one.credits_least:.1%}, the reserve is {RESERVE:.0%}"
             )
-        if fixed and paced.seconds > SLOWER_MOST * min(fixed):
+        if fixed and one.seconds > SLOWER_MOST * min(fixed):
             broken.append(
-                f"{paced.seconds:.1f} s; a fixed number that kept the promises took {min(fixed):.1f} s"
+                f"{name}: {one.seconds:.1f} s; a fixed number that kept the promises took {min(fixed):.1f} s"
             )
     watched = found.get("commits")
     if watched is not None and not watched.wait_s_p95 <= WAIT_MOST * alone:
-        broken.append(f"others waited {watched.wait_s_p95 / alone:.2f} times as long")
+        broken.append(f"commits: others waited {watched.wait_s_p95 / alone:.2f} times as long")
     both = found.get("two paced")
     if both is not None and min(both.sent) < SHARE_LEAST * sum(both.sent):
         broken.append("two loads did not share fairly")

@@ -10,12 +10,14 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import ClassVar
 
 import psycopg
 import pytest
 
 from live.machine import Run, clean_environment
 from plimsoll.lab.servers.postgres import Postgres
+from plimsoll.load.copy.commits import CommitWatch
 from plimsoll.load.pace.law.commits import PROBES_BEFORE
 
 pytestmark = pytest.mark.live
@@ -125,6 +127,31 @@ def test_commits_are_watched_while_rows_are_loaded(server: Postgres, run: Run, t
 
     assert commits[1] >= commits[0] + PROBES_BEFORE
     assert [(2001,)] == asked(server, f"select count(*) from {name}")
+
+
+def test_a_watch_waits_for_the_disk_whatever_the_role_does(server: Postgres):
+    """
+    Commits that do not wait for their WAL would all be fast.
+    """
+
+    class Told:
+        shares: ClassVar[list[float]] = []
+
+        def set_share(self, ratio: float) -> None:
+            """Keep it."""
+            self.shares.append(ratio)
+
+    dsn = f"{server.dsn} options='-c synchronous_commit=off'"
+    position = "select pg_current_wal_insert_lsn(), pg_current_wal_flush_lsn()"
+    with CommitWatch(dsn, Told(), 100.0), psycopg.connect(server.dsn, autocommit=True) as other:
+        behind = []
+        for _ in range(50):
+            inserted, flushed = other.execute(position).fetchall()[0]
+            behind.append(inserted != flushed)
+            time.sleep(0.01)
+
+    # Seen in the middle of a commit now and then, and not after each of them.
+    assert sum(behind) < 25
 
 
 def test_a_watch_needs_its_right(server: Postgres, run: Run, tmp_path: Path):

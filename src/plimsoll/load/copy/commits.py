@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
 
 # One message, so that the time is that of one answer.
-_COMMIT = f"{LOADING.opening}; {loading.EMPTY_MESSAGE}; {loading.COMMIT}"
+_COMMIT = (
+    f"{LOADING.opening}; {loading.SYNCHRONOUS}; {loading.EMPTY_MESSAGE}; {loading.COMMIT}".encode()
+)
 
 
 class SharedPace(Protocol):
@@ -126,7 +128,7 @@ class CommitWatch:
             self._connection = open_session(self._dsn, LOADING, tuple_row)
         began_s = self._began_s = time.monotonic()
         try:
-            self._connection.execute(_COMMIT.encode())
+            self._connection.execute(_COMMIT)
         finally:
             self._began_s = None
         return time.monotonic() - began_s

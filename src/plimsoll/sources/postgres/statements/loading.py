@@ -9,7 +9,8 @@ LEDGER_NAME = "plimsoll_loaded"
 
 COMMIT = "commit"
 
-# Some bytes of WAL, so that the commit after it waits for the disk; no row, and nothing for readers of changes.
+# Some bytes of WAL, so that the commit after it waits for the disk, whatever the role's default is; no row.
+SYNCHRONOUS = "set local synchronous_commit = on"
 EMPTY_MESSAGE = "select pg_catalog.pg_logical_emit_message(true, 'plimsoll', '')"
 
 # Waits until another transaction that has the same chunk ends; gives no row if that one committed.
