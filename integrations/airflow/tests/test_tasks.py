@@ -155,6 +155,14 @@ def test_a_retry_waits_for_credits_first(connections: dict[str, str], tmp_path: 
     assert "execute_after_wait" == raised.value.method_name
 
 
+def test_a_load_watches_commits_if_it_is_told(connections: dict[str, str], tmp_path: Path):
+    path = tmp_path / "none.csv"
+    watched = loading(path, target="rds:busy", commit_latency_ratio=1.2)
+
+    assert 1.2 == watched._request().commit_latency_ratio
+    assert None is loading(path, target="rds:busy")._request().commit_latency_ratio
+
+
 def sensor(**more: Any) -> IoBudgetSensor:
     return IoBudgetSensor(task_id="budget", balance_ratio=0.5, timeout=0, **more)
 
