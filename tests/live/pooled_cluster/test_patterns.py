@@ -131,6 +131,19 @@ def until_opened(services: RunningServices, count: int) -> None:
         time.sleep(0.2)
 
 
+def until_left(services: RunningServices) -> None:
+    """
+    Wait until all clients but one have left, each with a Terminate message: Pgpool-II keeps a backend only then.
+    """
+    services.order(pool=1)
+    until = time.monotonic() + PATIENCE_S
+    while services.counts.now.connections > 1:
+        assert time.monotonic() < until, services.counts
+        services.check()
+        time.sleep(0.2)
+    services.end()
+
+
 class Ground(Struct, frozen=True):
     """
     A filled server, and the services' program.
@@ -166,7 +179,7 @@ class Ground(Struct, frozen=True):
             try:
                 until_filled(services, case)
                 if case.leaves:
-                    services.end()
+                    until_left(services)
                     time.sleep(LIFE_S + 6)
                 address = pooler_address(pooler.port, self.password)
                 watching = Watching(dsn, said.append, (address,))
