@@ -124,9 +124,27 @@ def test_commits_are_watched_while_rows_are_loaded(server: Postgres, run: Run, t
         done = run("load", str(file), name, *more, *BY_LIMITS, PLIMSOLL_DSN=server.dsn)
         assert (0, "") == (done.returncode, done.stderr)
         commits.append(commits_so_far(server) - before)
+        lines = done.stdout.splitlines()
+        assert len(lines) == 1 + number
 
+    # However short the load: perhaps no commit ended while it ran.
+    assert "1.5 times the 95th percentile before the load" in lines[1]
     assert commits[1] >= commits[0] + PROBES_BEFORE
     assert [(2001,)] == asked(server, f"select count(*) from {name}")
+
+
+def test_a_table_is_missed_before_commits_are_measured(server: Postgres, run: Run, tmp_path: Path):
+    file = tmp_path / "a.csv"
+    file.write_bytes(rows(10))
+    before = commits_so_far(server)
+    done = run(
+        *("load", str(file), "missing", "--commit-latency", "1.5", *BY_LIMITS),
+        PLIMSOLL_DSN=server.dsn,
+    )
+
+    assert (2, "") == (done.returncode, done.stdout)
+    assert "missing" in done.stderr
+    assert commits_so_far(server) - before < PROBES_BEFORE
 
 
 def test_a_watch_waits_for_the_disk_whatever_the_role_does(server: Postgres):

@@ -1,11 +1,12 @@
 """Load files or S3 objects into a table at the pace of the allowance."""
 
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from contextlib import ExitStack
 from pathlib import Path
 from threading import Event
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from plimsoll.app.options import InstanceOptions, PaceTarget, ReadOptions
 from plimsoll.app.progress import SILENT, Progress
@@ -80,11 +81,17 @@ def load_files(
         if request.commit_latency_ratio is None
         else check_slower_ratio(request.commit_latency_ratio)
     )
-    watched = nullcontext() if ratio is None else CommitWatch(request.dsn, pace, ratio)
-    with pace, watched:
-        if watch is not None:
-            watch(pace, run.progress)
-        return run.run()
+    shown = watch or (lambda *_: None)
+    with pace:
+        run.find()
+        if ratio is None:
+            shown(pace, run.progress)
+            return run.run()
+        with ExitStack() as stack:
+            with progress.waiting(lambda: "commits before the load are measured"):
+                commits = stack.enter_context(CommitWatch(request.dsn, pace, ratio))
+            shown(pace, run.progress)
+            return replace(run.run(), commits=commits.seen())
 
 
 def inputs_of(files: Sequence[str], read_options: ReadOptions) -> tuple[Input, ...]:

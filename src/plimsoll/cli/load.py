@@ -262,11 +262,13 @@ def is_csv(names: list[str], row_format: str | None) -> bool:
 
 
 def summary(done: "LoadProgress", elapsed_s: float) -> str:
-    """Return what a load did, in one line."""
+    """Return what a load did, in one line; another says how commits did, if they were watched."""
     new = done.loaded_bytes - done.earlier_bytes
     text = f"{done.row_count:,} rows loaded, {format_bytes(new)} in {format_duration(elapsed_s)}"
     if done.earlier_bytes:
         text += f"; {format_bytes(done.earlier_bytes)} were loaded before"
+    if done.commits is not None:
+        text += f"\n{done.commits.sentence()}"
     return text
 
 

@@ -7,6 +7,7 @@ from plimsoll.cli.commands import app
 from plimsoll.cli.load import is_csv, summary
 from plimsoll.errors import UsageError
 from plimsoll.load.copy.run import LoadProgress
+from plimsoll.load.pace.law.commits import CommitsSeen
 
 
 @pytest.mark.parametrize(
@@ -75,3 +76,15 @@ def test_the_summary_counts_this_run_and_earlier_ones():
     )
 
     assert "1,000 rows loaded, 2 MiB in 5 s; 1 MiB were loaded before" == summary(done, 5.0)
+
+
+def test_the_summary_of_watched_commits_has_a_second_line():
+    seen = CommitsSeen(slower_ratio=1.5, before_s=0.002, count=200, slow_count=3)
+    done = LoadProgress(
+        loaded_bytes=1, total_bytes=1, row_count=1, earlier_bytes=0, workers=0, commits=seen
+    )
+
+    assert summary(done, 1.0).splitlines()[1] == (
+        "1.5 % of commits took longer than 3 ms, 1.5 times the 95th percentile before the load:"
+        " the limit of 5.0 % was kept"
+    )

@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from plimsoll.errors import AccessDenied
-from plimsoll.load.pace.law.commits import PROBES_BEFORE, PROBES_PER_S, CommitShare
+from plimsoll.load.pace.law.commits import PROBES_BEFORE, PROBES_PER_S, CommitShare, CommitsSeen
 from plimsoll.sources.postgres.pg_stat import refusal
 from plimsoll.sources.postgres.session import open_session
 from plimsoll.sources.postgres.statements import loading
@@ -99,6 +99,12 @@ class CommitWatch:
         for thread in self._threads:
             thread.join(timeout=5)
         self._drop()
+
+    def seen(self) -> CommitsSeen:
+        """Return how long commits took since the watch began; only after it began."""
+        with self._lock:
+            assert self._share is not None
+            return self._share.seen
 
     def _commit_on(self) -> None:
         import psycopg

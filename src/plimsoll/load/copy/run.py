@@ -15,6 +15,7 @@ from plimsoll.errors import DataError, PlimsollError
 from plimsoll.load.copy.inputs import Input, stream_of
 from plimsoll.load.copy.rows import Chunk, chunks_of
 from plimsoll.load.copy.table import CopyOptions, LoadedChunk, LoadTable, TableSession
+from plimsoll.load.pace.law.commits import CommitsSeen
 from plimsoll.units import MIB
 
 # Each chunk is a transaction with a flush of WAL: below a megabyte these would be a good part of the time. Larger
@@ -61,6 +62,8 @@ class LoadProgress(Struct, frozen=True, kw_only=True):
     """Found in the ledger."""
     workers: int
     """Working now."""
+    commits: CommitsSeen | None = None
+    """At the end of a load that watched them."""
 
 
 class LoadRun:
@@ -98,6 +101,7 @@ class LoadRun:
         self._is_read = threading.Event()
         self._failure: BaseException | None = None
         self._rows = self._loaded = self._earlier = self._busy = 0
+        self._found: tuple[LoadTable, dict[str, tuple[LoadedChunk, ...]]] | None = None
         sizes = [stream_of(one).size_bytes for one in self._inputs]
         known = [size for size in sizes if size is not None]
         self._total = sum(known) if len(known) == len(sizes) else None
@@ -113,15 +117,13 @@ class LoadRun:
                 workers=self._busy,
             )
 
-    def run(self) -> LoadProgress:
+    def find(self) -> None:
         """
-        Load everything that is not in the ledger.
+        Find the table and what of the inputs is in the ledger; `run` does it if this was not called.
 
         Raises:
             UsageError: there is no such table or column, or other content of a file was loaded.
-            DataError: the server refuses a row, or a file is damaged.
-            SourceError: the server or S3 refuses, or does not answer.
-            LoadStopped: it was stopped from outside.
+            SourceError: the server refuses, or does not answer.
         """
         session = TableSession(self._dsn, self._options)
         try:
@@ -132,6 +134,22 @@ class LoadRun:
             }
         finally:
             session.close()
+        self._found = table, done
+
+    def run(self) -> LoadProgress:
+        """
+        Load everything that is not in the ledger.
+
+        Raises:
+            UsageError: there is no such table or column, or other content of a file was loaded.
+            DataError: the server refuses a row, or a file is damaged.
+            SourceError: the server or S3 refuses, or does not answer.
+            LoadStopped: it was stopped from outside.
+        """
+        if self._found is None:
+            self.find()
+        assert self._found is not None
+        table, done = self._found
         threads = [
             threading.Thread(target=self._work, args=(n, table), name=f"load-{n}", daemon=True)
             for n in range(self._workers_max)

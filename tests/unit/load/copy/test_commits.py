@@ -59,12 +59,18 @@ def until(truth) -> None:
 
 def test_a_commit_that_hangs_slows_the_batch_before_it_ends(server):
     pace = Told()
-    with CommitWatch("", pace, 50.0):
+    with CommitWatch("", pace, 50.0) as watch:
         until(lambda: pace.shares)
+        fast = watch.seen()
         server.answer.clear()
         until(lambda: pace.shares[-1] < 0.1)
         server.answer.set()
         until(lambda: pace.shares[-1] > 0.1)
+        slow = watch.seen()
+
+    assert fast.slow_count == 0 < fast.count
+    # Eleven steps of a fifth.
+    assert slow.slow_count >= 11
 
 
 def test_a_server_that_is_lost_leaves_the_share(server):

@@ -120,6 +120,8 @@ class PacedLoadOperator(BaseOperator):
             f"{done.row_count:,}",
             f"{done.earlier_bytes:,}",
         )
+        if done.commits is not None:
+            self.log.info("Beside it, %s", done.commits.sentence())
         return {
             "row_count": done.row_count,
             "loaded_bytes": done.loaded_bytes - done.earlier_bytes,

@@ -9,11 +9,12 @@ Rule 2: the share is found by what commits do, and not by a model of the disk: i
 from collections.abc import Sequence
 from math import ceil
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from plimsoll.errors import UsageError
 from plimsoll.model.pace import PaceAllowance
-from plimsoll.units import format_ratio
+from plimsoll.units import format_ratio, number
 
 # A judgement: fewer than the one in twenty that may be slower if the 95th percentile is to hold, because others also read
 # and compute beside the load. One run each of bench/pace.py: with 5 % their 95th percentile was 1.35 times that alone and
@@ -39,6 +40,31 @@ RATIO_LEAST = 1.05
 _RATIO_MOST = 100.0
 
 
+class CommitsSeen(Struct, frozen=True, kw_only=True):
+    """How long commits took while a batch ran."""
+
+    slower_ratio: float
+    """How many times as long the 95th percentile was allowed to take."""
+    before_s: float
+    """95th percentile before the batch, seconds."""
+    count: int
+    """Commits while it ran; one that lasts counts once for each that others would begin meanwhile."""
+    slow_count: int
+    """Of these, longer than `slower_ratio` times `before_s`."""
+
+    def sentence(self) -> str:
+        """Return whether commits were as fast as wanted, in words."""
+        wanted = f"{number(self.slower_ratio, 3)} times the 95th percentile before the load"
+        if not self.count:
+            return f"no commit was measured: whether any took longer than {wanted} is unknown"
+        slow_ratio, most_ratio = self.slow_count / self.count, 1 - _BEFORE_RATIO
+        limit_ms = number(self.slower_ratio * self.before_s * 1000, 2)
+        return (
+            f"{format_ratio(slow_ratio)} of commits took longer than {limit_ms} ms, {wanted}: the limit of"
+            f" {format_ratio(most_ratio)} was {'kept' if slow_ratio <= most_ratio else 'not kept'}"
+        )
+
+
 class CommitShare:
     """The share of a batch, commit by commit."""
 
@@ -53,12 +79,24 @@ class CommitShare:
         ordered = sorted(before_s)
         self.before_s = ordered[ceil(_BEFORE_RATIO * len(ordered)) - 1]
         """95th percentile before the batch, seconds."""
+        self._slower_ratio = slower_ratio
         self._limit_s = slower_ratio * self.before_s
+        self._count = self._slow_count = 0
         self.share = 1.0
 
     def is_slow(self, commit_s: float) -> bool:
         """Return whether a commit takes longer than the 95th percentile may."""
         return commit_s > self._limit_s
+
+    @property
+    def seen(self) -> CommitsSeen:
+        """Return what was observed so far."""
+        return CommitsSeen(
+            slower_ratio=self._slower_ratio,
+            before_s=self.before_s,
+            count=self._count,
+            slow_count=self._slow_count,
+        )
 
     def observe(self, commit_s: float) -> float:
         """
@@ -68,7 +106,9 @@ class CommitShare:
         up to nothing exactly if `SLOW_MOST_RATIO` of the commits are slow (stochastic approximation of a quantile:
         H. Robbins and S. Monro, 1951).
         """
+        self._count += 1
         if self.is_slow(commit_s):
+            self._slow_count += 1
             self.share *= 1 - _FALL_RATIO
         else:
             self.share *= (1 - _FALL_RATIO) ** (-SLOW_MOST_RATIO / (1 - SLOW_MOST_RATIO))

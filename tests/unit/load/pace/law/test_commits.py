@@ -62,6 +62,26 @@ def test_it_settles_where_few_commits_are_slow(slow_at_all):
     assert mean(shares[1000:]) == pytest.approx(wanted / slow_at_all, rel=0.3)
 
 
+@pytest.mark.parametrize(
+    ("slow", "kept"),
+    [
+        (2, "2.0 % {}: the limit of 5.0 % was kept"),
+        (6, "6.0 % {}: the limit of 5.0 % was not kept"),
+    ],
+)
+def test_it_says_whether_the_limit_was_kept(slow, kept):
+    share = CommitShare(1.2, BEFORE)
+    unknown = share.seen.sentence()
+    for number in range(100):
+        share.observe(0.0037 if number < slow else 0.0036)
+
+    longer = "of commits took longer than 3.6 ms, 1.2 times the 95th percentile before the load"
+    assert share.seen.sentence() == kept.format(longer)
+    assert unknown == (
+        "no commit was measured: whether any took longer than 1.2 times the 95th percentile before the load is unknown"
+    )
+
+
 def test_an_allowance_says_that_it_is_shared():
     controller = PaceController(T3, PaceTerms())
     controller.observe_slow(slow_truth(end_s=0.0))
