@@ -15,15 +15,13 @@ from typing import ClassVar
 import psycopg
 import pytest
 
+from live.loads import BY_LIMITS, asked, counts, rows, table, whole
 from live.machine import Run, clean_environment
 from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.load.copy.commits import CommitWatch
 from plimsoll.load.pace.law.commits import PROBES_BEFORE
 
 pytestmark = pytest.mark.live
-
-BY_LIMITS = ("--class", "db.m6g.16xlarge", "--storage", "gp3", "--size-gib", "1000")
-"""Half of the baseline of a large instance: the pace is in play, and a test does not take long."""
 
 
 @pytest.fixture(scope="module")
@@ -32,38 +30,10 @@ def server() -> Iterator[Postgres]:
         yield made
 
 
-def asked(server: Postgres, query: str) -> list[tuple]:
-    with psycopg.connect(server.dsn, autocommit=True) as connection:
-        cursor = connection.execute(query)
-        return cursor.fetchall() if cursor.description else []
-
-
-def table(server: Postgres, name: str) -> str:
-    asked(server, f"drop table if exists {name}, plimsoll_loaded")
-    asked(server, f"create table {name} (id int, name text, note text)")
-    return name
-
-
-def rows(count: int) -> bytes:
-    """Rows of which every seventh has a newline, quotes and a comma in a value."""
-    note = '"two\nlines, ""quoted"""'
-    return "".join(
-        f"{n},name {n},{note if n % 7 == 0 else 'plain'}\n" for n in range(count)
-    ).encode()
-
-
-def counts(server: Postgres, name: str) -> tuple:
-    return asked(server, f"select count(*), count(distinct id), sum(id) from {name}")[0]
-
-
 def commits_so_far(server: Postgres) -> int:
     """Commits of all sessions; those that have ended have reported theirs."""
     query = "select sum(xact_commit)::int from pg_stat_database where datname = current_database()"
     return asked(server, query)[0][0]
-
-
-def whole(count: int) -> tuple:
-    return count, count, count * (count - 1) // 2
 
 
 @pytest.mark.parametrize("packed", [False, True])
@@ -291,22 +261,6 @@ def test_what_is_not_there_is_one_sentence(
 
     assert 2 == done.returncode
     assert cause in done.stderr
-
-
-def test_a_file_that_was_changed_is_refused(server: Postgres, run: Run, tmp_path: Path):
-    """
-    Its rows could be there already, or not.
-    """
-    name = table(server, "changed")
-    file = tmp_path / "a.csv"
-    file.write_text("1,a,b\n")
-    run("load", "a.csv", name, *BY_LIMITS, PLIMSOLL_DSN=server.dsn)
-    file.write_text("1,a,b\n2,a,b\n")
-    done = run("load", "a.csv", name, *BY_LIMITS, PLIMSOLL_DSN=server.dsn)
-
-    assert 2 == done.returncode
-    assert "other content of 'a.csv' was loaded" in done.stderr
-    assert 1 == counts(server, name)[0]
 
 
 def test_a_lost_connection_is_no_lost_row(server: Postgres, tmp_path: Path):

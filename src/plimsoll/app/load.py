@@ -112,7 +112,8 @@ def inputs_of(files: Sequence[str], read_options: ReadOptions) -> tuple[Input, .
             found.append(LocalFile(Path(name)))
     by_content: dict[str, str] = {}
     for one in found:
-        if one.identity in by_content:
+        # Part files may be empty.
+        if one.size_bytes and one.identity in by_content:
             raise UsageError(
                 f"'{by_content[one.identity]}' and '{one.name}' have the same content",
                 "Name it once: the ledger would take it for loaded.",

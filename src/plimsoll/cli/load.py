@@ -240,7 +240,7 @@ def copy_options(
         null=null,
         quote=_character(quote, "--quote"),
         encoding=encoding,
-        columns=tuple(part.strip() for part in columns.split(",")) if columns else (),
+        columns=() if columns is None else _columns(columns),
     )
 
 
@@ -270,6 +270,15 @@ def summary(done: "LoadProgress", elapsed_s: float) -> str:
     if done.commits is not None:
         text += f"\n{done.commits.sentence()}"
     return text
+
+
+def _columns(text: str) -> tuple[str, ...]:
+    names = tuple(part.strip() for part in text.split(","))
+    if "" in names:
+        raise UsageError(
+            f"--columns '{text}' has an empty name", "Give names with commas between: id,name."
+        )
+    return names
 
 
 def _character(text: str | None, option: str) -> str | None:

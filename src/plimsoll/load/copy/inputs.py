@@ -6,6 +6,7 @@ Rule 2: an input has an identity, so that a later run knows whether the same byt
 """
 
 import hashlib
+import os
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -50,22 +51,45 @@ class LocalFile:
         Raises:
             UsageError: it is not there, or is no file.
         """
+        # The ledger and messages are UTF-8; a name need not be.
+        self.name = os.fsencode(path).decode(errors="backslashreplace")
+        if not path.exists():
+            raise UsageError(f"there is no file '{self.name}'", "Give files, or s3://BUCKET/KEY.")
         if not path.is_file():
-            raise UsageError(f"there is no file '{path}'", "Give files, or s3://BUCKET/KEY.")
+            raise UsageError(
+                f"'{self.name}' is no regular file",
+                "It is read more than once: write the rows to a file, or send them through plimsoll pace --cat.",
+            )
         self.path = path
-        self.name = str(path)
-        self.size_bytes = path.stat().st_size
         with path.open("rb") as file:
+            self._state = _state_of(file.fileno())
+            self.size_bytes = os.fstat(file.fileno()).st_size
             self.is_gzip = file.read(len(_GZIP)) == _GZIP
             file.seek(0)
             self.identity = hashlib.file_digest(file, "sha256").hexdigest()[:_IDENTITY_DIGITS]
 
     def pieces(self, start_byte: int) -> Iterator[bytes]:
-        """Yield the bytes from a place on."""
+        """
+        Yield the bytes from a place on.
+
+        Raises:
+            SourceError: it is not as it was when its identity was taken.
+        """
         with self.path.open("rb", buffering=0) as file:
             file.seek(start_byte)
             while piece := file.read(PIECE_BYTES):
+                if _state_of(file.fileno()) != self._state:
+                    raise SourceError(
+                        f"'{self.name}' was changed while it was read",
+                        "Run the command again when nobody writes to it: what was loaded stays.",
+                    )
                 yield piece
+
+
+def _state_of(descriptor: int) -> tuple[int, int, int, int]:
+    """Return what changes when a file is written to, or another one takes its name."""
+    found = os.fstat(descriptor)
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
 class S3Object:

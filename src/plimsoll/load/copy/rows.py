@@ -1,13 +1,15 @@
-"""
+r"""
 Cut a stream of bytes at ends of rows, without reading any value.
 
 Rule 1: this file is pure: pieces in, chunks out.
 Rule 2: nothing of a row is parsed but what tells whether a newline ends it: in CSV whether a quote is open, in
         PostgreSQL's text format whether a backslash is before it.
 Rule 3: where a chunk ends depends on the bytes and on the chunk size alone, so that a later run cuts alike.
+Rule 4: servers drop what comes after a line of `\.` without a word, so nothing may come after it. PostgreSQL 18 takes
+        it for a value in CSV; there it can be quoted, which holds for all versions.
 
 Source:
-    PostgreSQL documentation, COPY: "CSV Format", "Text Format".
+    PostgreSQL documentation, COPY: "CSV Format", "Text Format", "File Formats" (end-of-data marker).
 """
 
 from collections.abc import Iterable, Iterator
@@ -18,6 +20,7 @@ from plimsoll.errors import DataError
 from plimsoll.units import format_bytes
 
 NEWLINE, BACKSLASH = b"\n", b"\\"
+_END_MARKER = b"\\."
 # Bytes before a newline in which backslashes are counted. Real values end in one or two.
 _TAIL_BYTES = 64
 
@@ -67,8 +70,28 @@ def chunks_of(
         start_byte: place of the first byte.
 
     Raises:
-        DataError: no row ends within `row_bytes_max`, or the stream ends within quotes.
+        DataError: no row ends within `row_bytes_max`, the stream ends within quotes, or rows come after an
+            end-of-data marker.
     """
+    is_ended = False
+    for chunk in _cut(
+        pieces, rows, chunk_bytes=chunk_bytes, row_bytes_max=row_bytes_max, start_byte=start_byte
+    ):
+        marker = None if is_ended else _end_marker(chunk.pieces, rows)
+        if is_ended or (marker is not None and marker < chunk.size_bytes):
+            raise _ended(chunk.start_byte + (marker or 0))
+        is_ended = marker is not None
+        yield chunk
+
+
+def _cut(
+    pieces: Iterable[bytes],
+    rows: RowFormat,
+    *,
+    chunk_bytes: int,
+    row_bytes_max: int,
+    start_byte: int,
+) -> Iterator[Chunk]:
     held: list[bytes] = []
     size, is_open, tail = 0, False, b""
     for whole in pieces:
@@ -138,6 +161,36 @@ def _ends(piece: bytes, newline: int, before: bytes, rows: RowFormat) -> bool:
     count = len(text) - len(text.rstrip(BACKSLASH))
     # Where so many backslashes follow each other that their number is not known, a later row ends the chunk.
     return count % 2 == 0 and count < _TAIL_BYTES
+
+
+def _end_marker(pieces: tuple[bytes, ...], rows: RowFormat) -> int | None:
+    """Return the place after the first line that is an end-of-data marker; None if there is none."""
+    if not any(_END_MARKER in piece or piece.endswith(BACKSLASH) for piece in pieces):
+        return None
+    data = b"".join(pieces)
+    place = data.find(_END_MARKER)
+    while place >= 0:
+        end = place + len(_END_MARKER)
+        rest = data[end : end + 2]
+        line_end = 2 if rest == b"\r\n" else 1 if rest[:1] == NEWLINE else 0
+        is_line = not rest or line_end > 0
+        if place and data[place - 1 : place] != NEWLINE:
+            is_line = False
+        if is_line and place and not _ends(data, place - 1, b"", rows):
+            is_line = False
+        if is_line and rows.is_csv and data.count(rows.quote, 0, place) % 2:
+            is_line = False
+        if is_line:
+            return end + line_end
+        place = data.find(_END_MARKER, end)
+    return None
+
+
+def _ended(place: int) -> DataError:
+    return DataError(
+        f"rows come after an end-of-data marker (\\.) that ends at byte {place:,}",
+        "Remove the line, or split the file there. In CSV, quote it if it is a value.",
+    )
 
 
 def _no_end(start_byte: int, row_bytes_max: int, rows: RowFormat) -> DataError:

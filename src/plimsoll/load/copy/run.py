@@ -13,8 +13,9 @@ from msgspec import Struct
 
 from plimsoll.errors import DataError, PlimsollError
 from plimsoll.load.copy.inputs import Input, stream_of
+from plimsoll.load.copy.ledger import LoadedChunk, StreamRanges, gaps
 from plimsoll.load.copy.rows import Chunk, chunks_of
-from plimsoll.load.copy.table import CopyOptions, LoadedChunk, LoadTable, TableSession
+from plimsoll.load.copy.table import CopyOptions, LoadTable, TableSession
 from plimsoll.load.pace.law.commits import CommitsSeen
 from plimsoll.units import MIB
 
@@ -59,7 +60,7 @@ class LoadProgress(Struct, frozen=True, kw_only=True):
     row_count: int
     """Loaded by this run."""
     earlier_bytes: int
-    """Found in the ledger."""
+    """Of these, loaded by earlier runs or by another at the same time."""
     workers: int
     """Working now."""
     commits: CommitsSeen | None = None
@@ -79,6 +80,7 @@ class LoadRun:
         pace: WorkerPace,
         workers_max: int,
         stop: threading.Event | None = None,
+        is_durable: bool = True,
     ) -> None:
         """
         Keep what to load; nothing is read yet.
@@ -91,9 +93,11 @@ class LoadRun:
             pace: started; every piece waits for it.
             workers_max: upper bound of connections, ≥ 1.
             stop: ends the run when it is set; None for a new one, which is set by a failure only.
+            is_durable: whether commits wait for their WAL although the role's do not.
         """
         self._inputs, self._table_name = tuple(inputs), table
         self._dsn, self._options, self._pace = dsn, options, pace
+        self._is_durable = is_durable
         self._workers_max = workers_max
         self._queue: queue.Queue[tuple[Input, Chunk]] = queue.Queue(maxsize=_AHEAD)
         self._lock = threading.Lock()
@@ -125,13 +129,10 @@ class LoadRun:
             UsageError: there is no such table or column, or other content of a file was loaded.
             SourceError: the server refuses, or does not answer.
         """
-        session = TableSession(self._dsn, self._options)
+        session = self._session()
         try:
             table = session.find(self._table_name)
-            done = {
-                one.identity: session.loaded(table, file=one.name, identity=one.identity)
-                for one in self._inputs
-            }
+            done = {one.identity: session.loaded(table, one) for one in self._inputs}
         finally:
             session.close()
         self._found = table, done
@@ -192,36 +193,31 @@ class LoadRun:
                 if self._stop.is_set():
                     return
 
+    def _session(self) -> TableSession:
+        return TableSession(self._dsn, self._options, is_durable=self._is_durable)
+
     def _chunks(self, one: Input, done: Sequence[LoadedChunk]) -> Iterator[Chunk]:
-        """Yield the chunks of an input that are not loaded; begin after those that are loaded without a gap."""
-        ends = {chunk.start_byte: chunk.end_byte for chunk in done}
-        start = 0
-        while start in ends:
-            start = ends[start]
+        """Yield the chunks of an input that are not loaded."""
         with self._lock:
-            self._loaded += start
-            self._earlier += start
+            known = sum(chunk.end_byte - chunk.start_byte for chunk in done)
+            self._loaded += known
+            self._earlier += known
+        ranges = list(gaps(done))
+        stream = StreamRanges(stream_of(one).pieces, ranges[0][0])
         try:
-            for chunk in chunks_of(
-                stream_of(one).pieces(start),
-                self._options.row_format,
-                chunk_bytes=CHUNK_BYTES,
-                row_bytes_max=ROW_BYTES_MAX,
-                start_byte=start,
-            ):
-                end = ends.get(chunk.start_byte)
-                if end is None:
-                    yield chunk
-                    continue
-                _check_same_end(one, chunk, end)
-                with self._lock:
-                    self._loaded += chunk.size_bytes
-                    self._earlier += chunk.size_bytes
+            for start_byte, end_byte in ranges:
+                yield from chunks_of(
+                    stream.range(start_byte, end_byte),
+                    self._options.row_format,
+                    chunk_bytes=CHUNK_BYTES,
+                    row_bytes_max=ROW_BYTES_MAX,
+                    start_byte=start_byte,
+                )
         except DataError as error:
             raise DataError(f"'{one.name}': {error.message}", error.hint) from error
 
     def _work(self, number: int, table: LoadTable) -> None:
-        session = TableSession(self._dsn, self._options)
+        session = self._session()
         try:
             while not self._stop.is_set():
                 if number >= self._pace.concurrency(self._workers_max):
@@ -247,18 +243,31 @@ class LoadRun:
         with self._lock:
             self._busy += 1
         try:
-            rows = session.load(table, chunk, file=one.name, identity=one.identity, wait=self._wait)
+            rows = session.load(
+                table,
+                chunk,
+                file=one.name,
+                identity=one.identity,
+                wait=self._wait,
+                pause=self._pause,
+            )
         finally:
             with self._lock:
                 self._busy -= 1
         with self._lock:
-            self._rows += rows
+            self._rows += rows or 0
             self._loaded += chunk.size_bytes
+            if rows is None:
+                self._earlier += chunk.size_bytes
         self._tell_work_left()
 
     def _wait(self, byte_count: int) -> None:
         self._pace.wait(byte_count, stop=self._stop)
         if self._stop.is_set():
+            raise _Stopped
+
+    def _pause(self, seconds: float) -> None:
+        if self._stop.wait(seconds):
             raise _Stopped
 
     def _tell_work_left(self) -> None:
@@ -271,14 +280,6 @@ class LoadRun:
             if self._failure is None and not isinstance(error, _Stopped):
                 self._failure = error
         self._stop.set()
-
-
-def _check_same_end(one: Input, chunk: Chunk, end_byte: int) -> None:
-    if end_byte != chunk.end_byte:
-        raise DataError(
-            f"'{one.name}' was loaded in other pieces before",
-            "Load it with the format and the version of the first run.",
-        )
 
 
 class _Stopped(Exception):

@@ -8,14 +8,17 @@ Rule 2: after a lost connection it is not known whether a transaction was commit
 Rule 3: no message repeats a value of a row.
 """
 
-import re
 import time
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from plimsoll.errors import AccessDenied, DataError, SourceError, UsageError
+from plimsoll.errors import AccessDenied, SourceError, UsageError
+from plimsoll.load.copy.inputs import Input, stream_of
+from plimsoll.load.copy.ledger import LoadedChunk, check_table, digests_of, places_of
+from plimsoll.load.copy.refused import RefusedAt, RefusedRow, line_of, reason_of
 from plimsoll.load.copy.rows import Chunk, RowFormat
 from plimsoll.model.sql_name import quoted_name
 from plimsoll.sources.postgres.named_table import keep_views_out, path_of, table_named
@@ -27,9 +30,10 @@ from plimsoll.sources.postgres.statements.terms import END, LOADING
 if TYPE_CHECKING:
     import psycopg
 
-# After so many attempts without success a chunk fails: about half a minute, which a restart of a server takes.
-_ATTEMPTS = 6
-_FIRST_PAUSE_S = 0.5
+# After so many attempts without success a chunk fails: two minutes, which a failover of Amazon RDS takes at most (its
+# documentation, "Failing over a Multi-AZ DB instance": typically 60 to 120 seconds).
+_ATTEMPTS = 12
+_FIRST_PAUSE_S, _MOST_PAUSE_S = 0.5, 16.0
 # Pieces in which a chunk is sent and paced.
 SEND_BYTES = 65_536
 
@@ -58,49 +62,28 @@ class LoadTable(Struct, frozen=True, kw_only=True):
 
     name: str
     """With its schema, quoted."""
+    oid: int
     ledger: str
     """With its schema, quoted."""
     columns: str
     """Quoted, separated by commas."""
 
 
-class LoadedChunk(Struct, frozen=True):
-    """A chunk of a file that is in the table."""
-
-    start_byte: int
-    end_byte: int
-    row_count: int
-
-
-class RefusedAt(Struct, frozen=True, kw_only=True):
-    """Where in an input a row is that the server refuses."""
-
-    identity: str
-    """Of the input."""
-    start_byte: int
-    """Of the chunk."""
-    line: int | None
-    """Line of the chunk at which the row ends, from 1; None if the server does not say it."""
-    column: str
-    """For example `, column place`; may be empty."""
-
-
-class RefusedRow(DataError):
-    """The server refuses a row."""
-
-    def __init__(self, message: str, at: RefusedAt, reason: str) -> None:
-        """Keep the place and the reason, without values of the row."""
-        hint = "Correct that row and run the command again: what was loaded stays."
-        super().__init__(f"{message}: {reason}", hint)
-        self.at, self.reason = at, reason
-
-
 class TableSession:
     """A connection that loads chunks, opened again after it was lost. For one thread."""
 
-    def __init__(self, dsn: str, options: CopyOptions) -> None:
-        """Keep the DSN; nothing is connected yet."""
+    def __init__(self, dsn: str, options: CopyOptions, *, is_durable: bool = True) -> None:
+        """
+        Keep the DSN; nothing is connected yet.
+
+        Args:
+            dsn: of the server.
+            options: how rows are written.
+            is_durable: whether commits wait for their WAL although the role's do not.
+        """
         self._dsn, self._options = dsn, options
+        opening = f"{LOADING.opening}; {loading.DURABLE}" if is_durable else LOADING.opening
+        self._opening = opening.encode()
         self._connection: psycopg.Connection[tuple[Any, ...]] | None = None
 
     def find(self, table: str) -> LoadTable:
@@ -114,25 +97,28 @@ class TableSession:
         """
         import psycopg
 
+        wanted = self._options.columns
+        twice = next((name for name in wanted if wanted.count(name) > 1), None)
+        if twice is not None:
+            raise UsageError(f"column '{twice}' is named twice", "Name each column once.")
         try:
-            found, there, ledger = self._find_once(table)
+            found, there = self._find_once(table)
         except (psycopg.errors.UniqueViolation, psycopg.errors.DuplicateTable):
             # Another load made the ledger at the same time; now it is there.
             self.close()
-            found, there, ledger = self._find_once(table)
+            found, there = self._find_once(table)
         except psycopg.Error as error:
             raise self._error_from(error, f"unable to load into '{table}'") from None
-        wanted = self._options.columns or tuple(there)
         absent = [name for name in wanted if name not in there]
         if absent:
             raise UsageError(
                 f"table '{table}' has no column '{absent[0]}'",
                 f"Its columns are {', '.join(there)}.",
             )
-        columns = ", ".join(quoted_name(name) for name in wanted)
-        return LoadTable(name=found, ledger=ledger, columns=columns)
+        columns = ", ".join(quoted_name(name) for name in wanted or there)
+        return replace(found, columns=columns)
 
-    def _find_once(self, table: str) -> tuple[str, list[str], str]:
+    def _find_once(self, table: str) -> tuple[LoadTable, list[str]]:
         connection = self._open()
         path = path_of(connection)
         connection.execute(LOADING.opening.encode())
@@ -140,41 +126,100 @@ class TableSession:
         found = table_named(connection, table, path)
         if found is None:
             raise UsageError(f"there is no table '{table}'", "Write it as schema.table.")
-        ((schema,),) = connection.execute(loading.SCHEMA_OF, (found.oid,)).fetchall()
+        ((schema, is_unlogged),) = connection.execute(loading.SCHEMA_OF, (found.oid,)).fetchall()
         ((there,),) = connection.execute(loading.COLUMNS, (found.oid,)).fetchall()
-        ledger = f"{schema}.{loading.LEDGER_NAME}"
-        connection.execute(loading.ledger_made(ledger).encode())
+        name = loading.UNLOGGED_LEDGER_NAME if is_unlogged else loading.LEDGER_NAME
+        ledger = f"{schema}.{name}"
+        ((is_there,),) = connection.execute(loading.IS_THERE, (ledger,)).fetchall()
+        if not is_there:
+            connection.execute(loading.ledger_made(ledger, is_unlogged=is_unlogged).encode())
         connection.execute(loading.COMMIT)
-        return found.name, list(there or ()), ledger
+        made = LoadTable(name=found.name, oid=found.oid, ledger=ledger, columns="")
+        return made, list(there or ())
 
-    def loaded(self, table: LoadTable, *, file: str, identity: str) -> tuple[LoadedChunk, ...]:
+    def loaded(self, table: LoadTable, one: Input) -> tuple[LoadedChunk, ...]:
         """
         Return the chunks of a file that are in the table, in order.
 
+        If other content of a file of this name was loaded, and all of it is in this file, its chunks become those
+        of this file: it was corrected, or rows were added.
+
         Raises:
-            UsageError: other content was loaded from a file of this name.
-            SourceError: the server refused, or did not answer.
+            UsageError: other content of this name was loaded and is not in this file, or it is not known
+                whether the rows are in this table.
+            SourceError: the server or S3 refused, or did not answer.
         """
+        found = self._chunks_of(table, one.identity, one.name)
+        if found:
+            return found
+        rows = self._asked(
+            loading.other_content(table.ledger), (table.name, one.name, one.identity)
+        )
+        if not rows:
+            return ()
+        ((other,),) = rows
+        before = self._chunks_of(table, other, one.name)
+        places = places_of(before, stream_of(one).pieces)
+        if places is None:
+            raise UsageError(
+                f"other content of '{one.name}' was loaded into {table.name} before, and is not in it now",
+                "If all its rows are new, load it under another name. Else delete the rows of the file, and its"
+                f" entries in {table.ledger}.",
+            )
+        self._move(table, before, places, identities=(other, one.identity))
+        return self._chunks_of(table, one.identity, one.name)
+
+    def _chunks_of(self, table: LoadTable, identity: str, file: str) -> tuple[LoadedChunk, ...]:
+        elsewhere = self._asked(
+            loading.loaded_elsewhere(table.ledger), (identity, table.name, table.oid)
+        )
+        check_table(
+            elsewhere[0] if elsewhere else None,
+            file=file,
+            table=table.name,
+            oid=table.oid,
+            ledger=table.ledger,
+        )
+        rows = self._asked(loading.chunks(table.ledger), (table.name, identity))
+        return tuple(LoadedChunk(*row) for row in rows)
+
+    def _asked(self, query: str, parameters: tuple[Any, ...]) -> list[tuple[Any, ...]]:
         import psycopg
 
         try:
             connection = self._open()
             connection.execute(LOADING.opening.encode())
-            rows = connection.execute(
-                loading.loaded(table.ledger).encode(), (table.name, identity)
-            ).fetchall()
-            other = connection.execute(
-                loading.other_content(table.ledger).encode(), (table.name, file, identity)
-            ).fetchone()
+            rows = connection.execute(query.encode(), parameters).fetchall()
             connection.execute(END)
         except psycopg.Error as error:
+            self.close()
             raise self._error_from(error, "unable to read the ledger") from None
-        if other is not None and not rows:
-            raise UsageError(
-                f"other content of '{file}' was loaded into {table.name} before",
-                f"Rename the file if its rows are new; the ledger is {table.ledger}.",
-            )
-        return tuple(LoadedChunk(*row) for row in rows)
+        return rows
+
+    def _move(
+        self,
+        table: LoadTable,
+        chunks: tuple[LoadedChunk, ...],
+        places: list[int],
+        *,
+        identities: tuple[str, str],
+    ) -> None:
+        """Make the chunks those of the second identity; where another run did it, nothing is changed."""
+        import psycopg
+
+        was, now = identities
+        moves = [
+            (now, place, place + c.end_byte - c.start_byte, table.name, was, c.start_byte)
+            for c, place in zip(chunks, places, strict=True)
+        ]
+        try:
+            connection = self._open()
+            connection.execute(self._opening)
+            connection.cursor().executemany(loading.moved(table.ledger).encode(), moves)
+            connection.execute(loading.COMMIT)
+        except psycopg.Error as error:
+            self.close()
+            raise self._error_from(error, "unable to change the ledger") from None
 
     def load(
         self,
@@ -184,7 +229,8 @@ class TableSession:
         file: str,
         identity: str,
         wait: Callable[[int], object],
-    ) -> int:
+        pause: Callable[[float], object] = time.sleep,
+    ) -> int | None:
         """
         Load a chunk, or find that it is loaded.
 
@@ -194,13 +240,15 @@ class TableSession:
             file: name for the ledger and for messages.
             identity: of the file's content.
             wait: called with the size of each piece before it is sent.
+            pause: waits for so many seconds before another attempt; raises to end it.
 
         Returns:
-            Rows that were loaded now; 0 if another transaction had loaded them.
+            Rows that were loaded now; None if another transaction had loaded them.
 
         Raises:
             RefusedRow: the server refuses a row; nothing of the chunk is loaded.
-            SourceError: the server refuses, or does not answer for half a minute.
+            UsageError: the table is another one than `find` found, or the options do not fit together.
+            SourceError: the server refuses, or does not answer for two minutes.
         """
         import psycopg
 
@@ -216,10 +264,10 @@ class TableSession:
                 self.close()
                 if attempt + 1 == _ATTEMPTS or isinstance(error, psycopg.errors.DiskFull):
                     raise self._error_from(error, f"unable to load {where}") from None
-                time.sleep(_FIRST_PAUSE_S * 2**attempt)
+                pause(min(_FIRST_PAUSE_S * 2**attempt, _MOST_PAUSE_S))
             except (psycopg.DataError, psycopg.IntegrityError) as error:
                 self.close()
-                raise self._refused_row(error, f"unable to load {where}", identity, chunk) from None
+                raise self._refusal_of(error, f"unable to load {where}", identity, chunk) from None
             except psycopg.Error as error:
                 self.close()
                 raise self._error_from(error, f"unable to load {where}") from None
@@ -240,24 +288,32 @@ class TableSession:
         chunk: Chunk,
         file: tuple[str, str],
         wait: Callable[[int], object],
-    ) -> int:
+    ) -> int | None:
         connection = self._open()
-        connection.execute(LOADING.opening.encode())
+        connection.execute(self._opening)
         name, identity = file
-        key = (table.name, name, identity, chunk.start_byte, chunk.end_byte)
+        key = (
+            *(table.name, table.oid, name, identity, chunk.start_byte, chunk.end_byte),
+            *digests_of(chunk.pieces),
+        )
         claimed = connection.execute(loading.claimed(table.ledger).encode(), key).fetchone()
         if claimed is None:
             connection.execute(END)
-            return 0
+            return None
         cursor = connection.cursor()
         with cursor.copy(self._copy_command(table, chunk).encode()) as copy:
             for piece in pieces_to_send(chunk.pieces):
                 wait(len(piece))
                 copy.write(piece)
         rows = max(cursor.rowcount, 0)
-        connection.execute(
+        counted = connection.execute(
             loading.counted(table.ledger).encode(), (rows, table.name, identity, chunk.start_byte)
         )
+        if not counted.rowcount:
+            raise UsageError(
+                f"{table.name} is another table than at the beginning of the load",
+                "What was loaded before is in the table that had this name then. Check both, and run the command again.",
+            )
         connection.execute(loading.COMMIT)
         return rows
 
@@ -294,21 +350,25 @@ class TableSession:
             return AccessDenied(f"{doing}: {reason}", f"Needed: {LOADING.needs}.")
         return SourceError(f"{doing}: {reason}", "Run the command again: what was loaded stays.")
 
-    def _refused_row(self, error: Any, doing: str, identity: str, chunk: Chunk) -> RefusedRow:
-        found = re.search(r"line (\d+)(, column [^:]+)?", error.diag.context or "")
-        at = RefusedAt(
-            identity=identity,
-            start_byte=chunk.start_byte,
-            line=int(found[1]) if found else None,
-            column=(found[2] or "") if found else "",
-        )
-        line = "" if at.line is None else f", line {at.line} of them{at.column}"
-        return RefusedRow(f"{doing}{line}", at, self._reason(error))
+    def _refusal_of(self, error: Any, doing: str, identity: str, chunk: Chunk) -> Exception:
+        """Convert an error about data; without a line, and not of a constraint, it is about the options."""
+        import psycopg
+
+        found = line_of(error)
+        reason = self._reason(error)
+        if found is None and isinstance(error, psycopg.DataError):
+            return UsageError(
+                f"{doing}: {reason}",
+                "Check --encoding, --delimiter, --null and --quote: they may not fit together, or not the server.",
+            )
+        line, column = found or (None, "")
+        at = RefusedAt(identity=identity, start_byte=chunk.start_byte, line=line, column=column)
+        place = "" if line is None else f", line {line} of them{column}"
+        return RefusedRow(f"{doing}{place}", at, reason)
 
     def _reason(self, error: Any) -> str:
         """Return what the server says, without values of rows and passwords."""
-        first = (error.diag.message_primary or type(error).__name__).partition(': "')[0]
-        return without_password(first, self._dsn)
+        return without_password(reason_of(error), self._dsn)
 
 
 def pieces_to_send(pieces: Iterable[bytes]) -> Iterable[memoryview]:

@@ -14,8 +14,9 @@ from typing import Any
 from msgspec import Struct
 
 from plimsoll.errors import DataError
+from plimsoll.load.copy.refused import RefusedRow
 from plimsoll.load.copy.run import LoadRun
-from plimsoll.load.copy.table import CopyOptions, RefusedRow
+from plimsoll.load.copy.table import CopyOptions
 from plimsoll.load.rehearse.law.cost import LoadSample, SampledIndex, ServerSetup
 from plimsoll.load.rehearse.law.scatter import scatter_ratio
 from plimsoll.load.rehearse.sample import FileSample, Slice
@@ -154,7 +155,15 @@ def _copy(
     workers: int,
 ) -> tuple[float, int]:
     pace = Unpaced(workers)
-    run = LoadRun(slices, scratch.name, dsn=dsn, options=options, pace=pace, workers_max=workers)
+    run = LoadRun(
+        slices,
+        scratch.name,
+        dsn=dsn,
+        options=options,
+        pace=pace,
+        workers_max=workers,
+        is_durable=False,
+    )
     done = run.run()
     return pace.copying_s, done.row_count
 

@@ -15,9 +15,10 @@ from msgspec import Struct
 
 from plimsoll.errors import DataError, UsageError
 from plimsoll.load.copy.inputs import Input, stream_of
+from plimsoll.load.copy.refused import RefusedAt
 from plimsoll.load.copy.rows import NEWLINE, Chunk, RowFormat, chunks_of
 from plimsoll.load.copy.run import ROW_BYTES_MAX
-from plimsoll.load.copy.table import CopyOptions, RefusedAt
+from plimsoll.load.copy.table import CopyOptions
 from plimsoll.units import MIB
 
 # A judgement: a hundred GB are rehearsed with one, in minutes, and most averages of rows are known to a percent.

@@ -1,6 +1,7 @@
 """Files and objects as streams: from any place, packed or not, damaged or not."""
 
 import gzip
+import os
 from pathlib import Path
 
 import pytest
@@ -53,6 +54,31 @@ def test_content_has_an_identity_and_not_the_name(tmp_path: Path):
     long = b"1,one\n" * 100_000
     mended = long[:300_000] + b"2" + long[300_001:]
     assert file(tmp_path, long, "e.csv").identity != file(tmp_path, mended, "f.csv").identity
+
+
+def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path: Path):
+    """
+    Rows that were added, other rows of the same size, or another file of the name.
+    """
+
+    def add(path: Path) -> None:
+        with path.open("ab") as more:
+            more.write(b"1,row\n")
+
+    def rewrite(path: Path) -> None:
+        was = path.stat()
+        path.write_bytes(DATA[::-1])
+        os.utime(path, ns=(was.st_atime_ns, was.st_mtime_ns + 1))
+
+    def exchange(path: Path) -> None:
+        (path.parent / "new").write_bytes(DATA)
+        (path.parent / "new").replace(path)
+
+    for number, change in enumerate((add, rewrite, exchange)):
+        one = file(tmp_path, DATA, f"{number}.csv")
+        change(one.path)
+        with pytest.raises(SourceError, match="was changed while it was read"):
+            list(one.pieces(0))
 
 
 def test_a_file_that_is_not_there_is_one_sentence(tmp_path: Path):

@@ -48,3 +48,39 @@ def test_so_many_backslashes_that_they_are_not_counted_end_no_row():
     data = b"a" + b"\\" * 70 + b"\nb\nc\n"
 
     assert [data[:-2], b"c\n"] == texts(data, TEXT)
+
+
+@pytest.mark.parametrize(
+    ("data", "rows", "place"),
+    [
+        (b"a\n\\.\nb\n", TEXT, 5),
+        (b"a\n\\.\r\nb\n", TEXT, 6),
+        (b"\\.\nb\n", CSV, 3),
+        # It ends a chunk, and rows come in the next.
+        (b"aa\n\\.\nb\n", TEXT, 6),
+    ],
+)
+def test_rows_after_an_end_marker_are_found(data: bytes, rows: RowFormat, place: int):
+    with pytest.raises(DataError, match=f"ends at byte {place}$"):
+        texts(data, rows)
+
+
+@pytest.mark.parametrize(
+    ("data", "rows"),
+    [
+        (b"a\n\\.\n", TEXT),
+        (b"a\n\\.", TEXT),
+        (b"a\\.\nb\n", TEXT),
+        (b"\\.a\nb\n", TEXT),
+        # A value that begins with a newline.
+        (b"a\\\n\\.\nb\n", TEXT),
+        (b'"a\n\\.\nb"\nc\n', CSV),
+        (b'"\\."\nb\n', CSV),
+    ],
+)
+def test_what_only_looks_like_an_end_marker_is_no_end(data: bytes, rows: RowFormat):
+    assert data == b"".join(texts(data, rows))
+    whole = chunks_of(
+        [data[n : n + 1] for n in range(len(data))], rows, chunk_bytes=99, row_bytes_max=9
+    )
+    assert [data] == [b"".join(one.pieces) for one in whole]
