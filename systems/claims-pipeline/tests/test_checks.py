@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 from conftest import World, world_of
-from servers import Servers, query
+from servers import Servers, command, put, query
 
 pytestmark = pytest.mark.xdist_group("faults")
 EVENTS = "claims.part_d_events_a1001"
@@ -208,6 +208,44 @@ def test_deliveries_are_listed_until_they_are_loaded(copy: World):
     assert [{"organisation": "A1002", "month": "2023-02"}] == as_json
     assert "" == copy.run("deliveries")
     assert [] == json.loads(copy.run("deliveries", "--json"))
+
+
+@pytest.mark.parametrize(
+    ("harm", "sentence"),
+    [
+        (lambda text: text[: len(text) // 2], "'A1001/2023-01/manifest.json' is no manifest: "),
+        (lambda _: "", "'A1001/2023-01/manifest.json' is no manifest: "),
+        (
+            lambda text: text.replace("2023-01", "2023-02"),
+            "'A1001/2023-01/manifest.json' is the manifest of A1001/2023-02",
+        ),
+    ],
+    ids=["half written", "empty", "of another month"],
+)
+def test_a_bad_manifest_keeps_no_other_delivery_from_the_list(world: World, harm, sentence: str):
+    """
+    Its own delivery is listed, and its own transfer fails with the same sentence. Programs read only standard output.
+    """
+    for organisation in ("A1001", "A1002"):
+        put(world.folder, organisation, "2023-01", [("one", "part_a_claims", b"x\n", {})])
+    manifest = world.folder / "A1001/2023-01/manifest.json"
+    manifest.write_text(harm(manifest.read_text()))
+    listing = command(world.settings, "deliveries", "--json")
+    output, error = listing.communicate(timeout=60)
+    transferred = {
+        name: world.run("transfer", "--organisation", name, "--month", "2023-01", status=status)
+        for name, status in (("A1001", 2), ("A1002", 0))
+    }
+
+    assert 0 == listing.returncode
+    assert [
+        {"organisation": "A1001", "month": "2023-01"},
+        {"organisation": "A1002", "month": "2023-01"},
+    ] == json.loads(output)
+    assert error.startswith(f"A1001/2023-01: {sentence}")
+    assert 1 == error.count("\n")
+    assert error.partition(": ")[2] in transferred["A1001"]
+    assert "A1002/2023-01: complete, 2 bytes read\n" in transferred["A1002"]
 
 
 @pytest.mark.parametrize(
