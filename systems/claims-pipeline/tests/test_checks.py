@@ -2,13 +2,14 @@
 
 import json
 import re
+import shutil
 import uuid
 from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
 from conftest import World, world_of
-from servers import Servers, query
+from servers import Servers, command, put, query
 
 pytestmark = pytest.mark.xdist_group("faults")
 EVENTS = "claims.part_d_events_a1001"
@@ -183,6 +184,96 @@ def test_a_file_that_was_not_loaded_is_named(copy: World):
     assert "6 tests failed" == said[6]
 
 
+@pytest.fixture
+def repeated(world: World, request: pytest.FixtureRequest) -> World:
+    """
+    A month whose files have the content of the month before and other names; its manifest is the parameter's.
+    """
+    options = ("--beneficiaries", "50", "--months", "1")
+    world.run("generate", str(world.folder), *options)
+    first, second = (world.folder / "A1001" / month for month in ("2023-01", "2023-02"))
+    second.mkdir()
+    manifest = json.loads((first / "manifest.json").read_text())
+    for file in manifest["files"]:
+        shutil.copy(first / file["name"], second / f"{file['name']}.again")
+        file["name"] += ".again"
+        request.param(file)
+    (second / "manifest.json").write_text(json.dumps({**manifest, "month": "2023-02"}))
+    world.run("transfer", "--organisation", "A1001")
+    for month in ("2023-01", "2023-02"):
+        world.run("load", "A1001", month)
+    return world
+
+
+def as_before(_: dict) -> None:
+    """
+    The sender does not know that it sends all again.
+    """
+
+
+def foreseen(file: dict) -> None:
+    """
+    The sender foresees that each row is a duplicate.
+    """
+    again = file["defects"].get("duplicate", 0) + file["rows"]
+    file["defects"] = {**file["defects"], "duplicate": again}
+    file["rows"], file["sums"] = 0, dict.fromkeys(file["sums"], "0.00")
+
+
+def as_events(file: dict) -> None:
+    """
+    The sender calls claims events.
+    """
+    if file["kind"] == "part_a_claims":
+        file["kind"] = "part_d_events"
+
+
+@pytest.mark.parametrize("repeated", [as_before, foreseen], indirect=True)
+def test_content_that_was_loaded_under_another_name_passes(repeated: World):
+    assert [("2023-01", 6)] == repeated.ask("SELECT month, count(*) FROM claims.files GROUP BY 1")
+    for month in ("2023-01", "2023-02"):
+        assert "all tests passed\n" == repeated.run("check", "A1001", month)
+
+
+@pytest.mark.parametrize("repeated", [as_before], indirect=True)
+def test_content_that_was_loaded_under_another_name_is_counted(repeated: World):
+    """
+    Damage is found as under its own name, and the sentence has both names.
+    """
+    claims = "claims.part_a_claims_a1001"
+    repeated.ask(f"DELETE FROM {EVENTS} WHERE cur_clm_uniq_id = {ONE}")
+    repeated.ask(
+        f"UPDATE {claims} SET clm_pmt_amt = clm_pmt_amt + 0.01"
+        f" WHERE cur_clm_uniq_id = (SELECT min(cur_clm_uniq_id) FROM {claims})"
+    )
+    repeated.ask(
+        "UPDATE claims.files SET records = records + 1, quarantined = quarantined + 1"
+        " WHERE kind = 'part_b_lines'"
+    )
+    said = repeated.run("check", "A1001", "2023-02", status=1).splitlines()
+    expected = (
+        r"'\S+ZC1\S+\.again': clm_pmt_amt sums to [\d.]+ in the table and 0 in its duplicates, and should .+",
+        r"'\S+ZC5\S+\.again': records is \d+ in the ledger and \d+ in the manifest",
+        r"'\S+ZC5\S+\.again': \d+ lines are quarantined, the ledger says \d+",
+        r"'\S+ZC7\S+\.again': the table has \d+ rows of it; the ledger says \d+, .+",
+    )
+
+    assert "4 tests failed" == said.pop()
+    for sentence, form in zip(said, expected, strict=True):
+        assert re.fullmatch(form + r" \(it was loaded as '\S+0'\)", sentence), sentence
+
+
+@pytest.mark.parametrize("repeated", [as_events], indirect=True)
+def test_content_that_was_loaded_as_another_kind_is_one_sentence(repeated: World):
+    """
+    Its rows are not looked for in the table of the wrong kind.
+    """
+    said = repeated.run("check", "A1001", "2023-02", status=1).splitlines()
+
+    assert ["1 test failed"] == said[1:]
+    assert "kind is part_a_claims in the ledger and part_d_events in the manifest" in said[0]
+
+
 def test_a_view_that_is_older_than_its_tables_is_named(copy: World):
     copy.run("load", "A1002", "2023-02", "--path", "old")
     said = copy.run("check", "--views", status=1)
@@ -208,6 +299,44 @@ def test_deliveries_are_listed_until_they_are_loaded(copy: World):
     assert [{"organisation": "A1002", "month": "2023-02"}] == as_json
     assert "" == copy.run("deliveries")
     assert [] == json.loads(copy.run("deliveries", "--json"))
+
+
+@pytest.mark.parametrize(
+    ("harm", "sentence"),
+    [
+        (lambda text: text[: len(text) // 2], "'A1001/2023-01/manifest.json' is no manifest: "),
+        (lambda _: "", "'A1001/2023-01/manifest.json' is no manifest: "),
+        (
+            lambda text: text.replace("2023-01", "2023-02"),
+            "'A1001/2023-01/manifest.json' is the manifest of A1001/2023-02",
+        ),
+    ],
+    ids=["half written", "empty", "of another month"],
+)
+def test_a_bad_manifest_keeps_no_other_delivery_from_the_list(world: World, harm, sentence: str):
+    """
+    Its own delivery is listed, and its own transfer fails with the same sentence. Programs read only standard output.
+    """
+    for organisation in ("A1001", "A1002"):
+        put(world.folder, organisation, "2023-01", [("one", "part_a_claims", b"x\n", {})])
+    manifest = world.folder / "A1001/2023-01/manifest.json"
+    manifest.write_text(harm(manifest.read_text()))
+    listing = command(world.settings, "deliveries", "--json")
+    output, error = listing.communicate(timeout=60)
+    transferred = {
+        name: world.run("transfer", "--organisation", name, "--month", "2023-01", status=status)
+        for name, status in (("A1001", 2), ("A1002", 0))
+    }
+
+    assert 0 == listing.returncode
+    assert [
+        {"organisation": "A1001", "month": "2023-01"},
+        {"organisation": "A1002", "month": "2023-01"},
+    ] == json.loads(output)
+    assert error.startswith(f"A1001/2023-01: {sentence}")
+    assert 1 == error.count("\n")
+    assert error.partition(": ")[2] in transferred["A1001"]
+    assert "A1002/2023-01: complete, 2 bytes read\n" in transferred["A1002"]
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,10 @@ import resource
 import signal
 import subprocess
 import sys
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from decimal import Decimal
 
 import psutil
@@ -16,12 +19,16 @@ from conftest import World
 from records import claims, line
 from servers import ROOT, command, put, query, wait_for
 
+from claims_pipeline.errors import ClaimsError
 from claims_pipeline.layout import record
+from claims_pipeline.storage import Storage
 
 # What is lost once in two runs is lost: no second chance.
 pytestmark = [pytest.mark.xdist_group("faults"), pytest.mark.flaky(reruns=0)]
 paths = pytest.mark.parametrize("path", ["new", "old"])
 ROUNDS = 20
+# A load of these tests takes seconds. One that takes so long waits for something that does not come.
+STUCK_S = 60.0
 ORGANISATIONS = ("A1001", "A1002", "A1003")
 
 
@@ -196,6 +203,7 @@ def limited(
         capture_output=True,
         text=True,
         check=False,
+        timeout=STUCK_S,
     )
 
 
@@ -219,6 +227,92 @@ def test_a_full_disk_of_the_worker_is_one_sentence_and_harms_nothing(world: Worl
     assert ([], [(0,)]) == (left, loaded)
     assert 0 == fine.returncode, fine.stderr
     assert_complete(world, "A1001", expected)
+
+
+def deliver_mostly_bad(world: World) -> None:
+    """
+    Write a delivery with 100 rows and 6,000 lines for the quarantine, which has four letters for each bad byte.
+
+    Its quarantine has 10 MB, more than a part of an upload and more than the raw file.
+    """
+    bad = b"\x01" * record("part_a_claims").width + b"\n"
+    content = claims(range(100))[0] + 6000 * bad
+    put(world.folder, "A1001", "2023-01", [("one", "part_a_claims", content, {})])
+    world.run("transfer")
+
+
+@contextmanager
+def formatter_ends_at_last() -> Iterator[None]:
+    """
+    End a formatter for which nobody reads, so that the test fails instead of waiting for ever.
+    """
+
+    def end() -> None:
+        for pid in children(os.getpid()):
+            if psutil.Process(pid).name() == "claims-format":
+                kill(pid)
+
+    timer = threading.Timer(STUCK_S, end)
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
+
+
+def test_a_disk_that_is_full_of_quarantined_lines_ends_the_load(world: World, tmp_path):
+    """
+    The formatter has more lines than the disk takes, and does not wait for somebody to read them.
+    """
+    deliver_mostly_bad(world)
+    words = ("load", "A1001", "2023-01", "--path", "old")
+    full = limited(str(tmp_path), 4_000_000, world.settings, *words)
+    said = world.run(*words)
+
+    assert 2 == full.returncode
+    assert ["error", "hint"] == [part.partition(":")[0] for part in full.stderr.splitlines()]
+    assert "error: the worker's disk is full" in full.stderr
+    assert "one: 100 rows, 6,000 lines quarantined (0 duplicates)\n" == said
+
+
+def test_an_s3_that_refuses_quarantined_lines_ends_the_load(
+    world: World, monkeypatch: pytest.MonkeyPatch
+):
+    """
+    The sentence is S3's, not that the formatter was ended because of it.
+    """
+    put_part = Storage.put_part
+
+    def refuse(storage: Storage, key: str, *rest) -> str:
+        if "quarantine" in key:
+            raise ClaimsError("S3 refuses the quarantine", "Ask its owner.")
+        return put_part(storage, key, *rest)
+
+    deliver_mostly_bad(world)
+    words = ("load", "A1001", "2023-01", "--path", "new")
+    with monkeypatch.context() as patch, formatter_ends_at_last():
+        patch.setattr(Storage, "put_part", refuse)
+        refused = world.run(*words, status=2)
+    said = world.run(*words)
+
+    assert "error: S3 refuses the quarantine\nhint: Ask its owner.\n" == refused
+    assert "one: 100 rows, 6,000 lines quarantined (0 duplicates)\n" == said
+
+
+@paths
+def test_a_file_of_another_kind_is_the_same_sentence_on_both_outputs(world: World, path: str):
+    """
+    Both readers come to their end at once, and the formatter says only once why it ended.
+    """
+    put(world.folder, "A1001", "2023-01", [("one", "part_d_events", claims(range(9))[0], {})])
+    world.run("transfer")
+    said = {
+        world.run("load", "A1001", "2023-01", "--path", path, status=2).splitlines()[0]
+        for _ in range(5)
+    }
+
+    assert ["error: claims-format: 'one' "] == [sentence[:28] for sentence in said]
 
 
 @paths

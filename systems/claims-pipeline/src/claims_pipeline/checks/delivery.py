@@ -7,6 +7,8 @@ Rule 3: a cause is said once. Sums of a file are not compared if rows of it are 
 Rule 4: a manifest foresees that deliveries are loaded in the order of their months. In another order the first record of
         two equal ones is the later month's. Rows and duplicates are then compared together, in counts and in sums: the
         quarantine has each duplicate's row.
+Rule 5: content that was loaded under another name is not loaded again. Its rows are those of the file with that name,
+        whose manifest foresaw other duplicates; so they are compared as in Rule 4.
 """
 
 from collections import Counter
@@ -20,9 +22,10 @@ from claims_pipeline.database.tables import BENEFICIARIES, SCHEMA, partition
 from claims_pipeline.layout import Record, record, records
 from claims_pipeline.manifest import DUPLICATE, SUPERSEDED, DeliveredFile, Manifest, class_of
 
+# By its name, else by its content, as the loader looks for it (`ledger.loaded_before`).
 _LEDGER = """
-SELECT file_id, kind, sha256, bytes, records, rows, quarantined, duplicates, replaced
-  FROM claims.files WHERE organisation = %s AND name = %s
+SELECT file_id, kind, sha256, bytes, records, rows, quarantined, duplicates, replaced, name
+  FROM claims.files WHERE organisation = %s AND (name = %s OR sha256 = %s) ORDER BY name <> %s LIMIT 1
 """
 _DISORDER = """
 SELECT EXISTS (SELECT FROM claims.files AS mine JOIN claims.files AS other USING (organisation, kind)
@@ -61,26 +64,38 @@ class Ledger:
     def __init__(self, row: tuple[Any, ...]) -> None:
         """Name the columns of `_LEDGER`."""
         self.file_id, self.kind, self.sha256, self.bytes, self.records = row[:5]
-        self.rows, self.quarantined, self.duplicates, self.replaced = row[5:]
+        self.rows, self.quarantined, self.duplicates, self.replaced, self.name = row[5:]
 
 
 def failures(connection: Connection, manifest: Manifest) -> Iterator[str]:
     """Return a sentence for each test that fails."""
     for file in manifest.files:
-        found = connection.execute(_LEDGER, (manifest.organisation, file.name)).fetchone()
-        if found is None:
-            yield f"'{file.name}' is in the manifest and was not loaded"
-            continue
-        ledger = Ledger(found)
-        row = connection.execute(_DISORDER, (ledger.file_id,)).fetchone()
-        in_order = row is not None and not row[0]
-        yield from _content(file, ledger, in_order=in_order)
-        yield from _rows(connection, manifest.organisation, file, ledger, in_order=in_order)
-        yield from _quarantine(connection, file, ledger, in_order=in_order)
+        yield from _file(connection, manifest.organisation, file)
     for layout in records().values():
         yield from _keys(connection, layout, manifest.organisation)
         yield from _partition(connection, layout, manifest.organisation)
         yield from _orphans(connection, layout, manifest.organisation)
+
+
+def _file(connection: Connection, organisation: str, file: DeliveredFile) -> Iterator[str]:
+    wanted = (organisation, file.name, file.sha256, file.name)
+    found = connection.execute(_LEDGER, wanted).fetchone()
+    if found is None:
+        yield f"'{file.name}' is in the manifest and was not loaded"
+        return
+    ledger = Ledger(found)
+    has_own_name = ledger.name == file.name
+    row = connection.execute(_DISORDER, (ledger.file_id,)).fetchone()
+    in_order = has_own_name and row is not None and not row[0]
+    loaded_as = "" if has_own_name else f" (it was loaded as '{ledger.name}')"
+    for sentence in _content(file, ledger, in_order=in_order):
+        yield sentence + loaded_as
+    if ledger.kind != file.kind:
+        return
+    for sentence in _rows(connection, organisation, file, ledger, in_order=in_order):
+        yield sentence + loaded_as
+    for sentence in _quarantine(connection, file, ledger, in_order=in_order):
+        yield sentence + loaded_as
 
 
 def _content(file: DeliveredFile, ledger: Ledger, *, in_order: bool) -> Iterator[str]:

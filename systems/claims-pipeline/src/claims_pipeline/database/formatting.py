@@ -3,18 +3,21 @@ The formatter as a pipeline of programs: an object of S3 goes in, rows and quara
 
 Rule 1: nothing is written to a disk of ours here; both outputs are pipes.
 Rule 2: the end of an output is believed only when every program ended well. A truncated stream is an error, no end.
+Rule 3: who fails first is believed. The programs are ended then, and what fails because of that says nothing.
 """
 
 import os
 import subprocess
 import threading
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import IO, Any, Self
 
 import msgspec
 
 from claims_pipeline.database.merge import Counts, Work
+from claims_pipeline.errors import ClaimsError
 from claims_pipeline.programs import check, fetch_command, program_of, with_keys
 from claims_pipeline.settings import Settings
 
@@ -31,6 +34,8 @@ class Formatting:
         self._names: list[str] = []
         self._summary = b""
         self._reading: threading.Thread | None = None
+        self._failure: BaseException | None = None
+        self._checking = threading.Lock()
 
     def __enter__(self) -> Self:
         """Start the programs."""
@@ -56,14 +61,16 @@ class Formatting:
         assert formatter.stdout is not None
         self.rows: IO[bytes] = _Whole(formatter.stdout, self._check)  # type: ignore[assignment]
         self.lines: IO[bytes] = _Whole(os.fdopen(lines, "rb"), self._check)  # type: ignore[assignment]
-        self._reading = threading.Thread(target=self._read, args=(os.fdopen(summary, "rb"),))
+        self._reading = threading.Thread(
+            target=self._read_summary, args=(os.fdopen(summary, "rb"),)
+        )
         self._reading.start()
         return self
 
     def __exit__(self, *exception: object) -> None:
         """End the programs if they still run."""
         if exception[0]:
-            self.end()
+            self._end()
         for stream in (self.rows, self.lines):
             stream.close()
         for program in self._programs:
@@ -76,17 +83,42 @@ class Formatting:
         if self._reading is not None:
             self._reading.join()
 
-    def end(self) -> None:
-        """Kill the programs, so that whoever reads an output comes to its end."""
-        for program in self._programs:
-            program.kill()
+    def read(
+        self, rows: Callable[[IO[bytes]], object], lines: Callable[[IO[bytes]], object]
+    ) -> Counts:
+        """
+        Read both outputs at the same time, and return what the formatter counted.
 
-    def counts(self) -> Counts:
-        """Return what the formatter counted, when both outputs have been read."""
+        Args:
+            rows: reads the rows to their end.
+            lines: reads the quarantined lines to their end, in a thread of its own.
+
+        Raises:
+            ClaimsError: a program failed.
+            BaseException: what `rows` or `lines` raised, whichever was first.
+        """
+        with ThreadPoolExecutor(1) as other:
+            reading = other.submit(self._read_or_end, lines, self.lines)
+            self._read_or_end(rows, self.rows)
+            reading.result()
         self._check()
         assert self._reading is not None
         self._reading.join()
         return msgspec.json.decode(self._summary, type=Counts)
+
+    def _read_or_end(self, read: Callable[[IO[bytes]], object], stream: IO[bytes]) -> None:
+        try:
+            read(stream)
+        except BaseException as error:
+            # An output that nobody reads fills its pipe. The formatter waits then, and so does who reads the other one.
+            self._failure = self._failure or error
+            self._end()
+            raise
+
+    def _end(self) -> None:
+        """Kill the programs, so that whoever reads an output comes to its end."""
+        for program in self._programs:
+            program.kill()
 
     def _start(
         self, name: str, command: Sequence[str], source: Any = None, keep: Sequence[int] = ()
@@ -104,9 +136,16 @@ class Formatting:
         return program
 
     def _check(self) -> None:
-        check(self._names, self._programs)
+        """Wait for the programs; raise the first failure, the same one for both outputs."""
+        with self._checking:
+            try:
+                check(self._names, self._programs)
+            except ClaimsError as error:
+                self._failure = self._failure or error
+        if self._failure is not None:
+            raise self._failure
 
-    def _read(self, stream: IO[bytes]) -> None:
+    def _read_summary(self, stream: IO[bytes]) -> None:
         with stream:
             self._summary = stream.read()
 

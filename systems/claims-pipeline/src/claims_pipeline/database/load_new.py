@@ -4,7 +4,7 @@ The new path: S3 to S3 through the formatter, then PostgreSQL reads from S3 itse
 Rule 1: nothing is written to a disk of the worker.
 """
 
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 from claims_pipeline.database.connection import Connection
 from claims_pipeline.database.formatting import Formatting
@@ -33,13 +33,8 @@ def load(settings: Settings, connection: Connection, work: Work, key: str) -> st
 
 def _format(settings: Settings, storage: Storage, work: Work, key: str) -> Counts:
     place = (work.manifest.organisation, work.manifest.month, work.file.name)
-    with Formatting(settings, work, None, key) as formatting, ThreadPoolExecutor(1) as other:
-        # Both outputs are read at the same time: the formatter waits for neither.
-        lines = other.submit(storage.upload, quarantine_key(*place), formatting.lines)
-        try:
-            storage.upload(formatted_key(*place), formatting.rows)
-        except BaseException:
-            formatting.end()
-            raise
-        lines.result()
-        return formatting.counts()
+    with Formatting(settings, work, None, key) as formatting:
+        return formatting.read(
+            rows=partial(storage.upload, formatted_key(*place)),
+            lines=partial(storage.upload, quarantine_key(*place)),
+        )

@@ -8,7 +8,6 @@ import errno
 import shutil
 import tempfile
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
@@ -60,16 +59,11 @@ def _format(settings: Settings, work: Work, raw: Path, to: tuple[Path, Path]) ->
         to[0].open("wb") as rows,
         to[1].open("wb") as lines,
         Formatting(settings, work, source, "") as formatting,
-        ThreadPoolExecutor(1) as other,
     ):
-        written = other.submit(shutil.copyfileobj, formatting.lines, lines, CHUNK_BYTES)
-        try:
-            shutil.copyfileobj(formatting.rows, rows, CHUNK_BYTES)
-        except BaseException:
-            formatting.end()
-            raise
-        written.result()
-        return formatting.counts()
+        return formatting.read(
+            rows=lambda stream: shutil.copyfileobj(stream, rows, CHUNK_BYTES),
+            lines=lambda stream: shutil.copyfileobj(stream, lines, CHUNK_BYTES),
+        )
 
 
 def _copy(connection: Connection, table: str, path: Path) -> None:

@@ -1,4 +1,9 @@
-"""List the complete deliveries on the SFTP server that are not loaded."""
+"""
+List the complete deliveries on the SFTP server that are not loaded.
+
+Rule 1: a delivery with a bad manifest is listed, and keeps no other from the list. Its own transfer fails then, with the
+        sentence that is also on standard error here.
+"""
 
 import argparse
 import asyncio
@@ -6,6 +11,7 @@ import json
 import sys
 
 from claims_pipeline.delivery import MANIFEST, manifest_of
+from claims_pipeline.errors import DataError
 from claims_pipeline.settings import Settings
 from claims_pipeline.transfer.command import folders_of
 from claims_pipeline.transfer.source import Source
@@ -38,7 +44,15 @@ async def _missing(settings: Settings, loaded: set[tuple[str, str]]) -> list[tup
     async with Source(settings) as source:
         for name, month in await folders_of(source, None, None):
             content = await source.content(f"{name}/{month}/{MANIFEST}") or b""
-            files = manifest_of(content, name, month).files
-            if any((name, file.sha256) not in loaded for file in files):
+            if not _is_loaded(content, name, month, loaded):
                 found.append((name, month))
     return found
+
+
+def _is_loaded(content: bytes, name: str, month: str, loaded: set[tuple[str, str]]) -> bool:
+    try:
+        files = manifest_of(content, name, month).files
+    except DataError as error:
+        sys.stderr.write(f"{name}/{month}: {error.sentence}\n")
+        return False
+    return all((name, file.sha256) in loaded for file in files)

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 import psycopg
 from psycopg import Connection
 
+from claims_pipeline.database.connection import address_of
 from claims_pipeline.errors import UnavailableError
 from claims_pipeline.settings import Settings
 
@@ -18,11 +19,13 @@ def open_database(settings: Settings) -> Iterator[Connection]:
     Give a connection in autocommit mode, and close it at the end.
 
     Raises:
+        SettingsError: the address is none.
         UnavailableError: the database does not answer, lacks the tables, or refused a statement.
     """
+    address = address_of(settings)
     try:
         with psycopg.connect(
-            settings.database_url,
+            address,
             autocommit=True,
             connect_timeout=CONNECT_S,
             application_name="claims-pipeline",
