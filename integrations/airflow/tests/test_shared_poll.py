@@ -12,6 +12,7 @@ from account import IDLE, CountingProxy, create, put
 from world import PATIENCE_S, until
 
 from airflow_provider_plimsoll import polls
+from airflow_provider_plimsoll.polls import Reading, SharedPoll
 from airflow_provider_plimsoll.triggers.io_budget import IoBudgetTrigger
 
 INTERVAL_S = 2.0
@@ -124,6 +125,36 @@ def test_the_loop_goes_on_while_a_reading_or_its_judgement_blocks(
     assert gate.loop_thread not in gate.threads
     assert nobody_went
     assert ["go"] * 3 == [event["status"] for event in events]
+
+
+def test_who_comes_later_gets_no_old_reading():
+    """
+    A poll that nobody waited for begins again: what it read before says nothing of now.
+    """
+    interval_s = 0.1
+    readings: list[Reading] = []
+
+    def read() -> Reading:
+        readings.append(Reading(None, None))
+        return readings[-1]
+
+    async def twice() -> tuple[Reading, Reading, Reading]:
+        poll = SharedPoll(read, interval_s)
+        poll.enter()
+        first = await poll.after(None)
+        # Another who begins to wait in the same interval.
+        same = await poll.after(None)
+        poll.leave()
+        await asyncio.sleep(5 * interval_s)
+        poll.enter()
+        later = await poll.after(None)
+        poll.leave()
+        return first, same, later
+
+    first, same, later = asyncio.run(twice())
+
+    assert first is same
+    assert later is not first
 
 
 def test_it_is_the_same_after_a_round_trip():

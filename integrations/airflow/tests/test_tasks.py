@@ -204,6 +204,16 @@ def test_a_message_says_that_the_database_cannot_be_read(
     assert sent[0].startswith("it failed. Plimsoll cannot tell what the database was up against: ")
 
 
+def test_a_notifier_without_its_connection_says_that(connections: dict[str, str]):
+    """
+    The message goes out nevertheless: that the database cannot be read is a part of it.
+    """
+    found = PlimsollNotifier(plimsoll_conn_id="absent", deliver=print)._found(None)
+
+    assert found.startswith("Plimsoll cannot tell what the database was up against: ")
+    assert "absent" in found
+
+
 def test_a_notifier_needs_one_way_to_deliver():
     with pytest.raises(ValueError):
         PlimsollNotifier()

@@ -66,8 +66,8 @@ def reserve_forecast(
         snapshot: read with `read`.
         reserve_ratio: credits to wait for, 0–1.
         now_s: as of `allowance`.
-        others_until_s: when the batch began, epoch seconds: what was taken before is that of others. None, or
-            fewer than five samples before it, takes all samples.
+        others_until_s: when the batch began, epoch seconds: what was taken before is that of others; with fewer
+            than five samples before it, what others take is not known. None takes all samples.
 
     Raises:
         UsageError: no storage limit of the instance is known, or the reserve is not between 0 and 1.
@@ -88,7 +88,7 @@ def reserve_forecast(
             "no storage limit of this target is known, so nothing can be said of its credits",
             "Give the class, the engine, the storage and its size.",
         )
-    slow = slow_truth_of(snapshot, complete_s=complete_s)
+    slow = slow_truth_of(snapshot, complete_s=complete_s, samples_most=None)
     others = _others(slow.rates, others_until_s)
     found = [
         _of_stage(stage, slow, others, reserve_ratio=reserve_ratio, now_s=now_s)
@@ -113,8 +113,9 @@ def _moments(snapshot: Snapshot, now_s: float | None) -> tuple[float, float]:
 
 
 def _others(rates: Sequence[DeviceRate], until_s: float | None) -> DeviceRate | None:
-    before = [one for one in rates if until_s is None or one.end_s <= until_s]
-    counted = before if len(before) >= _OTHERS_SAMPLES_MIN else list(rates)
+    counted = [one for one in rates if until_s is None or one.end_s <= until_s]
+    if not counted or (until_s is not None and len(counted) < _OTHERS_SAMPLES_MIN):
+        return None
     taken = np.array([one.bytes_per_s for one in counted])
     ops = np.array([one.ops_per_s for one in counted])
     if not np.isfinite(taken).any() or not np.isfinite(ops).any():
@@ -142,14 +143,17 @@ def _of_stage(
     ready_s = balance = None
     if measured is None:
         text = f"the {name} were not measured"
-    elif others is None:
-        text = "the load of others was not measured"
     else:
         balance = balance_now(
             stage, measured.ratio, measured_s=measured.time_s, now_s=now_s, rates=slow.rates
         )
-        ready_s = time_to_hold_s(stage, balance, reserve_ratio, rate=others, longest_s=_DAY_S)
-        when = "not within a day" if ready_s is None else f"in {format_duration(ready_s)}"
+        if balance >= reserve_ratio:
+            ready_s, when = 0.0, "now"
+        elif others is None:
+            when = "at a time that is not known, because the load of others was not measured"
+        else:
+            ready_s = time_to_hold_s(stage, balance, reserve_ratio, rate=others, longest_s=_DAY_S)
+            when = "not within a day" if ready_s is None else f"in {format_duration(ready_s)}"
         text = f"the {name} are at {format_ratio(balance)}, and reach {wanted} {when}"
     return ReserveForecast(
         reserve_ratio=reserve_ratio,

@@ -25,6 +25,8 @@ from plimsoll.model.snapshot import Snapshot
 
 # The others of the last half hour; a longer window would describe another part of the day.
 _LAST = "30m"
+# As many samples as half an hour has minutes.
+_SAMPLES_MOST = 30
 # CloudWatch completes a minute's sample within the next one; the newest may still grow.
 COMPLETE_AFTER_S = 60.0
 
@@ -170,19 +172,22 @@ def slow_truth_of_target(snapshot: Snapshot, target: PaceTarget, now_s: float) -
     return slow_truth_of(snapshot, complete_s=complete_s)
 
 
-def slow_truth_of(snapshot: Snapshot, *, complete_s: float) -> SlowTruth:
+def slow_truth_of(
+    snapshot: Snapshot, *, complete_s: float, samples_most: int | None = _SAMPLES_MOST
+) -> SlowTruth:
     """
     Return what the metrics of a snapshot say: rates of reads and writes together, and credits.
 
     Args:
         snapshot: in SI units.
         complete_s: epoch seconds; a sample that ends later is left out, because it may be incomplete.
+        samples_most: newest samples that are kept; None keeps all.
     """
     taken = _summed(snapshot, Metric.READ_BYTES_PER_S, Metric.WRITE_BYTES_PER_S)
     ops = _summed(snapshot, Metric.READ_OPS_PER_S, Metric.WRITE_OPS_PER_S)
     reads = _finite(snapshot.series.get(Metric.READ_BYTES_PER_S))
     moments = sorted(t for t in taken.keys() | ops.keys() if t + _step_s(snapshot) <= complete_s)
-    # As many samples as the last half hour has minutes.
+    kept = moments if samples_most is None else moments[-samples_most:]
     rates = tuple(
         DeviceRate(
             start_s=float(moment),
@@ -191,7 +196,7 @@ def slow_truth_of(snapshot: Snapshot, *, complete_s: float) -> SlowTruth:
             ops_per_s=ops.get(moment, float("nan")),
             read_bytes_per_s=reads.get(moment, float("nan")),
         )
-        for moment in moments[-30:]
+        for moment in kept
     )
     balances = {
         family.value: found

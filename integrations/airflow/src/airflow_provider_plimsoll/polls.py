@@ -4,6 +4,7 @@ Read a database once an interval for everybody who waits for it in one process.
 Rule 1: equal targets with equal intervals share one poll, however many wait.
 Rule 2: no reading and no arithmetic runs on the event loop: boto3 would block every other trigger.
 Rule 3: two readings of a poll begin at least an interval apart, also if those who wait leave and come back.
+Rule 4: whoever begins to wait gets no reading that is older than that.
 """
 
 import asyncio
@@ -21,6 +22,8 @@ LAST = "30m"
 # Of those who wait for one reading, so many go on at once. A thousand in a row, each with a line of its log, would
 # block the event loop for a second.
 _TURNS = 8
+# A reading is offered for so many intervals. In the second, the next one is being read.
+_OFFERED_INTERVALS = 2
 # Own threads: slow answers of AWS must not use up those of the event loop, which Airflow needs.
 _THREADS = 8
 _executor: ThreadPoolExecutor | None = None
@@ -71,6 +74,7 @@ class SharedPoll:
         """
         self._read, self.interval_s = read, interval_s
         self.newest: Reading | None = None
+        self.newest_s = float("-inf")
         self.waiting = 0
         self.began_s = float("-inf")
         self.turns = asyncio.Semaphore(_TURNS)
@@ -94,11 +98,16 @@ class SharedPoll:
 
     async def after(self, seen: Reading | None) -> Reading:
         """Return the first reading that is not the one that was seen last."""
-        while self.newest is None or self.newest is seen:
+        while (newest := self._offered()) is None or newest is seen:
             if self._error is not None:
                 raise self._error
             await self._changed.wait()
-        return self.newest
+        return newest
+
+    def _offered(self) -> Reading | None:
+        """Return the newest reading, unless it is old: nobody may have waited since."""
+        is_old = time.monotonic() - self.newest_s > _OFFERED_INTERVALS * self.interval_s
+        return None if is_old else self.newest
 
     async def _run(self) -> None:
         while True:
@@ -107,11 +116,12 @@ class SharedPoll:
                 await asyncio.sleep(left_s)
             self.began_s = time.monotonic()
             try:
-                self.newest = await in_thread(self._read)
+                newest = await in_thread(self._read)
             except Exception as error:  # noqa: BLE001 - raised to all who wait
                 self._error = error
                 self._tell()
                 return
+            self.newest, self.newest_s = newest, time.monotonic()
             self._tell()
 
     def _tell(self) -> None:

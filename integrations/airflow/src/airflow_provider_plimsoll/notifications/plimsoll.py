@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from airflow.providers.common.compat.sdk import BaseHook, BaseNotifier
+from airflow.providers.common.compat.sdk import AirflowNotFoundException, BaseHook, BaseNotifier
 
 from airflow_provider_plimsoll.hooks.plimsoll import PlimsollHook
 from airflow_provider_plimsoll.verdict import text_of
@@ -70,5 +70,5 @@ class PlimsollNotifier(BaseNotifier):
             return f"{text_of(plimsoll.diagnose(snapshot))}."
         except plimsoll.PlimsollError as error:
             return f"Plimsoll cannot tell what the database was up against: {error.message}."
-        except ValueError as error:
+        except (ValueError, AirflowNotFoundException) as error:
             return f"Plimsoll cannot tell what the database was up against: {error}."
