@@ -129,6 +129,24 @@ def test_json_has_indexes_as_the_rows_come(server: Postgres, run: Run, table: st
     assert found["work"]["device_bytes"]["low"] <= found["work"]["device_bytes"]["high"]
 
 
+def test_the_time_is_that_of_a_load_with_the_same_options(
+    server: Postgres, run: Run, table: str, file: Path
+):
+    """
+    Without metrics: at half of the baseline of a small class, which is slower than this machine.
+    """
+    bought = ("--class", "db.t3.micro", "--storage", "gp3", "--size-gib", "100")
+    options = (str(file), table, "--columns", "key,place,note", *bought)
+    rehearsed = run("rehearse", *options, "--json", PLIMSOLL_DSN=server.dsn)
+    began_s = time.monotonic()
+    loaded = run("load", *options, PLIMSOLL_DSN=server.dsn)
+    elapsed_s = time.monotonic() - began_s
+    seconds = json.loads(rehearsed.stdout)["present"]["seconds"]
+
+    assert 0 == loaded.returncode, loaded.stderr
+    assert seconds["low"] < elapsed_s < seconds["high"]
+
+
 def test_the_scratch_table_has_the_sample_and_the_shape(
     server: Postgres, table: str, file: Path, tmp_path: Path
 ):

@@ -45,8 +45,8 @@ RehearsalTarget = Annotated[
         metavar="TARGET",
         envvar="PLIMSOLL_TARGET",
         show_envvar=True,
-        help="Metrics of the instance, as for diagnose: rds:NAME, prom:URL or files (default: none; then credits and "
-        "the load of others are not known).",
+        help="Metrics of the instance, as for diagnose: rds:NAME, prom:URL or files (default: none; then half of "
+        "the baseline of --class and --storage, as for load).",
     ),
 ]
 SampleShare = Annotated[

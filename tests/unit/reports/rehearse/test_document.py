@@ -46,9 +46,10 @@ def test_other_answers_are_said(fits, words):
 
 
 def test_bounds_alone_are_no_number():
-    found = text(balance=None)
+    bounds = Span(low=60.0, likely=None, high=120.0)
+    found = text(present=replace(rehearsal().present, seconds=bounds))
 
-    assert "10.2 GB will take between " in found
+    assert "10.2 GB will take between 1 min and 2 min" in found
     assert "unknown" in found
 
 

@@ -38,10 +38,10 @@ def test_bounds_decide_whether_it_fits(factor, fits):
     assert time(within).fits is fits
 
 
-def test_only_bounds_without_credits():
+def test_without_known_credits_the_baseline_is_the_answer():
     found = time(circumstances=around(BUCKET, balance=None))
 
-    assert found.seconds.likely is None
+    assert found.seconds.likely is not None
     assert found.credits_end_s is None
 
 
