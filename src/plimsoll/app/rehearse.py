@@ -98,7 +98,8 @@ def rehearse(request: RehearsalRequest, progress: Progress = SILENT) -> Rehearsa
             scratch, sample, dsn=request.dsn, options=request.copy, workers=request.workers_max
         )
         table = scratch.like
-    return rehearsal_of(request, known.snapshot, known.around, measured, sample, table, known.notes)
+    notes = (*known.notes, *scratch.left)
+    return rehearsal_of(request, known.snapshot, known.around, measured, sample, table, notes)
 
 
 def rehearsal_of(

@@ -80,6 +80,7 @@ def test_with_a_region_price_decides_and_nothing_is_said_of_it():
 
 class _Scratch:
     like = "public.t"
+    left = ()
 
 
 @pytest.fixture
