@@ -27,6 +27,9 @@ _LONGEST_S = 366 * 86_400.0
 # The time of a load and the checkpoints in it follow from each other; it is known to this part.
 _ROUNDS = 40
 _SETTLED_RATIO = 1e-3
+# A pace knows what a byte costs after about three readings of its counters, a second each, and lets a batch be ahead by a
+# second's worth. Until then a byte may count for more or less than it costs, so a load is known to some seconds only.
+_PACE_LEARNS_S = 4.0
 # A stage that others fill leaves next to nothing; the kernel needs more than nothing.
 _LEAST_PER_S = 1e-3
 
@@ -108,7 +111,17 @@ def forecast(
         if ended.seconds <= duration_s * (1 + _SETTLED_RATIO) or ended.seconds == inf:
             break
         duration_s, is_full = ended.seconds, ended.binding != LOAD_ITSELF
-    return ended
+    return _learnt(ended, around, case, least_s=input_bytes / speed)
+
+
+def _learnt(
+    ended: LoadForecast | None, around: Circumstances, case: Case, *, least_s: float
+) -> LoadForecast | None:
+    """Return a forecast with what a pace has to learn first in its bounds."""
+    if ended is None or not around.is_paced or ended.binding == LOAD_ITSELF:
+        return ended
+    seconds = ended.seconds + (case.place - 1) * _PACE_LEARNS_S
+    return replace(ended, seconds=max(seconds, least_s, 0.0))
 
 
 def rate_of(sample: LoadSample, case: Case) -> float:

@@ -86,6 +86,18 @@ def test_without_metrics_a_load_has_what_the_pace_grants(stage, case):
     assert found.end_per_s == pytest.approx(allowed.ceilings[0].total_per_s, rel=0.001)
 
 
+@pytest.mark.parametrize(("case", "by_s"), [(Case.LOW, -4), (Case.LIKELY, 0), (Case.HIGH, 4)])
+def test_what_a_pace_learns_first_is_in_the_bounds(case, by_s):
+    """
+    A short load may end before the pace knows what a byte costs; but not before the load itself can.
+    """
+    alone, paced = (run(around(FIXED, is_paced=one), case=case, size=GB) for one in (False, True))
+    short = run(around(FIXED, is_paced=True), size=0.1 * GB, case=case)
+
+    assert paced.seconds == pytest.approx(alone.seconds + by_s)
+    assert short.seconds >= 0.01
+
+
 def test_without_metrics_what_others_take_and_the_reserve_change_nothing():
     """
     The share is what is left to the load for both.
