@@ -156,13 +156,14 @@ def test_the_scratch_table_has_the_sample_and_the_shape(
     Each row of the sample once, whole; the same indexes, checks and options.
     """
     options = CopyOptions(is_csv=True, columns=("key", "place", "note"))
-    sample = take_sample(inputs_of([str(file)], ReadOptions()), options, ratio=0.2, folder=tmp_path)
-    places = [int(line.split(",")[1]) for line in sample.path.read_text().splitlines()]
-    with scratch_table(server.dsn, table) as scratch:
+    path = tmp_path / "sample"
+    with path.open("w+b") as rows, scratch_table(server.dsn, table) as scratch:
+        sample = take_sample(inputs_of([str(file)], ReadOptions()), options, ratio=0.2, file=rows)
         measured = measure(scratch, sample, dsn=server.dsn, options=options, workers=4)
         loaded = asked(server, f"select place from {scratch.name} order by place")
         shape = "select reloptions, (select count(*) from pg_constraint where conrelid = c.oid and contype = 'c') from pg_class c where c.oid = '{}'::regclass"
         shapes = [asked(server, shape.format(name)) for name in (scratch.name, table)]
+    places = [int(line.split(",")[1]) for line in path.read_text().splitlines()]
 
     assert [(place,) for place in sorted(places)] == loaded
     assert len(places) == measured.sample.row_count
@@ -172,12 +173,23 @@ def test_the_scratch_table_has_the_sample_and_the_shape(
     assert [(0,)] == asked(server, LEFT)
 
 
+def temporary_of(file: Path) -> Path:
+    """The folder for temporary files of a rehearsal of this file."""
+    folder = file.parent / "temporary"
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
 def begun(server: Postgres, file: Path, table: str) -> subprocess.Popen[str]:
     """A rehearsal of the whole file whose schema is there."""
     command = ("rehearse", str(file), table, "--columns", "key,place,note", "--sample", "100%")
     process = subprocess.Popen(
         [sys.executable, "-m", "plimsoll", *command, *BOUGHT],
-        env={**clean_environment(), "PLIMSOLL_DSN": server.dsn},
+        env={
+            **clean_environment(),
+            "PLIMSOLL_DSN": server.dsn,
+            "TMPDIR": str(temporary_of(file)),
+        },
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -242,12 +254,13 @@ def test_every_ending_leaves_nothing(
     server: Postgres, run: Run, table: str, file: Path, sign: signal.Signals
 ):
     """
-    Ended as soon as its schema is there. After kill -9 the next run drops it, and says so.
+    Ended as soon as its schema is there. After kill -9 the next run drops it, and says so; rows of the file are not left.
     """
     process = begun(server, file, table)
     os.kill(process.pid, sign)
     process.communicate(timeout=60)
 
+    assert [] == list(temporary_of(file).iterdir())
     if sign is not signal.SIGKILL:
         assert 130 == process.returncode
         assert [(0,)] == asked(server, LEFT)

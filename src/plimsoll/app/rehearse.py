@@ -90,10 +90,11 @@ def rehearse(request: RehearsalRequest, progress: Progress = SILENT) -> Rehearsa
     inputs = inputs_of(request.files, request.read_options)
     known = _known(request, progress)
     with (
-        tempfile.TemporaryDirectory(prefix="plimsoll-rehearsal-") as folder,
+        # It has no name, so a run that is killed leaves no rows of the user on the disk.
+        tempfile.TemporaryFile() as file,
         scratch_table(request.dsn, request.table) as scratch,
     ):
-        sample = take_sample(inputs, request.copy, ratio=request.sample_ratio, folder=Path(folder))
+        sample = take_sample(inputs, request.copy, ratio=request.sample_ratio, file=file)
         measured = measure(
             scratch, sample, dsn=request.dsn, options=request.copy, workers=request.workers_max
         )

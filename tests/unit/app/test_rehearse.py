@@ -43,7 +43,7 @@ def rehearsed(**flags) -> Rehearsal:
         around(FIXED),
         Measured(sample=SAMPLE, server=SERVER, seconds=1.0, notes=()),
         FileSample(
-            path=Path("a.csv"),
+            file=None,
             header=b"",
             ends=(10,),
             origins=(RowOrigin(name="a.csv", line=1),),
