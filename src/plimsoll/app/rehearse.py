@@ -40,6 +40,7 @@ from plimsoll.load.rehearse.scratch import scratch_table
 from plimsoll.model.instance import Instance
 from plimsoll.model.rehearsal import Rehearsal
 from plimsoll.model.snapshot import Snapshot
+from plimsoll.sources.files.bytes import load
 from plimsoll.units import format_ratio
 
 # A judgement: a sample that wrote at so much of what storage allowed may have been held back by it.
@@ -83,12 +84,19 @@ def rehearse(request: RehearsalRequest, progress: Progress = SILENT) -> Rehearsa
     Return how long a load will take, here and on other classes.
 
     Raises:
-        UsageError: a file, a table or a column is not there, or no storage limit is known.
+        UsageError: a file, a table or a column is not there, no storage limit is known, or prices have no region.
         DataError: the server refuses a row, or a file is damaged.
-        SourceError: the server, S3 or the account refuses, or does not answer.
+        SourceError: a file cannot be read; the server, S3 or the account refuses, or does not answer.
     """
     inputs = inputs_of(request.files, request.read_options)
     known = _known(request, progress)
+    if request.prices is not None and known.snapshot.instance.region is None:
+        # Before the sample is copied. A file that cannot be read is the first thing to correct.
+        load(request.prices)
+        raise UsageError(
+            f"the prices of '{request.prices}' need a region",
+            "Give --region, for example --region eu-west-1.",
+        )
     with (
         # It has no name, so a run that is killed leaves no rows of the user on the disk.
         tempfile.TemporaryFile() as file,

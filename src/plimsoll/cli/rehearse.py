@@ -80,7 +80,7 @@ OfferFile = Annotated[
     typer.Option(
         "--prices",
         metavar="FILE",
-        help="AWS price list, an offer file in JSON or CSV (default: the catalog's prices).",
+        help="AWS price list, an offer file in JSON or CSV; needs a region (default: the catalog's prices).",
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="The same as --format json.")]
