@@ -31,6 +31,7 @@ from plimsoll.load.rehearse.law.times import (
     cheapest_of,
     cost_of,
     forecast_of,
+    is_too_small,
     time_of,
     work_span,
 )
@@ -41,7 +42,7 @@ from plimsoll.model.instance import Instance
 from plimsoll.model.rehearsal import Rehearsal
 from plimsoll.model.snapshot import Snapshot
 from plimsoll.sources.files.bytes import load
-from plimsoll.units import format_ratio
+from plimsoll.units import format_bytes, format_ratio
 
 # A judgement: a sample that wrote at so much of what storage allowed may have been held back by it.
 _LIMITED_RATIO = 0.7
@@ -166,6 +167,11 @@ def _said(
     sample: LoadSample, classes: tuple[object, ...], around: Circumstances
 ) -> tuple[str, ...]:
     said = []
+    if is_too_small(sample):
+        said.append(
+            f"the sample has only {format_bytes(sample.input_bytes)}, mostly what a table costs once, so it does not "
+            "tell how long a load takes"
+        )
     if sample.is_rate_limited:
         said.append(
             "storage may have limited the sample, so how fast the load goes without a limit is not known, only that "

@@ -54,7 +54,7 @@ SampleShare = Annotated[
     typer.Option(
         "--sample",
         metavar="SHARE",
-        help="Copy this share of the rows, for example 0.5%; 2 MiB at least.",
+        help="Copy this share of the rows, for example 0.5%; at least 2 MiB (about that of gzip files).",
     ),
 ]
 FinishWithin = Annotated[
