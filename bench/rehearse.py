@@ -137,10 +137,10 @@ def predict(bench: Bench, files: list[Path], others: tuple[float, float]) -> Reh
         files=(), table="loaded", dsn=bench.server.dsn, copy=CSV, reserve_ratio=0.0
     )
     with (
-        tempfile.TemporaryDirectory() as folder,
+        tempfile.TemporaryFile() as file,
         scratch_table(bench.server.dsn, "loaded") as scratch,
     ):
-        taken = take_sample(inputs, CSV, ratio=0.01, folder=Path(folder))
+        taken = take_sample(inputs, CSV, ratio=0.01, file=file)
         measured = measure(scratch, taken, dsn=bench.server.dsn, options=CSV, workers=8)
     # Other classes are a matter of tests; here is none.
     snapshot = Snapshot(instance=Instance(), series={}, source="the gate")

@@ -17,8 +17,10 @@ import pytest
 from live.machine import Run, clean_environment
 from plimsoll.app.load import inputs_of
 from plimsoll.app.options import ReadOptions
+from plimsoll.errors import SourceError
 from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.load.copy.table import CopyOptions
+from plimsoll.load.rehearse import scratch as rehearse_scratch
 from plimsoll.load.rehearse.measure import measure
 from plimsoll.load.rehearse.sample import take_sample
 from plimsoll.load.rehearse.scratch import scratch_table
@@ -129,6 +131,24 @@ def test_json_has_indexes_as_the_rows_come(server: Postgres, run: Run, table: st
     assert found["work"]["device_bytes"]["low"] <= found["work"]["device_bytes"]["high"]
 
 
+def test_the_time_is_that_of_a_load_with_the_same_options(
+    server: Postgres, run: Run, table: str, file: Path
+):
+    """
+    Without metrics: at half of the baseline of a small class, which is slower than this machine.
+    """
+    bought = ("--class", "db.t3.micro", "--storage", "gp3", "--size-gib", "100")
+    options = (str(file), table, "--columns", "key,place,note", *bought)
+    rehearsed = run("rehearse", *options, "--json", PLIMSOLL_DSN=server.dsn)
+    began_s = time.monotonic()
+    loaded = run("load", *options, PLIMSOLL_DSN=server.dsn)
+    elapsed_s = time.monotonic() - began_s
+    seconds = json.loads(rehearsed.stdout)["present"]["seconds"]
+
+    assert 0 == loaded.returncode, loaded.stderr
+    assert seconds["low"] < elapsed_s < seconds["high"]
+
+
 def test_the_scratch_table_has_the_sample_and_the_shape(
     server: Postgres, table: str, file: Path, tmp_path: Path
 ):
@@ -136,13 +156,14 @@ def test_the_scratch_table_has_the_sample_and_the_shape(
     Each row of the sample once, whole; the same indexes, checks and options.
     """
     options = CopyOptions(is_csv=True, columns=("key", "place", "note"))
-    sample = take_sample(inputs_of([str(file)], ReadOptions()), options, ratio=0.2, folder=tmp_path)
-    places = [int(line.split(",")[1]) for line in sample.path.read_text().splitlines()]
-    with scratch_table(server.dsn, table) as scratch:
+    path = tmp_path / "sample"
+    with path.open("w+b") as rows, scratch_table(server.dsn, table) as scratch:
+        sample = take_sample(inputs_of([str(file)], ReadOptions()), options, ratio=0.2, file=rows)
         measured = measure(scratch, sample, dsn=server.dsn, options=options, workers=4)
         loaded = asked(server, f"select place from {scratch.name} order by place")
         shape = "select reloptions, (select count(*) from pg_constraint where conrelid = c.oid and contype = 'c') from pg_class c where c.oid = '{}'::regclass"
         shapes = [asked(server, shape.format(name)) for name in (scratch.name, table)]
+    places = [int(line.split(",")[1]) for line in path.read_text().splitlines()]
 
     assert [(place,) for place in sorted(places)] == loaded
     assert len(places) == measured.sample.row_count
@@ -152,17 +173,23 @@ def test_the_scratch_table_has_the_sample_and_the_shape(
     assert [(0,)] == asked(server, LEFT)
 
 
-@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_every_ending_leaves_nothing(
-    server: Postgres, run: Run, table: str, file: Path, sign: signal.Signals
-):
-    """
-    Ended as soon as its schema is there. After kill -9 the next run drops it, and says so.
-    """
-    command = ["rehearse", str(file), table, "--columns", "key,place,note", "--sample", "100%"]
+def temporary_of(file: Path) -> Path:
+    """The folder for temporary files of a rehearsal of this file."""
+    folder = file.parent / "temporary"
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+def begun(server: Postgres, file: Path, table: str) -> subprocess.Popen[str]:
+    """A rehearsal of the whole file whose schema is there."""
+    command = ("rehearse", str(file), table, "--columns", "key,place,note", "--sample", "100%")
     process = subprocess.Popen(
         [sys.executable, "-m", "plimsoll", *command, *BOUGHT],
-        env={**clean_environment(), "PLIMSOLL_DSN": server.dsn},
+        env={
+            **clean_environment(),
+            "PLIMSOLL_DSN": server.dsn,
+            "TMPDIR": str(temporary_of(file)),
+        },
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -170,9 +197,70 @@ def test_every_ending_leaves_nothing(
     end = time.monotonic() + 60
     while asked(server, LEFT) == [(0,)] and time.monotonic() < end and process.poll() is None:
         time.sleep(0.02)
+    return process
+
+
+@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
+def test_more_signals_do_not_end_the_drop(
+    server: Postgres, table: str, file: Path, sign: signal.Signals
+):
+    """
+    Three, while another session keeps the schema from being dropped.
+    """
+    process = begun(server, file, table)
+    ((schema,),) = asked(server, LEFT.replace("count(*)", "nspname"))
+    with psycopg.connect(server.dsn) as other:
+        end = time.monotonic() + 10
+        there = f"select to_regclass('{schema}.sample') is not null"
+        while asked(server, there) != [(True,)] and time.monotonic() < end:
+            time.sleep(0.01)
+        other.execute(f"lock table {schema}.sample in access share mode")
+        for _ in range(3):
+            os.kill(process.pid, sign)
+            time.sleep(0.5)
+        assert process.poll() is None
+    process.communicate(timeout=60)
+
+    assert 130 == process.returncode
+    assert [(0,)] == asked(server, LEFT)
+
+
+@pytest.mark.parametrize("is_interrupted", [False, True])
+def test_a_schema_that_stays_is_told(
+    server: Postgres, table: str, monkeypatch: pytest.MonkeyPatch, *, is_interrupted: bool
+):
+    """
+    With the command that drops it: in a note, or in the error with which the block ends.
+    """
+    monkeypatch.setattr(rehearse_scratch, "_ATTEMPTS", 1)
+    told = []
+    with psycopg.connect(server.dsn) as other:
+        try:
+            with scratch_table(server.dsn, table) as scratch:
+                other.execute(f"lock table {scratch.name} in access share mode")
+                if is_interrupted:
+                    raise KeyboardInterrupt
+        except SourceError as error:
+            told.append(error.hint)
+    command = f"drop schema if exists {scratch.schema} cascade"
+    asked(server, command)
+    told += scratch.left
+
+    assert [command] == [one.rpartition(": ")[2] for one in told]
+
+
+@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_every_ending_leaves_nothing(
+    server: Postgres, run: Run, table: str, file: Path, sign: signal.Signals
+):
+    """
+    Ended as soon as its schema is there. After kill -9 the next run drops it, and says so; rows of the file are not left.
+    """
+    process = begun(server, file, table)
     os.kill(process.pid, sign)
     process.communicate(timeout=60)
 
+    assert [] == list(temporary_of(file).iterdir())
     if sign is not signal.SIGKILL:
         assert 130 == process.returncode
         assert [(0,)] == asked(server, LEFT)
@@ -180,6 +268,7 @@ def test_every_ending_leaves_nothing(
     assert [(1,)] == asked(server, LEFT)
     # The server notices the lost session; its lock is free then.
     wait_for_sessions(server)
+    command = ("rehearse", str(file), table, "--columns", "key,place,note")
     again = run(*command, *BOUGHT, "--json", PLIMSOLL_DSN=server.dsn)
     assert any(
         "which a rehearsal that was killed had left" in note

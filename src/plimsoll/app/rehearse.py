@@ -3,7 +3,7 @@
 import dataclasses
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from math import isfinite
 from pathlib import Path
 
@@ -31,6 +31,7 @@ from plimsoll.load.rehearse.law.times import (
     cheapest_of,
     cost_of,
     forecast_of,
+    is_too_small,
     time_of,
     work_span,
 )
@@ -40,6 +41,8 @@ from plimsoll.load.rehearse.scratch import scratch_table
 from plimsoll.model.instance import Instance
 from plimsoll.model.rehearsal import Rehearsal
 from plimsoll.model.snapshot import Snapshot
+from plimsoll.sources.files.bytes import load
+from plimsoll.units import format_bytes, format_ratio
 
 # A judgement: a sample that wrote at so much of what storage allowed may have been held back by it.
 _LIMITED_RATIO = 0.7
@@ -59,7 +62,7 @@ class RehearsalRequest(Struct, frozen=True, kw_only=True):
     copy: CopyOptions
     sample_ratio: float = SAMPLE_RATIO
     target: str | None = None
-    """As for a pace; None knows no credits and no others."""
+    """As for a load; None goes by the limits of `instance` alone, without metrics."""
     instance: InstanceOptions = InstanceOptions()
     read_options: ReadOptions = ReadOptions()
     reserve_ratio: float = RESERVE_RATIO
@@ -82,22 +85,31 @@ def rehearse(request: RehearsalRequest, progress: Progress = SILENT) -> Rehearsa
     Return how long a load will take, here and on other classes.
 
     Raises:
-        UsageError: a file, a table or a column is not there, or no storage limit is known.
+        UsageError: a file, a table or a column is not there, no storage limit is known, or prices have no region.
         DataError: the server refuses a row, or a file is damaged.
-        SourceError: the server, S3 or the account refuses, or does not answer.
+        SourceError: a file cannot be read; the server, S3 or the account refuses, or does not answer.
     """
     inputs = inputs_of(request.files, request.read_options)
     known = _known(request, progress)
+    if request.prices is not None and known.snapshot.instance.region is None:
+        # Before the sample is copied. A file that cannot be read is the first thing to correct.
+        load(request.prices)
+        raise UsageError(
+            f"the prices of '{request.prices}' need a region",
+            "Give --region, for example --region eu-west-1.",
+        )
     with (
-        tempfile.TemporaryDirectory(prefix="plimsoll-rehearsal-") as folder,
+        # It has no name, so a run that is killed leaves no rows of the user on the disk.
+        tempfile.TemporaryFile() as file,
         scratch_table(request.dsn, request.table) as scratch,
     ):
-        sample = take_sample(inputs, request.copy, ratio=request.sample_ratio, folder=Path(folder))
+        sample = take_sample(inputs, request.copy, ratio=request.sample_ratio, file=file)
         measured = measure(
             scratch, sample, dsn=request.dsn, options=request.copy, workers=request.workers_max
         )
         table = scratch.like
-    return rehearsal_of(request, known.snapshot, known.around, measured, sample, table, known.notes)
+    notes = (*known.notes, *scratch.left)
+    return rehearsal_of(request, known.snapshot, known.around, measured, sample, table, notes)
 
 
 def rehearsal_of(
@@ -147,18 +159,27 @@ def rehearsal_of(
         classes=classes,
         cheapest=cheapest_of(present, classes),
         prices_as_of=None if market is None else market.as_of,
-        notes=(*notes, *more, *measured.notes, *_said(sample, classes)),
+        notes=(*notes, *more, *measured.notes, *_said(sample, classes, around)),
     )
 
 
-def _said(sample: LoadSample, classes: tuple[object, ...]) -> tuple[str, ...]:
+def _said(
+    sample: LoadSample, classes: tuple[object, ...], around: Circumstances
+) -> tuple[str, ...]:
     said = []
+    if is_too_small(sample):
+        said.append(
+            f"the sample has only {format_bytes(sample.input_bytes)}, mostly what a table costs once, so it does not "
+            "tell how long a load takes"
+        )
     if sample.is_rate_limited:
         said.append(
             "storage may have limited the sample, so how fast the load goes without a limit is not known, only that "
             "it is no slower"
         )
-    if classes:
+    if classes and around.share_ratio is not None:
+        said.append("another class is taken to copy as fast as this one, also without metrics")
+    elif classes:
         said.append(
             "another class is taken to begin with full credits of the instance, and to copy as fast as this one"
         )
@@ -205,17 +226,30 @@ def _known(request: RehearsalRequest, progress: Progress) -> _Known:
         headroom_ratio=terms.headroom_ratio,
         others_bytes_per_s=others[0] or 0.0,
         others_ops_per_s=others[1] or 0.0,
+        share_ratio=None if _is_fresh(truth, now_s, terms) else terms.baseline_share_ratio,
+        is_paced=True,
     )
-    if any(has_bucket(stage) and stage.name not in balances for stage in chain):
-        notes += (
-            "how many credits are left is not known, so the bounds are those with all credits and with none",
-        )
-    if None in others:
-        notes += ("what others take is not known; the load is taken to be alone",)
-    return _Known(snapshot=snapshot, around=around, notes=notes)
+    return _Known(snapshot=snapshot, around=around, notes=(*notes, *_missing(around, others)))
 
 
 _RATES = ("bytes_per_s", "ops_per_s")
+
+
+def _is_fresh(truth: SlowTruth, now_s: float, terms: PaceTerms) -> bool:
+    """Return whether a pace goes by these metrics; otherwise it grants a share of each baseline."""
+    return truth.end_s is not None and now_s - truth.end_s <= terms.stale_s
+
+
+def _missing(around: Circumstances, others: Sequence[float | None]) -> Iterator[str]:
+    """Yield what is not known of an instance, and what a load does then."""
+    if around.share_ratio is not None:
+        share = format_ratio(around.share_ratio)
+        yield f"there are no recent metrics, so a load gets {share} of each baseline, and no credits"
+        return
+    if any(has_bucket(one) and one.name not in around.balances for one in around.chain):
+        yield "how many credits are left is not known, so a load spends none of them"
+    if None in others:
+        yield "what others take is not known; the load is taken to be alone"
 
 
 def _balances(chain: tuple[Stage, ...], truth: SlowTruth, now_s: float) -> Mapping[str, float]:

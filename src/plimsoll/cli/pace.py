@@ -144,6 +144,8 @@ def pace(
         raise UsageError("--cat and --listen cannot be used together", "Leave one of them out.")
     if deny and listen is None:
         raise UsageError("--deny needs --listen", "Add --listen, for example --listen 9779.")
+    if is_pipe or listen is not None:
+        _refuse_report("--cat" if is_pipe else "--listen", output)
     if listen is not None:
         _serve(wanted, terms, listen, deny or [])
     elif is_pipe:
@@ -152,6 +154,22 @@ def pace(
         from plimsoll.app.pace import pace_report
 
         output.write(pace_report(wanted, terms, TERMINAL), "allowance")
+
+
+def _refuse_report(way: str, output: Output) -> None:
+    """Refuse options of a report where none is made."""
+    given = {
+        "--format": output.format_given,
+        "-o": output.file,
+        "--html": output.html,
+        "--width": output.width,
+    }
+    names = [name for name, value in given.items() if value is not None]
+    if names:
+        raise UsageError(
+            f"{way} makes no report, so {', '.join(names)} cannot be used with it",
+            f"Leave out {way} for the report, or the others.",
+        )
 
 
 def address_of(text: str) -> tuple[str, int]:

@@ -45,8 +45,8 @@ RehearsalTarget = Annotated[
         metavar="TARGET",
         envvar="PLIMSOLL_TARGET",
         show_envvar=True,
-        help="Metrics of the instance, as for diagnose: rds:NAME, prom:URL or files (default: none; then credits and "
-        "the load of others are not known).",
+        help="Metrics of the instance, as for diagnose: rds:NAME, prom:URL or files (default: none; then half of "
+        "the baseline of --class and --storage, as for load).",
     ),
 ]
 SampleShare = Annotated[
@@ -54,7 +54,7 @@ SampleShare = Annotated[
     typer.Option(
         "--sample",
         metavar="SHARE",
-        help="Copy this share of the rows, for example 0.5%; 2 MiB at least.",
+        help="Copy this share of the rows, for example 0.5%; at least 2 MiB (about that of gzip files).",
     ),
 ]
 FinishWithin = Annotated[
@@ -80,7 +80,7 @@ OfferFile = Annotated[
     typer.Option(
         "--prices",
         metavar="FILE",
-        help="AWS price list, an offer file in JSON or CSV (default: the catalog's prices).",
+        help="AWS price list, an offer file in JSON or CSV; needs a region (default: the catalog's prices).",
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="The same as --format json.")]

@@ -42,6 +42,12 @@ def test_an_instance_that_is_named_replaces_the_recorded_one():
     [
         (["--cat", "--listen", "9779"], "--cat and --listen cannot be used together"),
         (["--deny", "backup"], "--deny needs --listen"),
+        (["--cat", "--format", "json"], "--cat makes no report, so --format cannot"),
+        (
+            ["--cat", "-o", "x.json", "--html", "x.html"],
+            "--cat makes no report, so -o, --html cannot",
+        ),
+        (["--listen", "9779", "--width", "80"], "--listen makes no report, so --width cannot"),
         (["--listen", "everywhere"], "is not an address"),
         (["--finish-within", "soon"], "is not a time"),
     ],

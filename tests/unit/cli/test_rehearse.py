@@ -5,7 +5,7 @@ from typer.testing import CliRunner
 
 from plimsoll.cli.commands import app
 from plimsoll.cli.rehearse import share_of
-from plimsoll.errors import UsageError
+from plimsoll.errors import PlimsollError, UsageError
 
 
 @pytest.mark.parametrize(
@@ -41,6 +41,24 @@ def test_what_cannot_be_rehearsed_is_said(tmp_path, flags, cause):
             app,
             ["rehearse", str(tmp_path / "a.csv"), "t", "--dsn", "secret-word", *flags],
             catch_exceptions=False,
+        )
+
+
+@pytest.mark.parametrize(
+    ("name", "cause"),
+    [("absent.json", "unable to read '.*absent.json'"), ("there.json", "need a region")],
+)
+def test_prices_without_a_region_are_refused_before_the_sample(tmp_path, name, cause):
+    """
+    As with a region: nobody would read them.
+    """
+    (tmp_path / "there.json").write_text("{}")
+    (tmp_path / "a.csv").write_text("1\n")
+    bought = ("--class", "db.t3.micro", "--storage", "gp3", "--size-gib", "100")
+    given = (str(tmp_path / "a.csv"), "t", "--dsn", "host=absent", *bought)
+    with pytest.raises(PlimsollError, match=cause):
+        CliRunner().invoke(
+            app, ["rehearse", *given, "--prices", str(tmp_path / name)], catch_exceptions=False
         )
 
 

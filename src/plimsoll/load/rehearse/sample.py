@@ -4,12 +4,14 @@ Take whole rows from evenly spaced places over files.
 Rule 1: all bytes are read once, because only that tells whether a newline ends a row of CSV, and how large a packed
         file is. What is kept is the sample.
 Rule 2: rows keep the order of the files, so that an index sees the same pattern as in the whole load.
+Rule 3: the sample lies in a file of the caller, which needs no name: it is read by its descriptor.
 """
 
+import os
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from pathlib import Path
+from typing import Any, BinaryIO
 
 from msgspec import Struct
 
@@ -37,9 +39,9 @@ class Slice:
 
     is_gzip = False
 
-    def __init__(self, path: Path, *, start: int, end: int, header: bytes, number: int) -> None:
+    def __init__(self, file: BinaryIO, *, start: int, end: int, header: bytes, number: int) -> None:
         """Keep the place of the rows in the file of the sample; the header comes before them."""
-        self._path, self._start, self._end, self._header = path, start, end, header
+        self._file, self._start, self._end, self._header = file, start, end, header
         self.name = f"part {number + 1} of the sample"
         self.size_bytes = len(header) + end - start
         # Equal rows in two parts are no doubles.
@@ -53,10 +55,10 @@ class Slice:
         """Yield the bytes from a place on."""
         if start_byte < len(self._header):
             yield self._header[start_byte:]
-        with self._path.open("rb") as file:
-            file.seek(self.place_of(start_byte))
-            while left := self._end - file.tell():
-                yield file.read(min(left, _PIECE_MOST_BYTES))
+        place = self.place_of(start_byte)
+        while piece := _read(self._file, place, min(self._end - place, _PIECE_MOST_BYTES)):
+            place += len(piece)
+            yield piece
 
 
 class RowOrigin(Struct, frozen=True, kw_only=True):
@@ -71,8 +73,8 @@ class RowOrigin(Struct, frozen=True, kw_only=True):
 class FileSample(Struct, frozen=True, kw_only=True):
     """A sample of the rows of all files."""
 
-    path: Path
-    """Rows, without headers."""
+    file: Any
+    """A `BinaryIO` with the rows, without headers; open as long as the sample is used."""
     header: bytes
     ends: tuple[int, ...]
     """Places in `path` after each piece, in order."""
@@ -96,7 +98,7 @@ class FileSample(Struct, frozen=True, kw_only=True):
         places = sorted({first + (last - first) * n // count for n in range(count + 1)})
         return tuple(
             Slice(
-                self.path,
+                self.file,
                 start=cuts[start],
                 end=cuts[end],
                 header=self.header,
@@ -110,23 +112,24 @@ class FileSample(Struct, frozen=True, kw_only=True):
         place = one.place_of(_row_start(one, at, rows))
         piece = bisect_right(self.ends, place)
         origin, start = self.origins[piece], self.ends[piece - 1] if piece else 0
-        with self.path.open("rb") as file:
-            file.seek(start)
-            lines = file.read(place - start).count(NEWLINE)
+        lines = sum(
+            _read(self.file, at_byte, min(place - at_byte, _PIECE_MOST_BYTES)).count(NEWLINE)
+            for at_byte in range(start, place, _PIECE_MOST_BYTES)
+        )
         return RowOrigin(name=origin.name, line=origin.line + lines)
 
 
 def take_sample(
-    inputs: Sequence[Input], options: CopyOptions, *, ratio: float, folder: Path
+    inputs: Sequence[Input], options: CopyOptions, *, ratio: float, file: BinaryIO
 ) -> FileSample:
     """
-    Write a sample of the rows into a folder.
+    Write a sample of the rows into a file.
 
     Args:
         inputs: files and objects, in order.
         options: how rows are written.
         ratio: share of the bytes to take, 0 < x ≤ 1; more where that is less than `SAMPLE_LEAST_BYTES`.
-        folder: where the sample is written.
+        file: empty, for writing and reading; the sample stays in it.
 
     Raises:
         UsageError: the files have no row.
@@ -137,40 +140,45 @@ def take_sample(
     ratio = min(max(ratio, SAMPLE_LEAST_BYTES / max(guess, 1)), 1.0)
     piece = int(min(max(guess * ratio / _PLACES, _PIECE_LEAST_BYTES), _PIECE_MOST_BYTES))
     rows = options.row_format
-    path, header = folder / "sample", b""
+    header = b""
     seen = taken = 0
     ends: list[int] = []
     origins: list[RowOrigin] = []
-    with path.open("wb") as file:
-        for one in inputs:
-            head = _header_of(one, rows) if options.has_header else b""
-            header = header or head
-            line = 1
-            for chunk in _pieces_of(one, rows, piece):
-                skipped = len(head) if chunk.start_byte == 0 else 0
-                first = line + (head.count(NEWLINE) if skipped else 0)
-                line += sum(part.count(NEWLINE) for part in chunk.pieces)
-                size = chunk.size_bytes - skipped
-                seen += size
-                # The place that keeps the share of what was seen nearest to the ratio.
-                if size > 0 and taken + size / 2 <= ratio * seen:
-                    text = b"".join(chunk.pieces)[skipped:]
-                    if not text.endswith(NEWLINE):
-                        # The last row of a file must not go on with the first one of the next.
-                        text += _row_end(one, rows)
-                    taken += file.write(text)
-                    ends.append(taken)
-                    origins.append(RowOrigin(name=one.name, line=first))
+    for one in inputs:
+        head = _header_of(one, rows) if options.has_header else b""
+        header = header or head
+        line = 1
+        for chunk in _pieces_of(one, rows, piece):
+            skipped = len(head) if chunk.start_byte == 0 else 0
+            first = line + (head.count(NEWLINE) if skipped else 0)
+            line += sum(part.count(NEWLINE) for part in chunk.pieces)
+            size = chunk.size_bytes - skipped
+            seen += size
+            # The place that keeps the share of what was seen nearest to the ratio.
+            if size > 0 and taken + size / 2 <= ratio * seen:
+                text = b"".join(chunk.pieces)[skipped:]
+                if not text.endswith(NEWLINE):
+                    # The last row of a file must not go on with the first one of the next.
+                    text += _row_end(one, rows)
+                taken += file.write(text)
+                ends.append(taken)
+                origins.append(RowOrigin(name=one.name, line=first))
+    file.flush()
     if not ends:
         raise UsageError("the files have no row", "Give files with rows.")
     return FileSample(
-        path=path,
+        file=file,
         header=header,
         ends=tuple(ends),
         origins=tuple(origins),
         sample_bytes=taken,
         input_bytes=seen,
     )
+
+
+def _read(file: BinaryIO, place: int, size_bytes: int) -> bytes:
+    """Return bytes from a place on; several threads may read."""
+    return os.pread(file.fileno(), size_bytes, place)
 
 
 def _row_start(one: Slice, at: RefusedAt, rows: RowFormat) -> int:

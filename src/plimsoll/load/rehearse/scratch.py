@@ -2,11 +2,13 @@
 Make a scratch table of the shape of another one, and drop it in every ending.
 
 Rule 1: everything lies in a schema of our own. The named table is read in the catalogs, and nothing else of it.
-Rule 2: the schema is dropped when the block ends. If a run is killed, the next one drops what it left: its lock is
-        free then.
+Rule 2: the schema is dropped when the block ends, and no signal ends that. If a run is killed, the next one drops what
+        it left: its lock is free then.
 """
 
 import secrets
+import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -14,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from plimsoll.errors import AccessDenied, SourceError, UsageError
+from plimsoll.errors import AccessDenied, PlimsollError, SourceError, UsageError
+from plimsoll.load.rehearse.interrupts import InterruptedOnce
 from plimsoll.sources.postgres.named_table import keep_views_out, path_of, table_named
 from plimsoll.sources.postgres.pg_stat import (
     first_line,
@@ -35,6 +38,8 @@ _CAN_SWITCH_EVENT_TRIGGERS = 170_000
 # With the time for a lock these are about half a minute. What cannot be dropped then, the next run drops.
 _ATTEMPTS = 10
 _PAUSE_S = 0.5
+# A judgement: twice that, for a server that answers slowly. Ctrl-C does not end the wait, so something else must.
+_DROP_MOST_S = 60.0
 
 
 class ScratchTable(Struct, frozen=True, kw_only=True):
@@ -48,6 +53,8 @@ class ScratchTable(Struct, frozen=True, kw_only=True):
     """The table whose shape it has, with its schema, quoted."""
     like_oid: int
     notes: tuple[str, ...]
+    left: list[str]
+    """After the block: a note if the schema could not be dropped."""
 
     @property
     def name(self) -> str:
@@ -74,26 +81,68 @@ def scratch_table(dsn: str, table: str) -> Iterator[ScratchTable]:
 
     if not is_connection_string(dsn):
         raise not_a_connection_string()
+    schema = f"{rehearsing.SCHEMA_PREFIX}{secrets.token_hex(8)}"
+    left: list[str] = []
     try:
         connection = _connected(dsn)
     except psycopg.Error as error:
         raise refusal(error, dsn) from None
-    schema = f"{rehearsing.SCHEMA_PREFIX}{secrets.token_hex(8)}"
-    try:
-        with connection:
-            yield _made(connection, table, schema)
-    except psycopg.errors.InsufficientPrivilege as error:
-        raise AccessDenied(
-            f"unable to make a scratch table: {first_line(error, dsn)}",
-            f"Needed: {REHEARSING.needs}.",
-        ) from None
-    except psycopg.Error as error:
-        raise SourceError(
-            f"the rehearsal could not be made: {first_line(error, dsn)}",
-            "Nothing of your table was changed; run the command again.",
-        ) from None
-    finally:
-        _drop(dsn, connection, schema)
+    with _dropped_in_the_end(dsn, connection, schema, left):
+        try:
+            with connection:
+                yield _made(connection, table, schema, left)
+        except psycopg.errors.InsufficientPrivilege as error:
+            raise AccessDenied(
+                f"unable to make a scratch table: {first_line(error, dsn)}",
+                f"Needed: {REHEARSING.needs}.",
+            ) from None
+        except psycopg.Error as error:
+            raise SourceError(
+                f"the rehearsal could not be made: {first_line(error, dsn)}",
+                "Nothing of your table was changed; run the command again.",
+            ) from None
+
+
+@contextmanager
+def _dropped_in_the_end(
+    dsn: str,
+    connection: "psycopg.Connection[tuple[Any, ...]]",
+    schema: str,
+    left: list[str],
+) -> Iterator[None]:
+    """
+    Drop our schema when the block ends.
+
+    Args:
+        dsn: of the server.
+        connection: of the block; it is closed.
+        schema: ours.
+        left: takes a note if the schema could not be dropped, and the block ended well.
+
+    Raises:
+        SourceError: the schema could not be dropped, and the block did not end well either.
+    """
+    with InterruptedOnce() as signals:
+        try:
+            try:
+                yield
+            finally:
+                # If a signal comes before this line has run, it was the first, and the others are held.
+                signals.hold()
+        finally:
+            if not _is_dropped(dsn, connection, schema):
+                command = rehearsing.schema_dropped(schema)
+                error = sys.exception()
+                if error is None:
+                    left.append(
+                        f"the schema {schema} could not be dropped; the next rehearsal drops it, or: {command}"
+                    )
+                elif isinstance(error, (PlimsollError, KeyboardInterrupt)):
+                    why = error.message if isinstance(error, PlimsollError) else "interrupted"
+                    raise SourceError(
+                        f"{why}; and the schema {schema} could not be dropped",
+                        f"The next rehearsal drops it, or this command: {command}",
+                    ) from error
 
 
 def _connected(dsn: str) -> "psycopg.Connection[tuple[Any, ...]]":
@@ -114,7 +163,7 @@ def can_connect(dsn: str) -> bool:
 
 
 def _made(
-    connection: "psycopg.Connection[tuple[Any, ...]]", table: str, schema: str
+    connection: "psycopg.Connection[tuple[Any, ...]]", table: str, schema: str, left: list[str]
 ) -> ScratchTable:
     path = path_of(connection)
     connection.execute(REHEARSING.guards.encode())
@@ -153,6 +202,7 @@ def _made(
         like=named.name,
         like_oid=named.oid,
         notes=tuple(notes),
+        left=left,
     )
 
 
@@ -196,7 +246,21 @@ def _value(
     return row[0]
 
 
-def _drop(dsn: str, connection: "psycopg.Connection[tuple[Any, ...]]", schema: str) -> None:
+def _is_dropped(dsn: str, connection: "psycopg.Connection[tuple[Any, ...]]", schema: str) -> bool:
+    """Drop our schema in a thread, which no signal interrupts, and return whether that succeeded in time."""
+    is_dropped = threading.Event()
+
+    def run() -> None:
+        if _drop(dsn, connection, schema):
+            is_dropped.set()
+
+    thread = threading.Thread(target=run, name="rehearsal-drop", daemon=True)
+    thread.start()
+    thread.join(_DROP_MOST_S)
+    return is_dropped.is_set()
+
+
+def _drop(dsn: str, connection: "psycopg.Connection[tuple[Any, ...]]", schema: str) -> bool:
     """Drop our schema in a new session: the old one may be lost, or in the middle of a statement."""
     import psycopg
 
@@ -207,5 +271,6 @@ def _drop(dsn: str, connection: "psycopg.Connection[tuple[Any, ...]]", schema: s
         with suppress(psycopg.Error), _connected(dsn) as fresh:
             fresh.execute(REHEARSING.guards.encode())
             fresh.execute(rehearsing.schema_dropped(schema).encode())
-            return
+            return True
         time.sleep(_PAUSE_S)
+    return False

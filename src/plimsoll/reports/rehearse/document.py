@@ -33,6 +33,8 @@ from plimsoll.units import (
 # Classes that are shown; the JSON form has all.
 _SHOWN_MAX = 8
 _CLEAR_GAIN = 0.9
+# Fewer bytes than a tenth of a MB are easier to read as bytes.
+_MB_LEAST = 1e5
 
 
 def rehearsal_document(found: Rehearsal) -> Document:
@@ -68,9 +70,19 @@ def _tone(found: Rehearsal) -> Tone:
 def _headline(found: Rehearsal) -> str:
     one = found.present
     size = f"{number(found.input_bytes / 1e9, 3)} GB" if found.input_bytes >= 1e9 else None
-    what = size or f"{number(found.input_bytes / 1e6, 3)} MB"
+    small = f"{found.input_bytes:,.0f} bytes"
+    what = size or (
+        f"{number(found.input_bytes / 1e6, 3)} MB" if found.input_bytes >= _MB_LEAST else small
+    )
     where = f" on {one.db_class}" if one.db_class else ""
+    if _is_unknown(one.seconds):
+        return f"How long {what} will take{where} is not known: the sample is too small."
     return f"{what} will take {_words(one.seconds)}{where}: {_why(one)}."
+
+
+def _is_unknown(seconds: Span) -> bool:
+    """Return whether not even a bound is known."""
+    return seconds.low <= 0 and not isfinite(seconds.high)
 
 
 def _words(seconds: Span) -> str:
@@ -168,13 +180,21 @@ def _row(one: RehearsedTime) -> tuple[str | Cell, ...]:
     likely = one.seconds.likely
     tone = {True: Tone.GOOD, False: Tone.BAD, None: Tone.PLAIN}[one.fits]
     name = (one.db_class or "present") + (" (now)" if one.is_present else "")
+    low = format_duration(one.seconds.low)
     high = format_duration(one.seconds.high) if isfinite(one.seconds.high) else "never"
+    is_unknown = _is_unknown(one.seconds)
+    # Bounds that read alike are the time, as in the first sentence.
+    bounded = low if low == high else "unknown"
     return (
         Cell(name, tone=tone),
-        "unknown" if likely is None else format_duration(likely) if isfinite(likely) else "never",
-        f"{format_duration(one.seconds.low)} – {high}",
+        bounded if likely is None else format_duration(likely) if isfinite(likely) else "never",
+        "unknown" if is_unknown else f"{low} – {high}",
         "-" if one.credits_end_s is None else format_duration(one.credits_end_s),
-        "the load itself" if one.binding is None else FAMILY_NAMES[one.binding],
+        "unknown"
+        if is_unknown
+        else "the load itself"
+        if one.binding is None
+        else FAMILY_NAMES[one.binding],
         "-" if one.is_present else _usd(one.usd_per_day_more),
         "-" if one.is_present else _usd(one.usd_for_load),
     )

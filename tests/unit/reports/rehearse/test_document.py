@@ -46,10 +46,27 @@ def test_other_answers_are_said(fits, words):
 
 
 def test_bounds_alone_are_no_number():
-    found = text(balance=None)
+    bounds = Span(low=60.0, likely=None, high=120.0)
+    found = text(present=replace(rehearsal().present, seconds=bounds))
 
-    assert "10.2 GB will take between " in found
+    assert "10.2 GB will take between 1 min and 2 min" in found
     assert "unknown" in found
+
+
+def test_bounds_that_read_alike_are_the_time_everywhere():
+    bounds = Span(low=4.01, likely=None, high=4.02)
+    found = text(present=replace(rehearsal().present, seconds=bounds), classes=())
+
+    assert "10.2 GB will take about 4 s" in found
+    assert "unknown" not in found
+
+
+def test_a_sample_that_is_too_small_gives_no_time():
+    nothing = Span(low=0.0, likely=None, high=math.inf)
+    found = text(present=replace(rehearsal().present, seconds=nothing), input_bytes=17.0)
+
+    assert found.startswith("How long 17 bytes will take on db.t3.xlarge is not known")
+    assert " 0 s" not in found
 
 
 def test_a_load_that_never_ends_says_so():

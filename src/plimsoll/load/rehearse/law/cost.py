@@ -10,7 +10,8 @@ Heap, TOAST and WAL grow with the rows, so a sample shows them. It does not show
 Both depend on how scattered the rows are in the order of each index, which the sample shows.
 
 Rule 1: no clock, no server; what is not known makes the bounds wider, and is no number in between.
-Rule 2: pages that are still dirty at the end are written after the load, and do not count.
+Rule 2: pages that are still dirty at the end are written after the load, and do not count. A pace takes new pages off
+        the allowance when they are filled (`pace/law/caused`), so under a pace these do count.
 """
 
 from collections.abc import Iterable
@@ -140,6 +141,7 @@ def work_of(
     duration_s: float,
     case: Case,
     is_full: bool,
+    is_paced: bool = False,
 ) -> DeviceWork | None:
     """
     Return what the whole load asks of the device.
@@ -151,6 +153,7 @@ def work_of(
         duration_s: how long it takes: checkpoints also come by time, > 0.
         case: the end of everything that is not known.
         is_full: whether the device is, so that a checkpoint is not finished when the next one should begin.
+        is_paced: whether new pages count when they are filled, and not only when they are written.
 
     Returns:
         None for the likely case if the scatter of an index, or the compression of images, is not known.
@@ -162,6 +165,8 @@ def work_of(
     table = scale * sample.table_bytes
     wal = scale * sample.wal_bytes * (1 + (case.place - 1) * sample.wal_spread_ratio)
     image = server.block_bytes * _image_ratio(server, case)
+    # Sessions report late by how much files grew. So the lower bound has what is written, and no more.
+    is_paced = is_paced and case is not Case.LOW
     cycles, touched = 0.0, _Touched()
     crowd = _crowd(sample.indexes, server, scale=scale, case=case)
     # Images make WAL, WAL makes checkpoints, and checkpoints make images.
@@ -181,11 +186,24 @@ def work_of(
         if abs(cycles - before) <= _SETTLED_RATIO * cycles:
             break
         touched = _sum(
-            _touched(one, server, crowd, rows=rows, scale=scale, cycles=cycles, case=case)
+            _touched(
+                one,
+                server,
+                crowd,
+                rows=rows,
+                scale=scale,
+                cycles=cycles,
+                case=case,
+                is_paced=is_paced,
+            )
             for one in sample.indexes
         )
     in_order = table + touched.appended * server.block_bytes
-    left = _unwritten_in_order(in_order, server, cycles=cycles, duration_s=duration_s, case=case)
+    left = (
+        0.0
+        if is_paced
+        else _unwritten_in_order(in_order, server, cycles=cycles, duration_s=duration_s, case=case)
+    )
     sequential = in_order - left + wal + image * touched.images
     sequential += _zeros(sample.indexes, scale=scale, cycles=cycles, case=case)
     if case is Case.HIGH and server.has_autovacuum:
@@ -270,6 +288,7 @@ def _touched(
     scale: float,
     cycles: float,
     case: Case,
+    is_paced: bool,
 ) -> _Touched:
     scatter = _scatter_of(index, case)
     before = index.present_bytes / server.block_bytes
@@ -294,6 +313,8 @@ def _touched(
     # What was evicted is not there any more when the checkpoint comes.
     held = np.minimum(dirty, buffers * pages / np.interp(ends, _GRID, all_pages))
     kept = held * _written_ratio(cycles, starts.size, server, case)
+    if is_paced:
+        kept = np.maximum(kept, np.minimum(new, held))
     return _Touched(
         images=float(images.sum()),
         dirty=float(held.sum()),

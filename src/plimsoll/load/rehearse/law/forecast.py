@@ -1,8 +1,9 @@
 """
 Replay a load through a chain of ceilings: how long it takes, where credits end, what decides.
 
-Rule: no formula of a bucket is written here. The kernel serves the work; this file says what is left for it: what
-others take and the reserve are taken off the stages, and the speed of the load itself is one more stage.
+Rule 1: no formula of a bucket is written here. The kernel serves the work; this file says what is left for it: what
+        others take and the reserve are taken off the stages, and the speed of the load itself is one more stage.
+Rule 2: what a load may take where something is not known, the law of pace says (`pace/law/allowance`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,7 +13,8 @@ from math import inf
 import numpy as np
 
 from plimsoll.kernel import Replay, Stage, replay
-from plimsoll.load.pace.law.allowance import has_bucket
+from plimsoll.load.pace.law.allowance import baseline_share_per_s, has_bucket, stage_allowance
+from plimsoll.load.pace.law.terms import PaceTerms
 from plimsoll.load.rehearse.law.cost import Case, DeviceWork, LoadSample, ServerSetup, work_of
 
 LOAD_ITSELF = "load"
@@ -25,6 +27,9 @@ _LONGEST_S = 366 * 86_400.0
 # The time of a load and the checkpoints in it follow from each other; it is known to this part.
 _ROUNDS = 40
 _SETTLED_RATIO = 1e-3
+# A pace knows what a byte costs after about three readings of its counters, a second each, and lets a batch be ahead by a
+# second's worth. Until then a byte may count for more or less than it costs, so a load is known to some seconds only.
+_PACE_LEARNS_S = 4.0
 # A stage that others fill leaves next to nothing; the kernel needs more than nothing.
 _LEAST_PER_S = 1e-3
 
@@ -36,13 +41,17 @@ class Circumstances:
     chain: tuple[Stage, ...]
     """What was bought."""
     balances: Mapping[str, float]
-    """Credits now, 0–1, by stage; a stage that is absent is not known."""
+    """Credits now, 0–1, by stage; of a stage that is absent they are not known, and a pace spends none."""
     reserve_ratio: float
     """Credits that stay, 0–1."""
     headroom_ratio: float
     """Share of each ceiling's highest rate that stays free, 0–1."""
     others_bytes_per_s: float
     others_ops_per_s: float
+    share_ratio: float | None = None
+    """Share of each baseline that a pace grants without metrics, 0–1, whatever others take; None with metrics."""
+    is_paced: bool = False
+    """Whether a pace takes new pages off the allowance when they are filled, although they are written later."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,9 +90,6 @@ def forecast(
     Returns:
         None for the likely case if something has bounds only.
     """
-    if case is Case.LIKELY and not _are_balances_known(around):
-        return None
-    chain = _left(around, case)
     speed = rate_of(sample, case)
     # Checkpoints come by time, and time follows from the work. From below this finds the shortest time that agrees with
     # itself: a load that ends before the next checkpoint does not wait for it.
@@ -97,14 +103,25 @@ def forecast(
             duration_s=max(duration_s, 1e-3),
             case=case,
             is_full=is_full,
+            is_paced=around.is_paced,
         )
         if work is None:
             return None
-        ended = _replayed(chain, work, input_bytes=input_bytes, speed=speed)
+        ended = _replayed(around, work, input_bytes=input_bytes, speed=speed)
         if ended.seconds <= duration_s * (1 + _SETTLED_RATIO) or ended.seconds == inf:
             break
         duration_s, is_full = ended.seconds, ended.binding != LOAD_ITSELF
-    return ended
+    return _learnt(ended, around, case, least_s=input_bytes / speed)
+
+
+def _learnt(
+    ended: LoadForecast | None, around: Circumstances, case: Case, *, least_s: float
+) -> LoadForecast | None:
+    """Return a forecast with what a pace has to learn first in its bounds."""
+    if ended is None or not around.is_paced or ended.binding == LOAD_ITSELF:
+        return ended
+    seconds = ended.seconds + (case.place - 1) * _PACE_LEARNS_S
+    return replace(ended, seconds=max(seconds, least_s, 0.0))
 
 
 def rate_of(sample: LoadSample, case: Case) -> float:
@@ -117,34 +134,47 @@ def rate_of(sample: LoadSample, case: Case) -> float:
     return max(rates) if case is Case.LOW else float(np.mean(rates))
 
 
-def _are_balances_known(around: Circumstances) -> bool:
-    return all(stage.name in around.balances for stage in around.chain if has_bucket(stage))
-
-
-def _left(around: Circumstances, case: Case) -> tuple[Stage, ...]:
+def _left(around: Circumstances, io_size_bytes: float) -> list[Stage]:
     """Return the stages with what is left for the load."""
-    return tuple(_stage_left(stage, around, case) for stage in around.chain)
+    return [_stage_left(stage, around, io_size_bytes) for stage in around.chain]
 
 
-def _stage_left(stage: Stage, around: Circumstances, case: Case) -> Stage:
-    others = (
-        around.others_bytes_per_s if stage.counts == "bytes" else around.others_ops_per_s
-    ) / stage.stripes
+def _stage_left(stage: Stage, around: Circumstances, io_size_bytes: float) -> Stage:
+    if around.share_ratio is not None:
+        share = baseline_share_per_s(
+            stage, share_ratio=around.share_ratio, io_size_bytes=io_size_bytes
+        )
+        return _fixed(stage, share)
+    is_bytes = stage.counts == "bytes"
+    others = around.others_bytes_per_s if is_bytes else around.others_ops_per_s
+    if has_bucket(stage) and stage.name not in around.balances:
+        terms = PaceTerms(reserve_ratio=around.reserve_ratio, headroom_ratio=around.headroom_ratio)
+        # Without credits the rate is the same over any time.
+        allowed = stage_allowance(
+            stage, None, terms=terms, io_size_bytes=io_size_bytes, time_left_s=terms.horizon_s
+        )
+        return _fixed(stage, allowed.total_per_s - others)
+    others /= stage.stripes
     burst = max((1 - around.headroom_ratio) * stage.burst - others, _LEAST_PER_S)
     baseline = min(max(stage.baseline - others, 0.0), burst)
     if not has_bucket(stage):
         return replace(stage, baseline=burst, burst=burst, capacity=0.0, start_balance=None)
-    unknown = 0.0 if case is Case.HIGH else 1.0
-    ratio = around.balances.get(stage.name, unknown)
+    ratio = around.balances[stage.name]
     spendable = max(ratio - around.reserve_ratio, 0.0) * stage.capacity
     return replace(stage, baseline=baseline, burst=burst, start_balance=spendable)
 
 
+def _fixed(stage: Stage, rate_per_s: float) -> Stage:
+    """Return a stage of one rate, of all stripes together; its operations are of the mean size."""
+    rate = max(rate_per_s, _LEAST_PER_S)
+    return Stage(name=stage.name, baseline=rate, burst=rate, counts=stage.counts)
+
+
 def _replayed(
-    chain: Sequence[Stage], work: DeviceWork, *, input_bytes: float, speed: float
+    around: Circumstances, work: DeviceWork, *, input_bytes: float, speed: float
 ) -> LoadForecast:
     size = work.bytes / work.ops
-    whole = list(chain)
+    whole = _left(around, size)
     if speed < inf:
         rate = speed * work.bytes / input_bytes
         whole.append(Stage(name=LOAD_ITSELF, baseline=rate, burst=rate, counts="bytes"))

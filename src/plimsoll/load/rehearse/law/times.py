@@ -28,6 +28,8 @@ from plimsoll.model.rehearsal import (
 
 # A replay has a thousand steps, so times that differ by less are equal.
 _TIME_DIGITS = 3
+# A judgement: eight pages of 8 KiB. Of less, most is what a table costs once, and round trips to the server.
+_LEARNT_LEAST_BYTES = 65_536.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +67,8 @@ def time_of(ended: ForecastLoad, db_class: str | None, *, is_present: bool) -> R
     main = found[Case.LIKELY] or found[Case.HIGH]
     assert main is not None
     seconds = _span({case: None if one is None else one.seconds for case, one in found.items()})
+    if is_too_small(ended.load.sample):
+        seconds = Span(low=0.0, likely=None, high=inf)
     stage = next((stage for stage in ended.around.chain if stage.name == main.binding), None)
     return RehearsedTime(
         db_class=db_class,
@@ -76,6 +80,11 @@ def time_of(ended: ForecastLoad, db_class: str | None, *, is_present: bool) -> R
         unit="ops/s" if stage is not None and stage.counts == "ops" else "bytes/s",
         fits=_fits(seconds, ended.load.finish_within_s),
     )
+
+
+def is_too_small(sample: LoadSample) -> bool:
+    """Return whether a sample has too few bytes to tell how long a load takes."""
+    return sample.input_bytes < _LEARNT_LEAST_BYTES
 
 
 def work_span(ended: ForecastLoad) -> RehearsedWork:

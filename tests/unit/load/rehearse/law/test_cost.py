@@ -11,9 +11,24 @@ HOUR = 3600.0
 
 
 def work(
-    sample=SAMPLE, server=SERVER, *, case=Case.LIKELY, size=10 * GB, seconds=HOUR, is_full=False
+    sample=SAMPLE,
+    server=SERVER,
+    *,
+    case=Case.LIKELY,
+    size=10 * GB,
+    seconds=HOUR,
+    is_full=False,
+    is_paced=False,
 ):
-    return work_of(sample, server, input_bytes=size, duration_s=seconds, case=case, is_full=is_full)
+    return work_of(
+        sample,
+        server,
+        input_bytes=size,
+        duration_s=seconds,
+        case=case,
+        is_full=is_full,
+        is_paced=is_paced,
+    )
 
 
 def test_heap_and_wal_grow_with_the_rows():
@@ -34,6 +49,21 @@ def test_the_table_of_a_short_load_is_written_after_it():
 
     assert work(server=large, seconds=30).bytes == pytest.approx(18e9)
     assert work(server=small, seconds=30).bytes == pytest.approx(18e9 + 12e9 - 1e9)
+
+
+@pytest.mark.parametrize("index", [IN_ORDER, RANDOM])
+def test_under_a_pace_new_pages_count_when_they_are_filled(index):
+    """
+    Table and index of a short load, which are written after it; the lower bound is without them.
+    """
+    large = replace(SERVER, max_wal_bytes=100 * GB, buffers_bytes=200 * GB)
+    sample = replace(SAMPLE, indexes=(index,))
+    paced = work(sample, large, seconds=30, is_paced=True)
+
+    assert paced.bytes == pytest.approx(18e9 + 12e9 + 3e9)
+    assert work(sample, large, seconds=30, case=Case.LOW) == work(
+        sample, large, seconds=30, case=Case.LOW, is_paced=True
+    )
 
 
 def test_a_checkpoint_writes_what_came_before_it():

@@ -5,8 +5,12 @@ from math import inf
 
 import pytest
 
+from paced import T3
+from plimsoll.load.pace.law.controller import PaceController
+from plimsoll.load.pace.law.terms import PaceTerms
 from plimsoll.load.rehearse.law.cost import Case
 from plimsoll.load.rehearse.law.forecast import forecast
+from plimsoll.model.pace import PaceBasis
 from rehearsals import BUCKET, FIXED, GB, MB, SAMPLE, SERVER, around
 
 QUICK = replace(SAMPLE, rates_bytes_per_s=(10 * GB,), table_bytes=0.0)
@@ -53,11 +57,59 @@ def test_the_load_itself_can_decide():
     assert found.end_per_s == pytest.approx(5 * MB, rel=0.01)
 
 
-def test_unknown_credits_give_bounds_with_all_and_with_none():
-    unknown = around(BUCKET, balance=None)
+@pytest.mark.parametrize("case", Case)
+def test_credits_that_are_not_known_are_not_spent(case):
+    """
+    As the pace grants them: the baseline alone, whatever is not known of the rest.
+    """
+    found = run(around(BUCKET, balance=None), case=case)
 
-    assert run(unknown) is None
-    assert run(unknown, case=Case.LOW).seconds < run(unknown, case=Case.HIGH).seconds
+    assert found.seconds == pytest.approx(180 * GB / (50 * MB), rel=0.002)
+    assert found.credits_end_s is None
+
+
+@pytest.mark.parametrize("case", Case)
+@pytest.mark.parametrize("stage", T3, ids=lambda one: one.name)
+def test_without_metrics_a_load_has_what_the_pace_grants(stage, case):
+    """
+    A share of each baseline, in bytes or operations, of all stripes: the same law, not the same formula.
+    """
+    terms = PaceTerms()
+    allowed = PaceController([stage], terms).allowance(0.0)
+    found = run(
+        around(stage, balance=None, share_ratio=terms.baseline_share_ratio, headroom_ratio=0.1),
+        case=case,
+    )
+
+    assert PaceBasis.BASELINE_SHARE is allowed.basis
+    assert stage.name == found.binding
+    assert found.end_per_s == pytest.approx(allowed.ceilings[0].total_per_s, rel=0.001)
+
+
+@pytest.mark.parametrize(("case", "by_s"), [(Case.LOW, -4), (Case.LIKELY, 0), (Case.HIGH, 4)])
+def test_what_a_pace_learns_first_is_in_the_bounds(case, by_s):
+    """
+    A short load may end before the pace knows what a byte costs; but not before the load itself can.
+    """
+    alone, paced = (run(around(FIXED, is_paced=one), case=case, size=GB) for one in (False, True))
+    short = run(around(FIXED, is_paced=True), size=0.1 * GB, case=case)
+
+    assert paced.seconds == pytest.approx(alone.seconds + by_s)
+    assert short.seconds >= 0.01
+
+
+def test_without_metrics_what_others_take_and_the_reserve_change_nothing():
+    """
+    The share is what is left to the load for both.
+    """
+    alone = run(around(BUCKET, share_ratio=0.5))
+    beside = run(
+        around(BUCKET, share_ratio=0.5, others_bytes_per_s=20 * MB, reserve_ratio=0.2),
+        size=100 * GB,
+    )
+
+    assert alone.seconds == pytest.approx(180 * GB / (25 * MB), rel=0.002)
+    assert alone == beside
 
 
 def test_where_others_take_all_the_load_does_not_end():

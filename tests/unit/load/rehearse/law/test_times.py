@@ -1,6 +1,7 @@
 """Bounds, what fits, and the cheapest class."""
 
 import dataclasses
+import math
 from decimal import Decimal
 
 import pytest
@@ -38,11 +39,23 @@ def test_bounds_decide_whether_it_fits(factor, fits):
     assert time(within).fits is fits
 
 
-def test_only_bounds_without_credits():
+def test_without_known_credits_the_baseline_is_the_answer():
     found = time(circumstances=around(BUCKET, balance=None))
 
-    assert found.seconds.likely is None
+    assert found.seconds.likely is not None
     assert found.credits_end_s is None
+
+
+def test_a_sample_of_a_few_rows_is_no_basis():
+    """
+    Whatever it measured; so whether the load is in time is not known either.
+    """
+    few = dataclasses.replace(SAMPLE, input_bytes=17.0, row_count=1)
+    load = LoadToForecast(sample=few, server=SERVER, input_bytes=17.0, finish_within_s=3600.0)
+    found = time_of(forecast_of(load, around(FIXED)), "db.a", is_present=True)
+
+    assert (0.0, None, math.inf) == (found.seconds.low, found.seconds.likely, found.seconds.high)
+    assert found.fits is None
 
 
 def test_the_cheapest_that_fits_is_chosen():
