@@ -1,7 +1,8 @@
 """
 Read a server's counters of I/O and WAL once a second, and see other batches.
 
-Rule 1: a server that does not answer is no error: the answer is None, and the next reading tries again.
+Rule 1: a server that does not answer is no error: counts and peers are None, and the next reading tries again.
+        No peers, `()`, is what a server has answered.
 Rule 2: transactions are read only and end at once; nothing is written, the batch's rate is its name.
 """
 
@@ -77,7 +78,9 @@ class ServerCounters:
             self._drop()
             raise refusal(error, self._dsn) from None
 
-    def counts(self, batch_bytes_per_s: float) -> tuple[ServerCounts | None, tuple[float, ...]]:
+    def counts(
+        self, batch_bytes_per_s: float
+    ) -> tuple[ServerCounts | None, tuple[float, ...] | None]:
         """
         Return what the server did since the last call, and the rates of other batches.
 
@@ -85,7 +88,8 @@ class ServerCounters:
             batch_bytes_per_s: rate of this batch, for the others.
 
         Returns:
-            None and no peers if the server did not answer; None also after its counters began again.
+            Twice None if the server did not answer. Counts are None also in the first answer after that, and after
+            the counters began again.
         """
         import psycopg
 
@@ -94,7 +98,7 @@ class ServerCounters:
             self._tell(batch_bytes_per_s)
         except (psycopg.Error, AccessDenied, Unreachable):
             self._drop()
-            return None, ()
+            return None, None
         last, self._last = self._last, now
         return (None if last is None else _between(last, now)), now.peers_bytes_per_s
 

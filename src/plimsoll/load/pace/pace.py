@@ -19,7 +19,7 @@ from plimsoll.load.pace.counters import ServerCounters
 from plimsoll.load.pace.law.commits import shared
 from plimsoll.load.pace.law.controller import PaceController
 from plimsoll.load.pace.law.forecast import DeviceRate
-from plimsoll.load.pace.law.truths import FastTruth, SlowTruth
+from plimsoll.load.pace.law.truths import FastTruth, ServerCounts, SlowTruth
 from plimsoll.model.pace import PaceAllowance
 
 ReadSlow = Callable[[], SlowTruth]
@@ -272,7 +272,10 @@ class Pace:
         with self._lock:
             elapsed_s = self._clock() - self._tick_began_s
             so_far = self._unread_bytes / elapsed_s if elapsed_s > 0 else 0.0
-        server, peers = self._counters.counts(so_far) if self._counters is not None else (None, ())
+        server: ServerCounts | None = None
+        peers: tuple[float, ...] | None = ()
+        if self._counters is not None:
+            server, peers = self._counters.counts(so_far)
         with self._lock:
             # Taken after the counters: both then end at the same moment, however long the server took.
             now_s = self._clock()

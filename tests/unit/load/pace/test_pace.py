@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from paced import MB, T3, counted, slow_truth
-from plimsoll.errors import SourceError
+from plimsoll.errors import SourceError, Unreachable
 from plimsoll.load.pace.counters import ServerCounters, peer_of
 from plimsoll.load.pace.law.controller import PaceController
 from plimsoll.load.pace.law.terms import PaceTerms
@@ -18,6 +18,7 @@ class Counters(ServerCounters):
     def __init__(self, bytes_per_s: float = 20 * MB) -> None:
         super().__init__("")
         self.bytes_per_s = bytes_per_s
+        self.answer: tuple | None = None
         self.told: list[float] = []
 
     def open(self) -> None:
@@ -25,7 +26,7 @@ class Counters(ServerCounters):
 
     def counts(self, batch_bytes_per_s):
         self.told.append(batch_bytes_per_s)
-        return counted(self.bytes_per_s), ()
+        return self.answer or (counted(self.bytes_per_s), ())
 
 
 class Clock:
@@ -199,6 +200,37 @@ def test_peers_are_told_the_rate_of_the_batch():
     pace.tick()
 
     assert 1e6 / 2 == pytest.approx(counters.told[-1], rel=0.01)
+
+
+def test_a_server_that_does_not_answer_tells_nothing_of_peers(monkeypatch):
+    """
+    Nothing is not the same as nobody.
+    """
+
+    def fails(_):
+        raise Unreachable("statement timeout")
+
+    monkeypatch.setattr(ServerCounters, "_read", fails)
+
+    assert (None, None) == ServerCounters("").counts(0.0)
+
+
+def test_peers_stay_through_a_tick_without_an_answer():
+    """
+    The next answer shows who is there.
+    """
+    clock, counters = Clock(), Counters()
+    pace = paced(clock, counters=counters)
+    for answer, batches in (
+        ((counted(MB), (1e6, 2e6)), 3),
+        ((None, None), 3),
+        ((counted(MB), (1e6, 2e6, 3e6)), 4),
+    ):
+        counters.answer = answer
+        clock.now_s += 1
+        pace.tick()
+
+        assert batches == pace.allowance().peer_count
 
 
 @pytest.mark.parametrize(

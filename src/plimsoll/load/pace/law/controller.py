@@ -28,6 +28,7 @@ from plimsoll.load.pace.law.caused import (
 )
 from plimsoll.load.pace.law.forecast import DeviceRate, balance_now
 from plimsoll.load.pace.law.history import PaceHistory
+from plimsoll.load.pace.law.peers import KnownPeers
 from plimsoll.load.pace.law.split import (
     BYTES_BOUNDS,
     OPS_BOUNDS,
@@ -80,6 +81,7 @@ class PaceController:
         self._bytes, self._ops = split_at_start(BYTES_BOUNDS), split_at_start(OPS_BOUNDS)
         self._history = PaceHistory()
         self._unwritten = UnwrittenPages()
+        self._peers = KnownPeers(terms.stale_s)
         self._slow: SlowTruth | None = None
         self._last: tuple[float, float] | None = None
         self._work_left_bytes: float | None = None
@@ -105,6 +107,9 @@ class PaceController:
         """Take what the batch, its peers and the server did in the interval that has just ended."""
         length_s = fast.end_s - fast.start_s
         assert length_s > 0
+        self._peers.observe(fast.peers_bytes_per_s, length_s)
+        if fast.peers_bytes_per_s is None:
+            fast = replace(fast, peers_bytes_per_s=self._peers.rates)
         # Batches that load the same server cost about the same for each byte. If each told what it takes at the
         # device, an error of one would become the opposite error of the other, and come back.
         batch = fast.all_bytes_per_s
@@ -155,7 +160,7 @@ class PaceController:
         """
         age_s = self._age_s(now_s)
         is_fresh = age_s is not None and age_s <= self._terms.stale_s
-        notes = [*self._notes, *self._missing(age_s)]
+        notes = [*self._notes, *self._missing(age_s), *self._peers.missing()]
         balances = self._balances(now_s) if is_fresh else {}
         time_left_s = self._time_left_s(now_s, balances) if is_fresh else self._terms.horizon_s
         shared = [self._shared(stage, balances.get(stage.name)) for stage in self._chain]
@@ -180,7 +185,7 @@ class PaceController:
             reserve_ratio=self._terms.reserve_ratio,
             time_left_s=time_left_s,
             metrics_age_s=age_s,
-            peer_count=1 + len(self._peers()),
+            peer_count=1 + len(self._peers.rates),
             unwritten_bytes=self._unwritten.bytes,
             notes=tuple(dict.fromkeys(notes)),
         )
@@ -189,7 +194,7 @@ class PaceController:
         """Return the seconds until the batch ends under the credits that are left; None if not known."""
         if self._work_left_bytes is None or self._bytes.others_per_s is None:
             return None
-        peers = sum(self._peers())
+        peers = sum(self._peers.rates)
         return time_to_finish_s(
             self._chain,
             self._spendable(self._balances(now_s)),
@@ -208,10 +213,6 @@ class PaceController:
         self._batch_bytes += fast.all_bytes_per_s * (fast.end_s - fast.start_s)
         self._wal_bytes += fast.server.wal_bytes
         self._full_page_bytes += fast.server.full_page_images * fast.server.block_bytes
-
-    def _peers(self) -> tuple[float, ...]:
-        last = self._history.last
-        return last.peers_bytes_per_s if last is not None else ()
 
     def _age_s(self, now_s: float) -> float | None:
         end_s = self._slow.end_s if self._slow is not None else None
@@ -281,7 +282,7 @@ class PaceController:
         part = baseline_share_per_s(
             stage, share_ratio=self._terms.baseline_share_ratio, io_size_bytes=size
         )
-        part /= 1 + len(self._peers())
+        part /= 1 + len(self._peers.rates)
         return self._ceiling(stage, balance_ratio, total=part, others=None, batch=part)
 
     def _measured(
@@ -309,7 +310,7 @@ class PaceController:
             io_size_bytes=self._io_size_bytes(),
             time_left_s=time_left_s,
         )
-        peers = self._peers()
+        peers = self._peers.rates
         by_peers = split.ratio * sum(peers)
         free = allowed.total_per_s - split.others_per_s
         # An equal part; or more, if peers do not take theirs.

@@ -65,10 +65,12 @@ class FastTruth:
     """Bytes of the batch that were sent and acknowledged in it."""
     server: ServerCounts | None = None
     """None if the server was not asked, or did not answer."""
-    peers_bytes_per_s: tuple[float, ...] = ()
-    """The rates of other batches that share the allowance, in their own bytes, as they tell them."""
+    peers_bytes_per_s: tuple[float, ...] | None = ()
+    """The rates of other batches that share the allowance, in their own bytes, as they tell them. None if they are not
+    known, because the server did not answer; none, if it was not asked."""
 
     @property
     def all_bytes_per_s(self) -> float:
-        """Return the rate of this batch and its peers together, in bytes of batches."""
+        """Return the rate of this batch and its peers together, in bytes of batches; the peers are known."""
+        assert self.peers_bytes_per_s is not None
         return self.batch_bytes / (self.end_s - self.start_s) + sum(self.peers_bytes_per_s)

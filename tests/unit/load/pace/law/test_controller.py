@@ -132,6 +132,34 @@ def test_two_batches_share_in_equal_parts():
         assert 2 == found.peer_count
 
 
+@pytest.mark.parametrize("is_measured", [True, False])
+def test_a_server_that_does_not_answer_gives_no_batch_the_whole_share(is_measured):
+    """
+    Of four batches each keeps its quarter, with metrics and without; the note says so.
+    """
+    made = controller(end_s=0) if is_measured else PaceController(T3, TERMS)
+    peers = (60 * MB, 60 * MB, 60 * MB)
+    made.observe_fast(FastTruth(start_s=0, end_s=1, batch_bytes=0, peers_bytes_per_s=peers))
+    before = made.allowance(1)
+    made.observe_fast(FastTruth(start_s=1, end_s=2, batch_bytes=0, peers_bytes_per_s=None))
+    after = made.allowance(2)
+
+    assert 4 == before.peer_count == after.peer_count
+    assert before.unstepped_bytes_per_s == pytest.approx(after.unstepped_bytes_per_s, rel=1e-3)
+    assert "the server has not answered for 1 s; 3 others count as before" in after.notes
+
+
+def test_bytes_of_peers_that_are_not_seen_are_still_theirs():
+    """
+    A sample of metrics from that time is split as before it: others did not become slower.
+    """
+    made = controller(end_s=0)
+    made.observe_fast(FastTruth(start_s=0, end_s=1, batch_bytes=0, peers_bytes_per_s=(8 * MB,)))
+    made.observe_fast(FastTruth(start_s=1, end_s=61, batch_bytes=0, peers_bytes_per_s=None))
+
+    assert 8 * MB == pytest.approx(made._history.all_bytes_per_s((1, 61)))
+
+
 def test_counters_of_the_server_teach_the_ratio():
     """
     A batch of 10 MB/s for which the server writes 30 MB/s more than before costs 3 bytes a byte.
