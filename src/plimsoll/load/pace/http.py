@@ -1,8 +1,8 @@
 """
 Answer programs that ask over HTTP whether they may go on, in the form of freno.
 
-`HEAD` or `GET /check/<app>/<store type>/<store name>`: 200 go on; 404 there is no such store; 417 the app is
-denied; 429 wait; 500 nothing is measured. gh-ost asks so with `--throttle-http`, and waits at any other answer
+`HEAD` or `GET /check/<app>/<store type>/<store name>`: 200 go on; 400 `bytes` is no number; 404 there is no such store; 417 the app is
+denied; 413 more bytes at a time than a minute's; 429 wait; 500 nothing is measured. gh-ost asks so with `--throttle-http`, and waits at any other answer
 than 200. `?bytes=N` says how much the app wants to send, and is counted.
 
 Rule 1: it listens on loopback unless another address is given.
@@ -13,11 +13,13 @@ Source:
 """
 
 import json
+import socket
+import sys
 import threading
 from collections.abc import Collection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from math import ceil
-from typing import Self
+from typing import Any, Self
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from msgspec import Struct
@@ -27,6 +29,8 @@ from plimsoll.load.pace.pace import Pace
 
 # More than any chunk, less than what would be a typing error: 1 TiB.
 _BYTES_MAX = 2**40
+# A batch that takes more at once stops all others for longer than anybody waits for an answer.
+_AT_ONCE_S = 60.0
 # A check is one line of headers; a client that sends nothing is let go after this time.
 _PATIENCE_S = 10
 
@@ -39,6 +43,21 @@ class PaceAnswer(Struct, frozen=True, kw_only=True):
     """What everybody takes, divided by what everybody may take."""
     message: str = ""
     retry_after_s: int | None = None
+
+
+class _QuietServer(ThreadingHTTPServer):
+    """Says nothing of clients that go away in the middle of a request."""
+
+    daemon_threads = True
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Leave out what a client did; a mistake of ours is still said."""
+        if not isinstance(sys.exception(), OSError):
+            super().handle_error(request, client_address)
+
+
+class _QuietServer6(_QuietServer):
+    address_family = socket.AF_INET6
 
 
 class CheckServer:
@@ -68,21 +87,21 @@ class CheckServer:
         """
         self._pace, self._store, self._denied = pace, store, frozenset(denied)
         try:
-            self._server = ThreadingHTTPServer((host, port), _handler_of(self))
+            kind = _QuietServer6 if ":" in host else _QuietServer
+            self._server = kind((host, port), _handler_of(self))
         except OSError as error:
             reason = (error.strerror or str(error)).lower()
             raise UsageError(
                 f"unable to listen on {host}:{port}: {reason}",
                 "Give another address with --listen, for example 127.0.0.1:9780.",
             ) from error
-        self._server.daemon_threads = True
         self._thread: threading.Thread | None = None
 
     @property
     def address(self) -> str:
         """Return host and port on which it listens."""
         host, port = self._server.server_address[:2]
-        return f"{host!s}:{port}"
+        return f"[{host!s}]:{port}" if ":" in str(host) else f"{host!s}:{port}"
 
     def start(self) -> Self:
         """Answer requests in a thread."""
@@ -101,7 +120,10 @@ class CheckServer:
 
     def answer(self, target: str) -> PaceAnswer:
         """Return the answer to a request's path and query."""
-        parts = urlsplit(target)
+        try:
+            parts = urlsplit(target)
+        except ValueError:
+            return PaceAnswer(status=404, value=0.0, message="this is no path")
         steps = [unquote(step) for step in parts.path.split("/") if step]
         if steps == ["_ping"]:
             return PaceAnswer(status=200, value=0.0, message="pong")
@@ -127,7 +149,14 @@ class CheckServer:
     def _counted(self, wanted: str) -> PaceAnswer:
         byte_count = int(wanted) if wanted.isdecimal() and len(wanted) <= 13 else -1
         if not 0 <= byte_count <= _BYTES_MAX:
-            return PaceAnswer(status=404, value=0.0, message="bytes is not a number of bytes")
+            return PaceAnswer(status=400, value=0.0, message="bytes is not a number of bytes")
+        most = self._pace.allowance().bytes_per_s * _AT_ONCE_S
+        if byte_count > most:
+            return PaceAnswer(
+                status=413,
+                value=1.0,
+                message=f"ask for at most {most:.0f} bytes at a time: a minute of the allowance",
+            )
         wait_s = self._pace.try_take(byte_count)
         if wait_s is None:
             return PaceAnswer(status=200, value=0.0)

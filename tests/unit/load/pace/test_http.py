@@ -1,6 +1,8 @@
 """The answers that freno's clients understand, over a real socket."""
 
 import json
+import socket
+import struct
 from collections.abc import Iterator
 
 import httpx
@@ -85,8 +87,8 @@ def test_an_app_waits_while_all_take_more(busy):
         ("/check/backup/mysql/orders", 417),
         ("/check/orders", 404),
         ("/", 404),
-        ("/check/a/b/orders?bytes=none", 404),
-        ("/check/a/b/orders?bytes=99999999999999999999", 404),
+        ("/check/a/b/orders?bytes=none", 400),
+        ("/check/a/b/orders?bytes=99999999999999999999", 400),
         ("/_ping", 200),
     ],
 )
@@ -133,3 +135,51 @@ def test_an_address_in_use_is_one_sentence():
             CheckServer(pace_of(lambda: slow_truth(end_s=0)), store="orders", port=port)
     finally:
         first.close()
+
+
+def test_more_than_a_minute_at_a_time_is_refused_and_not_counted(idle):
+    """
+    A typing error must not stop everybody for hours.
+    """
+    path = "/check/etl/postgres/orders?bytes="
+
+    assert 413 == idle.get(f"{path}1000000000000").status_code
+    assert 400 == idle.get(f"{path}many").status_code
+    assert "1" == idle.get(f"{path}1").headers["Retry-After"]
+
+
+@pytest.mark.parametrize("line", [b"GET http://[ HTTP/1.1", b"GET http://[::1/check HTTP/1.0"])
+def test_a_request_that_is_none_is_answered(idle, capfd, line: bytes):
+    host, port = idle.base_url.host, idle.base_url.port
+    with socket.create_connection((host, port), timeout=30) as client:
+        client.sendall(line + b"\r\n\r\n")
+        answer = client.recv(1000)
+
+    assert b" 404 " in answer.splitlines()[0]
+    assert "" == capfd.readouterr().err
+
+
+def test_a_client_that_goes_away_is_not_told_of(idle, capfd):
+    host, port = idle.base_url.host, idle.base_url.port
+    for _ in range(5):
+        client = socket.create_connection((host, port), timeout=30)
+        client.sendall(b"GET /check/a/b/orders HTTP/1.1\r\nHo")
+        # The connection is reset, not closed.
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        client.close()
+
+    assert 200 == idle.get("/check/a/b/orders").status_code
+    assert "" == capfd.readouterr().err
+
+
+def test_it_listens_on_an_address_of_version_6():
+    server = CheckServer(pace_of(lambda: slow_truth(end_s=0)), store="orders", host="::1", port=0)
+    server.start()
+    try:
+        assert server.address.startswith("[::1]:")
+        assert (
+            200
+            == httpx.get(f"http://{server.address}/check/a/b/orders", trust_env=False).status_code
+        )
+    finally:
+        server.close()

@@ -52,6 +52,9 @@ _SIZE_AT_START_BYTES = 32_768.0
 # A load that would take longer is said not to end.
 _LONGEST_S = 30 * 86_400.0
 
+# Steps of a tenth in so many seconds are a factor of 300, which is more than any rate has to rise.
+_STEPS_MOST_S = 60.0
+
 
 class PaceController:
     """The state of one paced batch."""
@@ -369,7 +372,8 @@ class PaceController:
             given = min(wanted, floor)
         else:
             last_s, last = self._last
-            elapsed_s = max(now_s - last_s, 0.0)
+            # A machine that slept for hours must not end in an overflow.
+            elapsed_s = min(max(now_s - last_s, 0.0), _STEPS_MOST_S)
             given = min(wanted, max(last, floor) * (1 + self._terms.step_ratio) ** elapsed_s)
         self._last = (now_s, given)
         return given

@@ -343,3 +343,14 @@ def test_without_a_known_ceiling_there_is_nothing_to_pace_by():
 def test_terms_that_are_not_possible_are_refused(wrong):
     with pytest.raises(UsageError, match="not possible"):
         PaceController(T3, PaceTerms(**wrong))
+
+
+def test_a_machine_that_slept_for_hours_goes_on():
+    controller = PaceController(T3, PaceTerms())
+    controller.observe_slow(slow_truth(end_s=0.0))
+    before = controller.allowance(1.0)
+    for hours in (2, 8, 1000):
+        later = controller.allowance(hours * 3600.0)
+
+    assert 0 < later.bytes_per_s < 1e12
+    assert before.bytes_per_s > 0
