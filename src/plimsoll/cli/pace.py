@@ -218,6 +218,11 @@ def _cat(target: PaceTarget, terms: PaceTerms) -> None:
     from plimsoll.app.pace import named_pace
     from plimsoll.load.pace.pipe import copy_paced
 
+    if sys.stdin is None:
+        # Its number may be that of another file by now.
+        raise UsageError(
+            "standard input is closed", "Send the batch through a pipe to plimsoll pace --cat."
+        )
     with ended_like_ctrl_c():
         found, _ = named_pace(target, terms, TERMINAL)
         with found, progress_while(lambda: _line(found)):

@@ -29,7 +29,17 @@ def test_what_is_missing_is_one_sentence(arguments, cause):
         )
 
 
-def test_a_dsn_that_is_none_is_not_repeated(tmp_path):
+@pytest.mark.parametrize(
+    "dsn",
+    [
+        "secret-word",
+        "postgresql://etl:secret-word@x@host/db",
+        # Without its encoding, what is after the slash is the name of a database.
+        "postgresql:///secret-word@host/db",
+        "host=h password=secret-word\udce9",
+    ],
+)
+def test_a_dsn_that_is_none_is_not_repeated(tmp_path, dsn):
     (tmp_path / "a.csv").write_text("1\n")
     with pytest.raises(UsageError, match="connection string") as caught:
         CliRunner().invoke(
@@ -39,7 +49,7 @@ def test_a_dsn_that_is_none_is_not_repeated(tmp_path):
                 str(tmp_path / "a.csv"),
                 "t",
                 "--dsn",
-                "secret-word",
+                dsn,
                 "--class",
                 "db.m6g.large",
             ],

@@ -92,3 +92,16 @@ def test_a_pipe_ends_when_its_reader_goes():
     )
 
     assert "" == done.stderr
+
+
+def test_a_closed_standard_input_is_no_batch():
+    done = subprocess.run(
+        ["bash", "-c", f"{sys.executable} -m plimsoll pace {CLAIMS} --cat <&-"],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+    assert (2, "") == (done.returncode, done.stdout)
+    assert done.stderr.startswith("error: standard input is closed\n")

@@ -360,10 +360,12 @@ def is_connection_string(dsn: str) -> bool:
 
     try:
         parts = conninfo_to_dict(dsn)
-    except ProgrammingError:
+    except (ProgrammingError, UnicodeEncodeError):
         return False
-    # No host has an @: it is the rest of a password that was not encoded.
-    return "@" not in str(parts.get("host", ""))
+    # No host has an @: it is the rest of a password that was not encoded. After a slash in a password libpq takes its
+    # rest for the name of the database, and finds no user.
+    host, name = str(parts.get("host", "")), str(parts.get("dbname", ""))
+    return "@" not in host and ("@" not in name or "user" in parts)
 
 
 def _one_row(connection: "psycopg.Connection[dict[str, Any]]", query: str) -> dict[str, Any]:
