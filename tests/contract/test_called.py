@@ -17,6 +17,7 @@ CALLED_FROM_OUTSIDE = {
     "public_key_auth_supported": "overrides what asyncssh asks of a server about keys",
     "do_GET": "overrides what http.server calls for a request",
     "do_HEAD": "overrides what http.server calls for a request",
+    "handle_error": "overrides what http.server calls after an error in a request",
     "do_POST": "overrides what http.server calls for a request",
     "log_message": "overrides what http.server calls to log a request",
     "compose_node": "overrides what PyYAML calls for a part of a document",
