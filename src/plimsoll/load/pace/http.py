@@ -92,7 +92,7 @@ class CheckServer:
         except OSError as error:
             reason = (error.strerror or str(error)).lower()
             raise UsageError(
-                f"unable to listen on {host}:{port}: {reason}",
+                f"unable to listen on {_place(host, port)}: {reason}",
                 "Give another address with --listen, for example 127.0.0.1:9780.",
             ) from error
         self._thread: threading.Thread | None = None
@@ -101,7 +101,7 @@ class CheckServer:
     def address(self) -> str:
         """Return host and port on which it listens."""
         host, port = self._server.server_address[:2]
-        return f"[{host!s}]:{port}" if ":" in str(host) else f"{host!s}:{port}"
+        return _place(str(host), port)
 
     def start(self) -> Self:
         """Answer requests in a thread."""
@@ -166,6 +166,10 @@ class CheckServer:
             message="the allowance of this moment is used up",
             retry_after_s=max(ceil(wait_s), 1),
         )
+
+
+def _place(host: str, port: int) -> str:
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def _handler_of(check_server: CheckServer) -> type[BaseHTTPRequestHandler]:
