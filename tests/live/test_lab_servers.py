@@ -116,6 +116,8 @@ def test_a_broker_ends_with_the_command_that_started_it(sent: signal.Signals, st
         port = int(line.rpartition(":")[2])
         was_listening = is_listening(port)
         command.send_signal(sent)
+        # The signal may come before its line is out of its buffer; with nobody who reads, output would be lost.
+        command.communicate(timeout=60)
     ended = wait_for("the end of the broker", lambda: not is_listening(port))
 
     assert line.startswith(f"kafka {KAFKA.version} answers at {HOST}:")
