@@ -11,7 +11,9 @@ import pytest
 from account import IDLE, CountingProxy, create, put
 from world import PATIENCE_S, until
 
+import plimsoll
 from airflow_provider_plimsoll import polls
+from airflow_provider_plimsoll.need import BudgetAnswer, BudgetNeed
 from airflow_provider_plimsoll.polls import Reading, SharedPoll
 from airflow_provider_plimsoll.triggers.io_budget import IoBudgetTrigger
 
@@ -155,6 +157,82 @@ def test_who_comes_later_gets_no_old_reading():
 
     assert first is same
     assert later is not first
+
+
+def test_a_poll_that_starts_again_waits_for_a_new_reading():
+    """
+    One and a half intervals later the old reading is not offered while the new one is made.
+    """
+    interval_s = 0.4
+    again = threading.Event()
+    readings: list[Reading] = []
+
+    def read() -> Reading:
+        assert not readings or again.wait(PATIENCE_S)
+        readings.append(Reading(None, None))
+        return readings[-1]
+
+    async def twice() -> tuple[Reading, bool, Reading]:
+        poll = SharedPoll(read, interval_s)
+        poll.enter()
+        first = await poll.after(None)
+        poll.leave()
+        await asyncio.sleep(1.5 * interval_s)
+        poll.enter()
+        waiting = asyncio.create_task(poll.after(None))
+        await asyncio.sleep(0)
+        has_waited = not waiting.done()
+        again.set()
+        later = await waiting
+        poll.leave()
+        return first, has_waited, later
+
+    first, has_waited, later = asyncio.run(twice())
+
+    assert has_waited
+    assert later is not first
+
+
+@pytest.mark.parametrize(
+    ("later_s", "may_go"), [(0.0, True), (120.0, True), (1200.0, False), (86_400.0, False)]
+)
+def test_a_yes_must_hold_at_the_present_time(
+    later_s: float, may_go: bool, monkeypatch: pytest.MonkeyPatch
+):
+    """
+    The same reading is asked at once, and later: an answer of before is no answer for now.
+    """
+    full = plimsoll.read(EXAMPLES / "claims-pipeline")
+    # A minute later all samples are complete.
+    read_s = full.window_s[1] + 60.0
+    reading, need = Reading(full, read_s), BudgetNeed(rate_bytes_per_s=1.0)
+
+    async def asked_twice() -> list[BudgetAnswer]:
+        found = []
+        for now_s in (read_s, read_s + later_s):
+            monkeypatch.setattr(polls.time, "time", lambda now_s=now_s: now_s)
+            found.append(await reading.answer(need))
+        return found
+
+    soon, late = asyncio.run(asked_twice())
+
+    assert soon.may_go
+    assert may_go is late.may_go
+    assert may_go or "sample is" in late.text
+
+
+def test_a_minute_that_was_read_half_full_stays_left_out(monkeypatch: pytest.MonkeyPatch):
+    """
+    It was incomplete when it was read, and judging it later does not complete it.
+    """
+    full = plimsoll.read(EXAMPLES / "claims-pipeline")
+    read_s = full.window_s[1] + 1.0
+    need = BudgetNeed(rate_bytes_per_s=1.0)
+    monkeypatch.setattr(polls.time, "time", lambda: read_s + 120.0)
+    answer = asyncio.run(Reading(full, read_s).answer(need))
+
+    assert polls.judge(full, need, read_s) == answer
+    assert polls.judge(full, need, read_s + 120.0) != answer
 
 
 def test_it_is_the_same_after_a_round_trip():

@@ -4,7 +4,8 @@ Read a database once an interval for everybody who waits for it in one process.
 Rule 1: equal targets with equal intervals share one poll, however many wait.
 Rule 2: no reading and no arithmetic runs on the event loop: boto3 would block every other trigger.
 Rule 3: two readings of a poll begin at least an interval apart, also if those who wait leave and come back.
-Rule 4: whoever begins to wait gets no reading that is older than that.
+Rule 4: a poll that starts again offers no reading that is older than that.
+Rule 5: a yes by live metrics must also hold at the present time, however old the reading is by now.
 """
 
 import asyncio
@@ -24,6 +25,8 @@ LAST = "30m"
 _TURNS = 8
 # A reading is offered for so many intervals. In the second, the next one is being read.
 _OFFERED_INTERVALS = 2
+# An answer counts for so long: metrics have a sample a minute, so it hardly changes within one.
+_ANSWER_S = 60.0
 # Own threads: slow answers of AWS must not use up those of the event loop, which Airflow needs.
 _THREADS = 8
 _executor: ThreadPoolExecutor | None = None
@@ -42,23 +45,34 @@ class Reading:
             failure: why it could not be read; empty if it was.
         """
         self.snapshot, self.now_s, self.failure = snapshot, now_s, failure
-        self._answers: dict[BudgetNeed, asyncio.Task[BudgetAnswer]] = {}
+        self._answers: dict[BudgetNeed, tuple[float, asyncio.Task[BudgetAnswer]]] = {}
 
     async def answer(self, need: BudgetNeed) -> BudgetAnswer:
         """
-        Return whether a batch may go; equal needs are judged once.
+        Return whether a batch may go now; equal needs are judged once a minute.
 
         Raises:
             plimsoll.PlimsollError: no storage limit of the instance is known.
         """
         if self.failure:
             return BudgetAnswer(may_go=False, text=f"the metrics cannot be read: {self.failure}")
-        task = self._answers.get(need)
-        if task is None:
-            task = asyncio.create_task(in_thread(judge, self.snapshot, need, self.now_s))
-            self._answers[need] = task
+        now_s = time.time()
+        asked_s, task = self._answers.get(need, (float("-inf"), None))
+        # A clock that was set back makes no answer last longer.
+        if task is None or not 0 <= now_s - asked_s <= _ANSWER_S:
+            task = asyncio.create_task(in_thread(self._judged, need, now_s))
+            self._answers[need] = now_s, task
         # One who stops waiting must not take the answer from the others.
         return await asyncio.shield(task)
+
+    def _judged(self, need: BudgetNeed, now_s: float) -> BudgetAnswer:
+        # Only by the time of the reading is it known which samples were complete. If they were judged by the
+        # present alone, a minute that was read half-full would show too little load of others.
+        answer = judge(self.snapshot, need, self.now_s)
+        if self.now_s is None or not answer.may_go:
+            return answer
+        present = judge(self.snapshot, need, now_s)
+        return answer if present.may_go else present
 
 
 class SharedPoll:
@@ -87,6 +101,8 @@ class SharedPoll:
         self.waiting += 1
         if self._task is None or self._task.done():
             self._error = None
+            if time.monotonic() - self.newest_s > self.interval_s:
+                self.newest = None
             self._task = asyncio.create_task(self._run())
 
     def leave(self) -> None:
