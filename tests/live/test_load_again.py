@@ -218,6 +218,26 @@ def test_a_table_that_was_renamed_is_asked_about(server: Postgres, run: Run, tmp
     assert whole(10) == counts(server, "other_name")
 
 
+def test_another_run_that_cuts_elsewhere_is_no_chunk_that_is_loaded(
+    server: Postgres, tmp_path: Path
+):
+    """
+    What is between the two ends would be in nobody's chunk.
+    """
+    name = table(server, "cut_twice")
+    session = TableSession(server.dsn, CopyOptions(is_csv=True))
+    found = session.find(name)
+    for size, outcome in ((10, 10), (10, None)):
+        chunk = Chunk(start_byte=0, pieces=(rows(size),))
+        assert outcome == session.load(found, chunk, file="a", identity="x", wait=lambda _: None)
+    longer = Chunk(start_byte=0, pieces=(rows(12),))
+    with pytest.raises(UsageError, match="another run loads 'a' in other pieces"):
+        session.load(found, longer, file="a", identity="x", wait=lambda _: None)
+    session.close()
+
+    assert 10 == counts(server, name)[0]
+
+
 def test_a_table_that_is_exchanged_in_the_middle_gets_nothing(server: Postgres, tmp_path: Path):
     name = table(server, "exchanged")
     (tmp_path / "a.csv").write_bytes(rows(10))

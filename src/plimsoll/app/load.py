@@ -81,17 +81,17 @@ def load_files(
         if request.commit_latency_ratio is None
         else check_slower_ratio(request.commit_latency_ratio)
     )
-    shown = watch or (lambda *_: None)
-    with pace:
+    commits = None if ratio is None else CommitWatch(request.dsn, pace, ratio)
+    with ExitStack() as stack:
+        stack.enter_context(pace)
         run.find()
-        if ratio is None:
-            shown(pace, run.progress)
-            return run.run()
-        with ExitStack() as stack:
+        if commits is not None:
             with progress.waiting(lambda: "commits before the load are measured"):
-                commits = stack.enter_context(CommitWatch(request.dsn, pace, ratio))
-            shown(pace, run.progress)
-            return replace(run.run(), commits=commits.seen())
+                stack.enter_context(commits)
+        if watch is not None:
+            watch(pace, run.progress)
+        done = run.run()
+        return done if commits is None else replace(done, commits=commits.seen())
 
 
 def inputs_of(files: Sequence[str], read_options: ReadOptions) -> tuple[Input, ...]:

@@ -8,6 +8,8 @@ import time
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from airflow.providers.common.compat.sdk import AirflowNotFoundException
+
 from airflow_provider_plimsoll.hooks.plimsoll import PlimsollHook
 
 try:
@@ -115,7 +117,7 @@ if RetryPolicy is not None:
                     balance_ratio=self.balance_ratio,
                     began=began,
                 )
-            except (plimsoll.PlimsollError, ValueError):
+            except (plimsoll.PlimsollError, ValueError, AirflowNotFoundException):
                 return RetryDecision.default()
             if ready is None or ready > self.longest:
                 return RetryDecision.retry(delay=self.longest, reason=text)

@@ -43,8 +43,8 @@ Pieces = Callable[[int], Iterable[bytes]]
 class StreamRanges:
     """A stream that is read in ranges, each after the one before."""
 
-    def __init__(self, pieces: Callable[[int], Iterable[bytes]], start_byte: int = 0) -> None:
-        """Begin to read at a place; `pieces` yields the bytes from a place on."""
+    def __init__(self, pieces: Pieces, start_byte: int = 0) -> None:
+        """Begin to read at a place."""
         self._pieces = iter(pieces(start_byte))
         self._rest = b""
         self.place = start_byte
@@ -118,12 +118,14 @@ def places_of(chunks: Sequence[LoadedChunk], pieces: Pieces) -> list[int] | None
 
 
 def _candidates(chunk: LoadedChunk, pieces: Pieces, place: int, gap_bytes: int) -> Iterator[int]:
-    """Yield places at which a chunk may begin: where it was, then after each row."""
-    yield place + gap_bytes
+    """Yield places at which a chunk may begin, each after a row: where it was, then the others in order."""
     if not gap_bytes:
+        yield place
         return
     last = place + gap_bytes + _LONGER_MOST_BYTES
     data = b"".join(StreamRanges(pieces, place).range(place, last + _HEAD_BYTES))
+    if data[gap_bytes - 1 : gap_bytes] == NEWLINE:
+        yield place + gap_bytes
     view = memoryview(data)
     size = min(_HEAD_BYTES, chunk.end_byte - chunk.start_byte)
     at = 0

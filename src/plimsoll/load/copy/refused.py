@@ -16,8 +16,7 @@ from plimsoll.errors import DataError
 
 # Classes of SQLSTATE: data exception; PL/pgSQL, external routines.
 _DATA, _OWN_CODE = "22", ("P0", "38", "39")
-# They quote names of columns, encodings and options: bad COPY format, character not in repertoire, untranslatable
-# character, invalid parameter value outside of a row.
+# They quote names of columns and encodings: bad COPY format, character not in repertoire, untranslatable character.
 _NAMES_ONLY = ("22P04", "22021", "22P05")
 _BYTES = re.compile(r"0x[0-9a-f]{2}( 0x[0-9a-f]{2})*")
 _QUOTED = re.compile(r'"[^"]*"')

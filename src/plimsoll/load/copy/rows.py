@@ -173,17 +173,20 @@ def _end_marker(pieces: tuple[bytes, ...], rows: RowFormat) -> int | None:
         end = place + len(_END_MARKER)
         rest = data[end : end + 2]
         line_end = 2 if rest == b"\r\n" else 1 if rest[:1] == NEWLINE else 0
-        is_line = not rest or line_end > 0
-        if place and data[place - 1 : place] != NEWLINE:
-            is_line = False
-        if is_line and place and not _ends(data, place - 1, b"", rows):
-            is_line = False
-        if is_line and rows.is_csv and data.count(rows.quote, 0, place) % 2:
-            is_line = False
-        if is_line:
+        if (line_end or not rest) and _begins_row(data, place, rows):
             return end + line_end
         place = data.find(_END_MARKER, end)
     return None
+
+
+def _begins_row(data: bytes, place: int, rows: RowFormat) -> bool:
+    """Return whether a row of a chunk begins at a place."""
+    if place == 0:
+        return True
+    is_quoted = rows.is_csv and data.count(rows.quote, 0, place) % 2 > 0
+    return (
+        data[place - 1 : place] == NEWLINE and not is_quoted and _ends(data, place - 1, b"", rows)
+    )
 
 
 def _ended(place: int) -> DataError:

@@ -149,14 +149,13 @@ class TableSession:
                 whether the rows are in this table.
             SourceError: the server or S3 refused, or did not answer.
         """
-        found = self._chunks_of(table, one.identity, one.name)
-        if found:
-            return found
+        # In this order: another run of this file may make the other content that of this one in between.
         rows = self._asked(
             loading.other_content(table.ledger), (table.name, one.name, one.identity)
         )
-        if not rows:
-            return ()
+        found = self._chunks_of(table, one.identity, one.name)
+        if found or not rows:
+            return found
         ((other,),) = rows
         before = self._chunks_of(table, other, one.name)
         places = places_of(before, stream_of(one).pieces)
@@ -247,7 +246,8 @@ class TableSession:
 
         Raises:
             RefusedRow: the server refuses a row; nothing of the chunk is loaded.
-            UsageError: the table is another one than `find` found, or the options do not fit together.
+            UsageError: the table is another one than `find` found, another run cuts the file elsewhere, or the options
+                do not fit together.
             SourceError: the server refuses, or does not answer for two minutes.
         """
         import psycopg
@@ -298,7 +298,14 @@ class TableSession:
         )
         claimed = connection.execute(loading.claimed(table.ledger).encode(), key).fetchone()
         if claimed is None:
+            place = (table.name, identity, chunk.start_byte)
+            found = connection.execute(loading.end_of(table.ledger).encode(), place).fetchone()
             connection.execute(END)
+            if found is not None and found[0] != chunk.end_byte:
+                raise UsageError(
+                    f"another run loads '{name}' in other pieces",
+                    "Run the command again when that one has ended: what was loaded stays.",
+                )
             return None
         cursor = connection.cursor()
         with cursor.copy(self._copy_command(table, chunk).encode()) as copy:

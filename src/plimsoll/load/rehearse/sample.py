@@ -77,7 +77,7 @@ class FileSample(Struct, frozen=True, kw_only=True):
     """A `BinaryIO` with the rows, without headers; open as long as the sample is used."""
     header: bytes
     ends: tuple[int, ...]
-    """Places in `path` after each piece, in order."""
+    """Places in `file` after each piece, in order."""
     origins: tuple[RowOrigin, ...]
     """Where each piece begins."""
     sample_bytes: int

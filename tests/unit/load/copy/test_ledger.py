@@ -79,6 +79,17 @@ def test_nothing_is_assumed_of_a_chunk_that_is_not_there():
     assert None is places_of(chunks, stream(changed))
 
 
+def test_a_row_that_goes_on_into_a_chunk_is_another_row():
+    """
+    As many bytes as before are between the chunks, but the last of them ends no row.
+    """
+    first, third = chunks = loaded(DATA, 0, 2)
+    changed = DATA[: third.start_byte - 1] + b"x" + DATA[third.start_byte :]
+
+    assert first.end_byte < third.start_byte
+    assert None is places_of(chunks, stream(changed))
+
+
 def test_a_last_row_that_goes_on_now_is_another_row():
     chunks = loaded(b"1,a\n2,b", 0)
 

@@ -41,6 +41,7 @@ select identity from {ledger}
 where target = %s and file = %s and identity <> %s
 order by loaded_at desc limit 1
 """
+_END_OF = "select end_byte from {ledger} where target = %s and identity = %s and start_byte = %s"
 _CHUNKS = """
 select start_byte, end_byte, coalesce(row_count, 0), digest, head from {ledger}
 where target = %s and identity = %s order by start_byte
@@ -108,6 +109,11 @@ def moved(ledger: str) -> str:
 def claimed(ledger: str) -> str:
     """Return the command that claims a chunk; it returns no row if the chunk is loaded."""
     return _CLAIM.format(ledger=ledger)
+
+
+def end_of(ledger: str) -> str:
+    """Return the query for where a chunk ends that is loaded."""
+    return _END_OF.format(ledger=ledger)
 
 
 def counted(ledger: str) -> str:
