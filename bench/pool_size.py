@@ -37,9 +37,7 @@ def queueing(busy: float, processors: float, slow: float) -> float:
 
 
 def levels(most: float) -> list[int]:
-    """
-    Return usual numbers of sessions to try, up to `most`.
-    """
+    """Return usual numbers of sessions to try, up to `most`."""
     found = {max(round(most * share), 1) for share in (0.1, 0.2, 0.35, 0.5, 0.75, 1.0)}
     return sorted(found | {1})
 

@@ -53,9 +53,7 @@ WARM_S = 4.0
 
 
 def measured(services: RunningServices, pool: int, seconds: float) -> float:
-    """
-    Return the useful queries per second with pools of a size.
-    """
+    """Return the useful queries per second with pools of a size."""
     services.order(pool=pool, min_idle=pool)
     time.sleep(SETTLE_S)
     first, began = services.counts, time.monotonic()
@@ -68,9 +66,7 @@ def measured(services: RunningServices, pool: int, seconds: float) -> float:
 def swept(
     system: PooledSystem, port: int, password: str, shape: tuple[int, int, int, int], seconds: float
 ):
-    """
-    Return the sweep of one configuration, and what was computed from it.
-    """
+    """Return the sweep of one configuration, and what was computed from it."""
     count, instances, hold_ms, think_ms = shape
     pools = sorted({max(round(n / count / instances), 1) for n in SESSIONS})
     fleet = Fleet(
@@ -116,9 +112,7 @@ def swept(
 def compared(
     services: RunningServices, computed: int, best: int, seconds: float
 ) -> tuple[float, float]:
-    """
-    Return the useful queries per second of two sizes, measured in turns: a b b a.
-    """
+    """Return the useful queries per second of two sizes, measured in turns: a b b a."""
     if computed == best:
         rate = measured(services, best, seconds)
         return rate, rate
@@ -129,9 +123,7 @@ def compared(
 
 
 def run(given: argparse.Namespace) -> list[dict]:
-    """
-    Return all configurations.
-    """
+    """Return all configurations."""
     found, password = [], secrets.token_urlsafe(18)
     print(HEADER, flush=True)
     with ExitStack() as stack:
@@ -160,9 +152,7 @@ HEADER = (
 
 
 def line_of(one: dict) -> str:
-    """
-    Return a configuration as a line of the table.
-    """
+    """Return a configuration as a line of the table."""
     rates = " ".join(f"{pool}:{rate:,.0f}" for pool, rate in one["rates_per_s"].items())
     return (
         f"{one['services']:>8} {one['instances']:>9} {one['hold_ms']:>4} ms {one['think_ms']:>4} ms  "

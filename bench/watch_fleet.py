@@ -46,9 +46,7 @@ BUSY_EVERY, MOVING_EVERY = 20, 10
 
 
 def instance_of(number: int) -> Instance:
-    """
-    Return one that is documented, so that its ceilings are known.
-    """
+    """Return one that is documented, so that its ceilings are known."""
     return Instance(
         identifier=f"orders-{number:04}",
         region="eu-central-1",

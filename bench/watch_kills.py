@@ -44,9 +44,7 @@ _CALLS_MAX = 12
 
 
 def kill_at(count: int) -> Callable[[], None]:
-    """
-    Return a function that kills the process at its call of this number, from 1.
-    """
+    """Return a function that kills the process at its call of this number, from 1."""
     left = [count]
 
     def passed() -> None:
@@ -58,9 +56,7 @@ def kill_at(count: int) -> Callable[[], None]:
 
 
 def armed(function: Callable[..., Any], passed: Callable[[], None]) -> Callable[..., Any]:
-    """
-    Return a function that passes a point before it does its work, and one after.
-    """
+    """Return a function that passes a point before it does its work, and one after."""
 
     def run(*arguments: Any, **named: Any) -> Any:
         passed()
@@ -115,17 +111,13 @@ def killed_round(folder: Path, book: Path, rng: random.Random, owner: str) -> bo
 
 
 def minute_of(folder: Path) -> int:
-    """
-    The minute that the last process had begun.
-    """
+    """The minute that the last process had begun."""
     place = folder / "minute"
     return int(place.read_text()) if place.exists() else 0
 
 
 def counted(book: Path) -> Counter[tuple[str, int]]:
-    """
-    How often each message came.
-    """
+    """How often each message came."""
     lines = book.read_text().splitlines() if book.exists() else []
     return Counter((key, number) for key, number in map(json.loads, lines))
 
@@ -145,9 +137,7 @@ def incident(rng: random.Random | None) -> tuple[Counter[tuple[str, int]], int]:
 
 
 def main() -> int:
-    """
-    Kill as often as was asked for, and print what came.
-    """
+    """Kill as often as was asked for, and print what came."""
     parser = argparse.ArgumentParser(description="Kill a watch at random points.")
     parser.add_argument("--rounds", type=int, default=1000, help="kills")
     parser.add_argument("--seed", type=int, default=1)

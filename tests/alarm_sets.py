@@ -8,9 +8,7 @@ from plimsoll.model.instance import Instance, Storage
 
 
 def alarms(identifier: str = "orders", *, is_simulated: bool = False) -> AlarmSet:
-    """
-    Alarms that were never replayed.
-    """
+    """Alarms that were never replayed."""
     instance = Instance(
         identifier=identifier,
         db_class="db.t3.large",

@@ -9,9 +9,7 @@ from plimsoll.model.price import Price
 
 
 class Lacking:
-    """
-    The catalog's prices of a region, without those that a rule names by class or item.
-    """
+    """The catalog's prices of a region, without those that a rule names by class or item."""
 
     name = "a book with gaps"
 
@@ -34,7 +32,5 @@ class Lacking:
 
 
 def without_storage() -> Lacking:
-    """
-    Prices of classes, and of nothing else.
-    """
+    """Prices of classes, and of nothing else."""
     return Lacking(lambda what: what.endswith(("_storage", "_ops", "_throughput")))

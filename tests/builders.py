@@ -178,9 +178,7 @@ def bucket_balance(
     start_ratio: float = 1.0,
     step_s: int = STEP_S,
 ) -> FloatArray:
-    """
-    Balance 0–1 at the end of each step of a bucket that a served rate draws on, by its definition.
-    """
+    """Balance 0–1 at the end of each step of a bucket that a served rate draws on, by its definition."""
     balance, left = np.empty(served_per_s.size), start_ratio
     for index, served in enumerate(served_per_s):
         left = min(max(left + (baseline - served) * step_s / capacity, 0.0), 1.0)

@@ -102,9 +102,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 # Before the hook that sets the test up.
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """
-    Give a test that is run again fresh servers: what its first run left would fail the second.
-    """
+    """Give a test that is run again fresh servers: what its first run left would fail the second."""
     if getattr(item, "execution_count", 1) == 1:
         return
     for definitions in item._fixtureinfo.name2fixturedefs.values():
@@ -115,9 +113,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_node_collection_finished(node: Any, ids: list[str]) -> None:
-    """
-    End the run where xdist is asked to group tests and does not: it takes groups from the ends of their ids.
-    """
+    """End the run where xdist is asked to group tests and does not: it takes groups from the ends of their ids."""
     lost = [name for name in ids if name.startswith("tests/live/") and "@" not in name]
     if node.config.option.dist == "loadgroup" and lost:
         pytest.exit(f"pytest-xdist does not group {lost[0]}: see requirements/dev.in", returncode=2)

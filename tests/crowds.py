@@ -11,18 +11,14 @@ from plimsoll.model.database import Observation, Session
 
 
 def crowd(count: int, first_pid: int = 1000, **changes) -> list[Session]:
-    """
-    So many sessions that do nothing, with process ids of their own.
-    """
+    """So many sessions that do nothing, with process ids of their own."""
     return [db.session(pid=first_pid + n, **changes) for n in range(count)]
 
 
 def observed(
     rows: Sequence[Sequence[Session]], *, every_s: float = 2.0, info=None, **counted
 ) -> Observation:
-    """
-    Glances every two seconds; `counted` are the counters' differences over the whole minute.
-    """
+    """Glances every two seconds; `counted` are the counters' differences over the whole minute."""
     glances = tuple(
         db.glance(n * every_s, sessions=tuple(sessions)) for n, sessions in enumerate(rows)
     )
@@ -39,7 +35,5 @@ def observed(
 
 
 def found(observation: Observation, budget=None) -> dict[str, Cause]:
-    """
-    Causes about connections by their code.
-    """
+    """Causes about connections by their code."""
     return {cause.code: cause for cause in causes(observation, budget or db.budget())}

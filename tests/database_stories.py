@@ -34,9 +34,7 @@ STATEMENT = (
 
 
 def rewriting(*, is_mended: bool = False) -> Observation:
-    """
-    The search service's database; mended, statements leave out what did not change.
-    """
+    """The search service's database; mended, statements leave out what did not change."""
     chunks = 0 if is_mended else CHUNKS
     table, toast = databases.toast_of(
         databases.table(
@@ -104,9 +102,7 @@ def _io(seconds: float) -> tuple:
 
 
 def _vacuum(toast: Relation, second: int):
-    """
-    Autovacuum four hours into the TOAST relation, 5,000 blocks further each second.
-    """
+    """Autovacuum four hours into the TOAST relation, 5,000 blocks further each second."""
     return databases.vacuum(
         toast,
         scanned_blocks=34_000_000 + 5_000 * second,
@@ -115,9 +111,7 @@ def _vacuum(toast: Relation, second: int):
 
 
 def piling_up() -> Observation:
-    """
-    The pooled cluster: from 1,000 to 2,400 connections within a minute, most of them idle.
-    """
+    """The pooled cluster: from 1,000 to 2,400 connections within a minute, most of them idle."""
     changed = replace(
         databases.server(),
         place="10.0.0.11:5432/orders",
@@ -147,9 +141,7 @@ def piling_up() -> Observation:
 
 
 def _sessions(count: int) -> Sequence[Session]:
-    """
-    So many connections through the pooler: a fifth active, a fifth in transactions, the rest idle.
-    """
+    """So many connections through the pooler: a fifth active, a fifth in transactions, the rest idle."""
     states = ("active", "idle in transaction", "idle", "idle", "idle")
     return [
         databases.session(
@@ -169,9 +161,7 @@ def _sessions(count: int) -> Sequence[Session]:
 
 
 def _pgpool(second: int) -> PoolerReading:
-    """
-    Pgpool-II 4.1.3 with the cluster's settings; what it caches has been idle for minutes.
-    """
+    """Pgpool-II 4.1.3 with the cluster's settings; what it caches has been idle for minutes."""
     return PoolerReading(
         kind="pgpool",
         place="10.0.0.21:9999",

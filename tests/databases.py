@@ -46,9 +46,7 @@ SETTINGS = {
 
 
 def server(**changes) -> ServerInfo:
-    """
-    A PostgreSQL 18 with default settings, read with `pg_monitor`.
-    """
+    """A PostgreSQL 18 with default settings, read with `pg_monitor`."""
     plain = ServerInfo(
         place="127.0.0.1:5432/orders",
         role="watcher",
@@ -66,16 +64,12 @@ def server(**changes) -> ServerInfo:
 
 
 def with_settings(server_info: ServerInfo, changes: Mapping[str, str]) -> ServerInfo:
-    """
-    The server with other settings.
-    """
+    """The server with other settings."""
     return msgspec.structs.replace(server_info, settings={**server_info.settings, **changes})
 
 
 def counters(**changes) -> Counters:
-    """
-    Counters of a server that does nothing.
-    """
+    """Counters of a server that does nothing."""
     plain = Counters(
         committed=0, rolled_back=0, temp_files=0, temp_bytes=0, blocks_read=0, blocks_hit=0
     )
@@ -83,16 +77,12 @@ def counters(**changes) -> Counters:
 
 
 def table(oid: int, name: str, **changes) -> Relation:
-    """
-    A table that nobody has written to.
-    """
+    """A table that nobody has written to."""
     return msgspec.structs.replace(Relation(oid=oid, name=name, kind="table"), **changes)
 
 
 def toast_of(owner: Relation, **changes) -> tuple[Relation, Relation]:
-    """
-    A table with its TOAST relation, which has the oid of the table plus one.
-    """
+    """A table with its TOAST relation, which has the oid of the table plus one."""
     oid = owner.oid + 1
     toast = Relation(
         oid=oid, name=f"pg_toast.pg_toast_{owner.oid}", kind="toast", owner_oid=owner.oid
@@ -104,24 +94,18 @@ def toast_of(owner: Relation, **changes) -> tuple[Relation, Relation]:
 
 
 def column(name: str, **changes) -> ToastableColumn:
-    """
-    A text column whose values are out of line: what is left in the row is a pointer of 18 bytes.
-    """
+    """A text column whose values are out of line: what is left in the row is a pointer of 18 bytes."""
     plain = ToastableColumn(name=name, type="text", storage="extended", mean_width_bytes=18.0)
     return msgspec.structs.replace(plain, **changes)
 
 
 def reading(time_s: float = START_S, **changes) -> DatabaseReading:
-    """
-    One reading of a server without tables.
-    """
+    """One reading of a server without tables."""
     return msgspec.structs.replace(DatabaseReading(time_s=time_s, counters=counters()), **changes)
 
 
 def io_row(backend_type: str, context: str = "normal", **changes) -> IoRow:
-    """
-    A row of `pg_stat_io` for relations.
-    """
+    """A row of `pg_stat_io` for relations."""
     plain = IoRow(
         backend_type=backend_type,
         object="relation",
@@ -139,9 +123,7 @@ def observation(
     server_info: ServerInfo | None = None,
     **changes,
 ) -> Observation:
-    """
-    Two readings of one server.
-    """
+    """Two readings of one server."""
     plain = Observation(server=server_info or server(), first=before, last=after)
     return msgspec.structs.replace(plain, **changes)
 
@@ -154,9 +136,7 @@ def seen(
     seconds: float = WINDOW_S,
     **changes,
 ) -> Observation:
-    """
-    Two readings of relations, `seconds` apart.
-    """
+    """Two readings of relations, `seconds` apart."""
     return observation(
         reading(START_S, relations=tuple(before)),
         reading(START_S + seconds, relations=tuple(after)),
@@ -166,17 +146,13 @@ def seen(
 
 
 def budget(read: float | None = 0.0, written: float | None = 0.0, **changes) -> Budget:
-    """
-    Rates of the whole server, bytes/s, without a ceiling.
-    """
+    """Rates of the whole server, bytes/s, without a ceiling."""
     plain = Budget(read_bytes_per_s=read, written_bytes_per_s=written)
     return msgspec.structs.replace(plain, **changes)
 
 
 def session(**changes) -> Session:
-    """
-    A client's session that does nothing.
-    """
+    """A client's session that does nothing."""
     plain = Session(
         pid=100,
         backend_type="client backend",
@@ -195,9 +171,7 @@ def session(**changes) -> Session:
 
 
 def vacuum(relation: Relation, **changes) -> VacuumRun:
-    """
-    An autovacuum of a relation that has just begun to scan it.
-    """
+    """An autovacuum of a relation that has just begun to scan it."""
     plain = VacuumRun(
         pid=200,
         relation_oid=relation.oid,
@@ -215,16 +189,12 @@ def vacuum(relation: Relation, **changes) -> VacuumRun:
 
 
 def glance(offset_s: float, **changes) -> Glance:
-    """
-    Sessions and vacuums so many seconds after the first reading.
-    """
+    """Sessions and vacuums so many seconds after the first reading."""
     return msgspec.structs.replace(Glance(time_s=START_S + offset_s, sessions=()), **changes)
 
 
 def index(oid: int, owner: Relation, name: str, **changes) -> Index:
-    """
-    An index that nothing has looked into, plain and valid.
-    """
+    """An index that nothing has looked into, plain and valid."""
     plain = Index(
         oid=oid,
         name=name,
@@ -241,9 +211,7 @@ def index(oid: int, owner: Relation, name: str, **changes) -> Index:
 
 
 def statement(text: str = "select 1", **changes) -> Statement:
-    """
-    A statement of `pg_stat_statements` that was never called, with I/O timed.
-    """
+    """A statement of `pg_stat_statements` that was never called, with I/O timed."""
     plain = Statement(
         query_id=sum(text.encode()),
         text=text,

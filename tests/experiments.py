@@ -60,9 +60,7 @@ RIGHT = ExperimentCheck(
 
 
 def phase(number: int = 0, **other: object) -> PhaseReport:
-    """
-    A phase of twenty emulated minutes.
-    """
+    """A phase of twenty emulated minutes."""
     start_s = START_S + number * 1200
     made = PhaseReport(
         name="whole-documents",
@@ -85,9 +83,7 @@ def phase(number: int = 0, **other: object) -> PhaseReport:
 
 
 def experiment(*phases: PhaseReport, **other: object) -> ExperimentReport:
-    """
-    An experiment of these phases, or of one.
-    """
+    """An experiment of these phases, or of one."""
     phases = phases or (phase(),)
     made = ExperimentReport(
         name="search-service",

@@ -60,9 +60,7 @@ UNHEALED = replace(
 
 
 def report(**other: object) -> FailoverReport:
-    """
-    Three rounds of strict replication, of which nothing was lost.
-    """
+    """Three rounds of strict replication, of which nothing was lost."""
     whole = FailoverReport(
         synchronous=Synchronous.STRICT,
         rounds=ROUNDS,

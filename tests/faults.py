@@ -262,9 +262,7 @@ _RESTART_MAX = 10
 
 
 def incidents_of(rng: random.Random, count: int) -> str:
-    """
-    So many incidents with calm around each, a letter for each minute.
-    """
+    """So many incidents with calm around each, a letter for each minute."""
     return "".join("." * rng.randint(45, 90) + "b" * rng.randint(5, 60) for _ in range(count))
 
 
@@ -276,9 +274,7 @@ def played(
     receiver_of: Callable[[World], Receiver] | None = None,
     on_minute: Callable[[], None] = lambda: None,
 ) -> World:
-    """
-    Play some incidents with faults by these dice, until all is calm; what must hold was checked.
-    """
+    """Play some incidents with faults by these dice, until all is calm; what must hold was checked."""
     rng = random.Random(seed)
     world = World(folder, receiver_of)
     world.on_minute = on_minute

@@ -19,9 +19,7 @@ DAY_MINUTES = 1440
 
 
 def claims(**fields: Any) -> Instance:
-    """
-    The claims pipeline: db.t3.xlarge on 1,200 GiB of gp2.
-    """
+    """The claims pipeline: db.t3.xlarge on 1,200 GiB of gp2."""
     known = {
         "identifier": "claims",
         "db_class": "db.t3.xlarge",
@@ -35,9 +33,7 @@ def claims(**fields: Any) -> Instance:
 
 
 def needs(instance: Instance, *, growth: float = 1.0, **measured: ArrayLike) -> ResourceNeeds:
-    """
-    The needs of a day in which some metrics were measured; a number is the same every minute.
-    """
+    """The needs of a day in which some metrics were measured; a number is the same every minute."""
     series = {
         Metric(name): np.broadcast_to(np.asarray(value, dtype=np.float64), (DAY_MINUTES,))
         for name, value in measured.items()
@@ -46,9 +42,7 @@ def needs(instance: Instance, *, growth: float = 1.0, **measured: ArrayLike) -> 
 
 
 def calm(instance: Instance, *, cpu_ratio: float = 0.02) -> ResourceNeeds:
-    """
-    The needs of a machine with next to nothing to do, but for what is said of its CPU.
-    """
+    """The needs of a machine with next to nothing to do, but for what is said of its CPU."""
     return needs(
         instance,
         cpu_ratio=cpu_ratio,
@@ -74,9 +68,7 @@ def classes(found: Arrangements) -> set[str]:
 def asked(
     ops_per_s: ArrayLike, io_size_bytes: float = 16 * 1024, *, carried: bool = True
 ) -> StepDemand:
-    """
-    A demand by the minute, all of it measured.
-    """
+    """A demand by the minute, all of it measured."""
     ops = np.asarray(ops_per_s, dtype=np.float64)
     return StepDemand(
         ops_per_s=ops,

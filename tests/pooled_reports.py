@@ -77,9 +77,7 @@ OUTCOME = PooledOutcome(
 
 
 def phase(**other: object) -> PooledPhaseReport:
-    """
-    The storm.
-    """
+    """The storm."""
     made = PooledPhaseReport(
         name="storm",
         title="Arrivals rise",
@@ -98,9 +96,7 @@ def phase(**other: object) -> PooledPhaseReport:
 
 
 def report(**other: object) -> PooledReport:
-    """
-    One phase of one, of two seconds.
-    """
+    """One phase of one, of two seconds."""
     made = PooledReport(
         name="pooled-cluster",
         title="Pooled cluster",

@@ -21,9 +21,7 @@ UNIT_BYTES = kib(256)
 
 
 def stage(name: str, counts: str, baseline: float, burst: float | None = None, **more) -> Stage:
-    """
-    A ceiling; with credits for ever if it bursts.
-    """
+    """A ceiling; with credits for ever if it bursts."""
     most = baseline if burst is None else burst
     capacity = 1e15 if most > baseline else 0.0
     return Stage(name=name, counts=counts, baseline=baseline, burst=most, capacity=capacity, **more)
@@ -32,9 +30,7 @@ def stage(name: str, counts: str, baseline: float, burst: float | None = None, *
 def delivered_ops_per_s(
     chain: Sequence[Stage], size: float, *, phase: Phase, pattern: Pattern
 ) -> float:
-    """
-    Requests of just this size per second that the chain lets through.
-    """
+    """Requests of just this size per second that the chain lets through."""
 
     def charged(one: Stage) -> float:
         if one.counts == "bytes":
@@ -61,9 +57,7 @@ def point(
     factor: float = 1.0,
     **more,
 ) -> SweepPoint:
-    """
-    One size: what the limits leave, or what the client asks for; `factor` is the noise.
-    """
+    """One size: what the limits leave, or what the client asks for; `factor` is the noise."""
     limit = delivered_ops_per_s(chain, size, phase=phase, pattern=pattern)
     ops = min(limit, depth / idle_s) * factor
     return SweepPoint(
@@ -88,9 +82,7 @@ def sweep(
     depth: float = 64,
     idle_s: float = IDLE_S,
 ) -> Sweep:
-    """
-    A whole experiment; `noise` are the factors of its points in order, all 1 without.
-    """
+    """A whole experiment; `noise` are the factors of its points in order, all 1 without."""
     wanted = [(f, p, s) for f in phases for p in patterns for s in sizes_kib]
     factors = np.ones(len(wanted)) if noise is None else np.asarray(noise)[: len(wanted)]
     points = [

@@ -91,9 +91,7 @@ def course_of(rig: Rig, *, burst_s: float, after_s: float, idle_s: float) -> tup
 
 
 def _balance(control: GateControl) -> tuple[float, float]:
-    """
-    Return the balance, and the middle of the time in which it was asked for.
-    """
+    """Return the balance, and the middle of the time in which it was asked for."""
     asked_s = time.monotonic()
     found = control.status().balance[THROUGHPUT] or 0.0
     return found, (asked_s + time.monotonic()) / 2
@@ -135,9 +133,7 @@ def _course(served_bytes: np.ndarray, refill_ratio: float) -> Course:
 
 @contextmanager
 def reading(path: Path) -> Iterator[list[float]]:
-    """
-    Read past the page cache with several readers until the block ends; yield when each request was done.
-    """
+    """Read past the page cache with several readers until the block ends; yield when each request was done."""
     moments: list[float] = []
     over = threading.Event()
 
@@ -232,9 +228,7 @@ class Written:
 
 
 def writing(rig: Rig, *, size_mib: int, rounds: int, bytes_per_s: float) -> Written:
-    """
-    Write the same bytes several times, flush, and measure what was charged and how long it took.
-    """
+    """Write the same bytes several times, flush, and measure what was charged and how long it took."""
     rig.limit(instance(bytes_per_s, 1e6))
     path = rig.gate.mount / "letter"
     before = _charged(rig)

@@ -139,18 +139,14 @@ class Rig:
         )
 
     def measure(self, case: Case, *, seconds: float) -> Measured:
-        """
-        Run the load for that long, after a second in which queues form and the slack is used up.
-        """
+        """Run the load for that long, after a second in which queues form and the slack is used up."""
         self.limit(case.chain)
         began_s = time.time()
         (sides,) = self.fio([case.load], seconds=seconds)
         return _measured(case, sides, self.window(began_s, seconds))
 
     def fio(self, loads: Sequence[Load], *, seconds: float) -> list[list[Side]]:
-        """
-        Run fio with these loads in parallel; return the result of each.
-        """
+        """Run fio with these loads in parallel; return the result of each."""
         with tempfile.TemporaryDirectory(prefix="plimsoll-fio-") as folder:
             argv = ["fio", "--output-format=json"]
             for number, load in enumerate(loads):
@@ -170,9 +166,7 @@ class Rig:
             ]
 
     def window(self, began_s: float, seconds: float) -> list[RecordLine]:
-        """
-        Return lines of the record that are wholly in the time for which fio counted.
-        """
+        """Return lines of the record that are wholly in the time for which fio counted."""
         lines = [line for line in self.gate.lines() if line.t >= began_s]
         first = next(line for line in lines if line.read_ops + line.write_ops > 0)
         # The load began somewhere within the first line with requests.
@@ -240,9 +234,7 @@ def _measured(case: Case, sides: Sequence[Side], lines: Sequence[RecordLine]) ->
 
 
 def served_in(sides: Sequence[Side], binds: str | None = None) -> Served:
-    """
-    Return the result of several loads together.
-    """
+    """Return the result of several loads together."""
     return Served(
         ops_per_s=sum(side.ops_per_s for side in sides),
         bytes_per_s=sum(side.bytes_per_s for side in sides),

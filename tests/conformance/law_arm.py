@@ -7,9 +7,7 @@ SECONDS = 10
 
 
 def serve(case: Case) -> Served:
-    """
-    Replay ten seconds of a demand twice as large as the expected rate, in steps of a second.
-    """
+    """Replay ten seconds of a demand twice as large as the expected rate, in steps of a second."""
     size = case.load.size_bytes
     ops_per_s = 2 * case.rate / (size if case.is_bytes else 1)
     course = replay([ops_per_s] * SECONDS, size, step_s=1.0, chain=case.chain)

@@ -22,9 +22,7 @@ class Command(Struct, frozen=True, kw_only=True):
 
 
 def documents() -> list[Path]:
-    """
-    The documents people read: those at the root, and everything under docs/ and examples/.
-    """
+    """The documents people read: those at the root, and everything under docs/ and examples/."""
     folders = ("docs", "examples", "tests", "bench")
     return [
         path
@@ -34,9 +32,7 @@ def documents() -> list[Path]:
 
 
 def blocks(text: str, language: str) -> Iterator[tuple[int, list[str]]]:
-    """
-    First line number and lines of every fenced block in that language.
-    """
+    """First line number and lines of every fenced block in that language."""
     inside: tuple[str, str, int] | None = None
     lines: list[str] = []
     for number, line in enumerate(text.splitlines(), 1):
@@ -53,9 +49,7 @@ def blocks(text: str, language: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def prose(text: str) -> str:
-    """
-    The text without its fenced blocks and without inline code.
-    """
+    """The text without its fenced blocks and without inline code."""
     kept: list[str] = []
     fence = ""
     for line in text.splitlines():
@@ -70,9 +64,7 @@ def prose(text: str) -> str:
 
 
 def commands(text: str) -> list[Command]:
-    r"""
-    The `$ …` lines of all console blocks; a trailing `\` continues a command on the next line.
-    """
+    r"""The `$ …` lines of all console blocks; a trailing `\` continues a command on the next line."""
     found: list[Command] = []
     for start, lines in blocks(text, "console"):
         current: tuple[int, str] | None = None
@@ -98,23 +90,17 @@ def _command(at: tuple[int, str], output: list[str]) -> Command:
 
 
 def is_plimsoll(command: str) -> bool:
-    """
-    Whether a command line runs plimsoll, alone or first in a pipe.
-    """
+    """Whether a command line runs plimsoll, alone or first in a pipe."""
     return bool(command) and shlex.split(command, comments=True)[:1] == ["plimsoll"]
 
 
 def links(text: str) -> list[str]:
-    """
-    Targets of all links and pictures, Markdown or HTML, outside code.
-    """
+    """Targets of all links and pictures, Markdown or HTML, outside code."""
     return [markdown or html for markdown, html in _LINK.findall(prose(text))]
 
 
 def anchors(text: str) -> set[str]:
-    """
-    The anchors that a Markdown page offers: one for each heading, as GitHub spells them.
-    """
+    """The anchors that a Markdown page offers: one for each heading, as GitHub spells them."""
     found: set[str] = set()
     for heading in re.findall(r"^#{1,6} +(.+?) *#*$", _without_blocks(text), re.MULTILINE):
         words = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).lower()
@@ -131,9 +117,7 @@ def _without_blocks(text: str) -> str:
 
 
 def matches(expected: tuple[str, ...], printed: list[str]) -> bool:
-    """
-    Whether the output is what the document shows; a line `…` stands for any lines.
-    """
+    """Whether the output is what the document shows; a line `…` stands for any lines."""
     if not expected:
         return not printed
     if expected[0].strip() == "…":

@@ -12,9 +12,7 @@ _COLUMNS = re.compile(r" {2,}")
 
 
 def test_layers_are_drawn_as_the_import_contract_has_them():
-    """
-    The drawing of the layers is the list of layers in pyproject.toml, in order.
-    """
+    """The drawing of the layers is the list of layers in pyproject.toml, in order."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     layers = project["tool"]["importlinter"]["contracts"][0]["layers"]
 
@@ -22,9 +20,7 @@ def test_layers_are_drawn_as_the_import_contract_has_them():
 
 
 def test_sub_packages_are_listed():
-    """
-    Every sub-package is listed with its package, and nothing else is listed.
-    """
+    """Every sub-package is listed with its package, and nothing else is listed."""
     listed: dict[str, set[str]] = {}
     for layer, names in _drawing("cli         compare"):
         listed[layer] = set(names.split(" · "))
@@ -37,9 +33,7 @@ def test_sub_packages_are_listed():
 
 
 def test_packages_below_sub_packages_are_named():
-    """
-    A package on the third level is named with its path, for example `sources/export/csv`.
-    """
+    """A package on the third level is named with its path, for example `sources/export/csv`."""
     text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
     third = {init.parent.relative_to(SRC).as_posix() for init in SRC.glob("*/*/*/__init__.py")}
 
@@ -48,9 +42,7 @@ def test_packages_below_sub_packages_are_named():
 
 
 def test_files_that_are_named_are_there():
-    """
-    Every source file and package in code quotes exists, below the root, the package or a crate.
-    """
+    """Every source file and package in code quotes exists, below the root, the package or a crate."""
     text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
     named = re.findall(r"`((?:\w+/)+[\w.]+)`", text)
     absent = [name for name in named if not any((top / name).exists() for top in (ROOT, SRC))]
@@ -59,9 +51,7 @@ def test_files_that_are_named_are_there():
 
 
 def test_sub_packages_of_sources_import_only_those_below_them():
-    """
-    Every sub-package of `sources` is drawn above all sub-packages of `sources` that it imports.
-    """
+    """Every sub-package of `sources` is drawn above all sub-packages of `sources` that it imports."""
     lines = [names.split(" | ") for names, _ in _drawing("targets  ")]
     depth = {f"sources.{room}": line for line, names in enumerate(lines) for room in names}
     arrows = imports_of_rooms()

@@ -9,9 +9,7 @@ HEADING = "## Attacks that we tried"
 
 
 def attacks() -> Iterator[tuple[str, str, str]]:
-    """
-    What each test marked as an attack tries, what comes of it, and where the test is.
-    """
+    """What each test marked as an attack tries, what comes of it, and where the test is."""
     for path in sorted(files(".py")):
         if path.relative_to(ROOT).parts[0] != "tests":
             continue
@@ -23,9 +21,7 @@ def attacks() -> Iterator[tuple[str, str, str]]:
 
 
 def test_the_table_in_security_md_is_made_of_the_tests():
-    """
-    A row for each marked test, in the order of the files: none is missing, and none has no test.
-    """
+    """A row for each marked test, in the order of the files: none is missing, and none has no test."""
     rows = [
         f"| {tried} | {outcome} | [{test.partition('::')[2].removeprefix('test_').replace('_', ' ')}]"
         f"({test.partition('::')[0]}) |"

@@ -45,9 +45,7 @@ def test_every_function_is_called():
 
 
 def test_a_function_that_calls_only_itself_is_found():
-    """
-    Recursion is no use; a call, a decorator that keeps it, and a name in `__all__` are.
-    """
+    """Recursion is no use; a call, a decorator that keeps it, and a name in `__all__` are."""
     tree = ast.parse(
         "def alone(): alone()\n"
         "def used(): pass\n"

@@ -19,17 +19,13 @@ def named(table: schema.CatalogTable) -> str:
 
 @pytest.mark.parametrize("table", schema.TABLES, ids=named)
 def test_every_table_keeps_its_schema(table: schema.CatalogTable):
-    """
-    Every field is what its column asks for, and no row is there twice.
-    """
+    """Every field is what its column asks for, and no row is there twice."""
     assert catalog().rows(table)
 
 
 @pytest.mark.parametrize("table", WITH_SOURCE, ids=named)
 def test_every_row_has_a_source_with_a_date(table: schema.CatalogTable):
-    """
-    Every row names a source, and either of the two says when it was read.
-    """
+    """Every row names a source, and either of the two says when it was read."""
     sources = {row["id"]: row for row in catalog().rows(schema.SOURCES)}
     undated = [
         row
@@ -41,9 +37,7 @@ def test_every_row_has_a_source_with_a_date(table: schema.CatalogTable):
 
 
 def test_every_source_is_used():
-    """
-    No source is listed that no row names, but the one that a refresh writes.
-    """
+    """No source is listed that no row names, but the one that a refresh writes."""
     used = {row["source"] for table in WITH_SOURCE for row in catalog().rows(table)}
     listed = {row["id"] for row in catalog().rows(schema.SOURCES)}
 
@@ -51,18 +45,14 @@ def test_every_source_is_used():
 
 
 def test_no_file_is_left_over():
-    """
-    The folder holds the tables, the list of their sources, and nothing else.
-    """
+    """The folder holds the tables, the list of their sources, and nothing else."""
     files = {str(path.relative_to(DATA)) for path in DATA.rglob("*") if path.is_file()}
 
     assert {table.file for table in schema.TABLES} | {"SOURCES.md"} == files
 
 
 def test_sources_are_explained_table_by_table():
-    """
-    SOURCES.md says of every table what it holds and how many rows it has.
-    """
+    """SOURCES.md says of every table what it holds and how many rows it has."""
     text = (DATA / "SOURCES.md").read_text(encoding="utf-8")
     prices = schema.INSTANCE_PRICES.values()
     counts = {
@@ -78,9 +68,7 @@ def test_sources_are_explained_table_by_table():
 
 @pytest.mark.parametrize("region", schema.PRICE_REGIONS)
 def test_a_file_of_prices_is_of_its_region(region: str):
-    """
-    Every row of a region's file is of that region, and an offer that has an engine.
-    """
+    """Every row of a region's file is of that region, and an offer that has an engine."""
     rows = catalog().rows(schema.INSTANCE_PRICES[region])
     offers = {row["offer"] for row in catalog().rows(schema.OFFERS)}
 
@@ -89,9 +77,7 @@ def test_a_file_of_prices_is_of_its_region(region: str):
 
 
 def test_every_price_of_a_cluster_is_of_a_listed_family():
-    """
-    The families with which a cluster is sold are exactly those with such a price.
-    """
+    """The families with which a cluster is sold are exactly those with such a price."""
     priced = {
         row["db_class"].split(".")[1]
         for table in schema.INSTANCE_PRICES.values()
@@ -126,9 +112,7 @@ def test_a_price_out_of_line_with_its_deployment_is_weak():
 
 
 def test_a_baseline_is_never_above_its_maximum():
-    """
-    Now and in legacy limits, a class holds forever no more than it has at most.
-    """
+    """Now and in legacy limits, a class holds forever no more than it has at most."""
     pairs = (
         ("ebs_baseline_mb_per_s", "ebs_max_mb_per_s"),
         ("ebs_baseline_ops_per_s", "ebs_max_ops_per_s"),
@@ -146,9 +130,7 @@ def test_a_baseline_is_never_above_its_maximum():
 
 
 def test_all_four_ebs_numbers_are_known_or_none():
-    """
-    A class has its EBS numbers whole or not at all: half of them could be taken for all.
-    """
+    """A class has its EBS numbers whole or not at all: half of them could be taken for all."""
     numbers = [c.name for c in schema.INSTANCE_LIMITS.columns if c.name.startswith("ebs_")]
     halves = [
         row["ec2_type"]
@@ -160,9 +142,7 @@ def test_all_four_ebs_numbers_are_known_or_none():
 
 
 def test_history_has_no_gaps_and_no_overlaps():
-    """
-    The legacy numbers of a type follow each other day by day, and belong to a type we know.
-    """
+    """The legacy numbers of a type follow each other day by day, and belong to a type we know."""
     types = {row["ec2_type"] for row in catalog().rows(schema.INSTANCE_LIMITS)}
     rows = catalog().rows(schema.INSTANCE_LIMITS_LEGACY)
     assert {row["ec2_type"] for row in rows} <= types
@@ -176,9 +156,7 @@ def test_history_has_no_gaps_and_no_overlaps():
 
 
 def test_the_last_legacy_row_is_todays_or_is_closed():
-    """
-    A row that is still open carries today's numbers.
-    """
+    """A row that is still open carries today's numbers."""
     numbers = [c.name for c in schema.INSTANCE_LIMITS.columns if c.name.startswith("ebs_")]
     now = {row["ec2_type"]: row for row in catalog().rows(schema.INSTANCE_LIMITS)}
     differing = [
@@ -191,9 +169,7 @@ def test_the_last_legacy_row_is_todays_or_is_closed():
 
 
 def test_preconfigured_classes_run_on_types_we_know():
-    """
-    Every inferred EC2 type is in the table of limits, with the memory the class has.
-    """
+    """Every inferred EC2 type is in the table of limits, with the memory the class has."""
     types = {row["ec2_type"]: row for row in catalog().rows(schema.INSTANCE_LIMITS)}
     wrong = [
         row["db_class"]
@@ -205,9 +181,7 @@ def test_preconfigured_classes_run_on_types_we_know():
 
 
 def test_credits_earn_the_printed_baseline():
-    """
-    Credits per hour over 60 minutes and all vCPUs is the baseline; a day of them is the most saved.
-    """
+    """Credits per hour over 60 minutes and all vCPUs is the baseline; a day of them is the most saved."""
     types = {row["ec2_type"]: row for row in catalog().rows(schema.INSTANCE_LIMITS)}
     wrong = [
         row["ec2_type"]
@@ -226,9 +200,7 @@ def gp2_rows() -> list[schema.Row]:
 
 @pytest.mark.parametrize("row", gp2_rows(), ids=lambda r: f"{r['engine']}-{r['size_gib_min']:g}")
 def test_gp2_volumes_add_up_to_what_rds_documents(row: schema.Row):
-    """
-    The EBS rule of one volume, times the striping rule, gives the numbers of the RDS table.
-    """
+    """The EBS rule of one volume, times the striping rule, gives the numbers of the RDS table."""
     low, high = (
         {
             stage.name: stage
@@ -259,9 +231,7 @@ def gp3_rows() -> list[schema.Row]:
 
 @pytest.mark.parametrize("row", gp3_rows(), ids=lambda r: f"{r['engine']}-{r['size_gib_min']:g}")
 def test_gp3_volumes_include_what_rds_documents(row: schema.Row):
-    """
-    What each gp3 volume includes, times the striping rule, gives the numbers of the RDS table.
-    """
+    """What each gp3 volume includes, times the striping rule, gives the numbers of the RDS table."""
     storage = Storage(kind="gp3", size_gib=row["size_gib_min"])
     stages = {
         stage.name: stage
@@ -282,9 +252,7 @@ def engine_of(row: schema.Row) -> str:
 
 
 def test_weak_prices_stay_marked():
-    """
-    A price from a weak source says so.
-    """
+    """A price from a weak source says so."""
     kinds = {row["id"]: row["kind"] for row in catalog().rows(schema.SOURCES)}
     wrong = [
         row["item"]
@@ -296,9 +264,7 @@ def test_weak_prices_stay_marked():
 
 
 def test_a_defect_of_a_pooler_has_one_row_a_branch():
-    """
-    A fix belongs to its branch, and the timer of node 0 was mended one release before the lock.
-    """
+    """A fix belongs to its branch, and the timer of node 0 was mended one release before the lock."""
     rows = catalog().rows(schema.POOLER_FIXES)
     strays = [row for row in rows if not row["fixed_in"].startswith(f"{row['branch']}.")]
     patch = {

@@ -22,18 +22,14 @@ VALUES: dict[str, Any] = yaml.safe_load((CHART / "values.yaml").read_text(encodi
 
 
 def test_the_rules_of_the_chart_are_copies():
-    """
-    If not: cp integrations/prometheus/rules/*.yml integrations/helm/plimsoll-watch/files/.
-    """
+    """If not: cp integrations/prometheus/rules/*.yml integrations/helm/plimsoll-watch/files/."""
     copies = {path.name: path.read_bytes() for path in (CHART / "files").iterdir()}
 
     assert {path.name: path.read_bytes() for path in RULES.iterdir()} == copies
 
 
 def test_the_schema_names_every_value():
-    """
-    Each value of values.yaml is in the schema, and no other; defaults have the types it asks for.
-    """
+    """Each value of values.yaml is in the schema, and no other; defaults have the types it asks for."""
     schema = json.loads((CHART / "values.schema.json").read_text(encoding="utf-8"))
     # Helm hands this to every chart.
     schema["properties"].pop("global")
@@ -50,9 +46,7 @@ def test_the_schema_names_every_value():
 
 
 def test_the_table_of_values_is_that_of_the_file(monkeypatch):
-    """
-    If not: python integrations/helm/values_table.py.
-    """
+    """If not: python integrations/helm/values_table.py."""
     monkeypatch.syspath_prepend(str(FOLDER))
     monkeypatch.setattr(sys, "modules", dict(sys.modules))
 
@@ -62,9 +56,7 @@ def test_the_table_of_values_is_that_of_the_file(monkeypatch):
 
 
 def test_versions_are_those_of_plimsoll():
-    """
-    The default tag of the image is this version.
-    """
+    """The default tag of the image is this version."""
     chart = yaml.safe_load((CHART / "Chart.yaml").read_text(encoding="utf-8"))
     cargo = tomllib.loads((ROOT / "Cargo.toml").read_text(encoding="utf-8"))
 
@@ -72,9 +64,7 @@ def test_versions_are_those_of_plimsoll():
 
 
 def test_the_default_configuration_is_one_of_watch(tmp_path):
-    """
-    Its keys are accepted; probes reach the address.
-    """
+    """Its keys are accepted; probes reach the address."""
     path = tmp_path / "watch.toml"
     path.write_text(VALUES["config"], encoding="utf-8")
     settings = read_settings(path)

@@ -16,9 +16,7 @@ PAGES = [ROOT / "README.md", PAGE, ROOT / "docs" / "tutorial.md"]
 
 
 def shown(text: str) -> list[str]:
-    """
-    The `plimsoll …` commands in code of a document, in pipes too; without those that leave something out.
-    """
+    """The `plimsoll …` commands in code of a document, in pipes too; without those that leave something out."""
     code = [
         line.removeprefix("$ ")
         for language in ("sh", "console", "")
@@ -36,9 +34,7 @@ def shown(text: str) -> list[str]:
 
 
 def refusal(line: str) -> str:
-    """
-    Why the command line does not parse; empty if it does.
-    """
+    """Why the command line does not parse; empty if it does."""
     words = shlex.split(line, comments=True)[1:]
     command = typer.main.get_command(app)
     try:
@@ -54,9 +50,7 @@ def refusal(line: str) -> str:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_commands_parse(page: Path):
-    """
-    Every command that a page shows has only options and arguments that the command takes.
-    """
+    """Every command that a page shows has only options and arguments that the command takes."""
     lines = shown(page.read_text(encoding="utf-8"))
     refused = {line: why for line in lines if (why := refusal(line))}
 
@@ -65,9 +59,7 @@ def test_commands_parse(page: Path):
 
 
 def test_the_page_of_commands_shows_every_command():
-    """
-    docs/commands.md has every command of the program.
-    """
+    """docs/commands.md has every command of the program."""
     lines = shown(PAGE.read_text(encoding="utf-8"))
     absent = COMMANDS.keys() - {shlex.split(line)[1] for line in lines}
 
@@ -78,7 +70,5 @@ def test_the_page_of_commands_shows_every_command():
     "line", ["plimsoll plan rds:orders --nonsense", "plimsoll plann rds:orders"]
 )
 def test_a_wrong_command_is_found(line: str):
-    """
-    An option or a command that is not there is refused.
-    """
+    """An option or a command that is not there is refused."""
     assert refusal(line)

@@ -17,16 +17,12 @@ SENT = {
 
 
 def of(name: str) -> list[str]:
-    """
-    The arguments of an instruction, in the order of the file.
-    """
+    """The arguments of an instruction, in the order of the file."""
     return [rest for instruction, rest in INSTRUCTIONS if instruction == name]
 
 
 def test_images_have_a_version_and_no_host():
-    """
-    Stages that are named later are no images.
-    """
+    """Stages that are named later are no images."""
     stages = [line.split(" AS ") for line in of("FROM")]
 
     assert len(stages) == 3
@@ -35,9 +31,7 @@ def test_images_have_a_version_and_no_host():
 
 
 def test_what_is_copied_is_sent():
-    """
-    Each source is in the repository, and .containerignore lets it pass; nothing else is sent.
-    """
+    """Each source is in the repository, and .containerignore lets it pass; nothing else is sent."""
     copied = {
         name for line in of("COPY") if not line.startswith("--from=") for name in line.split()[:-1]
     }
@@ -47,9 +41,7 @@ def test_what_is_copied_is_sent():
 
 
 def test_packages_are_pinned_and_hashed():
-    """
-    Only the wheel itself, which was built just before, is installed without a hash.
-    """
+    """Only the wheel itself, which was built just before, is installed without a hash."""
     installs = [part for line in of("RUN") for part in line.split("&&") if "pip install" in part]
 
     assert len(installs) == 3
@@ -58,9 +50,7 @@ def test_packages_are_pinned_and_hashed():
 
 
 def test_it_runs_as_nobody_in_exec_form():
-    """
-    A user by number, so that Kubernetes can tell that it is not root; signals reach the program.
-    """
+    """A user by number, so that Kubernetes can tell that it is not root; signals reach the program."""
     assert of("USER") == ["65532:65532"]
     assert json.loads(of("ENTRYPOINT")[0]) == ["plimsoll"]
     assert json.loads(of("CMD")[0]) == ["--help"]

@@ -21,24 +21,18 @@ _IMPORT = re.compile(r"\bcrate::(\w+|\{[^}]*\})")
 
 
 def test_modules_of_a_crate_import_one_another_in_no_circle():
-    """
-    No circle of imports leads through several modules of a crate; a folder is one module.
-    """
+    """No circle of imports leads through several modules of a crate; a folder is one module."""
     for crate in ("plimsoll-core", "plimsoll-gate", "plimsoll-py"):
         assert [] == circles(_arrows(_sources(crate)))
 
 
 def test_every_function_of_the_crates_is_called():
-    """
-    Each function of crates/*/src is named there outside its declaration, tests left out.
-    """
+    """Each function of crates/*/src is named there outside its declaration, tests left out."""
     assert set() == uncalled(_sources().values())
 
 
 def test_every_function_of_the_compiled_core_is_called():
-    """
-    What the stub of the core declares is what `kernel.py` and `wire.py` use.
-    """
+    """What the stub of the core declares is what `kernel.py` and `wire.py` use."""
     stub = ast.parse((SRC / "_core.pyi").read_text(encoding="utf-8"))
     named = [node for node in stub.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))]
     declared = {node.name for node in named if not node.name.startswith("_")}
@@ -69,9 +63,7 @@ def test_the_compiler_looks_for_dead_code_in_the_gate():
 
 
 def test_a_function_that_only_tests_call_is_found():
-    """
-    A call in a comment, in a test, or in another function's declaration is no call.
-    """
+    """A call in a comment, in a test, or in another function's declaration is no call."""
     source = (
         "/// Like [`alone`].\n"
         "pub fn alone() {}\n"
@@ -85,9 +77,7 @@ def test_a_function_that_only_tests_call_is_found():
 
 
 def test_imports_of_a_module_are_found():
-    """
-    `use crate::a::B` and `crate::c::d()` are imports, those of tests are not.
-    """
+    """`use crate::a::B` and `crate::c::d()` are imports, those of tests are not."""
     source = (
         "//! See [`crate::e`].\n"
         "use crate::a::B;\n"

@@ -31,9 +31,7 @@ each = pytest.mark.parametrize("name", NAMES)
 
 
 def test_the_committed_dashboards_are_what_the_script_builds(monkeypatch):
-    """
-    If not: python integrations/grafana/build.py.
-    """
+    """If not: python integrations/grafana/build.py."""
     monkeypatch.syspath_prepend(str(FOLDER))
     monkeypatch.setattr(sys, "modules", dict(sys.modules))
     built = import_module("build").documents()
@@ -45,9 +43,7 @@ def test_the_committed_dashboards_are_what_the_script_builds(monkeypatch):
 
 @each
 def test_a_dashboard_has_a_fixed_address_and_leads_to_the_other(name):
-    """
-    A fixed uid, no id of a database, tags, a link to all dashboards with the tag, not editable.
-    """
+    """A fixed uid, no id of a database, tags, a link to all dashboards with the tag, not editable."""
     document = dashboard(name)
 
     assert document["uid"] == name
@@ -62,9 +58,7 @@ def test_a_dashboard_has_a_fixed_address_and_leads_to_the_other(name):
 
 @each
 def test_variables_choose_a_data_source_and_an_instance(name):
-    """
-    `$datasource` comes first; the others ask it again when the range of time changes.
-    """
+    """`$datasource` comes first; the others ask it again when the range of time changes."""
     first, *others = variables(dashboard(name)).values()
 
     assert (first["name"], first["type"], first["query"]) == (
@@ -83,9 +77,7 @@ def test_variables_choose_a_data_source_and_an_instance(name):
 
 @each
 def test_every_panel_has_title_description_unit_and_data_source(name):
-    """
-    Titles, ids and places are not used twice in a dashboard.
-    """
+    """Titles, ids and places are not used twice in a dashboard."""
     document = dashboard(name)
     found = panels(document)
     ids = [panel["id"] for panel in document["panels"]]
@@ -108,9 +100,7 @@ def test_every_panel_has_title_description_unit_and_data_source(name):
 
 @each
 def test_queries_choose_by_variables_and_rate_counters(name):
-    """
-    Every selector uses the variables; a counter is rated over $__rate_interval, and nothing else is.
-    """
+    """Every selector uses the variables; a counter is rated over $__rate_interval, and nothing else is."""
     for title, expr in exprs(dashboard(name)):
         selectors = re.findall(r"(\w+)\{([^}]*)\}", expr)
         assert len(METRIC.findall(expr)) <= len(selectors), title
@@ -123,9 +113,7 @@ def test_queries_choose_by_variables_and_rate_counters(name):
 
 
 def test_every_metric_is_shown():
-    """
-    No dashboard names a metric that the watch does not have, and each of its metrics is somewhere.
-    """
+    """No dashboard names a metric that the watch does not have, and each of its metrics is somewhere."""
     shown = {
         metric
         for name in NAMES

@@ -32,9 +32,7 @@ def name(path: Path) -> str:
 
 
 def run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """
-    Run a command of a document as a person would, with 80 columns and without colour.
-    """
+    """Run a command of a document as a person would, with 80 columns and without colour."""
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     places = {"PATH": path, "HOME": str(folder), "TMPDIR": str(folder)}
     # The modules that these tests import, where they are not the installed ones.
@@ -56,9 +54,7 @@ def run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 def complaint(command: Command, result: subprocess.CompletedProcess[str]) -> str:
-    """
-    What differs between a document and what its command does; empty if nothing.
-    """
+    """What differs between a document and what its command does; empty if nothing."""
     # 0: nothing binds; 1: something binds; 2 is right only where the document shows the error.
     shows_error = any(line.startswith("error: ") for line in command.output)
     expected_codes = {2} if shows_error else {0, 1}
@@ -77,9 +73,7 @@ def complaint(command: Command, result: subprocess.CompletedProcess[str]) -> str
 
 @pytest.mark.parametrize("page", SESSIONS, ids=name)
 def test_sessions_run_as_written(page: Path, tmp_path: Path):
-    """
-    The `$ plimsoll …` lines of a page's console blocks run in order and print what the page shows.
-    """
+    """The `$ plimsoll …` lines of a page's console blocks run in order and print what the page shows."""
     if (ROOT / "examples").exists():
         shutil.copytree(ROOT / "examples", tmp_path / "examples")
     wrong = [
@@ -93,9 +87,7 @@ def test_sessions_run_as_written(page: Path, tmp_path: Path):
 
 @pytest.mark.parametrize("page", documents(), ids=name)
 def test_links_lead_somewhere(page: Path):
-    """
-    Every link into the repository names a file that is there, and a heading that it has.
-    """
+    """Every link into the repository names a file that is there, and a heading that it has."""
     broken = [
         target
         for target in links(page.read_text(encoding="utf-8"))
@@ -106,18 +98,14 @@ def test_links_lead_somewhere(page: Path):
 
 
 def test_the_readme_shows_a_session():
-    """
-    README.md shows plimsoll at work, in a session that the test above runs.
-    """
+    """README.md shows plimsoll at work, in a session that the test above runs."""
     shown = commands((ROOT / "README.md").read_text(encoding="utf-8"))
 
     assert any(is_plimsoll(result.command) and result.output for result in shown)
 
 
 def test_the_index_names_every_page():
-    """
-    docs/index.md links every page under docs/, so that none is found by chance only.
-    """
+    """docs/index.md links every page under docs/, so that none is found by chance only."""
     index = ROOT / "docs" / "index.md"
     linked = {
         (index.parent / target.partition("#")[0]).resolve()
@@ -130,9 +118,7 @@ def test_the_index_names_every_page():
 
 
 def leads_somewhere(page: Path, target: str) -> bool:
-    """
-    Whether a relative link from a page resolves, heading included.
-    """
+    """Whether a relative link from a page resolves, heading included."""
     path, _, heading = target.partition("#")
     file = (page.parent / path).resolve() if path else page
     if not file.exists():
@@ -141,9 +127,7 @@ def leads_somewhere(page: Path, target: str) -> bool:
 
 
 def test_the_readme_sets_up_with_two_commands():
-    """
-    README.md names `make run` and `make test` and no other way to set up.
-    """
+    """README.md names `make run` and `make test` and no other way to set up."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     code = [
         line.removeprefix("$ ").strip()
@@ -163,18 +147,14 @@ def test_the_readme_sets_up_with_two_commands():
 
 
 def test_the_readme_is_short():
-    """
-    README.md has what, proof, installation and three commands; the rest is one link away.
-    """
+    """README.md has what, proof, installation and three commands; the rest is one link away."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
 
     assert text.count("\n") <= README_LINES_MAX
 
 
 def test_glossary_words_mean_one_thing():
-    """
-    Every bold word of the glossary is explained once, and is used outside the glossary.
-    """
+    """Every bold word of the glossary is explained once, and is used outside the glossary."""
     glossary = ROOT / "docs" / "glossary.md"
     text = glossary.read_text(encoding="utf-8")
     words = [
@@ -201,9 +181,7 @@ def _as_name(word: str) -> str:
 
 
 def test_elision_stands_for_any_lines():
-    """
-    A line `…` stands for any number of lines, none included; every other line must be equal.
-    """
+    """A line `…` stands for any number of lines, none included; every other line must be equal."""
     assert matches(("a", "…", "d"), ["a", "b", "c", "d"])
     assert matches(("a", "…"), ["a"])
     assert not matches(("a", "…", "d"), ["a", "b", "c"])
@@ -211,9 +189,7 @@ def test_elision_stands_for_any_lines():
 
 
 def test_sessions_are_read_command_by_command():
-    """
-    A console block is commands, each with the lines it prints; other blocks are not run.
-    """
+    """A console block is commands, each with the lines it prints; other blocks are not run."""
     page = "```console\n$ plimsoll a \\\n    --b\nout\n\n$ ls\n```\n```sh\n$ plimsoll c\n```\n"
 
     assert [

@@ -17,9 +17,7 @@ SHOWN = (".html", ".j2", ".toml", ".txt", ".js", ".rs", ".json")
 
 
 def test_no_text_of_the_program_names_a_path_below_docs():
-    """
-    Strings, templates, schemas and files of the package; docstrings and comments are for developers.
-    """
+    """Strings, templates, schemas and files of the package; docstrings and comments are for developers."""
     found = [f"{path}:{line}: {match}" for path, line, match in _strings(PATH)]
     found += [
         f"{path}: {match[0]}"
@@ -32,9 +30,7 @@ def test_no_text_of_the_program_names_a_path_below_docs():
 
 
 def test_no_help_names_a_path_below_docs():
-    """
-    The manual pages have every help text.
-    """
+    """The manual pages have every help text."""
     import typer
 
     command = typer.main.get_command(app)
@@ -48,9 +44,7 @@ def test_no_help_names_a_path_below_docs():
 
 
 def test_every_page_that_a_text_names_exists():
-    """
-    `plimsoll docs NAME` in code, documentation and integrations.
-    """
+    """`plimsoll docs NAME` in code, documentation and integrations."""
     names = {page.name for page in documentation()}
     folders = {"src", "docs", "integrations", "systems", "crates", "website"}
     named = [

@@ -22,9 +22,7 @@ PLAN = ROOT / "examples/infrastructure/plan.json"
 
 
 def run(folder: Path, **inputs: str) -> subprocess.CompletedProcess[str]:
-    """
-    Run the script of the action in a folder, as GitHub does.
-    """
+    """Run the script of the action in a folder, as GitHub does."""
     given = {
         "TOOL": "terraform", "FILES": "", "REGION": "", "PARAMETERS": "", "FAIL_ON": "warning",
         "SARIF_FILE": "plimsoll.sarif",
@@ -42,9 +40,7 @@ def run(folder: Path, **inputs: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_every_input_reaches_the_script_as_a_variable():
-    """
-    No input is text of a script, where a name could become a command.
-    """
+    """No input is text of a script, where a name could become a command."""
     steps = ACTION["runs"]["steps"]
     passed = {value for step in steps for value in step.get("env", {}).values()}
     scripts = "".join(step.get("run", "") for step in steps)
@@ -55,9 +51,7 @@ def test_every_input_reaches_the_script_as_a_variable():
 
 
 def test_other_actions_are_at_the_commit_of_the_workflows():
-    """
-    One commit for each action in the repository.
-    """
+    """One commit for each action in the repository."""
     workflow = (ROOT / ".github/workflows/check.yml").read_text(encoding="utf-8")
 
     for line in re.findall(r"uses: *(\S+@.*)", (FOLDER / "action.yml").read_text(encoding="utf-8")):
@@ -66,9 +60,7 @@ def test_other_actions_are_at_the_commit_of_the_workflows():
 
 
 def test_the_readme_lists_every_input_and_output():
-    """
-    Each has a row of a table.
-    """
+    """Each has a row of a table."""
     text = (FOLDER / "README.md").read_text(encoding="utf-8")
 
     for name in [*ACTION["inputs"], *ACTION["outputs"]]:
@@ -76,9 +68,7 @@ def test_the_readme_lists_every_input_and_output():
 
 
 def test_a_finding_fails_the_job_and_leaves_a_report(tmp_path: Path):
-    """
-    Globs and names with spaces; the summary is Markdown, the file SARIF.
-    """
+    """Globs and names with spaces; the summary is Markdown, the file SARIF."""
     (tmp_path / "a b").mkdir()
     (tmp_path / "a b/my plan.json").write_bytes(PLAN.read_bytes())
     result = run(tmp_path, FILES="**/*plan.json\n\n")
@@ -94,9 +84,7 @@ def test_a_finding_fails_the_job_and_leaves_a_report(tmp_path: Path):
 
 
 def test_a_template_with_its_options(tmp_path: Path):
-    """
-    Region and parameters reach the check.
-    """
+    """Region and parameters reach the check."""
     (tmp_path / "template.yaml").write_bytes(
         (ROOT / "examples/infrastructure/template.yaml").read_bytes()
     )
@@ -114,9 +102,7 @@ def test_a_template_with_its_options(tmp_path: Path):
 
 @pytest.mark.parametrize("files", ["", "nowhere*.json", "nowhere.json"])
 def test_no_file_is_bad_input(files: str, tmp_path: Path):
-    """
-    A job that checked nothing must not pass.
-    """
+    """A job that checked nothing must not pass."""
     result = run(tmp_path, FILES=files)
 
     assert 2 == result.returncode
@@ -124,9 +110,7 @@ def test_no_file_is_bad_input(files: str, tmp_path: Path):
 
 
 def test_hooks_call_the_commands():
-    """
-    One hook for each command, with the installed program.
-    """
+    """One hook for each command, with the installed program."""
     entries = {hook["id"]: hook["entry"] for hook in HOOKS}
 
     assert entries == {
@@ -149,9 +133,7 @@ def test_hooks_call_the_commands():
     ],
 )
 def test_the_hook_takes_templates_by_their_usual_names(name: str, is_checked: bool):
-    """
-    A parameter file in the same folder is no template.
-    """
+    """A parameter file in the same folder is no template."""
     (pattern,) = [hook["files"] for hook in HOOKS if hook["id"] == "plimsoll-cloudformation"]
 
     assert is_checked == (re.search(pattern, name) is not None)

@@ -15,9 +15,7 @@ def printed(sdist: Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_the_formula_names_the_file_and_its_checksum(tmp_path: Path):
-    """
-    Both commands are linked; packages are installed with the hashes of the lock.
-    """
+    """Both commands are linked; packages are installed with the hashes of the lock."""
     sdist = tmp_path / "plimsoll_db-1.2.3.tar.gz"
     sdist.write_bytes(b"content")
     text = printed(sdist).stdout
@@ -30,9 +28,7 @@ def test_the_formula_names_the_file_and_its_checksum(tmp_path: Path):
 
 
 def test_another_file_is_refused(tmp_path: Path):
-    """
-    A wheel has no formula.
-    """
+    """A wheel has no formula."""
     done = printed(tmp_path / "plimsoll_db-1.2.3-py3-none-any.whl")
 
     assert done.returncode == 2

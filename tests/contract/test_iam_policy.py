@@ -27,16 +27,12 @@ READS = re.compile(r"[a-z0-9-]+:(?:Describe|Get|List)[A-Z]\w+")
 
 
 def statements() -> list[dict[str, Any]]:
-    """
-    The statements of the policy.
-    """
+    """The statements of the policy."""
     return json.loads(POLICY.read_text(encoding="utf-8"))["Statement"]
 
 
 def allowed() -> list[tuple[str, str]]:
-    """
-    Every action of the policy with the resource it is allowed on.
-    """
+    """Every action of the policy with the resource it is allowed on."""
     return [
         (action, statement["Resource"])
         for statement in statements()
@@ -45,9 +41,7 @@ def allowed() -> list[tuple[str, str]]:
 
 
 def test_it_is_a_policy_that_only_allows():
-    """
-    Version, effect and names are IAM's; what is not allowed is denied by itself.
-    """
+    """Version, effect and names are IAM's; what is not allowed is denied by itself."""
     document = json.loads(POLICY.read_text(encoding="utf-8"))
 
     assert {"Version", "Statement"} == set(document)
@@ -59,23 +53,17 @@ def test_it_is_a_policy_that_only_allows():
 
 
 def test_it_allows_exactly_what_is_asked_for():
-    """
-    Each operation of the source has its action once, on the narrowest resource that IAM knows.
-    """
+    """Each operation of the source has its action once, on the narrowest resource that IAM knows."""
     assert sorted((o.action, o.resource) for o in OPERATIONS) == sorted(allowed())
 
 
 def test_it_names_every_action_in_full_and_all_of_them_read():
-    """
-    No action has a wildcard, so no operation that AWS adds is allowed unseen.
-    """
+    """No action has a wildcard, so no operation that AWS adds is allowed unseen."""
     assert all(READS.fullmatch(action) for action, _ in allowed())
 
 
 def test_the_guide_explains_every_action():
-    """
-    The guide's table of access and its table of requests name each action, and no other.
-    """
+    """The guide's table of access and its table of requests name each action, and no other."""
     guide = (ROOT / "docs" / "guides" / "read-from-aws.md").read_text(encoding="utf-8")
     named = re.findall(r"^\| `([a-z0-9]+:[A-Z]\w+)`", guide, re.MULTILINE)
 
@@ -84,9 +72,7 @@ def test_the_guide_explains_every_action():
 
 
 def test_the_source_sends_nothing_beside_its_table(monkeypatch: pytest.MonkeyPatch):
-    """
-    One module makes clients, and it refuses an operation that the table does not have.
-    """
+    """One module makes clients, and it refuses an operation that the table does not have."""
     monkeypatch.setenv("AWS_CONFIG_FILE", os.devnull)
     account = open_account(profile=None, region="eu-west-1", max_api_calls=1, now_s=lambda: 0.0)
     stranger = msgspec.structs.replace(OPERATIONS[0], name="DeleteDBInstance")
@@ -102,9 +88,7 @@ def test_the_source_sends_nothing_beside_its_table(monkeypatch: pytest.MonkeyPat
 
 
 def test_only_the_source_asks_aws():
-    """
-    No other module of the package makes a client of AWS; one may sign requests to others with botocore.
-    """
+    """No other module of the package makes a client of AWS; one may sign requests to others with botocore."""
     others = [
         str(path)
         for path, text in texts(".py")
@@ -118,9 +102,7 @@ def test_only_the_source_asks_aws():
 
 
 def test_a_load_only_reads_objects():
-    """
-    Its client is asked for nothing but an object and its head, for which s3:GetObject is enough.
-    """
+    """Its client is asked for nothing but an object and its head, for which s3:GetObject is enough."""
     text = (SRC / "load" / "copy" / "inputs.py").read_text(encoding="utf-8")
 
     assert {"head_object", "get_object"} == set(re.findall(r"client\.(\w+)", text))

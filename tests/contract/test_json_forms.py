@@ -20,9 +20,7 @@ SCHEMAS = schemas()
 
 @pytest.mark.parametrize("name", SCHEMAS)
 def test_the_schema_file_is_current(name):
-    """
-    The schema in the package is the one that the Structs give: run `python -m plimsoll.reports.schema`.
-    """
+    """The schema in the package is the one that the Structs give: run `python -m plimsoll.reports.schema`."""
     file = files("plimsoll.reports") / "schema" / f"{name}.schema.json"
 
     assert schema_text(SCHEMAS[name]) == file.read_text(encoding="utf-8")
@@ -33,9 +31,7 @@ def test_the_schema_file_is_current(name):
     [("", "# T as JSON\n\n<!-- "), ("# A form\n\nWords.\n", "# A form\n\nWords.\n\n<!-- ")],
 )
 def test_a_page_without_the_mark_gets_it(page, start):
-    """
-    A new form needs no page that is prepared by hand; its second run changes nothing.
-    """
+    """A new form needs no page that is prepared by hand; its second run changes nothing."""
     schema = {"title": "T", "description": "D", "properties": {}, "$defs": {}}
     written = page_with_fields(page, schema)
 
@@ -45,9 +41,7 @@ def test_a_page_without_the_mark_gets_it(page, start):
 
 @pytest.mark.parametrize("name", SCHEMAS)
 def test_the_reference_page_is_current(name):
-    """
-    The tables of the reference page are those that the Structs give, all objects of the form among them.
-    """
+    """The tables of the reference page are those that the Structs give, all objects of the form among them."""
     page = (ROOT / "docs" / "reference" / f"{name}-json.md").read_text(encoding="utf-8")
 
     assert page_with_fields(page, SCHEMAS[name]) == page
@@ -55,9 +49,7 @@ def test_the_reference_page_is_current(name):
 
 @pytest.mark.parametrize("name", SCHEMAS)
 def test_the_schema_is_a_schema(name):
-    """
-    It is valid JSON Schema of draft 2020-12, and bears the form's name and version.
-    """
+    """It is valid JSON Schema of draft 2020-12, and bears the form's name and version."""
     schema = SCHEMAS[name]
     jsonschema.Draft202012Validator.check_schema(schema)
 
@@ -67,9 +59,7 @@ def test_the_schema_is_a_schema(name):
 
 
 def test_every_form_has_documents():
-    """
-    No form is without documents to be held against it, and none but those has a schema file.
-    """
+    """No form is without documents to be held against it, and none but those has a schema file."""
     stored = (files("plimsoll.reports") / "schema").iterdir()
     named = {file.name.partition(".")[0] for file in stored if file.name.endswith(".json")}
 
@@ -78,9 +68,7 @@ def test_every_form_has_documents():
 
 @pytest.mark.parametrize("name", SCHEMAS)
 def test_documents_are_valid(name, tmp_path):
-    """
-    What the code writes satisfies the schema, whatever is known; together they have every object.
-    """
+    """What the code writes satisfies the schema, whatever is known; together they have every object."""
     found = list(DOCUMENTS[name](tmp_path))
     seen = {part for document in found for part, _ in _parts(document, SCHEMAS[name])}
 
@@ -89,9 +77,7 @@ def test_documents_are_valid(name, tmp_path):
 
 
 def test_kept_documents_are_valid():
-    """
-    Documents that golden tests hold, and those of the examples, satisfy their schemas.
-    """
+    """Documents that golden tests hold, and those of the examples, satisfy their schemas."""
     names = {schema["$id"]: name for name, schema in SCHEMAS.items()}
     names["plimsoll.explain/1"] = "explain"
     found = [
@@ -106,9 +92,7 @@ def test_kept_documents_are_valid():
 
 @pytest.mark.parametrize("name", SCHEMAS)
 def test_a_field_too_few_or_too_many_is_not_valid(name, tmp_path):
-    """
-    The schema asks for every field at every depth and knows no other.
-    """
+    """The schema asks for every field at every depth and knows no other."""
     tried = set()
     for found in DOCUMENTS[name](tmp_path):
         for part, held in _parts(found, SCHEMAS[name]):
@@ -124,9 +108,7 @@ def test_a_field_too_few_or_too_many_is_not_valid(name, tmp_path):
 
 @pytest.mark.parametrize("name", SCHEMAS)
 def test_every_field_is_explained(name):
-    """
-    Every object and field has a meaning that ends with a full stop.
-    """
+    """Every object and field has a meaning that ends with a full stop."""
     objects = {name: SCHEMAS[name], **SCHEMAS[name]["$defs"]}
     rules = {f"{o}.{f}": rule for o, of in objects.items() for f, rule in of["properties"].items()}
 
@@ -136,9 +118,7 @@ def test_every_field_is_explained(name):
 
 
 def test_the_kinds_of_caveat_are_those_that_are_given():
-    """
-    The form of a comparison lists the kinds of caveat that the diagnosis makes, none more or less.
-    """
+    """The form of a comparison lists the kinds of caveat that the diagnosis makes, none more or less."""
     law = "".join(
         (ROOT / "src/plimsoll/diagnosis/comparison" / name).read_text(encoding="utf-8")
         for name in ("alike.py", "compare.py")

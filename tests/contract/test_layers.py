@@ -46,9 +46,7 @@ VIOLATIONS = [
 
 
 def lint(root: Path) -> subprocess.CompletedProcess[str]:
-    """
-    Run import-linter on the package under `root` with the contract under `root`.
-    """
+    """Run import-linter on the package under `root` with the contract under `root`."""
     return subprocess.run(
         [sys.executable, "-c", LINT],
         cwd=root,
@@ -60,18 +58,14 @@ def lint(root: Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_imports_point_inward():
-    """
-    No contract of pyproject.toml is broken.
-    """
+    """No contract of pyproject.toml is broken."""
     result = lint(ROOT)
 
     assert result.returncode == 0, result.stdout + result.stderr
 
 
 def skeleton(root: Path) -> Path:
-    """
-    Make a package under `root` that has one empty module a layer; return its folder.
-    """
+    """Make a package under `root` that has one empty module a layer; return its folder."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     layers = project["tool"]["importlinter"]["contracts"][0]["layers"]
     package = root / "src" / "plimsoll"
@@ -83,9 +77,7 @@ def skeleton(root: Path) -> Path:
 
 
 def test_a_skeleton_of_the_layers_keeps_the_contract(tmp_path: Path):
-    """
-    Layers that import nothing break nothing; so the violations below are what is refused.
-    """
+    """Layers that import nothing break nothing; so the violations below are what is refused."""
     skeleton(tmp_path)
 
     result = lint(tmp_path)
@@ -95,9 +87,7 @@ def test_a_skeleton_of_the_layers_keeps_the_contract(tmp_path: Path):
 
 @pytest.mark.parametrize("imported", ["lab", "load", "watch", "gate", "sources", "reports", "plan"])
 def test_app_composes_edges_law_and_lab(tmp_path: Path, imported: str):
-    """
-    The package that composes may import all that it composes, including the lab and the gate.
-    """
+    """The package that composes may import all that it composes, including the lab and the gate."""
     package = skeleton(tmp_path)
     (package / "app" / "__init__.py").write_text(f"import plimsoll.{imported}\n", encoding="utf-8")
 
@@ -108,9 +98,7 @@ def test_app_composes_edges_law_and_lab(tmp_path: Path, imported: str):
 
 @pytest.mark.parametrize(("importer", "imported", "contract"), VIOLATIONS)
 def test_the_contract_bites(tmp_path: Path, importer: str, imported: str, contract: str):
-    """
-    One import in a wrong direction, or a module in no layer, breaks the contract that forbids it.
-    """
+    """One import in a wrong direction, or a module in no layer, breaks the contract that forbids it."""
     folder = skeleton(tmp_path) / importer
     folder.mkdir(exist_ok=True)
     (folder / "__init__.py").write_text(f"import {imported}\n", encoding="utf-8")

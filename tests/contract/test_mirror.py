@@ -46,23 +46,17 @@ BY_TOPIC = {
 
 
 def test_every_unit_test_mirrors_a_source():
-    """
-    tests/unit/a/test_b.py tests src/plimsoll/a/b.py, or the package a/b; bench/ has its tests there too.
-    """
+    """tests/unit/a/test_b.py tests src/plimsoll/a/b.py, or the package a/b; bench/ has its tests there too."""
     assert [] == sorted(set(unmirrored(_tests(), _sources())) - BY_TOPIC)
 
 
 def test_listed_tests_still_mirror_nothing():
-    """
-    A test that was moved, renamed or removed is taken off the list too.
-    """
+    """A test that was moved, renamed or removed is taken off the list too."""
     assert [] == sorted(BY_TOPIC - set(unmirrored(_tests(), _sources())))
 
 
 def test_a_file_and_a_package_are_mirrored():
-    """
-    The folder counts: a source of that name elsewhere does not make a mirror.
-    """
+    """The folder counts: a source of that name elsewhere does not make a mirror."""
     sources = {"limits/chain", "cli/plan", "bench/rival"}
     tests = [
         "limits/test_chain",
@@ -76,9 +70,7 @@ def test_a_file_and_a_package_are_mirrored():
 
 
 def unmirrored(tests: Iterable[str], sources: set[str]) -> list[str]:
-    """
-    Return the tests, as paths below tests/unit without suffix, that have no source of the same path.
-    """
+    """Return the tests, as paths below tests/unit without suffix, that have no source of the same path."""
     paths = ((test, PurePosixPath(test)) for test in tests)
     return [
         test

@@ -8,9 +8,7 @@ from contract.tree import SRC, python_files
 
 
 def test_no_class_name_is_used_twice():
-    """
-    Two classes of one name are two meanings of a word; private ones are met in the same searches.
-    """
+    """Two classes of one name are two meanings of a word; private ones are met in the same searches."""
     places: dict[str, list[str]] = defaultdict(list)
     for path, tree in python_files(SRC):
         for node in ast.walk(tree):
@@ -36,9 +34,7 @@ MOODS = {
 
 
 def test_no_class_or_module_is_named_after_a_mood():
-    """
-    A class or a module is met far from where its docstring stands.
-    """
+    """A class or a module is met far from where its docstring stands."""
     named = [(str(path), path.stem) for path, _ in python_files(SRC)]
     named += [
         (str(path), node.name)
@@ -51,9 +47,7 @@ def test_no_class_or_module_is_named_after_a_mood():
 
 
 def words_of(name: str) -> list[str]:
-    """
-    Return the words of a name in snake_case or CamelCase, in lower case.
-    """
+    """Return the words of a name in snake_case or CamelCase, in lower case."""
     return [word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)]
 
 

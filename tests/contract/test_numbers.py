@@ -26,18 +26,14 @@ def test_every_named_number_says_why():
 
 
 def test_a_number_without_a_reason_is_found():
-    """
-    A comment covers its block; a blank line ends it; a name that is a unit needs none.
-    """
+    """A comment covers its block; a blank line ends it; a name that is a unit needs none."""
     text = "# Why.\nA = 1\nB = 2\n\nC = 3\nD = 4  # why\nE = 5\n'''Why.'''\n_DAY_S = 86400\n"
 
     assert [(5, "C")] == unexplained(ast.parse(text), text)
 
 
 def unexplained(tree: ast.Module, text: str) -> list[tuple[int, str]]:
-    """
-    Return line and name of each constant of a module that is a bare number.
-    """
+    """Return line and name of each constant of a module that is a bare number."""
     lines = text.splitlines()
     documented = {
         before.lineno

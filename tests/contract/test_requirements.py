@@ -11,9 +11,7 @@ def pins(name: str) -> dict[str, str]:
 
 
 def test_checks_run_with_the_versions_that_users_get():
-    """
-    Every package of `make run` has the same version in the packages of `make test`.
-    """
+    """Every package of `make run` has the same version in the packages of `make test`."""
     given, checked = pins("run"), pins("dev")
     assert given
     assert {} == {
@@ -24,9 +22,7 @@ def test_checks_run_with_the_versions_that_users_get():
 
 
 def test_spark_is_tested_with_the_versions_that_users_get():
-    """
-    The packages of the tests with Spark change none of the others: they have the same versions in both lists.
-    """
+    """The packages of the tests with Spark change none of the others: they have the same versions in both lists."""
     spark, checked = pins("spark"), pins("dev")
     assert "pyspark" in spark
     assert {} == {

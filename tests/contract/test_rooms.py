@@ -11,25 +11,19 @@ CROWDED: dict[tuple[str, str], int] = {}
 
 
 def test_sub_packages_have_no_import_cycle():
-    """
-    No import cycle passes through several sub-packages.
-    """
+    """No import cycle passes through several sub-packages."""
     assert [] == circles(imports_of_rooms())
 
 
 def test_files_of_one_prefix_have_a_folder():
-    """
-    A folder has at most two files of one prefix, except those listed; three become a folder.
-    """
+    """A folder has at most two files of one prefix, except those listed; three become a folder."""
     new = {key: count for key, count in crowded(_paths()).items() if count > CROWDED.get(key, 0)}
 
     assert {} == new
 
 
 def test_listed_prefixes_are_still_crowded():
-    """
-    If a prefix has fewer files than listed, the list must be corrected.
-    """
+    """If a prefix has fewer files than listed, the list must be corrected."""
     found = crowded(_paths())
     gone = {key: count for key, count in CROWDED.items() if found.get(key, 0) < count}
 
@@ -37,36 +31,28 @@ def test_listed_prefixes_are_still_crowded():
 
 
 def test_a_cycle_is_found_through_any_number_of_sub_packages():
-    """
-    Sub-packages that reach themselves form one cycle; those that only lead to it are not part of it.
-    """
+    """Sub-packages that reach themselves form one cycle; those that only lead to it are not part of it."""
     arrows = {"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}, "e": {"f"}}
 
     assert [{"a", "b", "c"}] == circles(arrows)
 
 
 def test_sub_packages_are_folders_and_loose_files():
-    """
-    A sub-package is the second name below the package: a folder with all below it, or a file.
-    """
+    """A sub-package is the second name below the package: a folder with all below it, or a file."""
     paths = [Path("a/b/c.py"), Path("a/b/__init__.py"), Path("a/d.py"), Path("e.py")]
 
     assert ["a.b", "a.b", "a.d", "e"] == [room_of(dotted(path)) for path in paths]
 
 
 def test_a_prefix_counts_the_file_that_is_only_the_prefix():
-    """
-    `host.py` belongs to `host_loop.py` and `host_rates.py`; a file in another folder does not.
-    """
+    """`host.py` belongs to `host_loop.py` and `host_rates.py`; a file in another folder does not."""
     names = ["a/host.py", "a/host_loop.py", "a/host_rates.py", "a/hosts.py", "a/b/host_x.py"]
 
     assert {("a", "host"): 3} == crowded([Path(name) for name in names])
 
 
 def imports_of_rooms() -> dict[str, set[str]]:
-    """
-    Return for each sub-package the sub-packages that its modules import.
-    """
+    """Return for each sub-package the sub-packages that its modules import."""
     trees = {dotted(path): tree for path, tree in python_files(SRC)}
     arrows: dict[str, set[str]] = defaultdict(set)
     for name, tree in trees.items():

@@ -32,9 +32,7 @@ esac
 def test_what_fails_twice_is_a_failure(
     tmp_path: Path, first: str, said: str, doc: str, status: int, again: list[str]
 ):
-    """
-    Each target that cargo lists is run again, whole; the last one decides here.
-    """
+    """Each target that cargo lists is run again, whole; the last one decides here."""
     cargo, calls = tmp_path / "cargo", tmp_path / "calls"
     cargo.write_text(CARGO)
     cargo.chmod(0o755)

@@ -110,9 +110,7 @@ IN_URL = f"{USER}:{quote(URL_PASSWORD, safe='')}"
 
 
 def quoting(handler: proxy._Handler, request: proxy.Request) -> None:
-    """
-    A refusal whose message repeats every header that it was sent, the token of the session too.
-    """
+    """A refusal whose message repeats every header that it was sent, the token of the session too."""
     sent = "; ".join(f"{name}: {value}" for name, value in handler.headers.items())
     shown = sent.replace("&", "and").replace("<", "(").replace(">", ")")
     fault = proxy.refusal(403, "SignatureDoesNotMatch", f"{shown}; secret {SECRET} {FILE_SECRET}")
@@ -120,9 +118,7 @@ def quoting(handler: proxy._Handler, request: proxy.Request) -> None:
 
 
 def unknown_code(handler: proxy._Handler, request: proxy.Request) -> None:
-    """
-    An error that nobody documents, and the secret in its code, where AWS would never put it.
-    """
+    """An error that nobody documents, and the secret in its code, where AWS would never put it."""
     proxy.refusal(400, "Strange", f"your key {KEY} and {SECRET}")(handler, request)
 
 
@@ -138,9 +134,7 @@ class Quoting(Prometheus):
 
 
 def of_aws() -> Iterator[Command]:
-    """
-    Every form of output, and every way to fail that has something to quote.
-    """
+    """Every form of output, and every way to fail that has something to quote."""
     rds = f"rds:{NAME}"
     optional = tuple(Rule(fault=quoting, action=a) for a in ("rds:DescribeE", "ec2:", "logs:"))
     for form in (("--html", "r.html"), ("--format", "json"), ("--format", "markdown")):
@@ -171,9 +165,7 @@ def of_aws() -> Iterator[Command]:
 
 
 def of_prometheus(place: Place) -> Iterator[Command]:
-    """
-    User and password in the address and in variables, a token, a header: answered, refused, unheard.
-    """
+    """User and password in the address and in variables, a token, a header: answered, refused, unheard."""
     by_token = {"PLIMSOLL_PROM_USER": "", "PLIMSOLL_PROM_TOKEN": PROM_TOKEN}
     header = ("--header", f"X-Scope-OrgID:{HEADER}")
     asked = ("diagnose", f"prom:http://{IN_URL}@{place.prometheus}", *WINDOW)
@@ -197,9 +189,7 @@ def of_prometheus(place: Place) -> Iterator[Command]:
 
 
 def of_files() -> Iterator[Command]:
-    """
-    Commands that need no server still run in an environment that is full of secrets.
-    """
+    """Commands that need no server still run in an environment that is full of secrets."""
     example = str(simulated.ROOT / "examples" / "quiet")
     yield Command(arguments=("record", example, "-o", "s.json"))
     yield Command(arguments=("limits", "db.t3.xlarge"))
@@ -218,9 +208,7 @@ def of_files() -> Iterator[Command]:
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
-    """
-    An account with one simulated instance, a Prometheus that has another, and one that quotes.
-    """
+    """An account with one simulated instance, a Prometheus that has another, and one that quotes."""
     folder = tmp_path_factory.mktemp("account")
     snapshot = simulated.moved(simulated.example("quiet"), END_S, identifier=NAME)
     time_ms = 1000 * np.arange(END_S - 6 * HOUR_S, END_S, 60)
@@ -233,9 +221,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
 
 
 def run(place: Place, command: Command) -> tuple[int, dict[str, bytes]]:
-    """
-    Exit status, and everything that was written: both streams, and every file by its name.
-    """
+    """Exit status, and everything that was written: both streams, and every file by its name."""
     with (
         tempfile.TemporaryDirectory(prefix="plimsoll-secrets-") as folder,
         Proxy(place.double.port, list(command.rules)) as aws,
@@ -261,9 +247,7 @@ def run(place: Place, command: Command) -> tuple[int, dict[str, bytes]]:
 
 
 def forms_of(secret: str) -> set[bytes]:
-    """
-    A secret as it is, percent-encoded, and in base64, alone and with its user.
-    """
+    """A secret as it is, percent-encoded, and in base64, alone and with its user."""
     plain = {secret, quote(secret, safe=""), quote(secret)}
     coded = {base64.b64encode(text.encode()) for text in (secret, f"{USER}:{secret}")}
     return {text.encode() for text in plain} | coded
@@ -274,9 +258,7 @@ def forms_of(secret: str) -> set[bytes]:
     "no output, file or message contains one",
 )
 def test_no_output_holds_a_secret(place: Place):
-    """
-    Of none of the runs does any stream or file hold any form of any secret; each ends as it should.
-    """
+    """Of none of the runs does any stream or file hold any form of any secret; each ends as it should."""
     commands = [*of_aws(), *of_prometheus(place), *of_files()]
     forms = {secret: forms_of(secret) for secret in SECRETS}
     with ThreadPoolExecutor(AT_ONCE) as pool:
@@ -300,9 +282,7 @@ def test_no_output_holds_a_secret(place: Place):
 
 
 def test_the_search_finds_what_is_there():
-    """
-    A secret is found as it is, percent-encoded and as basic authentication writes it.
-    """
+    """A secret is found as it is, percent-encoded and as basic authentication writes it."""
     header = base64.b64encode(f"{USER}:{URL_PASSWORD}".encode())
 
     assert {URL_PASSWORD.encode(), quote(URL_PASSWORD, safe="").encode(), header} <= forms_of(

@@ -20,9 +20,7 @@ NAMES = re.compile(r"\bpg_catalog\.(pg_\w+)|\b(pg_stat_statements(?:_info)?)\b")
 
 
 def section(title: str) -> str:
-    """
-    What stands below a heading, up to the next one of its level or a higher one.
-    """
+    """What stands below a heading, up to the next one of its level or a higher one."""
     found = re.search(
         rf"^(##+) {re.escape(title)}\n(.*?)(?=^##? |^\1 |\Z)", TEXT, re.MULTILINE | re.DOTALL
     )
@@ -31,9 +29,7 @@ def section(title: str) -> str:
 
 
 def test_the_table_of_terms_is_made_of_the_code():
-    """
-    Commands, rights, what transactions can do, and after which time the server ends them.
-    """
+    """Commands, rights, what transactions can do, and after which time the server ends them."""
     heads = "| command | transactions | needs | a statement | a lock | idle in a transaction | to connect | statements |"
     rows = [
         f"| {one.commands} | {one.access} | {one.needs} | {_seconds(one.statement_s)} | {_lock(one.lock_ms)} "
@@ -45,9 +41,7 @@ def test_the_table_of_terms_is_made_of_the_code():
 
 
 def test_the_table_of_what_is_asked_is_made_of_the_statements():
-    """
-    Every view, catalog, type and function whose name begins with pg_, by file; SHOW commands of poolers.
-    """
+    """Every view, catalog, type and function whose name begins with pg_, by file; SHOW commands of poolers."""
     rows = []
     for path in sorted((SRC / ROOM).glob("*.py")):
         texts = [text for _, text in strings(ast.parse(path.read_text(encoding="utf-8")))]
@@ -61,18 +55,14 @@ def test_the_table_of_what_is_asked_is_made_of_the_statements():
 
 
 def test_every_word_that_a_snapshot_keeps_of_a_server_is_listed():
-    """
-    Each field of an observation, and of statements of AWS, that can hold text has its place in the table, and no other is there.
-    """
+    """Each field of an observation, and of statements of AWS, that can hold text has its place in the table, and no other is there."""
     listed = re.findall(r"`(\w+\.\w+)`", section("What is kept"))
 
     assert sorted(_words_kept()) == sorted(listed)
 
 
 def test_numbers_of_statements_that_people_name_are_those_of_the_code():
-    """
-    The time of a statement that `explain record` runs, and how long it waits for a lock.
-    """
+    """The time of a statement that `explain record` runs, and how long it waits for a lock."""
     (default,) = re.findall(r'timeout: Timeout = "(\d+)s"', Path(cli_explain.__file__).read_text())
 
     text = " ".join(section("Terms").split())
@@ -81,9 +71,7 @@ def test_numbers_of_statements_that_people_name_are_those_of_the_code():
 
 
 def promises() -> list[tuple[str, str, str]]:
-    """
-    Promise, name of its test and file, as the table has them.
-    """
+    """Promise, name of its test and file, as the table has them."""
     return re.findall(
         r"^\| (.+?) \| \[([\w ]+)\]\((tests/[\w/]+\.py)\) \|$", section("Promises"), re.MULTILINE
     )
@@ -91,36 +79,28 @@ def promises() -> list[tuple[str, str, str]]:
 
 @pytest.mark.parametrize(("promise", "test", "path"), promises())
 def test_a_promise_has_a_test(promise: str, test: str, path: str):
-    """
-    The test that a promise names is there.
-    """
+    """The test that a promise names is there."""
     tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
 
     assert f"test_{test.replace(' ', '_')}" in {function.name for function in functions(tree)}
 
 
 def test_the_table_of_promises_has_no_row_of_another_form():
-    """
-    A row that the expression above does not read would be a promise without a test.
-    """
+    """A row that the expression above does not read would be a promise without a test."""
     rows = [row for row in section("Promises").splitlines() if row.startswith("|")]
 
     assert len(rows) - 2 == len(promises()) >= 15
 
 
 def test_files_that_are_named_are_there():
-    """
-    Every path of this repository in SECURITY.md exists.
-    """
+    """Every path of this repository in SECURITY.md exists."""
     named = re.findall(r"(?:\]\(|`)((?:src|docs|tests|\.github)/[\w./-]+)", TEXT)
 
     assert [] == [path for path in named if not (ROOT / path).exists()]
 
 
 def assert_section(title: str, heads: str, rows: list[str]) -> None:
-    """
-    The section has just this table, and says it if not.
-    """
+    """The section has just this table, and says it if not."""
     table = "\n".join([heads, "|---" * (heads.count("|") - 1) + "|", *rows])
     written = "\n".join(line for line in section(title).splitlines() if line.startswith("|"))
 

@@ -33,18 +33,14 @@ def _nats(value: float) -> str:
 
 
 def test_the_page_holds_the_table_of_the_code():
-    """
-    Name, meaning, bounds and reason of every sign stand on the page as they stand in the code.
-    """
+    """Name, meaning, bounds and reason of every sign stand on the page as they stand in the code."""
     page = PAGE.read_text(encoding="utf-8")
 
     assert table() == page.partition(START)[2].partition(END)[0], table()
 
 
 def test_the_kinds_of_evidence_are_the_signs():
-    """
-    `Evidence.kind` names every sign, then what is told without weight, and nothing else.
-    """
+    """`Evidence.kind` names every sign, then what is told without weight, and nothing else."""
     source = MODEL.read_text(encoding="utf-8").partition(f"class {Evidence.__name__}(")[2]
     described = re.search(r'kind: str\n\s+"""(.*?)"""', source, re.DOTALL)
 
@@ -53,9 +49,7 @@ def test_the_kinds_of_evidence_are_the_signs():
 
 
 def test_every_sign_has_bounds_around_zero_and_a_reason():
-    """
-    A sign can take, or add, or both, within bounds, and says why.
-    """
+    """A sign can take, or add, or both, within bounds, and says why."""
     for sign in SIGNS:
         assert sign.low <= 0 <= sign.high, sign.name
         assert sign.low < sign.high, sign.name

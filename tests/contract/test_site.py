@@ -18,9 +18,7 @@ WHERE = {
 
 
 def test_every_document_that_is_linked_is_a_page():
-    """
-    All of docs/, and at the root what the index links.
-    """
+    """All of docs/, and at the root what the index links."""
     found = places()
     absent = [
         name
@@ -34,9 +32,7 @@ def test_every_document_that_is_linked_is_a_page():
 
 
 def test_every_page_is_in_the_navigation_once():
-    """
-    In the order of Diátaxis.
-    """
+    """In the order of Diátaxis."""
     where = places()
     pages = [place for place in where.values() if place.endswith(".md")]
     nav = navigation(dict.fromkeys([*pages, "gallery.md"], "title"), where)
@@ -65,16 +61,12 @@ def test_every_page_is_in_the_navigation_once():
     ],
 )
 def test_links_are_those_of_the_site(text: str, expected: str):
-    """
-    A link to what is no page becomes its text; code stays.
-    """
+    """A link to what is no page becomes its text; code stays."""
     assert rewritten(text, "README.md", WHERE, "") == f"{expected}\n"
 
 
 def test_source_files_are_linked_where_they_are_published():
-    """
-    The setting is the beginning of their addresses.
-    """
+    """The setting is the beginning of their addresses."""
     text = rewritten("[c](../../src/c.py)", "docs/guides/a.md", WHERE, "https://git.example/")
 
     assert text == "[c](https://git.example/src/c.py)\n"
@@ -103,9 +95,7 @@ PAGE = '<html><body><h1 id="here">x</h1>{}</body></html>'
     ],
 )  # fmt: skip
 def test_the_check_finds_what_is_wrong(tmp_path: Path, html: str, why: str):
-    """
-    One line for each link, with the page.
-    """
+    """One line for each link, with the page."""
     (tmp_path / "b").mkdir()
     (tmp_path / "b" / "index.html").write_text('<h2 id="there">y</h2>')
     (tmp_path / "index.html").write_text(PAGE.format(html.replace("{{", "{").replace("}}", "}")))
@@ -117,9 +107,7 @@ def test_the_check_finds_what_is_wrong(tmp_path: Path, html: str, why: str):
 
 
 def test_the_check_reads_style_sheets_and_refuses_an_empty_site(tmp_path: Path):
-    """
-    A font of another host is found; a site without pages was not built.
-    """
+    """A font of another host is found; a site without pages was not built."""
     assert main(tmp_path) == 1
     (tmp_path / "index.html").write_text("x")
     (tmp_path / "a.css").write_text("@import 'https://fonts.example/a';")

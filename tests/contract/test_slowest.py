@@ -26,9 +26,7 @@ test result: ok. 0 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; fini
 
 @pytest.fixture
 def logs(tmp_path: Path) -> Path:
-    """
-    Logs of two sessions of pytest, and one of cargo.
-    """
+    """Logs of two sessions of pytest, and one of cargo."""
     (tmp_path / "tests-in-Python.xml").write_text(REPORT.format(one="2.0"))
     (tmp_path / "tests-in-real-time.xml").write_text(
         REPORT.format(one="0.1").replace("_a.py", "_c.py").replace("_b.py", "_d.py")
@@ -38,9 +36,7 @@ def logs(tmp_path: Path) -> Path:
 
 
 def printed(logs: Path) -> list[str]:
-    """
-    What is printed about a folder of logs, by lines without their blanks at both ends.
-    """
+    """What is printed about a folder of logs, by lines without their blanks at both ends."""
     done = subprocess.run(
         [sys.executable, ROOT / ".ci" / "slowest", logs], capture_output=True, text=True, check=True
     )
@@ -48,9 +44,7 @@ def printed(logs: Path) -> list[str]:
 
 
 def test_the_slowest_files_of_all_sessions_are_named(logs: Path):
-    """
-    The seconds of a file are those of its tests; cargo times its files itself. The longest comes first.
-    """
+    """The seconds of a file are those of its tests; cargo times its files itself. The longest comes first."""
     lines = printed(logs)
 
     assert [
@@ -65,9 +59,7 @@ def test_the_slowest_files_of_all_sessions_are_named(logs: Path):
 
 
 def test_the_slowest_tests_come_with_their_files(logs: Path):
-    """
-    A test is named as pytest takes it.
-    """
+    """A test is named as pytest takes it."""
     assert [
         "slowest tests",
         "3.0 s  tests/live/test_b.py::test_three",
@@ -77,9 +69,7 @@ def test_the_slowest_tests_come_with_their_files(logs: Path):
 
 
 def test_ten_are_enough(logs: Path):
-    """
-    Of any number of tests, the ten that took longest are named.
-    """
+    """Of any number of tests, the ten that took longest are named."""
     cases = "".join(f'<testcase file="a.py" name="t{i}" time="{i}" />' for i in range(50))
     (logs / "tests-in-Python.xml").write_text(f"<testsuite>{cases}</testsuite>")
 
@@ -89,9 +79,7 @@ def test_ten_are_enough(logs: Path):
 
 
 def test_every_session_leaves_a_report():
-    """
-    Each run of pytest in the Makefile writes a report with the files of its tests, next to the logs.
-    """
+    """Each run of pytest in the Makefile writes a report with the files of its tests, next to the logs."""
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     sessions = [line for line in makefile.replace("\\\n", "").splitlines() if " -m pytest " in line]
 

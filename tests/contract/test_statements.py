@@ -75,9 +75,7 @@ ASKS = {"execute", "executemany", "ask", "show"}
 
 
 def test_every_statement_is_in_its_folder():
-    """
-    No string of the package is SQL or a pooler command, except in that folder and in files for servers of the lab.
-    """
+    """No string of the package is SQL or a pooler command, except in that folder and in files for servers of the lab."""
     found = {
         f"{path}:{line}: {text[:60]}"
         for path, tree in python_files(SRC)
@@ -90,9 +88,7 @@ def test_every_statement_is_in_its_folder():
 
 
 def test_nothing_is_sent_that_is_written_on_the_spot():
-    """
-    What is executed has a name: no call that sends a statement has a literal, whatever it says.
-    """
+    """What is executed has a name: no call that sends a statement has a literal, whatever it says."""
     found = {
         f"{path}:{call.lineno}"
         for path, tree in python_files(SRC)
@@ -105,18 +101,14 @@ def test_nothing_is_sent_that_is_written_on_the_spot():
 
 
 def test_one_function_connects():
-    """
-    Only `open_session` makes a connection to somebody's server or pooler.
-    """
+    """Only `open_session` makes a connection to somebody's server or pooler."""
     found = {path for path, tree in python_files(SRC) if connects(tree)}
 
     assert found - set(OWN_SERVERS) == set(CONNECTS)
 
 
 def test_what_is_listed_is_there():
-    """
-    A file that has no statement any more is taken off the list.
-    """
+    """A file that has no statement any more is taken off the list."""
     trees = dict(python_files(SRC))
     without = [
         path
@@ -141,9 +133,7 @@ def test_what_is_listed_is_there():
     ],
 )
 def test_a_statement_is_recognised(source: str):
-    """
-    In a string, a format and bytes; whole and in pieces.
-    """
+    """In a string, a format and bytes; whole and in pieces."""
     assert any(is_statement(text) for _, text in strings(ast.parse(source)))
 
 
@@ -158,16 +148,12 @@ def test_a_statement_is_recognised(source: str):
     ],
 )
 def test_prose_is_no_statement(source: str):
-    """
-    Docstrings, sentences, and commands that are printed for people to run.
-    """
+    """Docstrings, sentences, and commands that are printed for people to run."""
     assert not any(is_statement(text) for _, text in strings(ast.parse(source)))
 
 
 def test_a_literal_that_is_sent_is_recognised():
-    """
-    Behind `encode` and `format`, in an addition, and in the middle of other arguments.
-    """
+    """Behind `encode` and `format`, in an addition, and in the middle of other arguments."""
     tree = ast.parse(
         'c.execute("x")\nc.execute(f"{y}".encode())\nc.ask(A, "x" + y)\nc.execute("{}".format(y))\n'
         "c.execute(A, [1])\nc.ask(A.b, C(1))\nc.execute(f(x).encode())\n"
@@ -177,9 +163,7 @@ def test_a_literal_that_is_sent_is_recognised():
 
 
 def test_a_connection_is_recognised():
-    """
-    Of psycopg and of libpq, however it was imported.
-    """
+    """Of psycopg and of libpq, however it was imported."""
     for source in (
         "import psycopg\npsycopg.connect(d)",
         "from psycopg import connect",
@@ -192,9 +176,7 @@ def test_a_connection_is_recognised():
 
 @pytest.mark.parametrize("one", terms.ALL, ids=lambda one: one.statements[0])
 def test_settings_come_before_statements(one: Terms):
-    """
-    Names are found in pg_catalog, policies do not run, and waiting has an end; only consoles know no settings.
-    """
+    """Names are found in pg_catalog, policies do not run, and waiting has an end; only consoles know no settings."""
     if one is terms.CONSOLE:
         assert "" == one.guards
         return
@@ -209,9 +191,7 @@ def test_settings_come_before_statements(one: Terms):
 
 
 def test_whoever_only_reads_says_so():
-    """
-    A transaction that is called read only is begun as one, or is of a session whose transactions are.
-    """
+    """A transaction that is called read only is begun as one, or is of a session whose transactions are."""
     found = {
         one.statements[0]: one.access.startswith("read only") for one in terms.ALL if one.begin
     }
@@ -221,9 +201,7 @@ def test_whoever_only_reads_says_so():
 
 
 def test_terms_are_kept_where_they_are_named():
-    """
-    A file that connects on terms sends their guards; none is only listed, and none is unlisted.
-    """
+    """A file that connects on terms sends their guards; none is only listed, and none is unlisted."""
     known = {name: value for name, value in vars(terms).items() if isinstance(value, Terms)}
     used: dict[str, Path] = {}
     for path, _ in python_files(SRC):
@@ -240,25 +218,19 @@ def test_terms_are_kept_where_they_are_named():
 
 
 def test_every_file_of_the_room_belongs_to_a_conversation():
-    """
-    A topic that no terms name would be sent on terms that nobody stated.
-    """
+    """A topic that no terms name would be sent on terms that nobody stated."""
     files = {path.stem for path in (SRC / ROOM).glob("*.py")} - {"__init__", "terms"}
 
     assert files == {name for one in terms.ALL for name in one.statements}
 
 
 def is_statement(text: str) -> bool:
-    """
-    Whether a string is SQL, a piece of it, or a command of a pooler.
-    """
+    """Whether a string is SQL, a piece of it, or a command of a pooler."""
     return bool(BEGINS.match(text) or PIECE.search(text))
 
 
 def strings(tree: ast.Module) -> Iterator[tuple[int, str]]:
-    """
-    Line and text of every string that is no docstring; `{}` stands for what a format puts in.
-    """
+    """Line and text of every string that is no docstring; `{}` stands for what a format puts in."""
     skipped: set[int] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
@@ -281,9 +253,7 @@ def strings(tree: ast.Module) -> Iterator[tuple[int, str]]:
 
 
 def sending(tree: ast.Module) -> Iterator[ast.Call]:
-    """
-    Calls that send a statement which is written as their argument.
-    """
+    """Calls that send a statement which is written as their argument."""
     for node in ast.walk(tree):
         if (
             isinstance(node, ast.Call)
@@ -305,9 +275,7 @@ def _is_literal(node: ast.expr) -> bool:
 
 
 def connects(tree: ast.Module) -> bool:
-    """
-    Whether a module makes a connection itself.
-    """
+    """Whether a module makes a connection itself."""
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.module == "psycopg":
             if any(alias.name in ("connect", "Connection") for alias in node.names):

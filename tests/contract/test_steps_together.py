@@ -13,9 +13,7 @@ CI = Path(__file__).parents[2] / ".ci"
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """
-    A repository that has only the two scripts.
-    """
+    """A repository that has only the two scripts."""
     (tmp_path / ".ci").mkdir()
     for name in ("step", "together"):
         (tmp_path / ".ci" / name).symlink_to(CI / name)
@@ -23,9 +21,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_a_failure_of_one_is_that_of_all(folder: Path):
-    """
-    The others end as they would alone, and each prints its own lines.
-    """
+    """The others end as they would alone, and each prints its own lines."""
     words = ["first", "sleep 0.5; echo 3 passed", "second", "echo broken; exit 3"]
     done = subprocess.run(
         [".ci/together", *words], cwd=folder, capture_output=True, text=True, check=False
@@ -44,9 +40,7 @@ def test_all_that_pass_are_a_pass(folder: Path):
 
 
 def test_each_waits_for_no_other(folder: Path):
-    """
-    Both write and read a pipe of the other, which they can only do at the same time.
-    """
+    """Both write and read a pipe of the other, which they can only do at the same time."""
     os.mkfifo(folder / "pipe")
     words = ["writes", "echo 1 > pipe", "reads", "cat pipe"]
     done = subprocess.run([".ci/together", *words], cwd=folder, check=False, timeout=60)
@@ -56,9 +50,7 @@ def test_each_waits_for_no_other(folder: Path):
 
 
 def test_ctrl_c_ends_all(folder: Path):
-    """
-    Also what they have started.
-    """
+    """Also what they have started."""
     words = [
         word for name in ("a", "b") for word in (name, f"echo $$ > {name}; sleep 600; echo late")
     ]

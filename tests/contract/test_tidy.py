@@ -43,9 +43,7 @@ RUST_OUTSIDE_WORLD = re.compile(
 
 
 def test_files_stay_small():
-    """
-    A file of code has at most 500 lines, or a written reason.
-    """
+    """A file of code has at most 500 lines, or a written reason."""
     long = [
         f"{path}: {lines} lines"
         for path, text in texts(".py", ".rs", ".sh", ".j2")
@@ -56,9 +54,7 @@ def test_files_stay_small():
 
 
 def test_reasons_for_length_are_still_needed():
-    """
-    A file that is exempt from the limit of length is longer than it.
-    """
+    """A file that is exempt from the limit of length is longer than it."""
     idle = [
         name
         for name in LONGER_FOR_A_REASON
@@ -69,9 +65,7 @@ def test_reasons_for_length_are_still_needed():
 
 
 def test_functions_fit_on_a_screen():
-    """
-    A function has at most 70 lines, its docstring not counted.
-    """
+    """A function has at most 70 lines, its docstring not counted."""
     long = [
         f"{path}:{function.lineno} {function.name}: {lines} lines"
         for path, tree in python_files()
@@ -89,9 +83,7 @@ def test_functions_fit_on_a_screen():
 
 
 def test_names_come_from_the_field():
-    """
-    No file and no function is named with a word that says nothing.
-    """
+    """No file and no function is named with a word that says nothing."""
     named = [(path, path.stem) for path in _relative(".py", ".rs")]
     named += [
         (path, f.name)
@@ -111,9 +103,7 @@ def test_names_come_from_the_field():
 
 
 def test_inner_layers_read_no_clock_and_no_dice():
-    """
-    `now` and random numbers are arguments to the inner layers.
-    """
+    """`now` and random numbers are arguments to the inner layers."""
     found = [
         f"{path}:{number}: {line.strip()}"
         for path, text in _inner()
@@ -125,9 +115,7 @@ def test_inner_layers_read_no_clock_and_no_dice():
 
 
 def test_inner_layers_touch_no_file_and_no_terminal():
-    """
-    The inner layers neither open, print nor ask; the built-in functions need no import to be seen.
-    """
+    """The inner layers neither open, print nor ask; the built-in functions need no import to be seen."""
     found = [
         f"{path}:{node.lineno}: {node.func.id}()"
         for path, tree in python_files(SRC)
@@ -142,9 +130,7 @@ def test_inner_layers_touch_no_file_and_no_terminal():
 
 
 def test_the_laws_of_a_load_and_of_a_watch_are_pure():
-    """
-    Allowances, ends of rows and states are computed from arguments: no file, clock, network or thread.
-    """
+    """Allowances, ends of rows and states are computed from arguments: no file, clock, network or thread."""
     outside = {
         "asyncio", "http", "io", "logging", "os", "pathlib", "random", "socket", "subprocess",
         "threading", "time", "urllib", "psycopg", "boto3", "sqlite3", "httpx",
@@ -163,9 +149,7 @@ def test_the_laws_of_a_load_and_of_a_watch_are_pure():
 
 
 def test_the_law_knows_no_outside_world():
-    """
-    The Rust core has no file, clock, thread, dice, Python or `unsafe`.
-    """
+    """The Rust core has no file, clock, thread, dice, Python or `unsafe`."""
     found = [
         f"{path}:{number}: {line.strip()}"
         for path, text in texts(".rs")
@@ -178,9 +162,7 @@ def test_the_law_knows_no_outside_world():
 
 
 def test_only_two_files_import_the_extension():
-    """
-    `kernel.py` loads `_core` for the law, and `wire.py` for bytes of files; import-linter cannot see a compiled module.
-    """
+    """`kernel.py` loads `_core` for the law, and `wire.py` for bytes of files; import-linter cannot see a compiled module."""
     importers = {
         str(path)
         for path, tree in python_files(SRC)
@@ -191,9 +173,7 @@ def test_only_two_files_import_the_extension():
 
 
 def test_what_is_public_is_explained():
-    """
-    Every module, and every public class, function and method of the package has a docstring.
-    """
+    """Every module, and every public class, function and method of the package has a docstring."""
     bare = [
         f"{path}:{getattr(node, 'lineno', 1)} {getattr(node, 'name', 'module')}"
         for path, tree in python_files(SRC)
@@ -205,9 +185,7 @@ def test_what_is_public_is_explained():
 
 
 def test_no_machine_and_no_registry_is_named():
-    """
-    No file names a path of one machine or the host of a package registry.
-    """
+    """No file names a path of one machine or the host of a package registry."""
     hosts = r"p[y]pi\.org|p[y]thonhosted\.|n[p]mjs\.|m[a]ven\.org|d[e]bian\.org|proxy\.g[o]lang"
     places = r"/w[o]rk/|/f[a]rm/|/r[o]ot/|/h[o]me/\w|/U[s]ers/\w|/tmp/(?:bash_jobs|studio|probe)"
     pattern = re.compile(f"{hosts}|static\\.cr[a]tes|(?<![\\w.]){places}")
@@ -216,9 +194,7 @@ def test_no_machine_and_no_registry_is_named():
 
 
 def test_nothing_is_left_for_later():
-    """
-    What is not done is not in the tree as a note to do it.
-    """
+    """What is not done is not in the tree as a note to do it."""
     pattern = re.compile(
         r"\b(?:TO[D]O|FIX[M]E|XX[X])\b|NotImplemented[E]rror|\bunimplemented[!]|\btodo[!]"
     )
@@ -229,9 +205,7 @@ def test_nothing_is_left_for_later():
 
 
 def test_no_test_is_skipped():
-    """
-    A test runs or it is not here; a skip is a test that cannot fail.
-    """
+    """A test runs or it is not here; a skip is a test that cannot fail."""
     pattern = re.compile(
         r"sk[i]pif|importorsk[i]p|pytest\.sk[i]p|mark\.sk[i]p|unittest\.sk[i]p|\bxf[a]il|#\[ign[o]re"
     )
@@ -240,9 +214,7 @@ def test_no_test_is_skipped():
 
 
 def test_every_module_is_reached():
-    """
-    A module that neither the command line nor another `python -m` reaches through imports is dead.
-    """
+    """A module that neither the command line nor another `python -m` reaches through imports is dead."""
     trees = {_module(path): (path, tree) for path, tree in python_files(SRC)}
     reached: set[str] = set()
     waiting = {name for name in trees if name.endswith(".__main__")}
@@ -259,9 +231,7 @@ def test_every_module_is_reached():
 
 
 def test_length_is_measured_in_both_languages():
-    """
-    A function of four lines has four lines, in Python without its docstring.
-    """
+    """A function of four lines has four lines, in Python without its docstring."""
     python = ast.parse('def f(x):\n    """Say."""\n    y = x\n    z = y\n    return z\n')
     rust = "impl A {\n    pub fn g(\n        x: f64,\n    ) -> f64 {\n        x\n    }\n}\n"
 

@@ -39,9 +39,7 @@ def read_by_people() -> list[Path]:
 
 @pytest.mark.parametrize("path", read_by_people(), ids=lambda p: p.relative_to(ROOT).as_posix())
 def test_no_report_and_no_page_has_a_word_given_up(path: Path):
-    """
-    A reader meets the standard term, the same in reports and documents.
-    """
+    """A reader meets the standard term, the same in reports and documents."""
     lines = path.read_text(encoding="utf-8").splitlines()
     found = [
         f"{number}: {hit[0]}"
@@ -53,9 +51,7 @@ def test_no_report_and_no_page_has_a_word_given_up(path: Path):
 
 
 def test_the_pattern_finds_what_it_is_for():
-    """
-    Words are found in any case and at the end of a sentence; names that stay are not.
-    """
+    """Words are found in any case and at the end of a sentence; names that stay are not."""
     assert [hit[0] for hit in PATTERN.finditer("Refuted by: x. Formerly pegged, meanwhile")] == [
         *("Refuted by", "Formerly", "pegged", "meanwhile")
     ]

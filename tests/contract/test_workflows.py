@@ -36,17 +36,13 @@ def commands(name: str) -> list[str]:
 
 
 def test_there_are_three():
-    """
-    Checks of a change, advisories of what is locked, and releases.
-    """
+    """Checks of a change, advisories of what is locked, and releases."""
     assert ["advisories.yml", "check.yml", "release.yml"] == NAMES
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_actions_are_pinned_to_commits(name: str):
-    """
-    A tag can be moved, a commit cannot; a comment gives the version for people and for Dependabot.
-    """
+    """A tag can be moved, a commit cannot; a comment gives the version for people and for Dependabot."""
     lines = re.findall(r"uses: *(.*)", (FOLDER / name).read_text(encoding="utf-8"))
 
     assert len(lines) == sum("uses" in step for step in steps(name)) > 0
@@ -55,9 +51,7 @@ def test_actions_are_pinned_to_commits(name: str):
 
 
 def test_one_action_has_one_version():
-    """
-    The same action is at the same commit in every workflow.
-    """
+    """The same action is at the same commit in every workflow."""
     used = {step["uses"] for name in NAMES for step in steps(name) if "uses" in step}
 
     assert len(used) == len({one.split("@")[0] for one in used})
@@ -65,9 +59,7 @@ def test_one_action_has_one_version():
 
 @pytest.mark.parametrize("name", NAMES)
 def test_permissions_are_least(name: str):
-    """
-    A workflow reads the repository; a job that needs more asks for it, and none keeps the token in its checkout.
-    """
+    """A workflow reads the repository; a job that needs more asks for it, and none keeps the token in its checkout."""
     whole = workflow(name)
 
     assert whole["permissions"] == {"contents": "read"}
@@ -81,9 +73,7 @@ def test_permissions_are_least(name: str):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_no_command_contains_what_others_write(name: str):
-    """
-    Titles, branches and names of others reach a shell as variables, not as text of the command.
-    """
+    """Titles, branches and names of others reach a shell as variables, not as text of the command."""
     for command in commands(name):
         assert set(re.findall(r"\$\{\{ *([\w.-]+)", command)) <= {
             "matrix.kind", "matrix.more", "matrix.rust"
@@ -91,9 +81,7 @@ def test_no_command_contains_what_others_write(name: str):
 
 
 def test_what_is_missing_is_installed_by_the_command_that_the_check_runs(tmp_path: Path):
-    """
-    Another user than root, without the programs, is told the command that check.yml runs before `make test`.
-    """
+    """Another user than root, without the programs, is told the command that check.yml runs before `make test`."""
     programs = tmp_path / "bin"
     programs.mkdir()
     for tool in ("bash", "dirname", "sed", "head", "find", "sort", "grep", "basename", "cmp"):
@@ -121,16 +109,12 @@ def test_what_is_missing_is_installed_by_the_command_that_the_check_runs(tmp_pat
 
 
 def test_the_check_has_the_time_that_it_takes():
-    """
-    `make test` takes more than an hour on two processors.
-    """
+    """`make test` takes more than an hour on two processors."""
     assert workflow("check.yml")["jobs"]["check"]["timeout-minutes"] >= 90
 
 
 def test_the_release_builds_what_its_description_says():
-    """
-    RELEASING.md has a row for each wheel, and names each file that is made of them.
-    """
+    """RELEASING.md has a row for each wheel, and names each file that is made of them."""
     text = (ROOT / "RELEASING.md").read_text(encoding="utf-8")
     rows = set(re.findall(r"^\| `((?:many|musl)linux-\w+|macos-\w+)`", text, re.MULTILINE))
     jobs = workflow("release.yml")["jobs"]
@@ -147,9 +131,7 @@ def test_the_release_builds_what_its_description_says():
 
 
 def test_only_a_tag_publishes():
-    """
-    Started by hand, the workflow builds and publishes nothing.
-    """
+    """Started by hand, the workflow builds and publishes nothing."""
     for job, content in workflow("release.yml")["jobs"].items():
         if job not in {"wheel", "provenance"}:
             assert content["if"] == "github.ref_type == 'tag'", job

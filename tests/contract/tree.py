@@ -18,9 +18,7 @@ _BUILT = {
 
 
 def files(*suffixes: str) -> list[Path]:
-    """
-    Files that are, or would be, committed; with the given suffixes, or all.
-    """
+    """Files that are, or would be, committed; with the given suffixes, or all."""
     return [path for path in _committed() if not suffixes or path.suffix in suffixes]
 
 
@@ -43,9 +41,7 @@ def _committed() -> tuple[Path, ...]:
 
 
 def texts(*suffixes: str) -> Iterator[tuple[Path, str]]:
-    """
-    Path, relative to the root, and text of every committed file that is text.
-    """
+    """Path, relative to the root, and text of every committed file that is text."""
     for path in files(*suffixes):
         try:
             yield path.relative_to(ROOT), path.read_text(encoding="utf-8")
@@ -54,9 +50,7 @@ def texts(*suffixes: str) -> Iterator[tuple[Path, str]]:
 
 
 def python_files(folder: Path = ROOT) -> Iterator[tuple[Path, ast.Module]]:
-    """
-    Path and syntax tree of every Python file under a folder.
-    """
+    """Path and syntax tree of every Python file under a folder."""
     for path in files(".py"):
         if path.is_relative_to(folder):
             yield path.relative_to(folder), _parsed(path)
@@ -72,9 +66,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def functions(tree: ast.AST) -> Iterator[Function]:
-    """
-    Every function of a syntax tree, methods and nested ones too.
-    """
+    """Every function of a syntax tree, methods and nested ones too."""
     return (node for node in ast.walk(tree) if isinstance(node, Function))
 
 

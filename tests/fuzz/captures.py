@@ -15,9 +15,7 @@ SAR = "DEV tps rkB/s wkB/s dkB/s areq-sz aqu-sz await %util"
 
 
 def samples(day: Made) -> list[dict[str, float]]:
-    """
-    Rates of each step: operations, kilobytes, milliseconds, queue, busy percent.
-    """
+    """Rates of each step: operations, kilobytes, milliseconds, queue, busy percent."""
     columns = {
         "r": day.values["ReadIOPS"],
         "w": day.values["WriteIOPS"],
@@ -110,9 +108,7 @@ def sadf_json(day: Made) -> bytes:
 
 
 def all_captures(day: Made | None = None) -> dict[str, bytes]:
-    """
-    One well-formed capture of each program and form, by file name.
-    """
+    """One well-formed capture of each program and form, by file name."""
     day = day or made(40)
     return {
         "iostat.txt": iostat_text(day),

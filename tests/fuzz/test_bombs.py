@@ -51,9 +51,7 @@ def measured(path: Path) -> tuple[int, str, float]:
 )
 @pytest.mark.parametrize("name", BOMBS)
 def test_a_bomb_is_one_sentence_in_bounded_memory(tmp_path, name):
-    """
-    Status 2, cause and hint, and never the gigabytes that the file would hold.
-    """
+    """Status 2, cause and hint, and never the gigabytes that the file would hold."""
     (tmp_path / name).write_bytes(BOMBS[name]())
     status, text, memory_bytes = measured(tmp_path / name)
     lines = text.splitlines()
@@ -64,9 +62,7 @@ def test_a_bomb_is_one_sentence_in_bounded_memory(tmp_path, name):
 
 
 def test_the_bombs_are_as_small_as_they_are_said_to_be():
-    """
-    A megabyte of empty results, three of zeros, and hardly any of rows.
-    """
+    """A megabyte of empty results, three of zeros, and hardly any of rows."""
     assert len(bombs.empty_results()) < 1.2e6
     assert len(bombs.zeros()) < 3.5e6
     assert len(bombs.rows(1_000_000)) < 50e3

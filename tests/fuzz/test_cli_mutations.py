@@ -37,9 +37,7 @@ def answer_to(path: Path, form: str) -> int:
 
 
 def test_every_mutant_has_an_exit_status(mutants):
-    """
-    At least 200 damaged exports end with 0, 1 or 2, and no other exception or warning than our own.
-    """
+    """At least 200 damaged exports end with 0, 1 or 2, and no other exception or warning than our own."""
     statuses: dict[int, int] = {}
     for index, mutant in enumerate(mutants):
         form = ("text", "json", "markdown")[index % 3]
@@ -57,9 +55,7 @@ def test_every_mutant_has_an_exit_status(mutants):
 
 
 def test_a_hundred_megabytes_have_an_exit_status(tmp_path):
-    """
-    A file of 100 MB that is no export is refused like a small one.
-    """
+    """A file of 100 MB that is no export is refused like a small one."""
     path = tmp_path / "large.csv"
     with path.open("wb") as file:
         file.truncate(mutations.LARGE_BYTES)

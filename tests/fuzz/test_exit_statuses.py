@@ -151,9 +151,7 @@ def targets(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[str, Path]]:
 
 
 def test_every_input_ends_with_a_documented_status(targets):
-    """
-    No traceback and no bug; 0 and 1 with a report, 2 with one sentence or a report that cannot tell.
-    """
+    """No traceback and no bug; 0 and 1 with a report, 2 with one sentence or a report that cannot tell."""
     wrong = []
     for index, (name, target) in enumerate(targets):
         form = FORMS[index % len(FORMS)]
@@ -167,9 +165,7 @@ def test_every_input_ends_with_a_documented_status(targets):
 
 
 def test_a_run_that_crashes_is_noticed(monkeypatch, tmp_path):
-    """
-    What this test looks for, it sees: a crash in the middle of a diagnosis.
-    """
+    """What this test looks for, it sees: a crash in the middle of a diagnosis."""
     from plimsoll.cli.diagnose import run as diagnose
 
     def crash(_snapshot: object) -> None:

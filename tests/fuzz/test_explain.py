@@ -75,9 +75,7 @@ trees = st.recursive(
 
 
 def read(folder: Path, data: bytes) -> CaptureFile | None:
-    """
-    What a file holds, or nothing where it is refused in one sentence.
-    """
+    """What a file holds, or nothing where it is refused in one sentence."""
     path = folder / "it"
     path.write_bytes(data)
     try:
@@ -87,9 +85,7 @@ def read(folder: Path, data: bytes) -> CaptureFile | None:
 
 
 def check(folder: Path, data: bytes) -> None:
-    """
-    What can be read can be compared, said and written down.
-    """
+    """What can be read can be compared, said and written down."""
     file = read(folder, data)
     if file is not None:
         comparison = plans.compare(file, file, names=("a", "b"))
@@ -107,9 +103,7 @@ def check(folder: Path, data: bytes) -> None:
     put=st.binary(max_size=20) | st.sampled_from([b"(", b"'", b"\n", b"\t", b"{", b"-1", b"1e999"]),
 )
 def test_damaged_files_are_read_or_refused(tmp_path_factory, base, at, length, put):
-    """
-    Bytes taken out and put in, anywhere.
-    """
+    """Bytes taken out and put in, anywhere."""
     start = int(at * len(base))
     check(tmp_path_factory.getbasetemp(), base[:start] + put + base[start + length :])
 
@@ -119,9 +113,7 @@ def test_damaged_files_are_read_or_refused(tmp_path_factory, base, at, length, p
 @example(tree={"Plan": {"Node Type": "Limit", "Actual Rows": 1e308, "Actual Loops": 1e308}})
 @example(tree=[{"Plan": {"Node Type": [], "Plans": 7}}])
 def test_json_of_the_right_keys_is_read_or_refused(tmp_path_factory, tree):
-    """
-    Whatever stands under EXPLAIN's keys.
-    """
+    """Whatever stands under EXPLAIN's keys."""
     document = {"Plan": tree} if isinstance(tree, dict) else tree
     check(tmp_path_factory.getbasetemp(), msgspec.json.encode(document))
 
@@ -129,9 +121,7 @@ def test_json_of_the_right_keys_is_read_or_refused(tmp_path_factory, tree):
 @fuzzed
 @given(pieces=st.lists(PIECES, max_size=40))
 def test_any_statement_is_judged_split_and_masked(pieces):
-    """
-    Quotes that do not close and comments within comments; what is masked stays masked.
-    """
+    """Quotes that do not close and comments within comments; what is masked stays masked."""
     text = "".join(pieces)
     refusal(text, allows_writes=False)
     split(text)
@@ -143,9 +133,7 @@ def test_any_statement_is_judged_split_and_masked(pieces):
 
 
 def test_long_texts_take_no_more_than_their_length():
-    """
-    Ten thousand quotes, brackets or signs are done with in no time.
-    """
+    """Ten thousand quotes, brackets or signs are done with in no time."""
     for piece in ("'", '"', "$", "(", "/*", "--", "1.", "\\", "E'", "$a$", "->  "):
         text = piece * 10_000
         likeness(text)

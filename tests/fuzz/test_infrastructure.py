@@ -39,9 +39,7 @@ FUNCTIONS = st.sampled_from(
 
 
 def judged(tool: str, content: bytes) -> None:
-    """
-    Read, check and print in every form.
-    """
+    """Read, check and print in every form."""
     with TemporaryDirectory() as folder:
         path = Path(folder) / "file"
         path.write_bytes(content)
@@ -67,27 +65,21 @@ def mutated(data: bytes, place: int, new: bytes, count: int) -> bytes:
 
 @given(content=st.binary(max_size=200))
 def test_any_bytes(content: bytes):
-    """
-    Bytes that nobody wrote as a plan or a template.
-    """
+    """Bytes that nobody wrote as a plan or a template."""
     judged("terraform", content)
     judged("cloudformation", content)
 
 
 @given(place=st.integers(0, 10**6), new=st.binary(max_size=6), count=st.integers(0, 40))
 def test_damaged_files(place: int, new: bytes, count: int):
-    """
-    A plan and a template with a part cut out and something else put in.
-    """
+    """A plan and a template with a part cut out and something else put in."""
     judged("terraform", mutated(PLAN, place, new, count))
     judged("cloudformation", mutated(TEMPLATE, place, new, count))
 
 
 @given(before=st.none() | PROPERTIES, after=PROPERTIES, unknown=ANYTHING, sensitive=ANYTHING)
 def test_any_values_in_a_plan(before: Any, after: Any, unknown: Any, sensitive: Any):
-    """
-    A whole plan whose values are of any type.
-    """
+    """A whole plan whose values are of any type."""
     values = {
         "actions": ["update"],
         "before": before,
@@ -110,9 +102,7 @@ def test_any_values_in_a_plan(before: Any, after: Any, unknown: Any, sensitive: 
 def test_any_arguments_of_functions(
     function: str, argument: Any, parameters: Any, conditions: Any, mappings: Any
 ):
-    """
-    Functions with arguments of any form.
-    """
+    """Functions with arguments of any form."""
     template = {
         "Parameters": parameters,
         "Conditions": conditions,

@@ -45,9 +45,7 @@ SENDER = parsed_address("sender", "plimsoll@example.com")
 
 @st.composite
 def messages(draw: st.DrawFn) -> Message:
-    """
-    A message of which every text that can come from outside is any text.
-    """
+    """A message of which every text that can come from outside is any text."""
     names = ("account", "region", "instance", "rule", "ceiling", "title", "link", "runbook")
     return message(
         **{name: draw(TEXTS) for name in names},
@@ -62,9 +60,7 @@ def messages(draw: st.DrawFn) -> Message:
 
 @given(messages())
 def test_slack_accepts_it_and_mentions_nobody(found):
-    """
-    Blocks are within their limits, and the notification has no angle bracket that is not escaped.
-    """
+    """Blocks are within their limits, and the notification has no angle bracket that is not escaped."""
     body = {"text": notification_of(found), "blocks": blocks_of(found, is_thread_below=True)}
     marked = [e["text"] for e in body["blocks"][-1]["elements"] if e["type"] == "mrkdwn"]
 
@@ -81,9 +77,7 @@ def test_slack_accepts_it_and_mentions_nobody(found):
 
 @given(messages())
 def test_an_email_has_our_headers_only(found):
-    """
-    After the transport, headers and text are what was meant.
-    """
+    """After the transport, headers and text are what was meant."""
     mail = mail_of(found, SENDER, [SENDER], START_S)
     back = message_from_bytes(mail.as_bytes(policy=policy.clone(linesep="\r\n")), policy=policy)
 
@@ -97,9 +91,7 @@ def test_an_email_has_our_headers_only(found):
 
 @given(messages())
 def test_alertmanager_gets_labels_that_are_not_empty(found):
-    """
-    Values are texts of UTF-8 on one line.
-    """
+    """Values are texts of UTF-8 on one line."""
     labels = labels_of(found, "critical")
 
     assert all(value and value.isprintable() for value in labels.values())
@@ -108,9 +100,7 @@ def test_alertmanager_gets_labels_that_are_not_empty(found):
 
 @given(messages())
 def test_pagerduty_gets_fields_within_their_limits(found):
-    """
-    A summary of at most 1,024 characters, a source, and an event below 512 KB.
-    """
+    """A summary of at most 1,024 characters, a source, and an event below 512 KB."""
     event = event_of(found, "critical")
 
     assert 1 <= len(event["payload"]["summary"]) <= 1024
@@ -120,17 +110,13 @@ def test_pagerduty_gets_fields_within_their_limits(found):
 
 @given(messages())
 def test_a_webhook_gets_the_form_that_is_described(found):
-    """
-    The document has the schema, whatever the texts are.
-    """
+    """The document has the schema, whatever the texts are."""
     jsonschema.validate(json.loads(msgspec.json.encode(body_of(found, has_picture=True))), SCHEMA)
 
 
 @given(messages())
 def test_simulated_data_is_called_simulated(found):
-    """
-    In the first words of every form, however long a name is.
-    """
+    """In the first words of every form, however long a name is."""
     found = replace(found, is_simulated=True)
     heads = [
         text_of(found).partition("\n")[0],

@@ -40,9 +40,7 @@ def test_there_are_at_least_200(mutants):
 
 
 def test_every_mutant_gives_a_snapshot_or_one_sentence(mutants):
-    """
-    No damage leads to a traceback, and what is read can be recorded and read again.
-    """
+    """No damage leads to a traceback, and what is read can be recorded and read again."""
     snapshots = 0
     for mutant in mutants:
         try:
@@ -77,9 +75,7 @@ def test_the_same_seed_gives_the_same_bytes(tmp_path, mutants):
 
 @pytest.mark.parametrize("name", ["_json_spill", "_large_answer", "_large_lines", "sparse"])
 def test_a_hundred_megabytes_take_bounded_memory(tmp_path, name):
-    """
-    The largest mutants are answered within 1.5 GB above what was in use before.
-    """
+    """The largest mutants are answered within 1.5 GB above what was in use before."""
     path = tmp_path / f"large{name}.json"
     if name == "sparse":
         with path.open("wb") as file:

@@ -250,9 +250,7 @@ def test_snapshots(series, instance):
 @fuzzed
 @given(data=st.binary(min_size=1, max_size=30), at=st.integers(0, 10_000))
 def test_any_damage_to_any_format(name, data, at):
-    """
-    Bytes replaced anywhere, in every format, through the same door as the command line.
-    """
+    """Bytes replaced anywhere, in every format, through the same door as the command line."""
     good = FORMATS[name]
     at %= len(good)
     damaged = good[:at] + data + good[at + len(data) :]
@@ -292,9 +290,7 @@ def test_sadf_documents(entries, host):
 @fuzzed
 @given(data=st.binary(min_size=1, max_size=30), at=st.integers(0, 10_000))
 def test_any_damage_to_any_capture(name, data, at):
-    """
-    Bytes replaced anywhere, in every form of capture.
-    """
+    """Bytes replaced anywhere, in every form of capture."""
     good = CAPTURES[name]
     at %= len(good)
     damaged = good[:at] + data + good[at + len(data) :]
@@ -303,9 +299,7 @@ def test_any_damage_to_any_capture(name, data, at):
 
 @pytest.mark.parametrize("name", CAPTURES)
 def test_captures_agree_with_the_exports_of_the_same_day(name):
-    """
-    What is damaged here is whole before: the forms tell one story.
-    """
+    """What is damaged here is whole before: the forms tell one story."""
     day = corpus.made(6)
     snapshot = parse_capture(captures.all_captures(day)[name], where="'f'")
     served = sum(

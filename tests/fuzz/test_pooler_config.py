@@ -33,9 +33,7 @@ VERSIONS = st.none() | st.sampled_from(["3.4.0", "4.1.2", "4.3.5", "1.18.0", "1.
 
 
 def judged(text: str, kind: str | None, version: str | None, room: ServerRoom) -> None:
-    """
-    Read, lint, say: whatever it is, the rules answer and the text keeps its width.
-    """
+    """Read, lint, say: whatever it is, the rules answer and the text keeps its width."""
     with TemporaryDirectory() as folder:
         path = Path(folder) / "pooler.conf"
         path.write_bytes(text.encode("utf-8", "surrogatepass"))
@@ -53,25 +51,19 @@ def judged(text: str, kind: str | None, version: str | None, room: ServerRoom) -
 
 @given(text=st.text(), kind=st.sampled_from([None, "pgpool", "pgbouncer"]), room=ROOMS)
 def test_any_text(text: str, kind: str | None, room: ServerRoom):
-    """
-    Text that nobody wrote as a configuration.
-    """
+    """Text that nobody wrote as a configuration."""
     judged(text, kind, None, room)
 
 
 @given(settings=SETTINGS, version=VERSIONS, room=ROOMS)
 def test_any_settings_of_pgpool(settings, version, room):
-    """
-    Its own names with values that make no sense.
-    """
+    """Its own names with values that make no sense."""
     judged("".join(f"{n} = {v}\n" for n, v in settings), "pgpool", version, room)
 
 
 @given(settings=SETTINGS, databases=DATABASES, version=VERSIONS, room=ROOMS)
 def test_any_settings_of_pgbouncer(settings, databases, version, room):
-    """
-    Its own names with values that make no sense, and databases.
-    """
+    """Its own names with values that make no sense, and databases."""
     lines = ["[databases]", *(f"{n} = pool_size={v}" for n, v in databases), "[pgbouncer]"]
     lines += [f"{n} = {v}" for n, v in settings]
     judged("\n".join(lines), "pgbouncer", version, room)

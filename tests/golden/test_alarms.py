@@ -22,9 +22,7 @@ EXAMPLE = Path(__file__).parents[2] / "examples" / "search-service"
 def test_the_alarms_read_as_reviewed(
     file: str, options: list[str], golden: Callable[[str, str], None]
 ):
-    """
-    The numbers, the lines and the queries.
-    """
+    """The numbers, the lines and the queries."""
     result = CliRunner().invoke(app, ["alarm", str(EXAMPLE), *options])
 
     assert 0 == result.exit_code

@@ -34,9 +34,7 @@ def recorder() -> Iterator[Recorder]:
 
 
 def sent_by(recorder: Recorder, receiver: Receiver, message: Message, earlier: str = "") -> str:
-    """
-    The body of the request for a message, with an indent.
-    """
+    """The body of the request for a message, with an indent."""
     before = len(recorder.sent)
     receiver.send(message, earlier)
     (sent,) = recorder.sent[before:]
@@ -62,17 +60,13 @@ KINDS: dict[str, Callable[[Recorder, str], str]] = {
 @pytest.mark.parametrize("name", MESSAGES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_body_of_a_request(golden, recorder, kind, name):
-    """
-    Alertmanager, Slack's webhook and the generic webhook.
-    """
+    """Alertmanager, Slack's webhook and the generic webhook."""
     golden(f"receivers/{kind}/{name}.json", KINDS[kind](recorder, name))
 
 
 @pytest.mark.parametrize("name", MESSAGES)
 def test_the_event_for_pagerduty(golden, name):
-    """
-    The double accepts it as Events API v2 describes it.
-    """
+    """The double accepts it as Events API v2 describes it."""
     with PagerDutyDouble() as double:
         receiver = PagerDuty("team", Secret("R" * 32), url=f"{double.url}/v2/enqueue")
         found = sent_by(double, receiver, MESSAGES[name])
@@ -82,9 +76,7 @@ def test_the_event_for_pagerduty(golden, name):
 
 @pytest.mark.parametrize("name", MESSAGES)
 def test_the_text_of_an_email(golden, name):
-    """
-    Headers and text; the transfer encoding is undone, since people do not see it.
-    """
+    """Headers and text; the transfer encoding is undone, since people do not see it."""
     sender, to = parsed_address("sender", "plimsoll@example.com"), "dba@example.com"
     mail = mail_of(MESSAGES[name], sender, [parsed_address("to", to)], NOW_S)
     headers = "".join(f"{key}: {value}\n" for key, value in mail.items())
@@ -95,9 +87,7 @@ def test_the_text_of_an_email(golden, name):
 
 @pytest.mark.parametrize("name", MESSAGES)
 def test_the_text_for_apprise(golden, recorder, name):
-    """
-    Title and text, for services that have no layout.
-    """
+    """Title and text, for services that have no layout."""
     receiver = AppriseReceiver("team", Secret(f"json://{recorder.url[7:]}"))
     found = json.loads(sent_by(recorder, receiver, MESSAGES[name]))
 
@@ -107,9 +97,7 @@ def test_the_text_for_apprise(golden, recorder, name):
 
 
 def test_the_requests_of_a_bot_for_a_transition(golden):
-    """
-    An update of the message of the episode, and a reply in its thread.
-    """
+    """An update of the message of the episode, and a reply in its thread."""
     with Slack() as slack:
         slack.messages["1795342440.0001"] = {}
         earlier = json.dumps({"channel": "C0123ABCDEF", "ts": "1795342440.0001", "number": 1})

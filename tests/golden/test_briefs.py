@@ -80,33 +80,25 @@ def fits(text: str, width: int) -> bool:
 
 @pytest.mark.parametrize("name", [*DIAGNOSES, *OTHERS])
 def test_it_reads_as_reviewed(name: str, golden: Callable[[str, str], None]):
-    """
-    At 80 columns a brief report is what was reviewed.
-    """
+    """At 80 columns a brief report is what was reviewed."""
     golden(f"brief/{name}.txt", text_of(name))
 
 
 @pytest.mark.parametrize(("name", "width"), [*product([*DIAGNOSES, *OTHERS], WIDTHS)])
 def test_it_fits_one_screen(name: str, width: int):
-    """
-    At most twelve lines, none wider than asked.
-    """
+    """At most twelve lines, none wider than asked."""
     assert fits(text_of(name, width), width), text_of(name, width)
 
 
 @pytest.mark.parametrize("name", DIAGNOSES)
 def test_simulated_data_stay_simulated(name: str):
-    """
-    A brief report says so where the whole report does, and nowhere else.
-    """
+    """A brief report says so where the whole report does, and nowhere else."""
     assert DIAGNOSES[name]().is_simulated == ("SIMULATED DATA" in text_of(name))
 
 
 @pytest.mark.parametrize("name", DIAGNOSES)
 def test_now_is_said_of_the_end_of_the_data(name: str):
-    """
-    Of a limit that was reached the report says whether it lasts.
-    """
+    """Of a limit that was reached the report says whether it lasts."""
     found = DIAGNOSES[name]()
     text = text_of(name)
 
@@ -119,9 +111,7 @@ def test_now_is_said_of_the_end_of_the_data(name: str):
 @settings(max_examples=30)
 @given(situations.windows())
 def test_any_window_fits_one_screen(window: situations.Window):
-    """
-    Whatever was measured, of whichever class, the brief report keeps to twelve lines of 80.
-    """
+    """Whatever was measured, of whichever class, the brief report keeps to twelve lines of 80."""
     report: Snapshot = window.snapshot
     found = Report(diagnosis=diagnose_snapshot(report), snapshot=report)
     text = render_brief(found, width=80)

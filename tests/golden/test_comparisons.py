@@ -38,32 +38,24 @@ def of(name: str) -> Comparison:
 @pytest.mark.parametrize("width", [80, 120])
 @pytest.mark.parametrize("name", CASES)
 def test_the_text_reads_as_reviewed(name: str, width: int, golden: Callable[[str, str], None]):
-    """
-    At 80 and at 120 columns without colour, the whole comparison is what was reviewed.
-    """
+    """At 80 and at 120 columns without colour, the whole comparison is what was reviewed."""
     golden(f"compare/{name}-{width}.txt", render(of(name), width=width))
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_the_markdown_reads_as_reviewed(name: str, golden: Callable[[str, str], None]):
-    """
-    What goes into a ticket is what was reviewed.
-    """
+    """What goes into a ticket is what was reviewed."""
     golden(f"compare/{name}.md", render(of(name), "markdown"))
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_the_json_is_as_reviewed(name: str, golden: Callable[[str, str], None]):
-    """
-    What machines read is what was reviewed.
-    """
+    """What machines read is what was reviewed."""
     golden(f"compare/{name}.json", render_compare_json(of(name)).decode())
 
 
 def test_the_search_service_gained_what_was_published():
-    """
-    Story 1: reads from 5 to 1 ms, writes from 100 to 15 ms, 213 MB/s by day to 325 MB/s.
-    """
+    """Story 1: reads from 5 to 1 ms, writes from 100 to 15 ms, 213 MB/s by day to 325 MB/s."""
     found = of("search-service")
     by_name = {(q.subject, q.statistic): (q.before, q.after) for q in (found.quantities)}
     reads, writes = (
@@ -79,9 +71,7 @@ def test_the_search_service_gained_what_was_published():
 
 
 def test_the_script_reproduces_the_committed_snapshot(monkeypatch: pytest.MonkeyPatch):
-    """
-    Equal seeds give equal files, to twelve digits on every processor.
-    """
+    """Equal seeds give equal files, to twelve digits on every processor."""
     monkeypatch.syspath_prepend(str(EXAMPLES))
     made = sequel()
     committed = (EXAMPLES / made.NAME / "snapshot.json").read_text(encoding="utf-8")

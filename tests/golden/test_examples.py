@@ -48,32 +48,24 @@ def reconstruct() -> ModuleType:
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_the_text_reads_as_reviewed(name: str, golden: Callable[[str, str], None]):
-    """
-    At 80 columns without colour, the whole report is what was reviewed.
-    """
+    """At 80 columns without colour, the whole report is what was reviewed."""
     golden(f"{name}/report.txt", render_text(of(name), read(name), width=80, color=False))
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_the_markdown_reads_as_reviewed(name: str, golden: Callable[[str, str], None]):
-    """
-    What goes into a ticket is what was reviewed.
-    """
+    """What goes into a ticket is what was reviewed."""
     golden(f"{name}/report.md", render_markdown(of(name), read(name)))
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_the_json_is_as_reviewed(name: str, golden: Callable[[str, str], None]):
-    """
-    What machines read is what was reviewed.
-    """
+    """What machines read is what was reviewed."""
     golden(f"{name}/report.json", render_json(of(name)).decode())
 
 
 def test_the_script_reproduces_the_committed_snapshots():
-    """
-    Equal seeds give equal files, to twelve digits on every processor.
-    """
+    """Equal seeds give equal files, to twelve digits on every processor."""
     made = reconstruct().EXAMPLES
 
     assert set(EXAMPLES) == set(made)
@@ -84,9 +76,7 @@ def test_the_script_reproduces_the_committed_snapshots():
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_every_report_says_that_it_is_simulated(name: str):
-    """
-    Made-up data is called simulated in every form.
-    """
+    """Made-up data is called simulated in every form."""
     diagnosis, snapshot = of(name), read(name)
     text = render_text(diagnosis, snapshot, width=80, color=False)
 
@@ -97,9 +87,7 @@ def test_every_report_says_that_it_is_simulated(name: str):
 
 
 def test_search_service_is_held_at_a_legacy_baseline():
-    """
-    A db.r5.2xlarge from before December 2019 is held at 212.5 MB/s, which was its baseline then.
-    """
+    """A db.r5.2xlarge from before December 2019 is held at 212.5 MB/s, which was its baseline then."""
     diagnosis = of("search-service")
     binding = diagnosis.binding
 
@@ -115,9 +103,7 @@ def test_search_service_is_held_at_a_legacy_baseline():
 
 
 def test_search_service_is_told_to_stop_and_start_first():
-    """
-    The free move comes before anything that costs money.
-    """
+    """The free move comes before anything that costs money."""
     moves = of("search-service").findings[0].moves
 
     assert "stop and start" in moves[0].lower()
@@ -125,9 +111,7 @@ def test_search_service_is_told_to_stop_and_start_first():
 
 
 def test_search_service_is_neither_iops_nor_the_volume():
-    """
-    What the engineers suspected first is ruled out, with numbers.
-    """
+    """What the engineers suspected first is ruled out, with numbers."""
     diagnosis = of("search-service")
     pegged = [i for i in diagnosis.intervals if i.phase == Phase.LEGACY]
     ruled_out = {out.ceiling.family for i in pegged for out in i.ruled_out}
@@ -145,9 +129,7 @@ def test_search_service_is_neither_iops_nor_the_volume():
 
 
 def test_search_service_waited():
-    """
-    Requests took many times longer than in calm hours, and dozens of them waited.
-    """
+    """Requests took many times longer than in calm hours, and dozens of them waited."""
     longest = max(of("search-service").intervals, key=lambda i: i.end_s - i.start_s)
 
     assert longest.latency_s is not None
@@ -158,9 +140,7 @@ def test_search_service_waited():
 
 
 def test_claims_pipeline_is_held_at_its_baseline_without_credits():
-    """
-    A db.t3.xlarge loads at 86.875 MB/s once its byte balance is at zero.
-    """
+    """A db.t3.xlarge loads at 86.875 MB/s once its byte balance is at zero."""
     diagnosis = of("claims-pipeline")
     binding = diagnosis.binding
 
@@ -173,9 +153,7 @@ def test_claims_pipeline_is_held_at_its_baseline_without_credits():
 
 
 def test_claims_pipeline_shows_the_empty_balance():
-    """
-    The evidence names the balance that was at zero, and no other was.
-    """
+    """The evidence names the balance that was at zero, and no other was."""
     at_baseline = [i for i in of("claims-pipeline").intervals if i.phase == Phase.BASELINE]
     balances = [e for e in at_baseline[0].evidence if e.kind == "balance"]
     empty = [e for e in balances if "no credits were left" in e.text]
@@ -186,9 +164,7 @@ def test_claims_pipeline_shows_the_empty_balance():
 
 
 def test_claims_pipeline_clears_the_volume():
-    """
-    The gp2 volume is not what held the load back.
-    """
+    """The gp2 volume is not what held the load back."""
     diagnosis = of("claims-pipeline")
     bound = {at.family for at in diagnosis.time_at}
     verdicts = {resource.family: resource.verdict for resource in diagnosis.resources}
@@ -201,9 +177,7 @@ def test_claims_pipeline_clears_the_volume():
 
 
 def test_claims_pipeline_teaches_its_bucket():
-    """
-    The balance of the loading night gives capacity and refill back, within their errors.
-    """
+    """The balance of the loading night gives capacity and refill back, within their errors."""
     (fit,) = of("claims-pipeline").buckets
 
     assert Family.INSTANCE_EBS_THROUGHPUT == fit.family
@@ -213,9 +187,7 @@ def test_claims_pipeline_teaches_its_bucket():
 
 
 def test_quiet_is_slack():
-    """
-    An instance with room on every side is up against nothing, and every resource was judged.
-    """
+    """An instance with room on every side is up against nothing, and every resource was judged."""
     diagnosis = of("quiet")
 
     assert (Verdict.SLACK, 0) == (diagnosis.verdict, EXIT[diagnosis.verdict])
@@ -225,9 +197,7 @@ def test_quiet_is_slack():
 
 
 def test_no_example_misses_what_it_shows():
-    """
-    Storage was measured for the whole window of every example.
-    """
+    """Storage was measured for the whole window of every example."""
     for name in EXAMPLES:
         diagnosis = of(name)
         start_s, end_s = diagnosis.window_s

@@ -28,9 +28,7 @@ def script() -> ModuleType:
 
 
 def test_the_script_writes_the_committed_files():
-    """
-    Equal seeds give equal files.
-    """
+    """Equal seeds give equal files."""
     made = script().made()
 
     assert {path.name for path in FOLDER.iterdir()} == {"README.md", *made}
@@ -47,9 +45,7 @@ def test_the_script_writes_the_committed_files():
     ],
 )
 def test_each_export_shows_its_limit(name: str, options: InstanceOptions, family: Family):
-    """
-    Every form gives the same verdict as the metrics that it was made from.
-    """
+    """Every form gives the same verdict as the metrics that it was made from."""
     diagnosis = diagnose_snapshot(read_target(str(FOLDER / name), options))
 
     assert diagnosis.binding is not None

@@ -21,9 +21,7 @@ def lint(*options: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.parametrize("width", [60, 100])
 def test_the_plan_of_incident_1_reads_as_reviewed(width: int, golden: Callable[[str, str], None]):
-    """
-    One warning: the limit, the price and that this change introduces it.
-    """
+    """One warning: the limit, the price and that this change introduces it."""
     result = lint("terraform", "examples/infrastructure/plan.json", "--width", str(width))
 
     assert (result.returncode, result.stderr) == (1, "")
@@ -31,9 +29,7 @@ def test_the_plan_of_incident_1_reads_as_reviewed(width: int, golden: Callable[[
 
 
 def test_the_template_of_incident_1_reads_as_reviewed(golden: Callable[[str, str], None]):
-    """
-    With the line of the resource, and what was assumed of its parameters.
-    """
+    """With the line of the resource, and what was assumed of its parameters."""
     result = lint(
         "cloudformation", "examples/infrastructure/template.yaml", "--region", "us-east-1",
         "--width", "80",
@@ -44,9 +40,7 @@ def test_the_template_of_incident_1_reads_as_reviewed(golden: Callable[[str, str
 
 
 def test_a_plan_with_every_finding_reads_as_reviewed(golden: Callable[[str, str], None]):
-    """
-    Every kind of finding, and every kind of what was not checked.
-    """
+    """Every kind of finding, and every kind of what was not checked."""
     result = lint("terraform", "tests/fixtures/infrastructure/mixed.json", "--width", "100")
 
     assert (result.returncode, result.stderr) == (1, "")

@@ -14,9 +14,7 @@ CEILING_BYTES_PER_S = 212.5e6
 
 
 def search_service() -> Inspection:
-    """
-    Story 1, held against the ceiling that its diagnosis names.
-    """
+    """Story 1, held against the ceiling that its diagnosis names."""
     return inspect(
         stories.rewriting(),
         ceiling_bytes_per_s=CEILING_BYTES_PER_S,
@@ -25,9 +23,7 @@ def search_service() -> Inspection:
 
 
 def pooled_cluster() -> Inspection:
-    """
-    Story 4, of which no ceiling of storage is known.
-    """
+    """Story 4, of which no ceiling of storage is known."""
     return inspect(stories.piling_up())
 
 
@@ -37,9 +33,7 @@ INSPECTIONS = {"search-service": search_service, "pooled-cluster": pooled_cluste
 @pytest.mark.parametrize("width", [60, 80, 120])
 @pytest.mark.parametrize("name", INSPECTIONS)
 def test_the_text_reads_as_reviewed(name: str, width: int, golden: Callable[[str, str], None]):
-    """
-    Narrow, in a pipe and wide, without colour, the whole inspection is what was reviewed.
-    """
+    """Narrow, in a pipe and wide, without colour, the whole inspection is what was reviewed."""
     text = render(INSPECTIONS[name](), width=width)
 
     golden(f"inspect/{name}-{width}.txt", text)
@@ -47,24 +41,18 @@ def test_the_text_reads_as_reviewed(name: str, width: int, golden: Callable[[str
 
 @pytest.mark.parametrize("name", INSPECTIONS)
 def test_the_markdown_reads_as_reviewed(name: str, golden: Callable[[str, str], None]):
-    """
-    What goes into a ticket is what was reviewed.
-    """
+    """What goes into a ticket is what was reviewed."""
     golden(f"inspect/{name}.md", render(INSPECTIONS[name](), "markdown"))
 
 
 @pytest.mark.parametrize("name", INSPECTIONS)
 def test_the_json_is_as_reviewed(name: str, golden: Callable[[str, str], None]):
-    """
-    What machines read is what was reviewed.
-    """
+    """What machines read is what was reviewed."""
     golden(f"inspect/{name}.json", render_inspection_json(INSPECTIONS[name]()).decode())
 
 
 def test_the_search_service_spends_on_vacuum_and_on_values_sent_again():
-    """
-    Both causes of the story are named with their table, each with a share of load and ceiling.
-    """
+    """Both causes of the story are named with their table, each with a share of load and ceiling."""
     found = {c.kind: c for c in search_service().causes}
     vacuum, toast = found[CauseKind.VACUUM], found[CauseKind.TOAST]
 
@@ -79,18 +67,14 @@ def test_the_search_service_spends_on_vacuum_and_on_values_sent_again():
 
 
 def test_after_the_remedy_the_rewrites_are_gone():
-    """
-    Statements that leave out what did not change leave no cause of that kind.
-    """
+    """Statements that leave out what did not change leave no cause of that kind."""
     kinds = {c.kind for c in inspect(stories.rewriting(is_mended=True)).causes}
 
     assert CauseKind.TOAST not in kinds
 
 
 def test_the_pooled_cluster_is_told_of_its_pooler_and_its_connections():
-    """
-    Connections near their maximum, and a pooler that keeps them beyond their time.
-    """
+    """Connections near their maximum, and a pooler that keeps them beyond their time."""
     found = pooled_cluster().causes
     kinds = {c.kind for c in found if c.severity != "note"}
 

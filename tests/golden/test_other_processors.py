@@ -35,9 +35,7 @@ def plain_environment() -> dict[str, str]:
 
 
 def test_the_features_are_really_off():
-    """
-    A process of that environment has none of them, so what runs there runs as on an older machine.
-    """
+    """A process of that environment has none of them, so what runs there runs as on an older machine."""
     script = "from golden.test_other_processors import optional_features as f; print(f())"
     paths = os.pathsep.join([str(FOLDER.parent), *sys.path])
     result = subprocess.run(
@@ -53,9 +51,7 @@ def test_the_features_are_really_off():
 
 @pytest.mark.parametrize("tests", ["test_examples.py", "test_comparisons.py", "test_plans.py"])
 def test_an_older_processor_gives_the_same_reports(tests: str):
-    """
-    Examples are reproduced and reports read the same where numpy has no vector instructions.
-    """
+    """Examples are reproduced and reports read the same where numpy has no vector instructions."""
     result = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(FOLDER / tests)],
         check=False,
@@ -80,16 +76,12 @@ def test_an_older_processor_gives_the_same_reports(tests: str):
     ],
 )
 def test_alike_is_equal_to_twelve_digits(other: str, is_same: bool):
-    """
-    A last bit is no difference; anything that a reader could see is.
-    """
+    """A last bit is no difference; anything that a reader could see is."""
     assert is_same is is_alike('{"a": 0.3, "b": [12, "x"]}', other)
 
 
 def test_rounding_leaves_no_trace_of_the_processor():
-    """
-    The examples' values are the shortest decimals of their digits, wherever powers were computed.
-    """
+    """The examples' values are the shortest decimals of their digits, wherever powers were computed."""
     from golden.test_examples import reconstruct
 
     rounded = reconstruct().rounded

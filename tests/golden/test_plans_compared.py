@@ -36,9 +36,7 @@ def reconstruct() -> ModuleType:
 
 
 def test_a_hundred_times_the_time_over_the_same_plan_is_not_the_query():
-    """
-    The same blocks, each a hundred times as slow: the verdict, the factor, and an exit status of 1.
-    """
+    """The same blocks, each a hundred times as slow: the verdict, the factor, and an exit status of 1."""
     comparison = compared()
 
     assert {PairOutcome.NOT_THE_QUERY} == {pair.outcome for pair in comparison.pairs}
@@ -48,9 +46,7 @@ def test_a_hundred_times_the_time_over_the_same_plan_is_not_the_query():
 
 
 def test_the_normal_time_beside_itself_is_the_same():
-    """
-    Nothing is said to differ, and the exit status is 0.
-    """
+    """Nothing is said to differ, and the exit status is 0."""
     comparison = plans.compare(read("normal.json"), read("normal.json"), names=("a", "b"))
 
     assert {PairOutcome.SAME} == {pair.outcome for pair in comparison.pairs}
@@ -59,23 +55,17 @@ def test_the_normal_time_beside_itself_is_the_same():
 
 @pytest.mark.parametrize("width", [80, 120])
 def test_the_comparison_reads_as_reviewed(width: int, golden: Callable[[str, str], None]):
-    """
-    Without colour, in a pipe and in a wide terminal.
-    """
+    """Without colour, in a pipe and in a wide terminal."""
     golden(f"plans/compared-{width}.txt", render(compared(), width=width))
 
 
 def test_the_json_is_as_reviewed(golden: Callable[[str, str], None]):
-    """
-    What programs read.
-    """
+    """What programs read."""
     golden("plans/compared.json", render_explain_json(compared()))
 
 
 def test_the_files_are_what_the_script_makes():
-    """
-    And they say that they are simulated.
-    """
+    """And they say that they are simulated."""
     made = reconstruct().files()
 
     assert made == {name: (EXAMPLES / name).read_text(encoding="utf-8") for name in made}

@@ -128,9 +128,7 @@ def restart() -> list[float]:
 def test_the_page_shows_the_predictions(
     section: str, row: str, predicted: Callable[[], list[float]], tolerance: float
 ):
-    """
-    Every number of the column, prices and documented limits exactly, bands within a tenth.
-    """
+    """Every number of the column, prices and documented limits exactly, bands within a tenth."""
     assert predicted() == pytest.approx(shown_numbers(section, row), rel=tolerance)
 
 
@@ -186,9 +184,7 @@ def test_the_step_that_ended_the_second_incident_is_recommended():
 
 
 def test_a_request_carries_as_much_as_the_page_says():
-    """
-    279 and 325 MB/s over 18,750 requests a second are 14.5 and 16.9 KiB each.
-    """
+    """279 and 325 MB/s over 18,750 requests a second are 14.5 and 16.9 KiB each."""
     text = PAGE.read_text(encoding="utf-8")
     highest = published_class().effect.served_bytes_per_s.high
     carried = [round(rate / 18_750 / 1024, 1) for rate in (highest, 325e6)]

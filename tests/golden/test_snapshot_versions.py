@@ -47,9 +47,7 @@ def parts(record: dict[str, Any]) -> Any:
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_nothing_of_an_older_file_is_lost(version):
-    """
-    Every value of a file of each version is there when the file is read and written again.
-    """
+    """Every value of a file of each version is there when the file is read and written again."""
     before = values(json.loads(read(version)))
     after = values(json.loads(encode_snapshot(decode_snapshot(read(version)))))
 
@@ -59,9 +57,7 @@ def test_nothing_of_an_older_file_is_lost(version):
 
 
 def test_a_file_is_kept_for_every_version():
-    """
-    Each version that a migration begins at has a file, and no other.
-    """
+    """Each version that a migration begins at has a file, and no other."""
     named = {f"{major}.{minor}.json" for major, minor in VERSIONS}
 
     assert named == {path.name for path in KEPT.glob("*.json")}
@@ -70,9 +66,7 @@ def test_a_file_is_kept_for_every_version():
 
 
 def test_todays_file_has_every_field(pytestconfig):
-    """
-    The file kept for today's version fills each field of the form, so that none can be lost unseen.
-    """
+    """The file kept for today's version fills each field of the form, so that none can be lost unseen."""
     path = KEPT / f"{CURRENT[0]}.{CURRENT[1]}.json"
     text = json.dumps(today()) + "\n"
     if pytestconfig.getoption("--regenerate-golden"):
@@ -82,9 +76,7 @@ def test_todays_file_has_every_field(pytestconfig):
 
 
 def test_the_form_does_not_change_without_a_version(pytestconfig):
-    """
-    The form stands beside its version; another form with the same version fails here.
-    """
+    """The form stands beside its version; another form with the same version fails here."""
     path = KEPT / "form.txt"
     _, records = msgspec.json.schema_components([SnapshotRecord], ref_template="{name}")
     lines = [f"{name} {json.dumps(parts(record))}" for name, record in sorted(records.items())]
@@ -98,9 +90,7 @@ def test_the_form_does_not_change_without_a_version(pytestconfig):
 
 @pytest.mark.parametrize("inside", ["", "instance", "instance.storage", "observation"])
 def test_a_field_that_the_form_does_not_have_is_named(inside):
-    """
-    A field that would be lost is an error that names it, wherever it stands.
-    """
+    """A field that would be lost is an error that names it, wherever it stands."""
     document = today()
     place = document
     for name in filter(None, inside.split(".")):
@@ -113,9 +103,7 @@ def test_a_field_that_the_form_does_not_have_is_named(inside):
 
 @pytest.mark.parametrize("expected", ["plimsoll.snapshot/1.999", "plimsoll.snapshot/2"])
 def test_a_newer_form_is_refused_with_what_to_do(expected):
-    """
-    What a newer Plimsoll wrote is not guessed at; the sentence says that an upgrade reads it.
-    """
+    """What a newer Plimsoll wrote is not guessed at; the sentence says that an upgrade reads it."""
     with pytest.raises(DataError) as refused:
         decode_snapshot(json.dumps(today() | {"schema": expected}).encode())
 

@@ -8,9 +8,7 @@ from scenes import Book
 
 
 def test_the_messages_read_as_reviewed(tmp_path: Path, golden: Callable[[str, str], None]):
-    """
-    Nearing, bound, no credits for an hour, and the end of both: each is what was reviewed.
-    """
+    """Nearing, bound, no credits for an hour, and the end of both: each is what was reviewed."""
     book = Book()
     watched_incident.watched(
         watched_incident.from_example(),

@@ -42,16 +42,12 @@ def report() -> Report:
 def test_the_report_reads_as_reviewed(
     form: Form, ending: str, width: int | None, golden: Callable[[str, str], None]
 ):
-    """
-    Statements, users and hosts by their waiting for I/O, and each event with its I/O.
-    """
+    """Statements, users and hosts by their waiting for I/O, and each event with its I/O."""
     golden(f"who-does-it/report.{ending}", render(report(), form, width=width))
 
 
 def test_the_guide_shows_the_section_of_this_report():
-    """
-    What the guide prints of statements is what the program prints.
-    """
+    """What the guide prints of statements is what the program prints."""
     text = render(report(), "text", width=80)
     start = text.index("STATEMENTS THAT WAITED")
     section = text[start : text.index("\n\nTIMELINE", start)]
@@ -60,8 +56,6 @@ def test_the_guide_shows_the_section_of_this_report():
 
 
 def test_every_form_says_that_the_data_is_simulated():
-    """
-    Made-up statements are called simulated wherever they appear.
-    """
+    """Made-up statements are called simulated wherever they appear."""
     for form in ("text", "markdown", "html", "json"):
         assert "simulated" in render(report(), form).lower(), form

@@ -31,9 +31,7 @@ def of(before: Snapshot, after: Snapshot) -> Comparison:
 @LAWFUL
 @given(situations.windows())
 def test_nothing_differs_from_itself(window):
-    """
-    A snapshot beside itself shows no difference in anything, and is no worse.
-    """
+    """A snapshot beside itself shows no difference in anything, and is no worse."""
     found = of(window.snapshot, window.snapshot)
     is_unknown = found.before.diagnosis.verdict is Verdict.UNKNOWN
 
@@ -50,9 +48,7 @@ def test_nothing_differs_from_itself(window):
 @LAWFUL
 @given(situations.windows(), situations.windows())
 def test_sides_can_be_exchanged(first, second):
-    """
-    Exchanging the sides exchanges every number, negates every difference and turns the outcome.
-    """
+    """Exchanging the sides exchanges every number, negates every difference and turns the outcome."""
     there, back = (
         of(first.snapshot, second.snapshot),
         of(second.snapshot, first.snapshot),
@@ -70,9 +66,7 @@ def test_sides_can_be_exchanged(first, second):
 @LAWFUL
 @given(situations.windows(), situations.windows(), st.sampled_from([60, 80, 120]))
 def test_whatever_is_compared_can_be_said(first, second, width):
-    """
-    Every form of every comparison can be written, within its width, and equal ones are equal bytes.
-    """
+    """Every form of every comparison can be written, within its width, and equal ones are equal bytes."""
     found, again = (of(first.snapshot, second.snapshot) for _ in range(2))
     text = render(found, width=width)
 

@@ -44,9 +44,7 @@ def chain(factor: float) -> tuple[Stage, ...]:
 @LAWFUL
 @given(windows, st.floats(0.3, 5), st.floats(1, 4))
 def test_a_higher_limit_never_fails_where_a_lower_one_lifts(case, factor: float, more: float):
-    """
-    Raising a limit turns no *lifts* into *does not*, and lowers no belief in it.
-    """
+    """Raising a limit turns no *lifts* into *does not*, and lowers no belief in it."""
     lower, higher = (judge(demand_of(*case), chain(f)) for f in (factor, factor * more))
 
     assert higher.probability >= lower.probability - 1e-9
@@ -57,9 +55,7 @@ def test_a_higher_limit_never_fails_where_a_lower_one_lifts(case, factor: float,
 @LAWFUL
 @given(windows, st.floats(0.5, 4), st.sampled_from([1.2, 2.0, 3.5]))
 def test_more_demand_is_not_easier_to_serve(case, factor: float, growth: float):
-    """
-    Growth lowers the belief in a change, and lengthens every edge of the band.
-    """
+    """Growth lowers the belief in a change, and lengthens every edge of the band."""
     once = judge(demand_of(*case), chain(factor))
     grown = judge(demand_of(*case, growth), chain(factor))
 
@@ -72,9 +68,7 @@ def test_more_demand_is_not_easier_to_serve(case, factor: float, growth: float):
 @LAWFUL
 @given(windows)
 def test_what_was_served_had_been_asked_for(case):
-    """
-    By any moment every path has asked for at least what was served by then.
-    """
+    """By any moment every path has asked for at least what was served by then."""
     demand = demand_of(*case)
 
     served = np.cumsum(demand.served_ops_per_s)
@@ -86,9 +80,7 @@ def test_what_was_served_had_been_asked_for(case):
 @LAWFUL
 @given(windows, st.floats(0.3, 1))
 def test_the_naive_replay_is_the_floor(case, factor: float):
-    """
-    Below the present ceiling the band's low end is no less than replaying what was served.
-    """
+    """Below the present ceiling the band's low end is no less than replaying what was served."""
     demand = demand_of(*case)
     naive = replay(
         demand.served_ops_per_s,
@@ -105,9 +97,7 @@ def test_the_naive_replay_is_the_floor(case, factor: float):
 @LAWFUL
 @given(windows, st.floats(0.5, 3))
 def test_equal_windows_give_equal_answers(case, factor: float):
-    """
-    Nothing is thrown: recovering again gives the same paths to the last bit.
-    """
+    """Nothing is thrown: recovering again gives the same paths to the last bit."""
     snapshot = window(*case)
     again = recover(snapshot, diagnose(snapshot, catalog()))
     first = demand_of(*case)
@@ -122,9 +112,7 @@ def test_equal_windows_give_equal_answers(case, factor: float):
 @LAWFUL
 @given(windows, st.floats(0.3, 50))
 def test_bands_are_in_order_and_within_the_window(case, factor: float):
-    """
-    Low is no more than middle, middle no more than high, and no share is above one.
-    """
+    """Low is no more than middle, middle no more than high, and no share is above one."""
     effect = judge(demand_of(*case), chain(factor)).effect
 
     for band in (effect.minutes_at_ceiling, effect.served_ratio, effect.served_bytes_per_s):

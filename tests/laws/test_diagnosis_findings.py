@@ -56,9 +56,7 @@ def scaled(snapshot: Snapshot, factor: float) -> Snapshot:
 @LAWFUL
 @given(situations.pressed())
 def test_a_ceiling_is_found(window):
-    """
-    Demand cut off at any number is called that number, within one percent, in its dimension.
-    """
+    """Demand cut off at any number is called that number, within one percent, in its dimension."""
     diagnosis = of(window.snapshot)
     binding = diagnosis.binding
 
@@ -73,9 +71,7 @@ def test_a_ceiling_is_found(window):
 @LAWFUL
 @given(situations.pressed(instance=CAPPED, waiting_min=10))
 def test_a_level_that_is_not_documented_is_called_unknown(window):
-    """
-    A class that documents no such number does not hide the level; it only leaves it without a name.
-    """
+    """A class that documents no such number does not hide the level; it only leaves it without a name."""
     size_bytes = 16_384
     factor = size_bytes if window.dimension == Dimension.IOPS else 1
     throughput = window.ceiling * factor
@@ -91,18 +87,14 @@ def test_a_level_that_is_not_documented_is_called_unknown(window):
 @LAWFUL
 @given(st.floats(1e6, 2e9).flatmap(situations.flat))
 def test_flat_demand_is_not_a_ceiling(window):
-    """
-    A demand that is steady within 0.1–3 % at any level, on storage that answers as usual, is not accused.
-    """
+    """A demand that is steady within 0.1–3 % at any level, on storage that answers as usual, is not accused."""
     assert () == of(window.snapshot).intervals
 
 
 @LAWFUL
 @given(st.floats(1e6, 2e9), st.sampled_from([8192, 16384, 65536]), st.data())
 def test_flat_demand_between_documented_numbers_is_not_a_ceiling(level, size_bytes, data):
-    """
-    Nor is it for a known class, a tenth or more away from what is documented for it.
-    """
+    """Nor is it for a known class, a tenth or more away from what is documented for it."""
     rates = {Dimension.THROUGHPUT: level, Dimension.IOPS: level / size_bytes}
     assume(is_undocumented(rates))
     made = situations.flat(level, instance=CAPPED, size_bytes=size_bytes)
@@ -118,18 +110,14 @@ def test_flat_demand_between_documented_numbers_is_not_a_ceiling(level, size_byt
     )
 )
 def test_flat_demand_at_a_documented_number_needs_waiting(window):
-    """
-    Nor is it at the very baseline of the class, if latency is what it is in calm hours.
-    """
+    """Nor is it at the very baseline of the class, if latency is what it is in calm hours."""
     assert () == of(window.snapshot).intervals
 
 
 @LAWFUL
 @given(situations.pressed(), st.sampled_from([2.0, 8.0, 1 / 4, 3.7]))
 def test_levels_scale_with_the_rates(window, factor):
-    """
-    With no documented numbers there is no size of an instance: all rates times k, all levels times k.
-    """
+    """With no documented numbers there is no size of an instance: all rates times k, all levels times k."""
     # Queues are published in hundredths and compared with that; latency alone has no such grain.
     fine = without(window.snapshot, Metric.QUEUE_DEPTH)
     fine = replace(fine, series={**fine.series, Metric.QUEUE_DEPTH: _no_queue(fine)})
@@ -152,18 +140,14 @@ def _no_queue(snapshot: Snapshot) -> Series:
 @LAWFUL
 @given(st.floats(1e6, 2e9).flatmap(situations.flat), st.sets(st.sampled_from(BALANCES)))
 def test_dropping_balances_accuses_no_one(window, dropped):
-    """
-    Without some balances a load that never waited is still not accused.
-    """
+    """Without some balances a load that never waited is still not accused."""
     assert () == of(without(window.snapshot, *dropped)).intervals
 
 
 @LAWFUL
 @given(situations.pressed(waiting_min=6.0), st.sampled_from([LATENCIES, (Metric.QUEUE_DEPTH,)]))
 def test_latency_or_queue_is_enough(window, dropped):
-    """
-    Either of latency and queue depth tells waiting; the other may be missing.
-    """
+    """Either of latency and queue depth tells waiting; the other may be missing."""
     # A queue of a tenth, published in hundredths, tells nothing.
     per_op = 1 if window.dimension == Dimension.IOPS else 16_384
     assume(window.ceiling / per_op > 1000)
@@ -176,9 +160,7 @@ def test_latency_or_queue_is_enough(window, dropped):
 @LAWFUL
 @given(situations.pressed(), st.sampled_from(RATES))
 def test_half_a_total_is_no_total(window, dropped):
-    """
-    With reads or writes of one dimension missing, no level is named in that dimension.
-    """
+    """With reads or writes of one dimension missing, no level is named in that dimension."""
     diagnosis = of(without(window.snapshot, dropped))
     hidden = Dimension.THROUGHPUT if "bytes" in dropped else Dimension.IOPS
 

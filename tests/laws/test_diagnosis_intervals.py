@@ -41,9 +41,7 @@ def later(snapshot: Snapshot, days: int) -> Snapshot:
 @LAWFUL
 @given(situations.windows())
 def test_intervals_lie_in_the_window_and_apart(window):
-    """
-    Every interval is non-empty, inside the window, and ends before the next begins.
-    """
+    """Every interval is non-empty, inside the window, and ends before the next begins."""
     diagnosis = of(window.snapshot)
     start_s, end_s = diagnosis.window_s
 
@@ -56,9 +54,7 @@ def test_intervals_lie_in_the_window_and_apart(window):
 @LAWFUL
 @given(situations.windows())
 def test_levels_lie_within_their_error_bars(window):
-    """
-    A level is positive and lies within its error bars; probabilities lie between zero and one.
-    """
+    """A level is positive and lies within its error bars; probabilities lie between zero and one."""
     for interval in of(window.snapshot).intervals:
         assert 0 < interval.level_low <= interval.level <= interval.level_high
         assert 0.5 <= interval.confidence <= 1
@@ -68,9 +64,7 @@ def test_levels_lie_within_their_error_bars(window):
 @LAWFUL
 @given(situations.windows())
 def test_the_parts_of_a_diagnosis_agree(window):
-    """
-    Verdict, binding ceiling, time at each ceiling and intervals tell one story.
-    """
+    """Verdict, binding ceiling, time at each ceiling and intervals tell one story."""
     diagnosis = of(window.snapshot)
     spent_s = sum(i.end_s - i.start_s for i in diagnosis.intervals)
 
@@ -85,9 +79,7 @@ def test_the_parts_of_a_diagnosis_agree(window):
 @LAWFUL
 @given(situations.windows(), st.integers(-2000, 2000))
 def test_the_date_does_not_matter(window, days):
-    """
-    The same measurements some days later give the same intervals some days later.
-    """
+    """The same measurements some days later give the same intervals some days later."""
     here, there = of(window.snapshot), of(later(window.snapshot, days))
     moved = tuple(
         replace(i, start_s=i.start_s + days * DAY_S, end_s=i.end_s + days * DAY_S)
@@ -107,9 +99,7 @@ def test_the_date_does_not_matter(window, days):
 @LAWFUL
 @given(situations.windows(), st.randoms(use_true_random=False))
 def test_the_order_of_series_does_not_matter(window, random):
-    """
-    A snapshot whose series come in another order has the same diagnosis.
-    """
+    """A snapshot whose series come in another order has the same diagnosis."""
     items = list(window.snapshot.series.items())
     random.shuffle(items)
 
@@ -119,9 +109,7 @@ def test_the_order_of_series_does_not_matter(window, random):
 @LAWFUL
 @given(situations.windows())
 def test_equal_inputs_give_equal_bytes(window):
-    """
-    The JSON report is the same twice, and after the snapshot went through its file form.
-    """
+    """The JSON report is the same twice, and after the snapshot went through its file form."""
     report = render_json(of(window.snapshot))
 
     assert report == render_json(of(window.snapshot))
@@ -131,9 +119,7 @@ def test_equal_inputs_give_equal_bytes(window):
 @LAWFUL
 @given(situations.windows())
 def test_unknown_says_what_is_missing(window):
-    """
-    Where the verdict is unknown, what hides it is named with its remedy.
-    """
+    """Where the verdict is unknown, what hides it is named with its remedy."""
     diagnosis = of(window.snapshot)
     hiding = [m for m in diagnosis.missing if m.hides == "verdict"]
 
@@ -146,9 +132,7 @@ def test_unknown_says_what_is_missing(window):
 @LAWFUL
 @given(situations.windows())
 def test_units_follow_the_dimension(window):
-    """
-    A throughput level agrees only with ceilings in bytes/s, an IOPS level only with ops/s.
-    """
+    """A throughput level agrees only with ceilings in bytes/s, an IOPS level only with ops/s."""
     for interval in of(window.snapshot).intervals:
         if interval.ceiling is None:
             assert Family.UNKNOWN == interval.family

@@ -88,9 +88,7 @@ def snapshots(draw: st.DrawFn, days: int = 1) -> Snapshot:
 @LAWFUL
 @given(snapshots())
 def test_a_row_is_that_of_the_whole_diagnosis(snapshot: Snapshot):
-    """
-    What the diagnosis of a row leaves out is in no column.
-    """
+    """What the diagnosis of a row leaves out is in no column."""
     whole, brief = diagnose_snapshot(snapshot), row_diagnosis(snapshot)
 
     assert _diagnosed(overview_row(whole), whole) == _diagnosed(overview_row(brief), brief)
@@ -99,9 +97,7 @@ def test_a_row_is_that_of_the_whole_diagnosis(snapshot: Snapshot):
 @SLOW
 @given(snapshots())
 def test_a_row_is_that_of_the_whole_plan(snapshot: Snapshot):
-    """
-    What the options of a row leave out is in no column.
-    """
+    """What the options of a row leave out is in no column."""
     diagnosis = diagnose_snapshot(snapshot)
     try:
         whole = _planned(plan_of(diagnosis, snapshot))
@@ -114,9 +110,7 @@ def test_a_row_is_that_of_the_whole_plan(snapshot: Snapshot):
 @SLOW
 @given(st.lists(snapshots(), min_size=2, max_size=3))
 def test_what_is_kept_from_other_instances_changes_no_option(fleet: list[Snapshot]):
-    """
-    Plans of a fleet are those of its instances one by one, with nothing kept between them.
-    """
+    """Plans of a fleet are those of its instances one by one, with nothing kept between them."""
 
     def planned(snapshot: Snapshot) -> object:
         try:

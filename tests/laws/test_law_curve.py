@@ -33,9 +33,7 @@ chains = st.lists(stages(), min_size=1, max_size=4, unique_by=lambda stage: stag
 @given(chain=chains, burst=st.booleans())
 @settings(max_examples=100, deadline=None)
 def test_an_overload_is_served_at_the_ceiling(chain, burst):
-    """
-    Full buckets serve at the burst curve, empty ones at the baseline curve, whatever the size.
-    """
+    """Full buckets serve at the burst curve, empty ones at the baseline curve, whatever the size."""
     curve = ceiling_curve(chain, SIZES, burst=burst)
     for size, ops_per_s in zip(SIZES, curve.ops_per_s, strict=True):
         started = chain if burst else [_empty(stage) for stage in chain]
@@ -48,9 +46,7 @@ def test_an_overload_is_served_at_the_ceiling(chain, burst):
 @given(chain=chains, burst=st.booleans())
 @settings(max_examples=100, deadline=None)
 def test_lifting_the_binding_stage_alone_leads_to_the_next(chain, burst):
-    """
-    Without the stage that binds, the curve is where it said the next ceiling is.
-    """
+    """Without the stage that binds, the curve is where it said the next ceiling is."""
     curve = ceiling_curve(chain, SIZES, burst=burst)
     for index, size in enumerate(SIZES):
         rest = [stage for k, stage in enumerate(chain) if k != curve.stage[index]]

@@ -39,9 +39,7 @@ demands = st.lists(
 @given(chain=chains, demand=demands, carry=st.booleans())
 @settings(max_examples=300, deadline=None)
 def test_the_core_agrees_with_a_simulation_by_events(chain, demand, carry):
-    """
-    Served operations and bytes, the queue, the throttled time and every balance are the same.
-    """
+    """Served operations and bytes, the queue, the throttled time and every balance are the same."""
     ops, size = np.array(demand).T
     buckets = [
         {

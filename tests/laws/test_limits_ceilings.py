@@ -40,9 +40,7 @@ def storages(draw: st.DrawFn) -> Storage:
 
 @st.composite
 def several(draw: st.DrawFn) -> Storage:
-    """
-    A storage with one or two more beside it.
-    """
+    """A storage with one or two more beside it."""
     more = draw(st.lists(storages(), min_size=1, max_size=2))
     return replace(draw(storages()), additional=tuple(more))
 
@@ -63,9 +61,7 @@ def instances(draw: st.DrawFn) -> Instance:
 @given(instances())
 @settings(deadline=None)
 def test_every_ceiling_is_above_zero_and_has_an_origin(subject: Instance):
-    """
-    What is not known is left out; no ceiling is zero, none lacks a source.
-    """
+    """What is not known is left out; no ceiling is zero, none lacks a source."""
     for ceiling in ceilings_of(subject, catalog()):
         assert ceiling.value > 0
         assert ceiling.origin.source
@@ -75,9 +71,7 @@ def test_every_ceiling_is_above_zero_and_has_an_origin(subject: Instance):
 @given(instances())
 @settings(deadline=None)
 def test_a_balance_exists_exactly_where_a_bucket_does(subject: Instance):
-    """
-    Baselines and bursts of storage have a balance and a capacity, fixed numbers have neither.
-    """
+    """Baselines and bursts of storage have a balance and a capacity, fixed numbers have neither."""
     storage = {
         Family.INSTANCE_EBS_THROUGHPUT,
         Family.INSTANCE_EBS_IOPS,
@@ -97,9 +91,7 @@ def test_a_balance_exists_exactly_where_a_bucket_does(subject: Instance):
 @given(instances())
 @settings(deadline=None)
 def test_each_phase_of_a_family_stands_once_and_in_order(subject: Instance):
-    """
-    Today a family has one fixed number, or a baseline below a burst; legacy numbers are others.
-    """
+    """Today a family has one fixed number, or a baseline below a burst; legacy numbers are others."""
     found = ceilings_of(subject, catalog())
     for family in {c.family for c in found} - {Family.CPU_CREDITS}:
         now = {c.phase: c.value for c in found if c.family is family and c.phase != Phase.LEGACY}
@@ -113,9 +105,7 @@ def test_each_phase_of_a_family_stands_once_and_in_order(subject: Instance):
 @given(instances())
 @settings(deadline=None)
 def test_a_known_launch_only_narrows_legacy_limits(subject: Instance):
-    """
-    The legacy limits of an instance of known age are among those of one of unknown age.
-    """
+    """The legacy limits of an instance of known age are among those of one of unknown age."""
 
     def legacy(launched_s: int | None) -> set[tuple[Family, float]]:
         aged = Instance(db_class=subject.db_class, engine=subject.engine, launched_s=launched_s)
@@ -128,9 +118,7 @@ def test_a_known_launch_only_narrows_legacy_limits(subject: Instance):
 @given(st.sampled_from(ENGINES[:5]), SIZES, SIZES)
 @settings(deadline=None)
 def test_more_gp2_never_holds_less(engine: str, one: float, other: float):
-    """
-    The baseline and the throughput of gp2 rise with its size, or stay.
-    """
+    """The baseline and the throughput of gp2 rise with its size, or stay."""
     small, large = (
         {
             (c.family, c.phase in (Phase.BASELINE, Phase.FIXED)): c.value
@@ -149,9 +137,7 @@ def test_more_gp2_never_holds_less(engine: str, one: float, other: float):
 @given(instances())
 @settings(deadline=None)
 def test_the_chain_says_what_the_ceilings_say(subject: Instance):
-    """
-    Every stage's rates, over all its stripes, are ceilings of the family it is named after.
-    """
+    """Every stage's rates, over all its stripes, are ceilings of the family it is named after."""
     values = {
         (c.family.value, c.value) for c in ceilings_of(subject, catalog()) if not c.former_phase
     }
@@ -168,9 +154,7 @@ def test_the_chain_says_what_the_ceilings_say(subject: Instance):
 @given(instances())
 @settings(deadline=None, max_examples=50)
 def test_the_sheet_keeps_within_every_ceiling(subject: Instance):
-    """
-    No row is above a ceiling, bursts are never below baselines, larger I/O never moves less.
-    """
+    """No row is above a ceiling, bursts are never below baselines, larger I/O never moves less."""
     sheet = sheet_of(subject, catalog())
     most: dict[Family, float] = {}
     for ceiling in sheet.ceilings:
@@ -190,9 +174,7 @@ def test_the_sheet_keeps_within_every_ceiling(subject: Instance):
 @given(instances())
 @settings(deadline=None, max_examples=50)
 def test_below_the_knee_iops_bind_and_above_it_throughput(subject: Instance):
-    """
-    At every size of the curve the binding family is on the right side of the knee.
-    """
+    """At every size of the curve the binding family is on the right side of the knee."""
     sheet = sheet_of(subject, catalog())
     for knee, of_row in (
         (sheet.knee, lambda row: row.baseline),
@@ -209,9 +191,7 @@ def test_below_the_knee_iops_bind_and_above_it_throughput(subject: Instance):
 @given(instances())
 @settings(deadline=None)
 def test_what_can_be_bought_has_known_limits(subject: Instance):
-    """
-    Storage that passes the check has volume ceilings, unless RDS documents none for it.
-    """
+    """Storage that passes the check has volume ceilings, unless RDS documents none for it."""
     try:
         check_purchase(subject, catalog())
     except UsageError:
@@ -230,9 +210,7 @@ def bytes_families() -> tuple[Family, Family]:
 @given(several(), st.sampled_from(ENGINES))
 @settings(deadline=None)
 def test_several_storages_have_what_each_has_alone(storage: Storage, engine: str):
-    """
-    The sum over the storages, or nothing where one of them is unknown.
-    """
+    """The sum over the storages, or nothing where one of them is unknown."""
     alone = (replace(storage, additional=(), volume_count=None), *storage.additional)
     for family in (Family.VOLUME_THROUGHPUT, Family.VOLUME_IOPS):
         parts = [held(Instance(engine=engine, storage=one), family) for one in alone]
@@ -242,8 +220,6 @@ def test_several_storages_have_what_each_has_alone(storage: Storage, engine: str
 
 
 def held(subject: Instance, family: Family) -> float | None:
-    """
-    What can be held forever, or None.
-    """
+    """What can be held forever, or None."""
     rows = [c.value for c in ceilings_of(subject, catalog()) if c.family is family]
     return rows[0] if rows else None

@@ -34,9 +34,7 @@ def chunked(data: bytes, rows: RowFormat, sizes: list[int], chunk_bytes: int) ->
 
 @given(table=tables, sizes=st.lists(st.integers(1, 40), min_size=1), chunk=st.integers(1, 60))
 def test_csv_is_cut_between_rows(table, sizes, chunk):
-    """
-    Quoted newlines, doubled quotes and commas stay within their rows; nothing is lost or added.
-    """
+    """Quoted newlines, doubled quotes and commas stay within their rows; nothing is lost or added."""
     out = io.StringIO(newline="")
     csv.writer(out, quoting=csv.QUOTE_ALL, lineterminator="\n").writerows(table)
     data = out.getvalue().encode()
@@ -58,9 +56,7 @@ def test_csv_is_cut_between_rows(table, sizes, chunk):
     chunk=st.integers(1, 60),
 )
 def test_text_is_not_cut_after_a_backslash(rows, sizes, chunk):
-    """
-    In PostgreSQL's text format a newline after an odd number of backslashes is a part of a value.
-    """
+    """In PostgreSQL's text format a newline after an odd number of backslashes is a part of a value."""
     data = b"".join(row + b"\n" for row in rows)
     found = chunked(data, TEXT, sizes, chunk)
 
@@ -78,9 +74,7 @@ def test_text_is_not_cut_after_a_backslash(rows, sizes, chunk):
     chunk=st.integers(1, 60),
 )
 def test_where_a_chunk_ends_depends_on_the_bytes_alone(data, sizes, other, chunk):
-    """
-    However the pieces come: a later run cuts at the same places.
-    """
+    """However the pieces come: a later run cuts at the same places."""
     assert chunked(data, TEXT, sizes, chunk) == chunked(data, TEXT, other, chunk)
 
 

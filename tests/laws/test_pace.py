@@ -22,9 +22,7 @@ TERMS = PaceTerms()
 
 @given(balance=ratios, reserve=st.floats(0, 0.9), time_left_s=st.floats(180, 1e5))
 def test_the_allowance_of_a_bucket_is_the_formula(balance, reserve, time_left_s):
-    """
-    Baseline + (balance − reserve) ÷ time left, below the burst rate with its headroom.
-    """
+    """Baseline + (balance − reserve) ÷ time left, below the burst rate with its headroom."""
     terms = with_terms(TERMS, reserve_ratio=reserve)
     found = stage_allowance(
         SMALL, balance, terms=terms, io_size_bytes=32_768, time_left_s=time_left_s
@@ -54,9 +52,7 @@ def test_more_credits_never_allow_less(low, high, time_left_s):
     )
 )
 def test_a_split_stays_within_its_bounds(totals):
-    """
-    Whatever was measured, others are not below zero and the ratio is one that loads have.
-    """
+    """Whatever was measured, others are not below zero and the ratio is one that loads have."""
     split = split_at_start(BYTES_BOUNDS)
     for total, batch, length_s in totals:
         split = split_after(
@@ -76,9 +72,7 @@ def test_a_split_stays_within_its_bounds(totals):
 @given(ratio=st.floats(1.5, 8), others=st.floats(1 * MB, 60 * MB))
 @settings(max_examples=20)
 def test_the_ratio_is_learned_while_the_batch_runs(ratio, others):
-    """
-    Within a minute, and to a tenth, if others stay as they were before it began.
-    """
+    """Within a minute, and to a tenth, if others stay as they were before it began."""
     storage = SimulatedStorage(SMALL, ratio=ratio, others=lambda _t: others, balance=1.0)
     controller = PaceController((SMALL,), TERMS)
     storage.run(controller, 60)
@@ -95,9 +89,7 @@ def test_the_ratio_is_learned_while_the_batch_runs(ratio, others):
 )
 @settings(max_examples=12)
 def test_the_reserve_is_never_broken(ratio, others, swing, balance, has_counters):
-    """
-    With metrics two minutes late, with and without counters, and others that come and go.
-    """
+    """With metrics two minutes late, with and without counters, and others that come and go."""
 
     def at(t: float) -> float:
         return others * (1 + (swing if t // 90 % 2 else -swing))
@@ -117,9 +109,7 @@ def test_the_reserve_is_never_broken(ratio, others, swing, balance, has_counters
 @given(ratio=st.floats(1.5, 8), others=st.floats(1 * MB, 60 * MB), balance=st.floats(0.4, 1))
 @settings(max_examples=6)
 def test_credits_above_the_reserve_are_used_by_the_deadline(ratio, others, balance):
-    """
-    At the deadline little more than the reserve is left, and the batch sent what that paid for.
-    """
+    """At the deadline little more than the reserve is left, and the batch sent what that paid for."""
     seconds = 900
     storage = SimulatedStorage(SMALL, ratio=ratio, others=lambda _t: others, balance=balance)
     controller = PaceController((SMALL,), with_terms(TERMS, deadline_s=float(seconds)))
@@ -131,9 +121,7 @@ def test_credits_above_the_reserve_are_used_by_the_deadline(ratio, others, balan
 
 @given(age_s=st.floats(301, 1e5), balance=ratios)
 def test_stale_metrics_allow_the_share_of_the_baseline(age_s, balance):
-    """
-    Half of every baseline, whatever the balance was; never more.
-    """
+    """Half of every baseline, whatever the balance was; never more."""
     controller = PaceController(T3, TERMS)
     controller.observe_slow(slow_truth(end_s=0, balance=balance))
     found = controller.allowance(age_s)
@@ -146,9 +134,7 @@ def test_stale_metrics_allow_the_share_of_the_baseline(age_s, balance):
 @given(ratio=st.floats(1.5, 8), others=st.floats(1 * MB, 60 * MB))
 @settings(max_examples=8)
 def test_two_batches_learn_the_same_ratio_and_share_fairly(ratio, others):
-    """
-    Each tells the other its rate; after a minute both have half of what others leave, within a tenth.
-    """
+    """Each tells the other its rate; after a minute both have half of what others leave, within a tenth."""
     both = [PaceController((SMALL,), TERMS) for _ in range(2)]
     for one in both:
         one.observe_slow(slow_truth(end_s=0, bytes_per_s=others, ops_per_s=others / 32_768))

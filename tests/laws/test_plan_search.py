@@ -24,9 +24,7 @@ GRIDS = 200
 
 
 def limits(rng: Generator, size: int) -> np.ndarray:
-    """
-    Limits of a few instances and a few volumes, put together at random; some are missing.
-    """
+    """Limits of a few instances and a few volumes, put together at random; some are missing."""
     table = np.empty((size, len(SLOTS), 3))
     for place, slot in enumerate(SLOTS):
         scale = 60e6 if slot.counts == "bytes" else 2500.0
@@ -39,9 +37,7 @@ def limits(rng: Generator, size: int) -> np.ndarray:
 
 
 def demand(rng: Generator) -> StepDemand:
-    """
-    A noisy demand with jobs in it; in some grids with gaps, in some with sizes that vary.
-    """
+    """A noisy demand with jobs in it; in some grids with gaps, in some with sizes that vary."""
     steps = int(rng.integers(30, 150))
     ops = rng.gamma(3.0, 400.0, steps) * np.where(rng.random(steps) < 0.3, rng.uniform(0, 3), 1.0)
     ops[rng.random(steps) < 0.1] = 0.0
@@ -69,9 +65,7 @@ def chain(row: np.ndarray) -> tuple[Stage, ...]:
 
 
 def truth(asked: StepDemand, row: np.ndarray, allowed: int) -> bool:
-    """
-    Whether a demand passes, by one replay to the end.
-    """
+    """Whether a demand passes, by one replay to the end."""
     if not asked.is_measured.all():
         return int((throttled_steps(asked, chain(row)) & asked.is_measured).sum()) <= allowed
     done = replay_candidates(
@@ -85,9 +79,7 @@ def truth(asked: StepDemand, row: np.ndarray, allowed: int) -> bool:
 
 
 def cheapest(more: IntArray, holds: BoolArray, of: IntArray, keep: int) -> tuple[int, ...]:
-    """
-    The cheapest of those that hold, one per vector, by looking at all of them.
-    """
+    """The cheapest of those that hold, one per vector, by looking at all of them."""
     chosen: list[int] = []
     for index in sorted(range(more.size), key=lambda place: (more[place], place)):
         seen = {int(of[one]) for one in chosen}
@@ -97,9 +89,7 @@ def cheapest(more: IntArray, holds: BoolArray, of: IntArray, keep: int) -> tuple
 
 
 def test_the_search_finds_what_trying_everything_finds():
-    """
-    On 200 random grids the search returns the optima of brute force, overall and role by role.
-    """
+    """On 200 random grids the search returns the optima of brute force, overall and role by role."""
     found_any, settled_early, replayed = 0, 0, 0
     for seed in range(GRIDS):
         rng = default_rng(seed)
@@ -139,9 +129,7 @@ def test_the_search_finds_what_trying_everything_finds():
 
 @pytest.mark.parametrize("carry", [True, False])
 def test_dropping_idle_limits_changes_no_replay(carry: bool):
-    """
-    A limit that cannot bind before another one is dropped, and nobody waits longer or shorter for it.
-    """
+    """A limit that cannot bind before another one is dropped, and nobody waits longer or shorter for it."""
     dropped = 0
     for seed in range(60):
         rng = default_rng([seed, 7])
@@ -167,9 +155,7 @@ def test_dropping_idle_limits_changes_no_replay(carry: bool):
 
 
 def test_a_search_stops_where_nothing_dearer_matters():
-    """
-    Once enough hold, limits that only dearer arrangements have are not replayed.
-    """
+    """Once enough hold, limits that only dearer arrangements have are not replayed."""
     rng = default_rng(3)
     steps, size = 300, 2000
     table = limits(rng, size)

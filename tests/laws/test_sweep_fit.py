@@ -15,9 +15,7 @@ COVERAGE_CHAINS = 400
 
 
 def between(low: float, high: float) -> st.SearchStrategy[float]:
-    """
-    Any number of the range, its orders of magnitude equally likely.
-    """
+    """Any number of the range, its orders of magnitude equally likely."""
     return st.floats(np.log(low), np.log(high)).map(lambda power: float(np.exp(power)))
 
 
@@ -40,9 +38,7 @@ factors = st.lists(st.floats(0.99, 1.01), min_size=len(SIZES_KIB), max_size=len(
 
 
 def limits_of(chain: list[Stage]) -> tuple[float, float]:
-    """
-    The most operations of the smallest size, and the most bytes of the largest.
-    """
+    """The most operations of the smallest size, and the most bytes of the largest."""
     largest = kib(SIZES_KIB[-1])
     rate = delivered_ops_per_s(chain, largest, phase=Phase.BASELINE, pattern=Pattern.SCATTERED)
     return min(s.baseline * s.stripes for s in chain if s.counts == "ops"), rate * largest
@@ -87,9 +83,7 @@ def test_without_noise_the_limits_are_all_but_exact(chain):
 @given(chain=chains, noise=factors, scale=between(0.1, 10))
 @settings(max_examples=30, deadline=None)
 def test_a_faster_storage_is_the_same_experiment(chain, noise, scale):
-    """
-    Storage that is faster throughout has limits that are larger by as much, and the same knee.
-    """
+    """Storage that is faster throughout has limits that are larger by as much, and the same knee."""
     from dataclasses import replace
 
     faster = [replace(s, baseline=s.baseline * scale, burst=s.burst * scale) for s in chain]

@@ -37,9 +37,7 @@ class Alerts(RuleBasedStateMachine):
         minutes=st.sampled_from([1, 1, 1, 1, 2, 5, 6, 7, 60]),
     )
     def observe(self, rank: int | None, minutes: int) -> None:
-        """
-        A condition that is newer than all before it.
-        """
+        """A condition that is newer than all before it."""
         self.now += minutes * MINUTE
         self.seen.append((self.now, rank))
         self._show(self.now, rank)
@@ -48,9 +46,7 @@ class Alerts(RuleBasedStateMachine):
 
     @rule(rank=st.integers(0, 2), minutes=st.integers(0, 10))
     def observe_late(self, rank: int, minutes: int) -> None:
-        """
-        A condition that is no newer than the last one changes nothing.
-        """
+        """A condition that is no newer than the last one changes nothing."""
         before = self.standing
         if before.at_s:
             self._show(before.at_s - minutes * MINUTE, rank)
@@ -58,16 +54,12 @@ class Alerts(RuleBasedStateMachine):
 
     @invariant()
     def state_is_that_of_the_model(self) -> None:
-        """
-        The few numbers give the same state as all observations.
-        """
+        """The few numbers give the same state as all observations."""
         assert self.standing.state is self.state
 
     @invariant()
     def transitions_are_numbered_without_a_hole(self) -> None:
-        """
-        Numbers of an episode are 1, 2, 3 …; it ends with ok, and no key is used by two episodes.
-        """
+        """Numbers of an episode are 1, 2, 3 …; it ends with ok, and no key is used by two episodes."""
         episodes: list[list[Transition]] = []
         for one in self.transitions:
             if not episodes or episodes[-1][-1].state is OK:
@@ -107,9 +99,7 @@ class Alerts(RuleBasedStateMachine):
         return last is not None and last >= rank
 
     def _spell(self, rank: int, *, holds: bool) -> int:
-        """
-        How long the last known observations agree, without a gap; unknown ones end a calm spell.
-        """
+        """How long the last known observations agree, without a gap; unknown ones end a calm spell."""
         first, later = self.seen[-1][0], self.seen[-1][0]
         for time_s, level in reversed(self.seen):
             if level is None:

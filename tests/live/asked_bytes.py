@@ -17,31 +17,23 @@ from typing import NamedTuple
 
 
 class Asked(NamedTuple):
-    """
-    Bytes that processes asked the system for.
-    """
+    """Bytes that processes asked the system for."""
 
     read: int
     written: int
 
     @property
     def all(self) -> int:
-        """
-        Both together.
-        """
+        """Both together."""
         return self.read + self.written
 
     def since(self, before: "Asked") -> "Asked":
-        """
-        What was asked for between two moments.
-        """
+        """What was asked for between two moments."""
         return Asked(self.read - before.read, self.written - before.written)
 
 
 def asked_by(postmaster: int) -> Asked:
-    """
-    The sum so far over a postmaster and its children, those that have ended among them.
-    """
+    """The sum so far over a postmaster and its children, those that have ended among them."""
     while True:
         before = _children(postmaster)
         try:
@@ -54,9 +46,7 @@ def asked_by(postmaster: int) -> Asked:
 
 
 def postmaster_of(data_directory: Path) -> int:
-    """
-    The process that a data directory names as its server.
-    """
+    """The process that a data directory names as its server."""
     return int((data_directory / "postmaster.pid").read_text(encoding="utf-8").split()[0])
 
 

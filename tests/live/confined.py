@@ -21,9 +21,7 @@ PR_SET_NO_NEW_PRIVS = 38
 
 
 class Comparison(ctypes.Structure):
-    """
-    What libseccomp compares an argument of a system call with.
-    """
+    """What libseccomp compares an argument of a system call with."""
 
     _fields_ = (
         ("argument", ctypes.c_uint),
@@ -34,16 +32,12 @@ class Comparison(ctypes.Structure):
 
 
 def setting(unit: str, name: str) -> list[str]:
-    """
-    Values of a setting, one for each line of it.
-    """
+    """Values of a setting, one for each line of it."""
     return re.findall(rf"^{name}=(.*)$", unit, re.MULTILINE)
 
 
 def system_calls(name: str) -> set[str]:
-    """
-    The calls of a set of systemd, with those of the sets in it; or the one call.
-    """
+    """The calls of a set of systemd, with those of the sets in it; or the one call."""
     if not name.startswith("@"):
         return {name}
     shown = subprocess.run(
@@ -60,9 +54,7 @@ def system_calls(name: str) -> set[str]:
 
 
 def allowed(unit: str) -> set[str]:
-    """
-    The calls that a service of the unit may make; systemd always allows `@default`.
-    """
+    """The calls that a service of the unit may make; systemd always allows `@default`."""
     found = system_calls("@default")
     for value in setting(unit, "SystemCallFilter"):
         words = {call for word in value.lstrip("~").split() for call in system_calls(word)}
@@ -71,9 +63,7 @@ def allowed(unit: str) -> set[str]:
 
 
 def confine(unit: str) -> None:
-    """
-    Confine this process, and what it starts, for good.
-    """
+    """Confine this process, and what it starts, for good."""
     calls = allowed(unit)
     families = [
         getattr(socket, name) for name in setting(unit, "RestrictAddressFamilies")[0].split()

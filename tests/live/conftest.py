@@ -16,9 +16,7 @@ from plimsoll.lab.servers.postgres import Postgres
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[Postgres]:
-    """
-    A throwaway server with pgbench's tables at scale 5 (75 MB).
-    """
+    """A throwaway server with pgbench's tables at scale 5 (75 MB)."""
     # What a session asks is told whole, with the settings before it.
     with Postgres({"shared_buffers": "32MB", "track_activity_query_size": "16kB"}) as server:
         server.run("pgbench", "-i", "-q", "-s", "5")
@@ -27,9 +25,7 @@ def postgres() -> Iterator[Postgres]:
 
 @pytest.fixture
 def ours(request: pytest.FixtureRequest) -> Iterator[Ours]:
-    """
-    A folder of our own for all that an experiment starts, in memory or where the parameter says.
-    """
+    """A folder of our own for all that an experiment starts, in memory or where the parameter says."""
     place = getattr(request, "param", None)
     found = Ours(Path(place) if place else place_of_data())
     yield found
@@ -38,9 +34,7 @@ def ours(request: pytest.FixtureRequest) -> Iterator[Ours]:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """
-    Chromium of this machine; without one the tests fail.
-    """
+    """Chromium of this machine; without one the tests fail."""
     program = shutil.which("chromium")
     assert program is not None, "chromium is missing: .ci/servers installs it"
     with sync_playwright() as playwright:
@@ -51,9 +45,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
-    """
-    Run `plimsoll …` in a scratch folder with the given variables; its output is text.
-    """
+    """Run `plimsoll …` in a scratch folder with the given variables; its output is text."""
 
     def call(*arguments: str, **variables: str) -> subprocess.CompletedProcess:
         return subprocess.run(

@@ -15,9 +15,7 @@ from plimsoll.lab.servers.postgres import Postgres
 
 
 class Controlled:
-    """
-    A server that runs; `made` is what made its data, and knows how to connect.
-    """
+    """A server that runs; `made` is what made its data, and knows how to connect."""
 
     def __init__(self, made: Postgres, folder: Path) -> None:
         self.made = made
@@ -25,9 +23,7 @@ class Controlled:
         self._folder = folder
 
     def control(self, *words: str) -> None:
-        """
-        Run `pg_ctl`, which waits until it is done, as the server's account.
-        """
+        """Run `pg_ctl`, which waits until it is done, as the server's account."""
         account = self.made.account
         who = {"user": account.uid, "group": account.gid, "extra_groups": []}
         subprocess.run(
@@ -43,9 +39,7 @@ class Controlled:
         )
 
     def did(self, *statements: str) -> Callable[[], None]:
-        """
-        What runs statements in a session of its own, which the views then count.
-        """
+        """What runs statements in a session of its own, which the views then count."""
 
         def run() -> None:
             with psycopg.connect(self.dsn, autocommit=True) as connection:
@@ -58,9 +52,7 @@ class Controlled:
 
 @contextmanager
 def controlled(version: str, settings: Mapping[str, str], *setup: str) -> Iterator[Controlled]:
-    """
-    A server of one of `VERSIONS` under `pg_ctl`, after statements that set it up.
-    """
+    """A server of one of `VERSIONS` under `pg_ctl`, after statements that set it up."""
     folder = Path(tempfile.mkdtemp(prefix="plimsoll-controlled-", dir="/var/tmp"))
     try:
         made = Postgres(settings, binaries=postgres_folder(version), data_directory=folder / "data")

@@ -10,9 +10,7 @@ _IS_FRESH = "select pg_stat_get_snapshot_timestamp() > %s"
 
 
 def flush_statistics(connection: psycopg.Connection) -> None:
-    """
-    Make the views count what this session did so far; before 15 this ends the session.
-    """
+    """Make the views count what this session did so far; before 15 this ends the session."""
     if connection.info.server_version >= _ASKED_FOR:
         connection.execute("select pg_stat_force_next_flush()")
         connection.execute("select 1")

@@ -16,9 +16,7 @@ FALLOC_KEEP_SIZE, FALLOC_PUNCH_HOLE = 1, 2
 
 @contextlib.contextmanager
 def opened(path: Path, flags: int) -> Iterator[int]:
-    """
-    A descriptor of a file, made if the flags say so.
-    """
+    """A descriptor of a file, made if the flags say so."""
     handle = os.open(path, flags, 0o644)
     try:
         yield handle
@@ -40,9 +38,7 @@ def allocate(handle: int, mode: int, offset: int, length: int) -> None:
 
 
 def dirty_pages(path: Path) -> int:
-    """
-    Pages of a file that are not on its disk yet; 0 where the kernel cannot tell (before 6.5).
-    """
+    """Pages of a file that are not on its disk yet; 0 where the kernel cannot tell (before 6.5)."""
     found = (ctypes.c_uint64 * 5)()
     span = (ctypes.c_uint64 * 2)(0, 0)
     with path.open("rb") as file:

@@ -227,24 +227,18 @@ class Ledger:
 
 
 def postmaster_of(server: Postgres) -> int:
-    """
-    Process id of the server.
-    """
+    """Process id of the server."""
     return int((server.data_directory / "postmaster.pid").read_text().splitlines()[0])
 
 
 def kill(pid: int) -> None:
-    """
-    Kill -9; nothing for what has ended.
-    """
+    """Kill -9; nothing for what has ended."""
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, signal.SIGKILL)
 
 
 def children_of(postmaster: int) -> list[int]:
-    """
-    Process ids of a server's processes but for the postmaster itself.
-    """
+    """Process ids of a server's processes but for the postmaster itself."""
     found = Path(f"/proc/{postmaster}/task/{postmaster}/children").read_text()
     return [int(pid) for pid in found.split()]
 

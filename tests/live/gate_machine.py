@@ -33,9 +33,7 @@ HELD_MIN = 0.25
 
 @contextmanager
 def quick_folder() -> Iterator[Path]:
-    """
-    A folder in memory if there is one, so that the emulated disk is never faster than the real one.
-    """
+    """A folder in memory if there is one, so that the emulated disk is never faster than the real one."""
     memory = Path("/dev/shm")
     place = memory if os.access(memory, os.W_OK) else None
     with tempfile.TemporaryDirectory(prefix="plimsoll-test-", dir=place) as folder:
@@ -43,9 +41,7 @@ def quick_folder() -> Iterator[Path]:
 
 
 def fill(folder: Path, *, size_mib: int = 64) -> Path:
-    """
-    A file to read, made behind the gate's back so that it costs no credits.
-    """
+    """A file to read, made behind the gate's back so that it costs no credits."""
     path = folder / "table"
     path.write_bytes(os.urandom(MIB) * size_mib)
     return path

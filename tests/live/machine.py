@@ -13,9 +13,7 @@ Run = Callable[..., subprocess.CompletedProcess]
 
 
 def clean_environment() -> dict[str, str]:
-    """
-    Our variables without those that would name another database.
-    """
+    """Our variables without those that would name another database."""
     return {
         name: value
         for name, value in os.environ.items()
@@ -39,8 +37,6 @@ def disk_folder() -> tuple[Path, str]:
 
 
 def disk_bytes(text: str, device: str) -> tuple[int, int]:
-    """
-    Bytes read and written by a device, out of a copy of /proc/diskstats.
-    """
+    """Bytes read and written by a device, out of a copy of /proc/diskstats."""
     fields = next(f for f in map(str.split, text.splitlines()) if f[2] == device)
     return int(fields[5]) * SECTOR_BYTES, int(fields[9]) * SECTOR_BYTES

@@ -52,15 +52,11 @@ class Pooler(ABC):
 
     @property
     def url(self) -> str:
-        """
-        As for `read_pooler`; it holds the password.
-        """
+        """As for `read_pooler`; it holds the password."""
         return f"{self.kind}://{USER}:{quote(self.password, safe='')}@127.0.0.1:{self.port}"
 
     def dsn(self, database: str) -> str:
-        """
-        How a client connects through it.
-        """
+        """How a client connects through it."""
         return (
             f"host=127.0.0.1 port={self.port} user={USER} dbname={database} "
             f"password={self.password}"
@@ -122,9 +118,7 @@ class Pooler(ABC):
 
 
 class PgBouncer(Pooler):
-    """
-    Debian's PgBouncer; `databases` are lines of its section of that name.
-    """
+    """Debian's PgBouncer; `databases` are lines of its section of that name."""
 
     kind = "pgbouncer"
 
@@ -153,9 +147,7 @@ class PgBouncer(Pooler):
 
 
 class Pgpool(Pooler):
-    """
-    Debian's Pgpool-II before one node.
-    """
+    """Debian's Pgpool-II before one node."""
 
     kind = "pgpool"
     _end_signal = signal.SIGINT

@@ -22,9 +22,7 @@ THREADS = 8
 
 
 def saturate(directory: Path, seconds: float, read_share: float) -> dict[str, int]:
-    """
-    Read and write for so many seconds; bytes and operations done.
-    """
+    """Read and write for so many seconds; bytes and operations done."""
     handle, name = tempfile.mkstemp(prefix="plimsoll-saturate-", dir=directory)
     done = {"read_ops": 0, "write_ops": 0}
     try:

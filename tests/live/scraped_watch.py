@@ -27,9 +27,7 @@ SELDOM = "[poll]\n" + "".join(
 
 @dataclass(frozen=True)
 class ScrapedWatch:
-    """
-    A watch that runs and has read everything.
-    """
+    """A watch that runs and has read everything."""
 
     address: str
     process: subprocess.Popen[str]
@@ -95,8 +93,6 @@ def scraped_watch(
 
 
 def page_of(address: str) -> str:
-    """
-    The metrics as a person sees them.
-    """
+    """The metrics as a person sees them."""
     with urlopen(f"http://{address}/metrics", timeout=10) as answer:
         return str(answer.read().decode())

@@ -58,9 +58,7 @@ _GET = "select count(*) from pg_logical_slot_get_changes('{}', null, null)"
 
 
 def running(*statements: str) -> Work:
-    """
-    One statement after the other.
-    """
+    """One statement after the other."""
 
     def work(connection: psycopg.Connection) -> None:
         for statement in statements:
@@ -70,9 +68,7 @@ def running(*statements: str) -> Work:
 
 
 def resent(connection: psycopg.Connection) -> None:
-    """
-    Programs that load a row and save all of it.
-    """
+    """Programs that load a row and save all of it."""
     for n in range(500):
         key = n * 97 % 1500 + 1
         (body,) = connection.execute("select body from docs where id = %s", (key,)).fetchone()
@@ -82,9 +78,7 @@ def resent(connection: psycopg.Connection) -> None:
 
 
 def mended(connection: psycopg.Connection) -> None:
-    """
-    The same ones, which save what changed.
-    """
+    """The same ones, which save what changed."""
     for n in range(500):
         key = n * 97 % 1500 + 1
         connection.execute("select body from docs where id = %s", (key,)).fetchone()
@@ -92,9 +86,7 @@ def mended(connection: psycopg.Connection) -> None:
 
 
 def loaded(connection: psycopg.Connection) -> None:
-    """
-    A COPY of 13 MB into an empty table, and the checkpoint that writes what it left.
-    """
+    """A COPY of 13 MB into an empty table, and the checkpoint that writes what it left."""
     rows = b"".join(b"%d\t%s\n" % (n, b"y" * 100) for n in range(1000))
     with connection.cursor().copy("copy loaded from stdin") as copy:
         for _ in range(ROWS // 1000):
@@ -112,42 +104,28 @@ STALE = (
 )
 # So slow that glances see it on the way: some seconds.
 VACUUMED = ("set vacuum_cost_delay = 2", "set vacuum_cost_limit = 60", "vacuum stale")
-"""
-A table with dead rows in every page, and its VACUUM.
-"""
+"""A table with dead rows in every page, and its VACUUM."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """
-    A load with the cause that has to be named.
-    """
+    """A load with the cause that has to be named."""
 
     code: str
     subject: str = ""
-    """
-    How the cause's subject begins.
-    """
+    """How the cause's subject begins."""
     work: Work
     without: Work | None = None
-    """
-    The same with the remedy.
-    """
+    """The same with the remedy."""
     prepared: tuple[str, ...] = ()
     counts: str = "all"
-    """
-    Which of its bytes are the cause's: `read`, `written` or `all`.
-    """
+    """Which of its bytes are the cause's: `read`, `written` or `all`."""
 
     within: float = 0.07
-    """
-    How far the share may be off, of the load: more where bytes are shared out by estimate.
-    """
+    """How far the share may be off, of the load: more where bytes are shared out by estimate."""
 
     def bytes_of(self, asked: Asked, spared: Asked) -> int:
-        """
-        The cause's, of what was asked for with it and without.
-        """
+        """The cause's, of what was asked for with it and without."""
         return getattr(asked, self.counts) - getattr(spared, self.counts)
 
 
@@ -245,9 +223,7 @@ PARTS = {
         counts="written",
     ),
 }
-"""
-By name.
-"""
+"""By name."""
 
 MIXTURES = (
     ("sequential scan", "sort"),
@@ -257,6 +233,4 @@ MIXTURES = (
     ("small commits", "bitmap scan"),
     ("decoding", "sequential scan", "copy", "sort"),
 )
-"""
-Parts that run in one window.
-"""
+"""Parts that run in one window."""

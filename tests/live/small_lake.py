@@ -23,9 +23,7 @@ _UNITS = {
 
 
 def small_lake(folder: Path) -> Lake:
-    """
-    The lake, below a folder, of a day of points every minute.
-    """
+    """The lake, below a folder, of a day of points every minute."""
     records = [
         record(metric, minute, value, instance) | {"unit": _UNITS[metric]}
         for place, instance in enumerate(SOUND)

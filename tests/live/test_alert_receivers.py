@@ -32,9 +32,7 @@ pytestmark = pytest.mark.live
 
 @pytest.fixture(scope="module")
 def told() -> Iterator[Recorder]:
-    """
-    Who Alertmanager tells.
-    """
+    """Who Alertmanager tells."""
     with Recorder() as running:
         yield running
 
@@ -50,18 +48,14 @@ def receiver(alertmanager: Alertmanager) -> AlertmanagerReceiver:
 
 
 def open_alerts(alertmanager: Alertmanager, key: str) -> list[dict[str, Any]]:
-    """
-    What the API says of an episode.
-    """
+    """What the API says of an episode."""
     url = f"{alertmanager.address}/api/v2/alerts?filter=episode%3D%22{key}%22"
     with urlopen(url, timeout=10) as answer:
         return json.load(answer)
 
 
 def by_amtool(alertmanager: Alertmanager, *arguments: str) -> str:
-    """
-    What Alertmanager's own client prints.
-    """
+    """What Alertmanager's own client prints."""
     home = default_store().get(Alertmanager.package)
     command = [home / "usr/bin/amtool", f"--alertmanager.url={alertmanager.address}", *arguments]
     return subprocess.run(
@@ -70,9 +64,7 @@ def by_amtool(alertmanager: Alertmanager, *arguments: str) -> str:
 
 
 def told_of(told: Recorder, key: str) -> list[tuple[str, str]]:
-    """
-    Status and severity of each notification of an episode.
-    """
+    """Status and severity of each notification of an episode."""
     return [
         (alert["status"], alert["labels"]["severity"])
         for sent in list(told.sent)
@@ -122,9 +114,7 @@ def test_an_episode_is_one_alert_from_its_beginning_to_its_end(alertmanager, tol
 
 
 def test_episodes_of_one_instance_are_alerts_of_their_own(alertmanager):
-    """
-    Rules and episodes are told apart; silences and routes find them by the labels of the instance.
-    """
+    """Rules and episodes are told apart; silences and routes find them by the labels of the instance."""
     for each in (EMPTY, UNKNOWN):
         receiver(alertmanager).send(each, "")
     names = [open_alerts(alertmanager, m.key)[0]["labels"]["alertname"] for m in (EMPTY, UNKNOWN)]
@@ -139,9 +129,7 @@ def test_episodes_of_one_instance_are_alerts_of_their_own(alertmanager):
 
 @pytest.mark.parametrize("number", range(len(HOSTILE)))
 def test_hostile_texts_are_accepted_as_they_are(alertmanager, number):
-    """
-    The real server parses every text as a value of a label.
-    """
+    """The real server parses every text as a value of a label."""
     receiver(alertmanager).send(hostile(HOSTILE[number], key=f"hostile{number}"), "")
     (alert,) = open_alerts(alertmanager, f"hostile{number}")
 

@@ -31,9 +31,7 @@ AT_ONCE = {"group_wait": "0s", "group_interval": "1s"}
 
 
 def amtool(*arguments: str) -> str:
-    """
-    What Alertmanager's own client prints.
-    """
+    """What Alertmanager's own client prints."""
     program = default_store().get(Alertmanager.package) / "usr/bin/amtool"
     return subprocess.run(
         [str(program), *arguments], capture_output=True, text=True, check=True, timeout=30
@@ -42,18 +40,14 @@ def amtool(*arguments: str) -> str:
 
 @pytest.fixture(scope="module")
 def told() -> Iterator[Recorder]:
-    """
-    Who Alertmanager tells, in the place of Slack.
-    """
+    """Who Alertmanager tells, in the place of Slack."""
     with Recorder() as running:
         yield running
 
 
 @pytest.fixture(scope="module")
 def alertmanager(told: Recorder) -> Iterator[Alertmanager]:
-    """
-    With the routes and inhibitions of the example.
-    """
+    """With the routes and inhibitions of the example."""
     example = yaml.safe_load((FOLDER / "alertmanager.yml").read_text(encoding="utf-8"))
     example["route"] |= AT_ONCE
     (receiver,) = example["receivers"]
@@ -64,9 +58,7 @@ def alertmanager(told: Recorder) -> Iterator[Alertmanager]:
 
 
 def hasty(folder: Path) -> list[Path]:
-    """
-    The rules with a second in the place of each delay.
-    """
+    """The rules with a second in the place of each delay."""
     made = []
     for path in sorted((FOLDER / "rules").glob("*.yml")):
         copy = folder / path.name
@@ -79,9 +71,7 @@ def hasty(folder: Path) -> list[Path]:
 def ended(
     alertmanager: Alertmanager, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[dict[str, list[dict[str, Any]]]]:
-    """
-    What amtool shows of a watch while it runs, by name of the alert; afterwards the watch has ended.
-    """
+    """What amtool shows of a watch while it runs, by name of the alert; afterwards the watch has ended."""
     folder = tmp_path_factory.mktemp("prometheus")
     shown: dict[str, list[dict[str, Any]]] = {}
 
@@ -117,9 +107,7 @@ def ended(
 
 
 def alerts(alertmanager: Alertmanager, *matchers: str) -> list[dict[str, Any]]:
-    """
-    Active alerts; those that are inhibited too.
-    """
+    """Active alerts; those that are inhibited too."""
     address = f"--alertmanager.url={alertmanager.address}"
     # One question, because an alert may become inhibited between two.
     states = ("--active", "--inhibited", "--unprocessed")
@@ -127,16 +115,12 @@ def alerts(alertmanager: Alertmanager, *matchers: str) -> list[dict[str, Any]]:
 
 
 def test_the_example_is_accepted():
-    """
-    By Alertmanager's own check.
-    """
+    """By Alertmanager's own check."""
     assert "SUCCESS" in amtool("check-config", str(FOLDER / "alertmanager.yml"))
 
 
 def test_amtool_shows_the_alert_of_an_instance(ended):
-    """
-    With the labels of the instance and of the ceiling, the severity and the runbook.
-    """
+    """With the labels of the instance and of the ceiling, the severity and the runbook."""
     (alert,) = ended["PlimsollBound"]
 
     assert alert["labels"] | {"instance": ""} == {
@@ -157,9 +141,7 @@ def test_amtool_shows_the_alert_of_an_instance(ended):
 
 
 def test_one_notification_has_all_alerts_of_an_instance(ended, told):
-    """
-    As the example groups them.
-    """
+    """As the example groups them."""
 
     def names() -> set[str]:
         return {
@@ -178,9 +160,7 @@ def test_one_notification_has_all_alerts_of_an_instance(ended, told):
 
 
 def test_a_watch_that_ended_is_reported(ended, alertmanager):
-    """
-    Prometheus says so, as the watch no longer can; alerts of its instances end.
-    """
+    """Prometheus says so, as the watch no longer can; alerts of its instances end."""
     (bound,) = ended["PlimsollBound"]
     its = ("alertname=PlimsollBound", f"instance={bound['labels']['instance']}")
     until(lambda: alerts(alertmanager, "alertname=PlimsollWatchDown"), SENT_AGAIN_S)

@@ -25,17 +25,13 @@ HOURS = 6
 
 @pytest.fixture(scope="module")
 def day() -> Snapshot:
-    """
-    A simulated day that ended about now.
-    """
+    """A simulated day that ended about now."""
     return simulated.moved(simulated.example("quiet"), simulated.recent_end_s(), hours=24)
 
 
 @pytest.fixture(scope="module")
 def filled(tmp_path_factory: pytest.TempPathFactory, day: Snapshot) -> Iterator[Double]:
-    """
-    The double with one instance that was filled from a file, its events and its counters.
-    """
+    """The double with one instance that was filled from a file, its events and its counters."""
     folder = tmp_path_factory.mktemp("holdings")
     start, end = day.window_s
     events = [
@@ -60,9 +56,7 @@ def moment(time_s: float) -> datetime:
 
 
 def query(identity: str, name: str, instance: str, *, period_s: int, stat: str) -> dict[str, Any]:
-    """
-    One query of GetMetricData.
-    """
+    """One query of GetMetricData."""
     metric = {
         "Namespace": NAMESPACE,
         "MetricName": name,
@@ -72,9 +66,7 @@ def query(identity: str, name: str, instance: str, *, period_s: int, stat: str) 
 
 
 def put_by_chance(url: str, start: datetime) -> None:
-    """
-    Put single values, values with counts and statistic sets at uneven moments, the same every time.
-    """
+    """Put single values, values with counts and statistic sets at uneven moments, the same every time."""
     rng, cloudwatch = np.random.default_rng(5), client("cloudwatch", url)
     data: list[dict[str, Any]] = []
     for _ in range(300):
@@ -97,9 +89,7 @@ def put_by_chance(url: str, start: datetime) -> None:
 
 
 def test_the_indexed_store_answers_as_moto_does(tmp_path: Path):
-    """
-    Put by PutMetricData and read by GetMetricData, every statistic, period, unit and order is equal.
-    """
+    """Put by PutMetricData and read by GetMetricData, every statistic, period, unit and order is equal."""
     start = moment(simulated.recent_end_s()) - timedelta(hours=HOURS)
     queries = [
         query(f"q{n}", name, instance, period_s=period, stat=stat)
@@ -137,9 +127,7 @@ def test_the_indexed_store_answers_as_moto_does(tmp_path: Path):
 
 
 def test_filling_and_putting_give_the_same_samples(filled: Double, day: Snapshot):
-    """
-    A metric filled from a file when the server starts reads as one that was put over HTTP.
-    """
+    """A metric filled from a file when the server starts reads as one that was put over HTTP."""
     start, end = day.window_s
     cloudwatch = client("cloudwatch", filled.url)
     asked = query("filled", "WriteIOPS", "quiet", period_s=60, stat="Average")
@@ -166,9 +154,7 @@ def test_filling_and_putting_give_the_same_samples(filled: Double, day: Snapshot
 
 
 def test_pages_hold_so_many_points_and_all_of_them_come(filled: Double, day: Snapshot):
-    """
-    Pages are full but the last, cut series are marked, and joined they are the whole answer.
-    """
+    """Pages are full but the last, cut series are marked, and joined they are the whole answer."""
     start, end = day.window_s
     cloudwatch = client("cloudwatch", filled.url)
     names = ("ReadIOPS", "EBSByteBalance%", "Absent", "WriteIOPS")
@@ -197,9 +183,7 @@ def test_pages_hold_so_many_points_and_all_of_them_come(filled: Double, day: Sna
 
 
 def test_old_minutes_are_forgotten(filled: Double):
-    """
-    Beyond 15 days only periods of five minutes are answered, beyond 63 only hours.
-    """
+    """Beyond 15 days only periods of five minutes are answered, beyond 63 only hours."""
     cloudwatch = client("cloudwatch", filled.url)
     end = moment(simulated.recent_end_s())
     for days in (1, 30, 100, 500):
@@ -219,9 +203,7 @@ def test_old_minutes_are_forgotten(filled: Double):
 
 
 def test_more_than_five_hundred_queries_are_refused(filled: Double):
-    """
-    As AWS refuses them.
-    """
+    """As AWS refuses them."""
     asked = [query(f"q{n}", "ReadIOPS", "x", period_s=60, stat="Average") for n in range(501)]
 
     with pytest.raises(ClientError) as raised:
@@ -233,9 +215,7 @@ def test_more_than_five_hundred_queries_are_refused(filled: Double):
 
 
 def test_events_are_of_the_window_and_come_in_pages(filled: Double, day: Snapshot):
-    """
-    Without a window they are of the last hour; with one, 100 a page, and of that instance.
-    """
+    """Without a window they are of the last hour; with one, 100 a page, and of that instance."""
     start, end = day.window_s
     rds = client("rds", filled.url)
     asked = {"SourceType": "db-instance", "SourceIdentifier": "quiet"}
@@ -250,9 +230,7 @@ def test_events_are_of_the_window_and_come_in_pages(filled: Double, day: Snapsho
 
 
 def test_performance_insights_gives_the_total_then_its_parts(filled: Double, day: Snapshot):
-    """
-    Times stand for the end of a period; a period's value is the mean of what lies in it.
-    """
+    """Times stand for the end of a period; a period's value is the mean of what lies in it."""
     start, end = day.window_s
     (described,) = client("rds", filled.url).describe_db_instances()["DBInstances"]
     insights = client("pi", filled.url)

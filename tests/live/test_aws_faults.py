@@ -52,9 +52,7 @@ class Case(Struct, frozen=True, kw_only=True):
 
 
 def fails(action: str, fault: Fault, times: int | None = None) -> Rule:
-    """
-    Fail for an action, or for every one if it is empty, so many times or always.
-    """
+    """Fail for an action, or for every one if it is empty, so many times or always."""
     return Rule(action=action, fault=fault, times=times)
 
 
@@ -201,9 +199,7 @@ GROUPS = {
 
 
 def watched(folder: Path) -> Held:
-    """
-    An instance of which everything optional is there to be lost.
-    """
+    """An instance of which everything optional is there to be lost."""
     snapshot = simulated.moved(simulated.example("search-service"), END_S, identifier=WATCHED)
     return hold(
         folder,
@@ -215,9 +211,7 @@ def watched(folder: Path) -> Held:
 
 
 def serverless(folder: Path) -> Held:
-    """
-    An instance whose cluster says what it may become.
-    """
+    """An instance whose cluster says what it may become."""
     snapshot = simulated.moved(simulated.example("quiet"), END_S, identifier=SERVERLESS)
     fields = dict.fromkeys(("EngineVersion", "StorageType", "AllocatedStorage", "MultiAZ"))
     fields |= {
@@ -229,9 +223,7 @@ def serverless(folder: Path) -> Held:
 
 
 def run(port: int, case: Case) -> Outcome:
-    """
-    Record the instance of a case while the proxy fails as it says.
-    """
+    """Record the instance of a case while the proxy fails as it says."""
     command = ("record", f"rds:{case.target}", "-o", "out.json", *between(SPAN))
     return plimsoll(port, *command, rules=case.rules, **case.variables)
 
@@ -241,9 +233,7 @@ Outcomes = dict[tuple[str, str], Future[Outcome]]
 
 @pytest.fixture(scope="module")
 def outcomes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Outcomes]:
-    """
-    What each case came to, by its group and name; all of them are under way from the beginning.
-    """
+    """What each case came to, by its group and name; all of them are under way from the beginning."""
     folder = tmp_path_factory.mktemp("account")
     clusters = [
         Cluster(identifier="simulated-cluster", engine="aurora-postgresql", capacity_acu_max=16.0)
@@ -258,9 +248,7 @@ def outcomes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Outcomes]:
 
 
 def kept(outcome: Outcome) -> Snapshot:
-    """
-    The snapshot that a run left; there is nothing else in its folder.
-    """
+    """The snapshot that a run left; there is nothing else in its folder."""
     assert 0 == outcome.status, outcome.shown()
     assert ["out.json"] == list(outcome.files)
     return decode_snapshot(outcome.files["out.json"])
@@ -268,9 +256,7 @@ def kept(outcome: Outcome) -> Snapshot:
 
 @pytest.mark.parametrize("name", PASSING)
 def test_what_passes_changes_nothing(name: str, outcomes: Outcomes):
-    """
-    After a fault that passes the snapshot is the one of an undisturbed reading.
-    """
+    """After a fault that passes the snapshot is the one of an undisturbed reading."""
     outcome = outcomes["passing", name].result()
     undisturbed = outcomes["undisturbed", WATCHED].result()
 
@@ -282,9 +268,7 @@ def test_what_passes_changes_nothing(name: str, outcomes: Outcomes):
 
 @pytest.mark.parametrize("name", FAILING)
 def test_what_fails_is_said_in_one_sentence(name: str, outcomes: Outcomes):
-    """
-    Exit status 2, one cause and one remedy on standard error, and no file, not even a part of one.
-    """
+    """Exit status 2, one cause and one remedy on standard error, and no file, not even a part of one."""
     case, outcome = FAILING[name], outcomes["failing", name].result()
 
     assert (2, "", {}) == (outcome.status, outcome.stdout, outcome.files), outcome.shown()
@@ -298,9 +282,7 @@ def test_what_fails_is_said_in_one_sentence(name: str, outcomes: Outcomes):
 
 @pytest.mark.parametrize("name", LEAVING)
 def test_what_is_optional_is_missed_and_named(name: str, outcomes: Outcomes):
-    """
-    The rates are those of an undisturbed reading; for each failure a gap says what is not known.
-    """
+    """The rates are those of an undisturbed reading; for each failure a gap says what is not known."""
     case, outcome = LEAVING[name], outcomes["leaving", name].result()
     undisturbed = kept(outcomes["undisturbed", case.target].result())
     snapshot = kept(outcome)

@@ -27,9 +27,7 @@ FLEET = ("diagnose", "rds:*", "--format", "json", *between(WINDOW))
 
 @pytest.fixture(scope="module")
 def holdings(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """
-    Fifty simulated instances with a day of minutes each, and one that did not run.
-    """
+    """Fifty simulated instances with a day of minutes each, and one that did not run."""
     folder = tmp_path_factory.mktemp("fleet")
     fleet = simulated.fleet(COUNT, END_S, hours=24)
     fields = described(fleet[0].instance) | {"DBInstanceIdentifier": STOPPED}
@@ -39,48 +37,36 @@ def holdings(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def double(holdings: Path) -> Iterator[Double]:
-    """
-    The account that holds them.
-    """
+    """The account that holds them."""
     with Double(holdings) as running:
         yield running
 
 
 @pytest.fixture(scope="module")
 def undisturbed(double: Double) -> Outcome:
-    """
-    All of them diagnosed while nothing fails.
-    """
+    """All of them diagnosed while nothing fails."""
     return plimsoll(double.port, *FLEET)
 
 
 def overview(outcome: Outcome) -> dict[str, Any]:
-    """
-    The one JSON document on standard output.
-    """
+    """The one JSON document on standard output."""
     assert outcome.stdout, outcome.shown()
     return json.loads(outcome.stdout)
 
 
 def by_action(usage: dict[str, Any]) -> dict[str, int]:
-    """
-    Requests as the command counted them.
-    """
+    """Requests as the command counted them."""
     return {call["action"]: call["count"] for call in usage["calls"]}
 
 
 def planned() -> int:
-    """
-    Requests that reading all of them takes.
-    """
+    """Requests that reading all of them takes."""
     count = COUNT + 1
     return planned_calls(count, WINDOW, now_s=END_S + 1, listed_count=count, type_count=TYPES)
 
 
 def test_all_of_an_account_are_diagnosed(undisturbed: Outcome):
-    """
-    Fifty rows, the pressed ones before the quiet ones, each with the ceiling its story has.
-    """
+    """Fifty rows, the pressed ones before the quiet ones, each with the ceiling its story has."""
     found = overview(undisturbed)
     by_story: dict[str, set[tuple[str, str | None]]] = {}
     for row in found["rows"]:
@@ -97,9 +83,7 @@ def test_all_of_an_account_are_diagnosed(undisturbed: Outcome):
 
 
 def test_one_that_cannot_be_read_does_not_cost_the_others(undisturbed: Outcome):
-    """
-    An instance without samples is named with its status, and everything after it is diagnosed.
-    """
+    """An instance without samples is named with its status, and everything after it is diagnosed."""
     (unread,) = overview(undisturbed)["unread"]
 
     assert STOPPED == unread["identifier"]
@@ -107,9 +91,7 @@ def test_one_that_cannot_be_read_does_not_cost_the_others(undisturbed: Outcome):
 
 
 def test_the_requests_of_a_fleet_are_those_computed_and_reported(undisturbed: Outcome):
-    """
-    Counted by the proxy, told by the command, foretold by arithmetic: one number.
-    """
+    """Counted by the proxy, told by the command, foretold by arithmetic: one number."""
     found = overview(undisturbed)["usage"]
 
     assert undisturbed.counts == by_action(found)
@@ -117,9 +99,7 @@ def test_the_requests_of_a_fleet_are_those_computed_and_reported(undisturbed: Ou
 
 
 def test_a_pattern_names_some_of_them(double: Double):
-    """
-    `rds:*-quiet` reads the quiet ones and asks for the metrics of no other; nothing binds.
-    """
+    """`rds:*-quiet` reads the quiet ones and asks for the metrics of no other; nothing binds."""
     found = plimsoll(double.port, "diagnose", "rds:*-QUIET", "--format", "json", *between(WINDOW))
     names = [row["identifier"] for row in overview(found)["rows"]]
 
@@ -129,9 +109,7 @@ def test_a_pattern_names_some_of_them(double: Double):
 
 
 def test_throttling_now_and_then_costs_nobody(double: Double, undisturbed: Outcome):
-    """
-    Every third answer a 400 Throttling: all are diagnosed, alike, and the repeats are counted.
-    """
+    """Every third answer a 400 Throttling: all are diagnosed, alike, and the repeats are counted."""
     rules = [Rule(fault=proxy.throttled, action=METRICS, skip=3 * n, times=1) for n in range(4)]
     found = plimsoll(double.port, *FLEET, rules=rules)
 
@@ -141,9 +119,7 @@ def test_throttling_now_and_then_costs_nobody(double: Double, undisturbed: Outco
 
 
 def test_a_server_that_dies_half_way_costs_only_what_was_not_read(holdings: Path):
-    """
-    What was read is shown, what was not is named with the cause, and the status says so.
-    """
+    """What was read is shown, what was not is named with the cause, and the status says so."""
     with Double(holdings) as mortal:
         die = proxy.ends(mortal.kill)
         found = plimsoll(
@@ -166,9 +142,7 @@ def test_a_server_that_dies_half_way_costs_only_what_was_not_read(holdings: Path
 
 
 def test_metrics_that_nobody_may_read_leave_no_instance(double: Double):
-    """
-    Every instance is named with the permission that is missing; the rest is not asked for in vain.
-    """
+    """Every instance is named with the permission that is missing; the rest is not asked for in vain."""
     found = plimsoll(double.port, *FLEET, rules=[Rule(fault=proxy.denied, action=METRICS)])
 
     assert 2 == found.status, found.shown()
@@ -180,9 +154,7 @@ def test_metrics_that_nobody_may_read_leave_no_instance(double: Double):
 
 @pytest.mark.parametrize("fault", [proxy.throttled, proxy.broken], ids=["throttled", "broken"])
 def test_trouble_with_metrics_is_answered_with_less(fault: proxy.Fault, double: Double):
-    """
-    Nothing smaller is asked for: six rounds of ever longer gaps, or three calls of four attempts.
-    """
+    """Nothing smaller is asked for: six rounds of ever longer gaps, or three calls of four attempts."""
     found = plimsoll(double.port, *FLEET, rules=[Rule(fault=fault, action=METRICS)])
 
     assert 2 == found.status, found.shown()
@@ -209,9 +181,7 @@ def test_throttling_costs_few_requests_whatever_the_window(hours: int, double: D
 
 
 def test_what_was_refused_is_said_once_and_asked_for_once(double: Double):
-    """
-    Events are refused: one request, one line with the permission, and the verdicts as before.
-    """
+    """Events are refused: one request, one line with the permission, and the verdicts as before."""
     rules = [Rule(fault=proxy.denied, action="rds:DescribeEvents")]
     found = plimsoll(double.port, *FLEET, rules=rules)
     (failed,) = overview(found)["failed"]
@@ -223,9 +193,7 @@ def test_what_was_refused_is_said_once_and_asked_for_once(double: Double):
 
 
 def test_a_fleet_too_large_for_the_bound_is_refused_before_it_is_read(double: Double):
-    """
-    The sentence says how many requests it would take; only the list of instances was asked for.
-    """
+    """The sentence says how many requests it would take; only the list of instances was asked for."""
     found = plimsoll(double.port, *FLEET, "--max-api-calls", "30")
 
     assert (2, "") == (found.status, found.stdout)
@@ -234,9 +202,7 @@ def test_a_fleet_too_large_for_the_bound_is_refused_before_it_is_read(double: Do
 
 
 def test_an_endless_list_of_instances_is_not_followed_for_ever(double: Double):
-    """
-    Pages that always name a next one end in a sentence.
-    """
+    """Pages that always name a next one end in a sentence."""
     found = plimsoll(
         double.port,
         *("diagnose", "rds:*", "--max-api-calls", "12", *between(WINDOW)),

@@ -26,17 +26,13 @@ PAGES = 3
 
 @pytest.fixture(scope="module")
 def double() -> Iterator[Double]:
-    """
-    A server that stands for AWS.
-    """
+    """A server that stands for AWS."""
     with Double() as started:
         yield started
 
 
 def refresh(double: Double, *more: str, rules: tuple[Rule, ...] = ()) -> Outcome:
-    """
-    Refresh the prices of a region into a file.
-    """
+    """Refresh the prices of a region into a file."""
     command = ("prices", "refresh", "--region", REGION, "-o", "prices.json", *more)
     return plimsoll(double.port, *command, rules=rules)
 
@@ -46,9 +42,7 @@ def fails(fault: Fault, *, skip: int = 0, times: int | None = None) -> tuple[Rul
 
 
 def test_the_file_holds_every_price_of_the_region(double: Double, tmp_path):
-    """
-    All pages were asked for and counted, and another command reads what was written.
-    """
+    """All pages were asked for and counted, and another command reads what was written."""
     outcome = refresh(double)
 
     assert 0 == outcome.status, outcome.shown()
@@ -64,9 +58,7 @@ def test_the_file_holds_every_price_of_the_region(double: Double, tmp_path):
 
 
 def test_a_name_that_says_so_is_gzipped(double: Double):
-    """
-    The same prices in a smaller file.
-    """
+    """The same prices in a smaller file."""
     command = ("prices", "refresh", "--region", "us-east-1", "-o", "prices.json.gz")
     outcome = plimsoll(double.port, *command)
 
@@ -83,9 +75,7 @@ def test_a_name_that_says_so_is_gzipped(double: Double):
     ],
 )
 def test_what_passes_changes_nothing(rules: tuple[Rule, ...], double: Double):
-    """
-    Throttled twice, a page that broke off, an error of AWS: the file is the same, retries count.
-    """
+    """Throttled twice, a page that broke off, an error of AWS: the file is the same, retries count."""
     undisturbed, outcome = refresh(double), refresh(double, rules=rules)
 
     assert 0 == outcome.status, outcome.shown()
@@ -141,9 +131,7 @@ FAILING = {
 
 @pytest.mark.parametrize("name", FAILING)
 def test_what_fails_is_one_sentence_and_no_file(name: str, double: Double):
-    """
-    Exit status 2, one cause and one remedy, and nothing is written, not even aside.
-    """
+    """Exit status 2, one cause and one remedy, and nothing is written, not even aside."""
     case = FAILING[name]
 
     outcome = refresh(double, *case.more, rules=case.rules)
@@ -156,9 +144,7 @@ def test_what_fails_is_one_sentence_and_no_file(name: str, double: Double):
 
 
 def test_a_region_that_sells_nothing_is_said_so(double: Double):
-    """
-    AWS answers an empty list for a name that is none.
-    """
+    """AWS answers an empty list for a name that is none."""
     outcome = plimsoll(
         double.port, "prices", "refresh", "--region", "eu-wset-1", "-o", "prices.json"
     )

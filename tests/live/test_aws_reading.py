@@ -45,9 +45,7 @@ EVENTS = (
 
 
 def story(name: str, identifier: str, *, launched_s: int | None = None) -> Snapshot:
-    """
-    An example that ended about now, under another name and perhaps with another launch.
-    """
+    """An example that ended about now, under another name and perhaps with another launch."""
     found = simulated.moved(simulated.example(name), END_S, identifier=identifier)
     if launched_s is None:
         return found
@@ -56,9 +54,7 @@ def story(name: str, identifier: str, *, launched_s: int | None = None) -> Snaps
 
 
 def aged(snapshot: Snapshot, days: int) -> Snapshot:
-    """
-    The same samples, so many days earlier.
-    """
+    """The same samples, so many days earlier."""
     return simulated.moved(snapshot, END_S - days * DAY_S)
 
 
@@ -71,9 +67,7 @@ STORIES = (
 
 
 def watched(folder: Path) -> Held:
-    """
-    An instance with two volumes, Enhanced Monitoring by the second and Performance Insights.
-    """
+    """An instance with two volumes, Enhanced Monitoring by the second and Performance Insights."""
     snapshot = story("search-service", "simulated-watched")
     return hold(
         folder,
@@ -91,9 +85,7 @@ def watched(folder: Path) -> Held:
 
 
 def serverless(folder: Path) -> Held:
-    """
-    An Aurora Serverless instance, whose cluster may take 16 capacity units.
-    """
+    """An Aurora Serverless instance, whose cluster may take 16 capacity units."""
     snapshot = story("quiet", "simulated-serverless")
     of_aurora = {
         "DBInstanceClass": "db.serverless",
@@ -106,9 +98,7 @@ def serverless(folder: Path) -> Held:
 
 @pytest.fixture(scope="module")
 def double(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Double]:
-    """
-    An account with the stories and the special cases of this module.
-    """
+    """An account with the stories and the special cases of this module."""
     folder = tmp_path_factory.mktemp("account")
     today = story("search-service", "simulated-present", launched_s=NOW_DAYS_AGO)
     held = [hold(folder, snapshot) for snapshot in (*STORIES, today)]
@@ -125,26 +115,20 @@ def double(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Double]:
 
 @cache
 def diagnosed(port: int, name: str, window_s: tuple[int, int]) -> Outcome:
-    """
-    What `diagnose rds:NAME --format json` says of a window; asked once, for several tests.
-    """
+    """What `diagnose rds:NAME --format json` says of a window; asked once, for several tests."""
     return plimsoll(port, "diagnose", f"rds:{name}", "--format", "json", *between(window_s))
 
 
 @cache
 def recorded(double: Double, name: str, window_s: tuple[int, int]) -> tuple[Snapshot, Outcome]:
-    """
-    The snapshot that `record rds:NAME` keeps of a window.
-    """
+    """The snapshot that `record rds:NAME` keeps of a window."""
     found = plimsoll(double.port, "record", f"rds:{name}", "-o", "out.json", *between(window_s))
     assert 0 == found.status, found.shown()
     return decode_snapshot(found.files["out.json"]), found
 
 
 def export(snapshot: Snapshot, folder: Path) -> Path:
-    """
-    The same samples as tables in a folder, with the description; written by hand, not by the double.
-    """
+    """The same samples as tables in a folder, with the description; written by hand, not by the double."""
     folder.mkdir()
     for metric, series in snapshot.series.items():
         name = METRICS[metric].cloudwatch
@@ -162,9 +146,7 @@ def export(snapshot: Snapshot, folder: Path) -> Path:
 
 
 def essence(report: str) -> dict[str, Any]:
-    """
-    What a report on the same data must say again, however the data came.
-    """
+    """What a report on the same data must say again, however the data came."""
     document = json.loads(report)
     kept = ("verdict", "binding", "next_ceiling", "intervals", "time_at", "buckets", "forecasts")
     found = {name: document[name] for name in kept}
@@ -175,9 +157,7 @@ def essence(report: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("snapshot", STORIES, ids=lambda s: s.instance.identifier)
 def test_an_account_is_diagnosed_as_its_export(double: Double, tmp_path: Path, snapshot: Snapshot):
-    """
-    Verdict, intervals, levels, buckets and findings of the live reading are those of the export.
-    """
+    """Verdict, intervals, levels, buckets and findings of the live reading are those of the export."""
     window = snapshot.window_s
     name = snapshot.instance.identifier
     live = diagnosed(double.port, name, window)
@@ -190,9 +170,7 @@ def test_an_account_is_diagnosed_as_its_export(double: Double, tmp_path: Path, s
 
 
 def test_the_requests_are_those_computed_and_those_reported(double: Double):
-    """
-    What the proxy counted, what the command says and what arithmetic foretells are equal.
-    """
+    """What the proxy counted, what the command says and what arithmetic foretells are equal."""
     window = STORIES[2].window_s
     found = diagnosed(double.port, "simulated-quiet", window)
 
@@ -201,9 +179,7 @@ def test_the_requests_are_those_computed_and_those_reported(double: Double):
 
 
 def test_seconds_are_read_where_enhanced_monitoring_keeps_them(double: Double):
-    """
-    The busiest hour comes home by the second, its minutes as CloudWatch has them, its volumes counted.
-    """
+    """The busiest hour comes home by the second, its minutes as CloudWatch has them, its volumes counted."""
     snapshot, found = recorded(double, "simulated-watched", SECONDS)
     fine = snapshot.fine[Metric.READ_BYTES_PER_S]
     coarse = snapshot.series[Metric.READ_BYTES_PER_S]
@@ -221,18 +197,14 @@ def test_seconds_are_read_where_enhanced_monitoring_keeps_them(double: Double):
 
 
 def test_all_seconds_of_a_short_window_are_the_window(double: Double):
-    """
-    Where the seconds cover the whole window they are what is diagnosed; nothing is left to average.
-    """
+    """Where the seconds cover the whole window they are what is diagnosed; nothing is left to average."""
     snapshot, _ = recorded(double, "simulated-watched", (END_S - HOUR_S, END_S))
 
     assert 1 == snapshot.series[Metric.READ_BYTES_PER_S].step_s
 
 
 def test_performance_insights_say_who_waits_for_storage(double: Double):
-    """
-    Sessions at work, waiting and waiting for I/O, and the transactions that ended.
-    """
+    """Sessions at work, waiting and waiting for I/O, and the transactions that ended."""
     snapshot, _ = recorded(double, "simulated-watched", SECONDS)
     means = {
         metric: float(series.value.mean())
@@ -248,9 +220,7 @@ def test_performance_insights_say_who_waits_for_storage(double: Double):
 
 
 def test_performance_insights_say_which_statement_waits_at_the_ceiling(double: Double):
-    """
-    The statements of the time at the ceiling are recorded, and every later stage works from the file.
-    """
+    """The statements of the time at the ceiling are recorded, and every later stage works from the file."""
     snapshot, _ = recorded(double, "simulated-watched", WINDOW)
     found = diagnose_snapshot(snapshot)
     load = found.statements
@@ -268,9 +238,7 @@ def test_performance_insights_say_which_statement_waits_at_the_ceiling(double: D
 
 
 def test_events_stand_on_the_timeline(double: Double):
-    """
-    Each event at its moment with what it means; those before the window that may explain it too.
-    """
+    """Each event at its moment with what it means; those before the window that may explain it too."""
     snapshot, _ = recorded(double, "simulated-watched", WINDOW)
 
     assert [
@@ -283,9 +251,7 @@ def test_events_stand_on_the_timeline(double: Double):
 
 
 def test_a_restore_explains_the_hours_after_it(double: Double):
-    """
-    Pressed hours after a restore are labelled lazy loading; without the event they are not.
-    """
+    """Pressed hours after a restore are labelled lazy loading; without the event they are not."""
     loaded = {}
     for name in ("simulated-watched", "simulated-search"):
         report = json.loads(diagnosed(double.port, name, WINDOW).stdout)
@@ -300,9 +266,7 @@ def test_a_restore_explains_the_hours_after_it(double: Double):
 
 
 def test_legacy_limits_are_named_only_where_the_instance_is_old_enough(double: Double):
-    """
-    The same samples: launched in 2019 they show a legacy baseline, launched this month they do not.
-    """
+    """The same samples: launched in 2019 they show a legacy baseline, launched this month they do not."""
     phases = {}
     for name in ("simulated-search", "simulated-present"):
         report = json.loads(diagnosed(double.port, name, STORIES[0].window_s).stdout)
@@ -314,9 +278,7 @@ def test_legacy_limits_are_named_only_where_the_instance_is_old_enough(double: D
 
 
 def test_ec2_says_the_limits_of_the_class_itself(double: Double):
-    """
-    DescribeInstanceTypes of the class stands in the report with its source.
-    """
+    """DescribeInstanceTypes of the class stands in the report with its source."""
     report = json.loads(diagnosed(double.port, "simulated-search", STORIES[0].window_s).stdout)
     limits = report["instance"]["ebs_limits"]
 
@@ -325,9 +287,7 @@ def test_ec2_says_the_limits_of_the_class_itself(double: Double):
 
 
 def test_a_serverless_instance_has_the_capacity_of_its_cluster(double: Double):
-    """
-    Its cluster is asked for, and no EC2 type.
-    """
+    """Its cluster is asked for, and no EC2 type."""
     snapshot, found = recorded(double, "simulated-serverless", WINDOW)
 
     assert 16.0 == snapshot.instance.capacity_acu_max
@@ -337,9 +297,7 @@ def test_a_serverless_instance_has_the_capacity_of_its_cluster(double: Double):
 
 
 def test_what_is_older_than_a_fortnight_is_read_in_five_minutes(double: Double):
-    """
-    CloudWatch has forgotten the minutes; no events and no Performance Insights are asked for.
-    """
+    """CloudWatch has forgotten the minutes; no events and no Performance Insights are asked for."""
     window = (WINDOW[0] - 20 * DAY_S, WINDOW[1] - 20 * DAY_S)
     snapshot, found = recorded(double, "simulated-aged", window)
     read = snapshot.series[Metric.READ_BYTES_PER_S]
@@ -350,9 +308,7 @@ def test_what_is_older_than_a_fortnight_is_read_in_five_minutes(double: Double):
 
 
 def test_an_instance_without_samples_is_said_to_have_none(double: Double):
-    """
-    Its name and its status are in the sentence.
-    """
+    """Its name and its status are in the sentence."""
     found = plimsoll(double.port, "diagnose", "rds:simulated-stopped", *between(WINDOW))
 
     assert 2 == found.status
@@ -361,9 +317,7 @@ def test_an_instance_without_samples_is_said_to_have_none(double: Double):
 
 
 def test_a_name_that_is_nearly_right_is_set_right(double: Double):
-    """
-    An unknown instance is one sentence, with the region and the names that are near.
-    """
+    """An unknown instance is one sentence, with the region and the names that are near."""
     found = plimsoll(double.port, "diagnose", "rds:simulated-quite", "--last", "3h")
 
     assert 2 == found.status
@@ -372,9 +326,7 @@ def test_a_name_that_is_nearly_right_is_set_right(double: Double):
 
 
 def test_no_request_goes_beyond_the_bound(double: Double):
-    """
-    With --max-api-calls the reading is refused before it is too much, and nothing more is sent.
-    """
+    """With --max-api-calls the reading is refused before it is too much, and nothing more is sent."""
     found = plimsoll(
         double.port, "diagnose", "rds:simulated-quiet", "--max-api-calls", "2", *between(WINDOW)
     )
@@ -386,9 +338,7 @@ def test_no_request_goes_beyond_the_bound(double: Double):
 
 
 def test_a_profile_brings_its_own_region_and_credentials(double: Double):
-    """
-    --profile and --region reach AWS as they reach its own command line; a wrong one is a sentence.
-    """
+    """--profile and --region reach AWS as they reach its own command line; a wrong one is a sentence."""
     wrong = plimsoll(double.port, "diagnose", "rds:simulated-quiet", "--profile", "nobody")
     elsewhere = plimsoll(double.port, "diagnose", "rds:simulated-quiet", "--region", "eu-west-1")
 

@@ -37,9 +37,7 @@ mfa_serial = arn:aws:iam::123456789012:mfa/ann
 
 @pytest.fixture(scope="module")
 def double(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Double]:
-    """
-    An account with one instance.
-    """
+    """An account with one instance."""
     folder = tmp_path_factory.mktemp("account")
     snapshot = simulated.moved(simulated.example("quiet"), END_S, identifier=NAME)
     with Double(write(folder, [hold(folder, snapshot)])) as running:
@@ -48,16 +46,12 @@ def double(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Double]:
 
 @pytest.fixture(scope="module")
 def undisturbed(double: Double) -> Outcome:
-    """
-    The instance diagnosed while nothing hangs.
-    """
+    """The instance diagnosed while nothing hangs."""
     return plimsoll(double.port, *COMMAND)
 
 
 def with_profile(double: Double, folder: Path, text: str) -> Outcome:
-    """
-    What a profile called `shop` comes to.
-    """
+    """What a profile called `shop` comes to."""
     (folder / "config").write_text(text)
     return plimsoll(
         double.port,
@@ -79,9 +73,7 @@ def with_profile(double: Double, folder: Path, text: str) -> Outcome:
 def test_a_credential_process_is_named(
     program: str, expected: str, double: Double, undisturbed: Outcome, tmp_path: Path
 ):
-    """
-    One that fails, prints something else or hangs: no request, one sentence, and soon.
-    """
+    """One that fails, prints something else or hangs: no request, one sentence, and soon."""
     text = f"[profile shop]\ncredential_process = {program}\n"
     found = with_profile(double, tmp_path, text)
 
@@ -91,9 +83,7 @@ def test_a_credential_process_is_named(
 
 
 def test_a_code_is_not_waited_for_without_a_terminal(double: Double, tmp_path: Path):
-    """
-    A role that wants a second factor: nobody can type it, so no request is sent.
-    """
+    """A role that wants a second factor: nobody can type it, so no request is sent."""
     secret = ACCESS["AWS_SECRET_ACCESS_KEY"]
     found = with_profile(double, tmp_path, MFA.format(secret=secret))
 
@@ -108,9 +98,7 @@ def test_a_code_is_not_waited_for_without_a_terminal(double: Double, tmp_path: P
 def test_the_limit_of_a_reading_holds_wherever_it_stalls(
     action: str, double: Double, undisturbed: Outcome
 ):
-    """
-    A byte every two seconds would take hours; the reading ends at its limit, which each answer extends.
-    """
+    """A byte every two seconds would take hours; the reading ends at its limit, which each answer extends."""
     rules = [Rule(action=action, fault=proxy.dripping)]
     found = plimsoll(double.port, *COMMAND, rules=rules, before=SHORTER)
     allowed_s = READ_S + EARNED_S * sum(undisturbed.counts.values())

@@ -29,9 +29,7 @@ COMMAND = (sys.executable, "-c", PROGRAM, "diagnose", f"rds:{NAME}", "--watch", 
 
 @pytest.fixture(scope="module")
 def double(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Double]:
-    """
-    An account with one instance that is behind a ceiling for hours.
-    """
+    """An account with one instance that is behind a ceiling for hours."""
     folder = tmp_path_factory.mktemp("account")
     snapshot = simulated.moved(
         simulated.example("claims-pipeline"), simulated.recent_end_s(), identifier=NAME
@@ -41,9 +39,7 @@ def double(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Double]:
 
 
 def test_a_terminal_is_redrawn_and_a_failure_leaves_the_verdict(double: Double):
-    """
-    The report is drawn again in place; AWS fails, the verdict is stale; Ctrl-C ends with 130.
-    """
+    """The report is drawn again in place; AWS fails, the verdict is stale; Ctrl-C ends with 130."""
     rules = [Rule(action="rds:DescribeDBInstances", fault=proxy.denied, skip=2, times=None)]
     master, slave = pty.openpty()
     with (
@@ -80,9 +76,7 @@ def test_a_terminal_is_redrawn_and_a_failure_leaves_the_verdict(double: Double):
 
 
 def test_a_pipe_gets_one_report(double: Double):
-    """
-    However often it is read, the same verdict is printed once.
-    """
+    """However often it is read, the same verdict is printed once."""
     with (
         tempfile.TemporaryDirectory(prefix="plimsoll-aws-") as place,
         Proxy(double.port, []) as between,

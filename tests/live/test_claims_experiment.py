@@ -61,9 +61,7 @@ def test_every_phase_is_judged_right(request: pytest.FixtureRequest, ours: Ours,
 
 
 def check_published_experience(figures: dict[str, dict[str, float]]) -> None:
-    """
-    By ratios within this run.
-    """
+    """By ratios within this run."""
     quiet, old, new, jobs, larger, paced = figures.values()
 
     # One file by the new path is faster, and is so on credits.

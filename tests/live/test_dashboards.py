@@ -30,9 +30,7 @@ RATE_INTERVAL = "4s"
 
 @pytest.fixture(scope="module")
 def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PrometheusServer]:
-    """
-    Prometheus, after it has scraped everything several times.
-    """
+    """Prometheus, after it has scraped everything several times."""
     folder = tmp_path_factory.mktemp("watch")
     data = tmp_path_factory.mktemp("prometheus")
     with scraped_watch(folder) as watch:
@@ -44,9 +42,7 @@ def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PrometheusS
 
 
 def put_in(query: str, values: dict[str, str]) -> str:
-    """
-    The query as Grafana sends it.
-    """
+    """The query as Grafana sends it."""
     sent = query.replace("$__rate_interval", RATE_INTERVAL)
     for name, value in values.items():
         sent = re.sub(rf"\${name}\b", value, sent)
@@ -56,9 +52,7 @@ def put_in(query: str, values: dict[str, str]) -> str:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_panel_has_data(prometheus, name):
-    """
-    Each query of each panel, and of each annotation, has a series with a number.
-    """
+    """Each query of each panel, and of each annotation, has a series with a number."""
     empty = []
     for title, expr in exprs(dashboard(name)):
         found = prometheus.query(put_in(expr, CHOSEN[name]))
@@ -70,9 +64,7 @@ def test_every_panel_has_data(prometheus, name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_variable_has_values(prometheus, name):
-    """
-    Values that choose one instance are among them.
-    """
+    """Values that choose one instance are among them."""
     for variable, document in variables(dashboard(name)).items():
         if document["type"] != "query":
             continue
@@ -88,9 +80,7 @@ def test_every_variable_has_values(prometheus, name):
 
 
 def test_the_fleet_is_counted(prometheus):
-    """
-    Of the four simulated instances one is at a ceiling, and three have no new data.
-    """
+    """Of the four simulated instances one is at a ceiling, and three have no new data."""
     found = {
         title: float(prometheus.query(put_in(expr, CHOSEN["plimsoll-fleet"]))[0]["value"][1])
         for title, expr in exprs(dashboard("plimsoll-fleet"))

@@ -24,18 +24,14 @@ ROLE = "host=127.0.0.1 port={port} dbname=postgres user={user} password=s3cret"
 
 @pytest.fixture
 def admin(postgres: Postgres) -> Iterator[psycopg.Connection]:
-    """
-    A superuser's connection.
-    """
+    """A superuser's connection."""
     with psycopg.connect(postgres.dsn, autocommit=True) as connection:
         yield connection
 
 
 @pytest.fixture
 def plain_role(postgres: Postgres, admin: psycopg.Connection) -> Iterator[str]:
-    """
-    The DSN of a role without any right beyond LOGIN.
-    """
+    """The DSN of a role without any right beyond LOGIN."""
     admin.execute("create role plain login password 's3cret'")
     yield ROLE.format(port=postgres.port, user="plain")
     admin.execute("drop role plain")
@@ -43,9 +39,7 @@ def plain_role(postgres: Postgres, admin: psycopg.Connection) -> Iterator[str]:
 
 @pytest.fixture
 def probe(postgres: Postgres) -> Iterator[DatabaseProbe]:
-    """
-    A connected probe.
-    """
+    """A connected probe."""
     connected = DatabaseProbe(postgres.dsn, time.monotonic)
     connected.open()
     yield connected
@@ -55,9 +49,7 @@ def probe(postgres: Postgres) -> Iterator[DatabaseProbe]:
 def test_a_reading_is_a_guarded_read_only_transaction(
     probe: DatabaseProbe, admin: psycopg.Connection
 ):
-    """
-    It can write nothing, waits for nobody, says who it is, and leaves no transaction open.
-    """
+    """It can write nothing, waits for nobody, says who it is, and leaves no transaction open."""
     assert isinstance(probe.read(), DatabaseCounters)
     state = admin.execute(
         "select state, backend_xmin from pg_stat_activity where application_name = 'plimsoll'"
@@ -79,9 +71,7 @@ def test_a_reading_is_a_guarded_read_only_transaction(
 
 
 def test_a_lock_in_the_way_is_not_waited_for(probe: DatabaseProbe, postgres: Postgres):
-    """
-    The reading gives up after a tenth of a second, keeps its connection, and succeeds later.
-    """
+    """The reading gives up after a tenth of a second, keeps its connection, and succeeds later."""
     with psycopg.connect(postgres.dsn) as other:
         other.execute("lock table pg_catalog.pg_authid in access exclusive mode")
         answer = probe.read()
@@ -95,9 +85,7 @@ def test_a_lock_in_the_way_is_not_waited_for(probe: DatabaseProbe, postgres: Pos
 
 
 def test_a_lost_connection_is_made_anew(probe: DatabaseProbe, admin: psycopg.Connection):
-    """
-    The reading that met it is a gap, the next one a reading.
-    """
+    """The reading that met it is a gap, the next one a reading."""
     admin.execute(
         "select pg_terminate_backend(pid, 5000) from pg_stat_activity "
         "where application_name = 'plimsoll'"
@@ -112,9 +100,7 @@ def test_a_lost_connection_is_made_anew(probe: DatabaseProbe, admin: psycopg.Con
 def test_counts_are_those_of_the_server(
     probe: DatabaseProbe, postgres: Postgres, admin: psycopg.Connection
 ):
-    """
-    Connections without ours, sessions at work, waiting ones; transactions and bytes only grow.
-    """
+    """Connections without ours, sessions at work, waiting ones; transactions and bytes only grow."""
     with psycopg.connect(postgres.dsn) as sleeper:
         before = probe.read()
         sleeper.pgconn.send_query(b"select pg_sleep(30)")
@@ -134,9 +120,7 @@ def test_counts_are_those_of_the_server(
 def test_a_role_without_rights_sees_less_and_says_what_it_needs(
     plain_role: str, admin: psycopg.Connection
 ):
-    """
-    Sessions are hidden from it, transactions are not; pg_monitor is enough for all.
-    """
+    """Sessions are hidden from it, transactions are not; pg_monitor is enough for all."""
     plain = DatabaseProbe(plain_role, time.monotonic)
     facts = plain.open()
     reading = plain.read()
@@ -160,9 +144,7 @@ def test_a_role_without_rights_sees_less_and_says_what_it_needs(
 
 
 def test_a_refused_password_is_not_repeated(postgres: Postgres, plain_role: str):
-    """
-    The error says who was refused and where, never with what.
-    """
+    """The error says who was refused and where, never with what."""
     dsn = plain_role.replace("s3cret", "wr0ng-one")
     with pytest.raises(AccessDenied) as raised:
         DatabaseProbe(dsn, time.monotonic).open()
@@ -172,9 +154,7 @@ def test_a_refused_password_is_not_repeated(postgres: Postgres, plain_role: str)
 
 
 def test_no_server_is_unreachable():
-    """
-    Port 1 is nobody's.
-    """
+    """Port 1 is nobody's."""
     with pytest.raises(Unreachable) as raised:
         DatabaseProbe("host=127.0.0.1 port=1 dbname=x user=y", time.monotonic).open()
 
@@ -182,9 +162,7 @@ def test_no_server_is_unreachable():
 
 
 def test_recording_goes_on_without_the_database(postgres: Postgres, run: Run, tmp_path: Path):
-    """
-    Its connection is cut while recording: the host has every step, the database a gap that says why.
-    """
+    """Its connection is cut while recording: the host has every step, the database a gap that says why."""
     cut = (
         'sleep 2.2; psql -Xqtc "select pg_terminate_backend(pid) from pg_stat_activity '
         "where application_name = 'plimsoll'\" > cut; sleep 2"
@@ -207,9 +185,7 @@ def test_recording_goes_on_without_the_database(postgres: Postgres, run: Run, tm
 
 
 def test_a_database_of_another_machine_is_refused(run: Run):
-    """
-    Its transactions beside this host's disk would be two machines in one report.
-    """
+    """Its transactions beside this host's disk would be two machines in one report."""
     done = run(
         *("record", "host", "--for", "1s"),
         *("--dsn", "host=203.0.113.7 connect_timeout=2 password=s3cret dbname=x"),

@@ -21,9 +21,7 @@ from plimsoll.lab.servers.postgres import Postgres
 
 @pytest.fixture
 def place() -> Iterator[Path]:
-    """
-    A folder on the disk that the server's account can get to.
-    """
+    """A folder on the disk that the server's account can get to."""
     with tempfile.TemporaryDirectory(dir="/var/tmp") as name:
         Path(name).chmod(0o711)
         unprivileged_account().own(Path(name))
@@ -35,9 +33,7 @@ def postmaster_of(server: Postgres) -> int:
 
 
 def test_it_is_unprivileged_on_loopback_with_a_password_and_then_gone():
-    """
-    Nobody else on the machine or the network gets in, and nothing of it stays.
-    """
+    """Nobody else on the machine or the network gets in, and nothing of it stays."""
     with Postgres({"max_connections": "17"}) as server:
         postmaster, directory = postmaster_of(server), server.data_directory.parent
         owner = Path(f"/proc/{postmaster}").stat().st_uid
@@ -58,9 +54,7 @@ def test_it_is_unprivileged_on_loopback_with_a_password_and_then_gone():
 
 
 def test_two_of_them_do_not_meet():
-    """
-    Each has its own port and directory.
-    """
+    """Each has its own port and directory."""
     with Postgres() as one, Postgres() as other:
         assert one.port != other.port
         assert one.data_directory != other.data_directory
@@ -70,9 +64,7 @@ def test_two_of_them_do_not_meet():
 
 
 def test_binaries_in_a_closed_folder_are_copied(tmp_path: Path, monkeypatch):
-    """
-    A virtual environment of root's is closed to the account the server runs as.
-    """
+    """A virtual environment of root's is closed to the account the server runs as."""
     wheel = lab.wheel_binaries().parent
     closed = tmp_path / "closed"
     closed.mkdir(mode=0o700)
@@ -91,9 +83,7 @@ def test_binaries_in_a_closed_folder_are_copied(tmp_path: Path, monkeypatch):
 
 
 def test_data_in_a_given_place_outlives_the_server(place: Path):
-    """
-    It is found again at another path, under other settings.
-    """
+    """It is found again at another path, under other settings."""
     with Postgres(data_directory=place / "one") as server:
         server.run("psql", "-Xqc", "create table kept as select 7 as number")
         mine = server.data_directory.parent
@@ -107,9 +97,7 @@ def test_data_in_a_given_place_outlives_the_server(place: Path):
 
 
 def test_after_a_kill_it_is_ready_only_once_it_is(place: Path):
-    """
-    A killed server left a file that says it is ready; the next one is waited for, recovery included.
-    """
+    """A killed server left a file that says it is ready; the next one is waited for, recovery included."""
     with Postgres({"fsync": "off"}, data_directory=place / "one") as server:
         server.run("psql", "-Xqc", "create table kept as select 7 as number")
         postmaster = postmaster_of(server)
@@ -123,9 +111,7 @@ def test_after_a_kill_it_is_ready_only_once_it_is(place: Path):
 
 
 def test_a_place_full_of_something_else_is_left_alone(place: Path):
-    """
-    Nothing is written into a folder that holds no database.
-    """
+    """Nothing is written into a folder that holds no database."""
     (place / "data").mkdir()
     (place / "data" / "letter").write_text("mine")
     with pytest.raises(UsageError) as raised, Postgres(data_directory=place / "data"):
@@ -136,9 +122,7 @@ def test_a_place_full_of_something_else_is_left_alone(place: Path):
 
 
 def test_a_server_that_cannot_start_says_why_and_leaves_its_log(monkeypatch):
-    """
-    The last line of its log is the message, and the log is where the hint says.
-    """
+    """The last line of its log is the message, and the log is where the hint says."""
     made: list[str] = []
     make = server.tempfile.mkdtemp
     monkeypatch.setattr(
@@ -154,9 +138,7 @@ def test_a_server_that_cannot_start_says_why_and_leaves_its_log(monkeypatch):
 
 
 def test_a_program_that_fails_says_why(postgres: Postgres):
-    """
-    The last line of what it wrote is the message.
-    """
+    """The last line of what it wrote is the message."""
     with pytest.raises(SourceError) as raised:
         postgres.run("psql", "-Xqc", "select no_such_column")
 

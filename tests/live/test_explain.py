@@ -33,9 +33,7 @@ BY_KEY = "select note from orders where id = $1"
 
 @pytest.fixture(scope="module", params=[NEWEST, DEBIANS])
 def server(request: pytest.FixtureRequest) -> Iterator[Postgres]:
-    """
-    A server with 100,000 orders, and a statement that can be made to wait.
-    """
+    """A server with 100,000 orders, and a statement that can be made to wait."""
     with Postgres(SETTINGS, binaries=postgres_binaries(request.param)) as running:
         with psycopg.connect(running.dsn, autocommit=True) as connection:
             connection.execute("create extension pg_stat_statements")
@@ -54,18 +52,14 @@ def server(request: pytest.FixtureRequest) -> Iterator[Postgres]:
 
 @pytest.fixture
 def admin(server: Postgres) -> Iterator[psycopg.Connection]:
-    """
-    A connection beside ours.
-    """
+    """A connection beside ours."""
     with psycopg.connect(server.dsn, autocommit=True) as connection:
         yield connection
 
 
 @pytest.fixture
 def recorder(server: Postgres) -> Iterator[Recorder]:
-    """
-    A connected recorder.
-    """
+    """A connected recorder."""
     connected = Recorder(server.dsn)
     yield connected
     connected.close()
@@ -74,18 +68,14 @@ def recorder(server: Postgres) -> Iterator[Recorder]:
 def explained(
     recorder: Recorder, statement: str, *values: str, **more
 ) -> Capture | UnrecordedStatement:
-    """
-    One execution, with values where there are any.
-    """
+    """One execution, with values where there are any."""
     wanted = StatementToRun(statement=statement, parameters=values or None)
     plain = {"timeout_s": 20, "allows_writes": False, "is_generic": False}
     return recorder.explain(wanted, **(plain | more))
 
 
 def test_a_statement_is_recorded_with_plan_blocks_and_times(recorder: Recorder):
-    """
-    As EXPLAIN itself says, with I/O timed although the server does not.
-    """
+    """As EXPLAIN itself says, with I/O timed although the server does not."""
     capture = explained(recorder, SCAN)
 
     assert ["Aggregate", "Seq Scan"] == [capture.plan.label, capture.plan.children[0].label]
@@ -98,9 +88,7 @@ def test_a_statement_is_recorded_with_plan_blocks_and_times(recorder: Recorder):
 
 
 def test_no_statement_changes_anything(recorder: Recorder, admin: psycopg.Connection):
-    """
-    What slips past the names is refused by the server; nothing stays behind, not even a lock.
-    """
+    """What slips past the names is refused by the server; nothing stays behind, not even a lock."""
     admin.execute(
         "create or replace function sneaky() returns int volatile language sql as "
         "$$ delete from orders returning 1 $$"
@@ -125,9 +113,7 @@ def test_no_statement_changes_anything(recorder: Recorder, admin: psycopg.Connec
 
 
 def test_two_statements_never_pass_for_one(recorder: Recorder, admin: psycopg.Connection):
-    """
-    Whatever we take it for, the server takes one statement only; so none ends our transaction.
-    """
+    """Whatever we take it for, the server takes one statement only; so none ends our transaction."""
     recorder._send("begin")
     with pytest.raises(psycopg.errors.SyntaxError, match="multiple commands"):
         recorder._send("explain select 1; commit; drop table orders")
@@ -137,9 +123,7 @@ def test_two_statements_never_pass_for_one(recorder: Recorder, admin: psycopg.Co
 
 
 def test_a_change_runs_with_leave_and_is_rolled_back(recorder: Recorder, admin: psycopg.Connection):
-    """
-    The plan and the blocks of a DELETE, and every row still there.
-    """
+    """The plan and the blocks of a DELETE, and every row still there."""
     refused = explained(recorder, "delete from orders where id < 1000")
     capture = explained(recorder, "delete from orders where id < 1000", allows_writes=True)
 
@@ -151,9 +135,7 @@ def test_a_change_runs_with_leave_and_is_rolled_back(recorder: Recorder, admin: 
 
 
 def test_the_server_ends_what_takes_too_long(recorder: Recorder):
-    """
-    And the connection goes on.
-    """
+    """And the connection goes on."""
     late = explained(recorder, "select count(*) from orders a, orders b", timeout_s=1)
 
     assert "after 1 s" in late.reason
@@ -161,9 +143,7 @@ def test_the_server_ends_what_takes_too_long(recorder: Recorder):
 
 
 def test_a_lock_in_the_way_is_not_waited_for(recorder: Recorder, server: Postgres):
-    """
-    Half a second, then it is said.
-    """
+    """Half a second, then it is said."""
     with psycopg.connect(server.dsn) as other:
         other.execute("lock table orders in access exclusive mode")
         held = explained(recorder, SCAN)
@@ -173,9 +153,7 @@ def test_a_lock_in_the_way_is_not_waited_for(recorder: Recorder, server: Postgre
 
 
 def test_parameters_are_given_or_the_plan_is_generic(recorder: Recorder):
-    """
-    With values it runs; without, only the plan that knows none; nothing stays prepared.
-    """
+    """With values it runs; without, only the plan that knows none; nothing stays prepared."""
     run = explained(recorder, BY_KEY, "77")
     planned = explained(recorder, BY_KEY)
     generic = explained(recorder, BY_KEY, "77", is_generic=True)
@@ -190,9 +168,7 @@ def test_parameters_are_given_or_the_plan_is_generic(recorder: Recorder):
 
 
 def test_the_same_statement_twice_is_the_same(server: Postgres, run: Run):
-    """
-    Through the command line: exit status 0, and the password is in no file.
-    """
+    """Through the command line: exit status 0, and the password is in no file."""
     for name in ("a.json", "b.json"):
         done = run("explain", "record", server.dsn, "--statement", SCAN, "--runs", "3", "-o", name)
         assert 0 == done.returncode, done.stderr
@@ -203,9 +179,7 @@ def test_the_same_statement_twice_is_the_same(server: Postgres, run: Run):
 
 
 def test_what_waits_is_not_the_query(recorder: Recorder, admin: psycopg.Connection):
-    """
-    The same plan over the same blocks in more than a hundred times the time, none of it I/O.
-    """
+    """The same plan over the same blocks in more than a hundred times the time, none of it I/O."""
     statement = "select count(*) from orders where customer = (select waited())"
     explained(recorder, statement)
     before = explained(recorder, statement)
@@ -220,9 +194,7 @@ def test_what_waits_is_not_the_query(recorder: Recorder, admin: psycopg.Connecti
 
 
 def test_a_new_index_is_another_plan(recorder: Recorder, admin: psycopg.Connection):
-    """
-    The diff has the scan that went and the one that came.
-    """
+    """The diff has the scan that went and the one that came."""
     before = explained(recorder, SCAN)
     admin.execute("create index by_customer on orders (customer)")
     after = explained(recorder, SCAN)
@@ -236,9 +208,7 @@ def test_a_new_index_is_another_plan(recorder: Recorder, admin: psycopg.Connecti
 
 
 def test_bloat_is_other_blocks(recorder: Recorder, admin: psycopg.Connection):
-    """
-    Every row written anew: the same rows out of twice the blocks.
-    """
+    """Every row written anew: the same rows out of twice the blocks."""
     admin.execute("create table bloated as select * from orders")
     admin.execute("analyze bloated")
     statement = "select count(*) from bloated"
@@ -255,9 +225,7 @@ def test_bloat_is_other_blocks(recorder: Recorder, admin: psycopg.Connection):
 def test_the_top_statements_come_from_pg_stat_statements(
     server: Postgres, run: Run, tmp_path: Path, admin: psycopg.Connection
 ):
-    """
-    Only those that read, with what was counted in the time watched.
-    """
+    """Only those that read, with what was counted in the time watched."""
     admin.execute("select pg_stat_statements_reset()")
     admin.execute("create table other as select 1 as a")
     admin.execute("drop table other")
@@ -284,9 +252,7 @@ def test_the_top_statements_come_from_pg_stat_statements(
 def test_counters_of_two_moments_are_captures(
     server: Postgres, recorder: Recorder, admin: psycopg.Connection
 ):
-    """
-    The mean call between them: here five calls that each count all rows.
-    """
+    """The mean call between them: here five calls that each count all rows."""
     from plimsoll.causes.statements.statements import capture_of, work_between
 
     first = recorder.statements()
@@ -303,9 +269,7 @@ def test_counters_of_two_moments_are_captures(
 def test_a_logged_plan_is_that_of_explain(
     server: Postgres, recorder: Recorder, admin: psycopg.Connection
 ):
-    """
-    JSON and text in the server's log, beside what EXPLAIN gave: the same plan over the same blocks.
-    """
+    """JSON and text in the server's log, beside what EXPLAIN gave: the same plan over the same blocks."""
     admin.execute("load 'auto_explain'")
     admin.execute("set auto_explain.log_min_duration = 0")
     for form in ("json", "text"):
@@ -329,9 +293,7 @@ def test_a_logged_plan_is_that_of_explain(
 def test_a_role_that_sees_no_statements_says_what_it_needs(
     server: Postgres, admin: psycopg.Connection, run: Run
 ):
-    """
-    Other users' statements are hidden; the remedy is a GRANT, and no password is printed.
-    """
+    """Other users' statements are hidden; the remedy is a GRANT, and no password is printed."""
     admin.execute("create role plain login password 's3cret'")
     admin.execute("grant select on orders to plain")
     dsn = f"host=127.0.0.1 port={server.port} dbname=postgres user=plain password=s3cret"

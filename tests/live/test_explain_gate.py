@@ -36,9 +36,7 @@ SETTINGS = {
 
 
 def made(folder: Path) -> Postgres:
-    """
-    A server's data with a table of 24 MB, made without limits; the server is stopped.
-    """
+    """A server's data with a table of 24 MB, made without limits; the server is stopped."""
     server = Postgres(SETTINGS, data_directory=folder / "disk" / "data", also_remove=(folder,))
     with server, psycopg.connect(server.dsn, autocommit=True) as connection:
         connection.execute(
@@ -51,9 +49,7 @@ def made(folder: Path) -> Postgres:
 
 
 def test_the_same_plan_without_credits_is_not_the_query():
-    """
-    The blocks are the same and each takes many times as long: storage, named by the I/O time.
-    """
+    """The blocks are the same and each takes many times as long: storage, named by the I/O time."""
     with quick_folder() as folder:
         folder.chmod(0o755)
         (folder / "disk").mkdir(mode=0o777)
@@ -81,9 +77,7 @@ def test_the_same_plan_without_credits_is_not_the_query():
 
 
 def explained(recorder: Recorder) -> Capture:
-    """
-    One execution.
-    """
+    """One execution."""
     found = recorder.explain(
         StatementToRun(statement=SCAN), timeout_s=60, allows_writes=False, is_generic=False
     )

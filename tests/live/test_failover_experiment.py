@@ -23,9 +23,7 @@ PATIENCE_S = 900
 
 
 def run(folder: Path, *options: str) -> tuple[int, dict]:
-    """
-    The exit status and the JSON report of a run.
-    """
+    """The exit status and the JSON report of a run."""
     file = folder / "failover.json"
     done = subprocess.run(
         [*COMMAND, *options, "-o", file],
@@ -67,9 +65,7 @@ def test_nothing_acknowledged_is_lost_whatever_happens_to_the_leader(tmp_path: P
 
 
 def test_losses_of_asynchronous_replication_are_counted(tmp_path: Path):
-    """
-    Whether something is lost hangs on the moment; the status says so.
-    """
+    """Whether something is lost hangs on the moment; the status says so."""
     status, found = run(
         tmp_path,
         *("--kills", "1", "--partitions", "0", "--switchovers", "0"),
@@ -89,9 +85,7 @@ def server():
 
 
 def test_a_lost_write_is_found(server: Postgres):
-    """
-    Three acknowledged rows are taken away behind the writers' back, and a fourth is one that nobody wrote.
-    """
+    """Three acknowledged rows are taken away behind the writers' back, and a fourth is one that nobody wrote."""
     create_table(server.dsn)
     checker = SetChecker(server.dsn, writers=2)
     with checker.writing():
@@ -106,9 +100,7 @@ def test_a_lost_write_is_found(server: Postgres):
 
 
 def test_a_connection_that_is_lost_in_a_write_leaves_it_unknown(server: Postgres):
-    """
-    The writers wait for a lock when their sessions are ended.
-    """
+    """The writers wait for a lock when their sessions are ended."""
     with psycopg.connect(server.dsn, autocommit=True) as admin:
         admin.execute("drop table if exists written")
         create_table(server.dsn)
@@ -131,9 +123,7 @@ def test_a_connection_that_is_lost_in_a_write_leaves_it_unknown(server: Postgres
 
 
 def test_ctrl_c_reports_the_rounds_that_are_over_and_leaves_nothing(tmp_path: Path):
-    """
-    Neither a server, a service nor a folder, also after a round in which a node was killed.
-    """
+    """Neither a server, a service nor a folder, also after a round in which a node was killed."""
     report = tmp_path / "failover.json"
     with subprocess.Popen(
         [

@@ -50,9 +50,7 @@ def test_the_next_ingest_deletes_what_a_killed_one_left(tmp_path: Path):
 def test_a_table_of_iceberg_is_made_good_by_the_next_ingest(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    """
-    Killed before, between and after the commits of the lake and of the table, both have each point once.
-    """
+    """Killed before, between and after the commits of the lake and of the table, both have each point once."""
     monkeypatch.setenv("PYICEBERG_CATALOG__LAB__URI", f"sqlite:///{tmp_path}/catalog.db")
     monkeypatch.setenv("PYICEBERG_CATALOG__LAB__WAREHOUSE", f"file://{tmp_path}/warehouse")
     monkeypatch.setattr(pyiceberg.catalog, "_ENV_CONFIG", Config())

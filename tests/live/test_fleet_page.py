@@ -133,18 +133,14 @@ def test_pages_turn(page: Page):
 
 
 def test_the_document_stays_small(page: Page):
-    """
-    A page of rows is in the document, not all of them.
-    """
+    """A page of rows is in the document, not all of them."""
     assert 50 == page.locator("#fleet tbody tr").count()
 
 
 @pytest.mark.parametrize("width", [390, 1280])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_phone_sorts_by_a_list(browser: Browser, folder: Path, width: int, scheme: str):
-    """
-    Where the rows are stacked there is no head to click, so there is a list of columns.
-    """
+    """Where the rows are stacked there is no head to click, so there is a list of columns."""
     context = browser.new_context(color_scheme=scheme, viewport={"width": width, "height": 800})  # type: ignore[arg-type]
     page = context.new_page()
     page.goto((folder / "few.html").as_uri())

@@ -50,9 +50,7 @@ def judged(lake: Lake, processes: int) -> bytes:
 
 
 def test_a_lake_on_s3_gives_the_verdicts_of_one_on_disk(client: Any, tmp_path: Path):
-    """
-    Source and lake are on S3; the second ingest reads nothing, and other processes read the lake too.
-    """
+    """Source and lake are on S3; the second ingest reads nothing, and other processes read the lake too."""
     client.create_bucket(Bucket="metrics")
     for name in ("search-service", "quiet"):
         file = f"examples/{name}/snapshot.json"
@@ -98,9 +96,7 @@ def test_of_two_commits_on_one_manifest_the_second_is_refused(client: Any, is_ne
 
 
 def test_two_ingests_at_once_end_in_the_lake_of_one(client: Any, tmp_path: Path):
-    """
-    One of them may be refused; run again, it finishes the work, and every named file is there.
-    """
+    """One of them may be refused; run again, it finishes the work, and every named file is there."""
     client.create_bucket(Bucket="both")
     source = str(mixed_source(tmp_path / "in", streams=12))
     ingest(source, open_lake(str(tmp_path / "whole")), bucket_count=4)

@@ -50,9 +50,7 @@ class Machine:
             self.environment.pop(name, None)
 
     def processes(self, part: str = "") -> list[psutil.Process]:
-        """
-        Those whose command line has the part.
-        """
+        """Those whose command line has the part."""
         found = []
         for process in psutil.process_iter():
             try:
@@ -78,9 +76,7 @@ class Machine:
 
 @pytest.fixture
 def machine() -> Iterator[Machine]:
-    """
-    Processes are gone at the end of the test; what is left is ended, and fails it.
-    """
+    """Processes are gone at the end of the test; what is left is ended, and fails it."""
     made = Machine()
     yield made
     end_s = time.monotonic() + PATIENCE_S
@@ -99,9 +95,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Lake:
 
 @pytest.fixture(scope="module")
 def one_by_one(lake: Lake) -> bytes:
-    """
-    The table of one process, as bytes of Arrow.
-    """
+    """The table of one process, as bytes of Arrow."""
     verdict = verdict_function(window_s=None, has_plan=True)
     table = run_local(lake, lake.manifest(), verdict, processes=1)
     assert {POISONED: "error"} == {
@@ -113,9 +107,7 @@ def one_by_one(lake: Lake) -> bytes:
 
 @pytest.fixture(scope="module")
 def csv(lake: Lake, tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    """
-    What the command prints with the local engine and one process.
-    """
+    """What the command prints with the local engine and one process."""
     place = tmp_path_factory.mktemp("local")
     found = Machine().run(fleet(lake, "--processes", "1"), place)
     assert (1, b"") == (found.returncode, found.stderr)
@@ -149,9 +141,7 @@ def free_port() -> int:
 def test_the_command_prints_the_bytes_of_one_process(
     master: str, lake: Lake, csv: bytes, machine: Machine, tmp_path: Path
 ):
-    """
-    With real executors too, and with nothing on standard error nor in the folder where it ran.
-    """
+    """With real executors too, and with nothing on standard error nor in the folder where it ran."""
     temporary = tmp_path / "temporary"
     place = tmp_path / "place"
     temporary.mkdir()
@@ -165,9 +155,7 @@ def test_the_command_prints_the_bytes_of_one_process(
 
 
 def below(pid: int, part: str) -> list[psutil.Process]:
-    """
-    The processes below one whose command line has the part.
-    """
+    """The processes below one whose command line has the part."""
     found = []
     for process in psutil.Process(pid).children(recursive=True):
         with suppress(psutil.Error):
@@ -222,9 +210,7 @@ def test_a_killed_process_changes_no_byte(
 
 @pytest.mark.parametrize("part", [DRIVER, EXECUTOR, DAEMON])
 def test_ctrl_c_ends_every_process(part: str, lake: Lake, machine: Machine, tmp_path: Path):
-    """
-    While Java starts, when executors start, and while tasks run. The fixture sees what is left.
-    """
+    """While Java starts, when executors start, and while tasks run. The fixture sees what is left."""
     with subprocess.Popen(
         fleet(lake, *on(TWO_EXECUTORS)),
         cwd=tmp_path,
@@ -276,9 +262,7 @@ def test_without_java_the_command_that_installs_it_is_named(
 
 
 def test_a_file_that_is_gone_is_one_sentence(lake: Lake, machine: Machine, tmp_path: Path):
-    """
-    What a task says on an executor is what the command says.
-    """
+    """What a task says on an executor is what the command says."""
     copy = tmp_path / "lake"
     shutil.copytree(lake.place.url, copy)
     manifest = lake.manifest()
@@ -295,9 +279,7 @@ def test_a_file_that_is_gone_is_one_sentence(lake: Lake, machine: Machine, tmp_p
 
 @contextmanager
 def connect_server(machine: Machine, log: Path) -> Iterator[int]:
-    """
-    Spark's own server of Spark Connect on loopback; yields its port.
-    """
+    """Spark's own server of Spark Connect on loopback; yields its port."""
     port = free_port()
     settings = {
         "spark.connect.grpc.binding.address": "127.0.0.1",
@@ -335,9 +317,7 @@ def connect_server(machine: Machine, log: Path) -> Iterator[int]:
 def test_spark_connect_gives_the_same_bytes(
     lake: Lake, csv: bytes, machine: Machine, tmp_path: Path
 ):
-    """
-    Twice: a run ends its session, and the server goes on. No Java is needed where the command runs.
-    """
+    """Twice: a run ends its session, and the server goes on. No Java is needed where the command runs."""
     with connect_server(machine, tmp_path / "server.log") as port:
         command = fleet(lake, *on(f"sc://127.0.0.1:{port}"))
         found = [machine.run(command, tmp_path, PATH=str(tmp_path)) for _ in range(2)]
@@ -348,9 +328,7 @@ def test_spark_connect_gives_the_same_bytes(
 def test_spark_submit_runs_the_program_for_clusters(
     lake: Lake, csv: bytes, machine: Machine, tmp_path: Path
 ):
-    """
-    The program of integrations/spark writes the table as a file; its own status is 0 where a limit binds.
-    """
+    """The program of integrations/spark writes the table as a file; its own status is 0 where a limit binds."""
     submit = Path(pyspark.__file__).parent / "bin/spark-submit"
     program = ROOT / "integrations/spark/rank_fleet.py"
     options = ["--lake", lake.place.url, "--table", f"{tmp_path}/v.csv"]

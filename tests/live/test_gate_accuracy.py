@@ -39,17 +39,13 @@ CASES = tuple(
 
 @pytest.fixture(scope="module")
 def rig() -> Iterator[Rig]:
-    """
-    One mount, on data in memory.
-    """
+    """One mount, on data in memory."""
     with Rig() as mounted:
         yield mounted
 
 
 def again_if_spoiled(measure: Callable[[], Measured], case: Case) -> Measured:
-    """
-    Measure, and once or twice more where the host was late or stood still and so spoiled it.
-    """
+    """Measure, and once or twice more where the host was late or stood still and so spoiled it."""
     for _ in range(ROUNDS):
         measured = measure()
         is_right = abs(measured.served.error_of(case)) <= TOLERANCE
@@ -59,9 +55,7 @@ def again_if_spoiled(measure: Callable[[], Measured], case: Case) -> Measured:
 
 
 def is_spoiled(measured: Measured) -> bool:
-    """
-    Whether the host was late, stood still, or kept answers back.
-    """
+    """Whether the host was late, stood still, or kept answers back."""
     is_stalled = measured.stall_ratio > TOLERANCE / 4
     return measured.is_late or not measured.is_held or is_stalled
 
@@ -97,9 +91,7 @@ def test_the_gate_serves_what_the_limits_say(rig: Rig, case: Case):
 
 
 def is_busy_calm(rig: Rig, since_s: float, until_s: float) -> bool:
-    """
-    Whether requests were held all the time, and answers left when they were due.
-    """
+    """Whether requests were held all the time, and answers left when they were due."""
     lines = [x for x in rig.gate.lines() if since_s <= x.t - x.dt and x.t <= until_s]
     held_s = sum(bound.seconds for line in lines for bound in line.binding.values())
     is_held = held_s >= BOUND_RATIO_MIN * sum(line.dt for line in lines)

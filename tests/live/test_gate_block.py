@@ -48,9 +48,7 @@ UNLIMITED = replace(SETUP, is_limited=False)
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
-    """
-    A folder on the disk, not in memory: there nothing lies past the cache.
-    """
+    """A folder on the disk, not in memory: there nothing lies past the cache."""
     with tempfile.TemporaryDirectory(prefix="plimsoll-test-", dir="/var/tmp") as name:
         yield Path(name)
 
@@ -60,9 +58,7 @@ def gate_at(folder: Path, setup: GateSetup = SETUP) -> Gate:
 
 
 def is_refused(folder: Path) -> bool:
-    """
-    Whether we are not root, and therefore refused in so many words.
-    """
+    """Whether we are not root, and therefore refused in so many words."""
     if os.geteuid() == 0:
         return False
     with pytest.raises(UsageError, match="which only root may"), gate_at(folder):
@@ -71,9 +67,7 @@ def is_refused(folder: Path) -> bool:
 
 
 def ways_past_the_cache(gate: Gate) -> int:
-    """
-    Descriptors by which the daemon has its image open past the page cache below.
-    """
+    """Descriptors by which the daemon has its image open past the page cache below."""
     process, found = Path(f"/proc/{gate.daemon_pid}"), 0
     for entry in (process / "fd").iterdir():
         if entry.is_symlink() and str(entry.readlink()).endswith(f"/{IMAGE}"):
@@ -83,9 +77,7 @@ def ways_past_the_cache(gate: Gate) -> int:
 
 
 def forget(gate: Gate, handle: int) -> None:
-    """
-    Bring what was written to the disk, and drop it from the page cache below.
-    """
+    """Bring what was written to the disk, and drop it from the page cache below."""
     os.fsync(handle)
     with opened(gate.backing / IMAGE, os.O_RDONLY) as image:
         os.posix_fadvise(image, 0, 0, os.POSIX_FADV_DONTNEED)
@@ -93,9 +85,7 @@ def forget(gate: Gate, handle: int) -> None:
 
 @pytest.mark.realtime
 def test_block_mode_keeps_the_rates_of_the_limits(folder: Path):
-    """
-    Large requests get the bytes of the limit and small ones its operations, reads and writes alike.
-    """
+    """Large requests get the bytes of the limit and small ones its operations, reads and writes alike."""
     if is_refused(folder):
         return
     with gate_at(folder) as gate:
@@ -115,9 +105,7 @@ def test_block_mode_keeps_the_rates_of_the_limits(folder: Path):
 
 
 def test_what_was_just_written_is_what_is_read_past_the_cache(folder: Path):
-    """
-    Writes lie in the page cache below while reads go past it: each read has the newest of both.
-    """
+    """Writes lie in the page cache below while reads go past it: each read has the newest of both."""
     if is_refused(folder):
         return
     dice, blocks = random.Random(18), 256
@@ -146,9 +134,7 @@ def test_what_was_just_written_is_what_is_read_past_the_cache(folder: Path):
 
 @pytest.mark.parametrize("flags", [0, os.O_DIRECT], ids=["cached", "direct"])
 def test_kill_9_loses_nothing_that_fsync_acknowledged(folder: Path, flags: int):
-    """
-    Three times over: pages whose fsync returned are whole in the next mount, and ext4 finds no fault.
-    """
+    """Three times over: pages whose fsync returned are whole in the next mount, and ext4 finds no fault."""
     if is_refused(folder):
         return
     dice, acknowledged = random.Random(flags), 0
@@ -183,9 +169,7 @@ def test_kill_9_loses_nothing_that_fsync_acknowledged(folder: Path, flags: int):
 
 
 def assert_kept(ledger: Path, pages: int) -> None:
-    """
-    Each of so many pages has its number all over it.
-    """
+    """Each of so many pages has its number all over it."""
     content = ledger.read_bytes() if pages else b""
     for number in range(pages):
         found = content[number * PAGE : (number + 1) * PAGE]

@@ -41,9 +41,7 @@ for which in range(4):
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
-    """
-    A quick folder with data in it: a file of 64 MiB.
-    """
+    """A quick folder with data in it: a file of 64 MiB."""
     with quick_folder() as path:
         (path / "data").mkdir()
         fill(path / "data")
@@ -51,9 +49,7 @@ def folder() -> Iterator[Path]:
 
 
 def mounting(folder: Path, *arguments: str) -> subprocess.Popen:
-    """
-    `plimsoll gate mount` in the foreground; it has said where its socket is when this returns.
-    """
+    """`plimsoll gate mount` in the foreground; it has said where its socket is when this returns."""
     places = ["--backing", str(folder / "data"), str(folder / "disk")]
     process = subprocess.Popen(
         [*PLIMSOLL_GATE, "mount", "--class", "db.t3.xlarge", *arguments, *places],
@@ -76,9 +72,7 @@ def control_of(process: subprocess.Popen) -> GateControl:
 
 @pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
 def test_ctrl_c_unmounts(folder: Path, sign: int):
-    """
-    The mount is gone, the data stays, and what was hit is said with the clock.
-    """
+    """The mount is gone, the data stays, and what was hit is said with the clock."""
     process = mounting(folder, *STORAGE)
     assert is_gate_at(folder / "disk")
     process.send_signal(sign)
@@ -93,9 +87,7 @@ def test_ctrl_c_unmounts(folder: Path, sign: int):
 
 
 def test_a_gate_is_asked_and_changed_from_another_process(folder: Path, run: Run):
-    """
-    Status and orders reach it through its socket; each answer says the clock.
-    """
+    """Status and orders reach it through its socket; each answer says the clock."""
     process = mounting(folder, *STORAGE, "--metrics", str(folder / "gate.prom"))
     try:
         status = run("gate", "status", "--socket", process.socket, "--format", "json")
@@ -126,9 +118,7 @@ def test_a_gate_is_asked_and_changed_from_another_process(folder: Path, run: Run
 
 @pytest.mark.realtime
 def test_a_command_runs_at_the_limit_and_its_snapshot_names_it(folder: Path, run: Run):
-    """
-    Sixteen emulated minutes without credits: the diagnosis finds the instance's throughput baseline.
-    """
+    """Sixteen emulated minutes without credits: the diagnosis finds the instance's throughput baseline."""
     # A machine that is busy with other things may be too slow; the command says so itself, with 2.
     for _ in range(3):
         done = run(
@@ -157,9 +147,7 @@ def test_a_command_runs_at_the_limit_and_its_snapshot_names_it(folder: Path, run
 
 @pytest.mark.parametrize(("code", "status"), [("exit 3", 3), ("kill -TERM $$", 143)])
 def test_the_status_is_that_of_the_command(run: Run, code: str, status: int):
-    """
-    As a shell has it; the mount is its directory, and GATE_DIR names it.
-    """
+    """As a shell has it; the mount is its directory, and GATE_DIR names it."""
     place = 'test "$PWD" = "$GATE_DIR" && pwd && grep -q "$PWD fuse" /proc/mounts && '
     done = run("gate", "run", "--class", "db.t3.xlarge", "--", "sh", "-c", place + code)
     mount = Path(done.stdout.strip())
@@ -170,9 +158,7 @@ def test_the_status_is_that_of_the_command(run: Run, code: str, status: int):
 
 
 def test_progress_is_one_line_on_a_terminal():
-    """
-    Written anew each second, with real and emulated time; it never wraps.
-    """
+    """Written anew each second, with real and emulated time; it never wraps."""
     ours, theirs = pty.openpty()
     arguments = ["--class", "db.t3.xlarge", "--clock", "60", "--", "sleep", "2.5"]
     process = subprocess.Popen([*PLIMSOLL_GATE, "run", *arguments], stderr=theirs)
@@ -194,9 +180,7 @@ def test_progress_is_one_line_on_a_terminal():
 
 
 def test_kill_9_of_the_daemon_loses_nothing_and_a_new_mount_works(folder: Path):
-    """
-    What was brought to disk is there; the dead mount is taken away; the next one begins anew.
-    """
+    """What was brought to disk is there; the dead mount is taken away; the next one begins anew."""
     setup = GateSetup(instance=T3, clock=60.0)
     with Gate(setup, folder / "data", folder / "disk") as gate:
         with (gate.mount / "letter").open("wb") as file:
@@ -211,9 +195,7 @@ def test_kill_9_of_the_daemon_loses_nothing_and_a_new_mount_works(folder: Path):
 
 
 def test_kill_9_of_everything_is_cleaned_at_the_next_start(folder: Path):
-    """
-    Daemon, keeper and owner killed: the dead mount that is left does not stand in the way.
-    """
+    """Daemon, keeper and owner killed: the dead mount that is left does not stand in the way."""
     process = mounting(folder)
     pid = control_of(process).ask({"ask": "status"})["pid"]
     keeper = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
@@ -227,9 +209,7 @@ def test_kill_9_of_everything_is_cleaned_at_the_next_start(folder: Path):
 
 
 def test_kill_9_of_the_owner_takes_everything_down(folder: Path):
-    """
-    The keeper unmounts in good order, and nothing is left but the data.
-    """
+    """The keeper unmounts in good order, and nothing is left but the data."""
     process = mounting(folder)
     home = Path(process.socket).parent
     process.kill()
@@ -241,9 +221,7 @@ def test_kill_9_of_the_owner_takes_everything_down(folder: Path):
 
 
 def test_events_are_followed_until_the_gate_ends(folder: Path):
-    """
-    Each change and each second, as lines of JSON with the clock.
-    """
+    """Each change and each second, as lines of JSON with the clock."""
     setup = GateSetup(instance=T3, clock=60.0)
     with Gate(setup, folder / "data", folder / "disk") as gate:
         follower = subprocess.Popen(
@@ -264,9 +242,7 @@ def test_events_are_followed_until_the_gate_ends(folder: Path):
 
 @pytest.mark.realtime
 def test_block_mode_is_ext4_behind_the_limits_or_refused(folder: Path):
-    """
-    Root gets a file system on a loop device with the instance's rate; everyone else a sentence.
-    """
+    """Root gets a file system on a loop device with the instance's rate; everyone else a sentence."""
     setup = GateSetup(instance=T3, clock=240.0, credits=0.0, mode="block")
     gate = Gate(setup, folder / "block", folder / "disk")
     if os.geteuid() != 0:
@@ -287,9 +263,7 @@ def test_block_mode_is_ext4_behind_the_limits_or_refused(folder: Path):
 
 
 def until(is_so: Callable[[], bool]) -> None:
-    """
-    Wait for an event that tells nobody.
-    """
+    """Wait for an event that tells nobody."""
     for _ in range(PATIENCE_S * 20):
         if is_so():
             return
@@ -298,9 +272,7 @@ def until(is_so: Callable[[], bool]) -> None:
 
 
 def test_the_processors_of_a_class_are_given_or_refused_with_the_reason(folder: Path, run: Run):
-    """
-    Where cgroup v2 has no processors to give, one sentence says so and nothing runs; else the quota holds.
-    """
+    """Where cgroup v2 has no processors to give, one sentence says so and nothing runs; else the quota holds."""
     done = run(
         "gate", "run", "--with-cpu", "--class", "db.t3.micro", "--", "touch", str(folder / "ran")
     )

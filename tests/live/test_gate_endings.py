@@ -38,25 +38,19 @@ print('written', flush=True)
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
-    """
-    A folder on a quick disk.
-    """
+    """A folder on a quick disk."""
     with quick_folder() as path:
         yield path
 
 
 def mounting(backing: Path, mount: Path) -> list[str]:
-    """
-    The command that mounts a gate.
-    """
+    """The command that mounts a gate."""
     places = ["--backing", str(backing), str(mount)]
     return [*PLIMSOLL_GATE, "mount", "--class", "db.t3.xlarge", *places]
 
 
 class Mounted:
-    """
-    `plimsoll gate mount` as people run it, and its parts by name.
-    """
+    """`plimsoll gate mount` as people run it, and its parts by name."""
 
     def __init__(self, folder: Path, name: str = "disk") -> None:
         self.place = folder / name
@@ -103,9 +97,7 @@ class Mounted:
 
 
 def children(parent: int, word: str) -> int:
-    """
-    The child of a process whose command line has a word.
-    """
+    """The child of a process whose command line has a word."""
     for path in Path("/proc").iterdir():
         with contextlib.suppress(OSError):
             if not path.name.isdigit() or word.encode() not in (path / "cmdline").read_bytes():
@@ -118,9 +110,7 @@ def children(parent: int, word: str) -> int:
 
 @contextlib.contextmanager
 def holding(place: Path) -> Iterator[subprocess.Popen]:
-    """
-    A program that stands in a mount with a file open, which it has written to.
-    """
+    """A program that stands in a mount with a file open, which it has written to."""
     with subprocess.Popen(
         [sys.executable, "-c", HOLDER],
         cwd=place,
@@ -142,9 +132,7 @@ def holding(place: Path) -> Iterator[subprocess.Popen]:
 def test_whichever_parts_are_killed_the_busy_mount_is_gone_within_a_second(
     folder: Path, parts: tuple[str, ...]
 ):
-    """
-    One part that is left takes the mount away, though a program stands in it; nothing of it stays.
-    """
+    """One part that is left takes the mount away, though a program stands in it; nothing of it stays."""
     gate = Mounted(folder)
     with holding(gate.place):
         began = time.monotonic()
@@ -165,9 +153,7 @@ def test_whichever_parts_are_killed_the_busy_mount_is_gone_within_a_second(
 
 @pytest.mark.parametrize("is_elsewhere", [True, False], ids=["elsewhere", "same place"])
 def test_a_dead_mount_does_not_outlive_the_next_whole_start(folder: Path, is_elsewhere: bool):
-    """
-    All parts are killed at once and the next start is terminated: the one after it takes the mount away.
-    """
+    """All parts are killed at once and the next start is terminated: the one after it takes the mount away."""
     gate = Mounted(folder)
     (gate.place / "a").mkdir()
     gate.place.stat()
@@ -198,9 +184,7 @@ def test_a_dead_mount_does_not_outlive_the_next_whole_start(folder: Path, is_els
 
 
 def test_a_second_gate_on_the_same_data_is_refused(folder: Path):
-    """
-    One sentence names the process and the mount of the first, which goes on.
-    """
+    """One sentence names the process and the mount of the first, which goes on."""
     gate = Mounted(folder)
     done = subprocess.run(
         mounting(folder / "data", folder / "second"),
@@ -221,9 +205,7 @@ def test_a_second_gate_on_the_same_data_is_refused(folder: Path):
 
 
 def test_ending_waits_for_who_uses_the_mount(folder: Path):
-    """
-    A program that has a file open is named, finishes its work without a limit, and loses nothing.
-    """
+    """A program that has a file open is named, finishes its work without a limit, and loses nothing."""
     gate = Mounted(folder)
     with holding(gate.place) as program:
         gate.process.terminate()
@@ -240,9 +222,7 @@ def test_ending_waits_for_who_uses_the_mount(folder: Path):
 
 
 def test_the_second_signal_takes_the_mount_from_who_still_uses_it(folder: Path):
-    """
-    Who does not want to wait presses Ctrl-C again; the program gets an error.
-    """
+    """Who does not want to wait presses Ctrl-C again; the program gets an error."""
     gate = Mounted(folder)
     with holding(gate.place) as program:
         gate.process.terminate()
@@ -258,9 +238,7 @@ def test_the_second_signal_takes_the_mount_from_who_still_uses_it(folder: Path):
 
 
 def test_a_server_under_load_survives_the_end_of_its_gate():
-    """
-    SIGTERM to the gate under pgbench: the server goes on, is shut down in order, and never panics.
-    """
+    """SIGTERM to the gate under pgbench: the server goes on, is shut down in order, and never panics."""
     with tempfile.TemporaryDirectory(prefix="plimsoll-test-", dir="/var/tmp") as name:
         folder = Path(name)
         folder.chmod(0o711)

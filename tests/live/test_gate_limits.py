@@ -26,9 +26,7 @@ THROUGHPUT = Family.INSTANCE_EBS_THROUGHPUT.value
 
 @pytest.fixture(scope="module")
 def gate() -> Iterator[Gate]:
-    """
-    db.t3.xlarge at credit clock 240, with a file of 64 MiB in it.
-    """
+    """db.t3.xlarge at credit clock 240, with a file of 64 MiB in it."""
     with quick_folder() as folder:
         (folder / "data").mkdir()
         fill(folder / "data")
@@ -38,25 +36,19 @@ def gate() -> Iterator[Gate]:
 
 @pytest.fixture
 def table(gate: Gate) -> Path:
-    """
-    The file, behind the limits of db.t3.xlarge whatever the test before made of them.
-    """
+    """The file, behind the limits of db.t3.xlarge whatever the test before made of them."""
     gate.change(T3)
     gate.set_balance(Family.INSTANCE_EBS_THROUGHPUT, 1.0)
     return gate.mount / "table"
 
 
 def lines_within(gate: Gate, since_s: float) -> list[RecordLine]:
-    """
-    Lines of the record whose seconds lie after a real time.
-    """
+    """Lines of the record whose seconds lie after a real time."""
     return [line for line in gate.lines() if line.t - line.dt >= since_s]
 
 
 def test_without_credits_the_rate_is_the_baseline(gate: Gate, table: Path):
-    """
-    Drained, reads get 86.875 MB/s, and the gate says what binds.
-    """
+    """Drained, reads get 86.875 MB/s, and the gate says what binds."""
     gate.set_balance(Family.INSTANCE_EBS_THROUGHPUT, 0.0)
     rate = rate_of(gate, table)
     status = gate.status()
@@ -67,9 +59,7 @@ def test_without_credits_the_rate_is_the_baseline(gate: Gate, table: Path):
 
 
 def test_with_credits_it_bursts_and_pays(gate: Gate, table: Path):
-    """
-    347.5 MB/s, and the balance falls by what was read above the baseline, 240-fold on this clock.
-    """
+    """347.5 MB/s, and the balance falls by what was read above the baseline, 240-fold on this clock."""
     # A balance that is not full: a full one loses the credits that arrive in between.
     gate.set_balance(Family.INSTANCE_EBS_THROUGHPUT, 0.9)
     began_s = time.time()
@@ -89,9 +79,7 @@ def test_with_credits_it_bursts_and_pays(gate: Gate, table: Path):
 
 
 def test_a_larger_class_lifts_the_rate_while_it_runs(gate: Gate, table: Path):
-    """
-    db.m6g.xlarge holds 148.5 MB/s forever; the file stays open through the change.
-    """
+    """db.m6g.xlarge holds 148.5 MB/s forever; the file stays open through the change."""
     gate.set_balance(Family.INSTANCE_EBS_THROUGHPUT, 0.0)
     with table.open("rb"):
         before = rate_of(gate, table)
@@ -104,14 +92,10 @@ def test_a_larger_class_lifts_the_rate_while_it_runs(gate: Gate, table: Path):
 
 
 def test_idle_credits_come_back_at_the_baseline(gate: Gate, table: Path):
-    """
-    Half a second without a read brings back the baseline's bytes: 2.2 % of the bucket at clock 240.
-    """
+    """Half a second without a read brings back the baseline's bytes: 2.2 % of the bucket at clock 240."""
 
     def balance() -> tuple[float, float, float]:
-        """
-        The balance, and two moments between which it was so.
-        """
+        """The balance, and two moments between which it was so."""
         asked_s = time.monotonic()
         found = gate.status().balance[THROUGHPUT] or 0.0
         return found, asked_s, time.monotonic()
@@ -128,9 +112,7 @@ def test_idle_credits_come_back_at_the_baseline(gate: Gate, table: Path):
 
 
 def test_what_was_written_is_on_the_real_disk(gate: Gate):
-    """
-    After fsync the backing folder has it, and the record counted it once.
-    """
+    """After fsync the backing folder has it, and the record counted it once."""
     gate.set_balance(Family.INSTANCE_EBS_THROUGHPUT, 1.0)
     with (gate.mount / "letter").open("wb") as file:
         file.write(b"kept" * 1000)
@@ -140,9 +122,7 @@ def test_what_was_written_is_on_the_real_disk(gate: Gate):
 
 
 def test_the_record_counts_every_byte_once():
-    """
-    What a reader got past the page cache is what the lines of the record add up to, exactly.
-    """
+    """What a reader got past the page cache is what the lines of the record add up to, exactly."""
     with quick_folder() as folder:
         (folder / "data").mkdir()
         fill(folder / "data")

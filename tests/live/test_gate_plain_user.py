@@ -28,9 +28,7 @@ exec setpriv --reuid=65534 --regid=65534 --clear-groups "$@"
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
-    """
-    A folder of the user's own, with the program in it, which may lie where others cannot look.
-    """
+    """A folder of the user's own, with the program in it, which may lie where others cannot look."""
     with tempfile.TemporaryDirectory(prefix="plimsoll-test-", dir="/var/tmp") as name:
         place = Path(name)
         place.chmod(0o755)
@@ -45,9 +43,7 @@ def folder() -> Iterator[Path]:
 
 
 def configuration(folder: Path) -> Path:
-    """
-    One ceiling that nothing here reaches.
-    """
+    """One ceiling that nothing here reaches."""
     stage = {"name": "volume_iops", "baseline": 3000.0, "burst": 3000.0, "counts": "operations"}
     path = folder / "gate.json"
     path.write_text(
@@ -74,18 +70,14 @@ def configuration(folder: Path) -> Path:
 
 
 def as_user(folder: Path, *command: str) -> list[str]:
-    """
-    A command line as the user; ours where we are a plain user already.
-    """
+    """A command line as the user; ours where we are a plain user already."""
     if os.geteuid() != 0:
         return list(command)
     return ["unshare", "--mount", "bash", "-ec", OPENED, "user", str(folder), *command]
 
 
 def beside(process: subprocess.Popen, script: str) -> str:
-    """
-    What a script of the user's prints that sees the mounts which the process sees.
-    """
+    """What a script of the user's prints that sees the mounts which the process sees."""
     command = ["sh", "-ec", script]
     if os.geteuid() == 0:
         user = ("--setuid", str(NOBODY), "--setgid", str(NOBODY))
@@ -96,9 +88,7 @@ def beside(process: subprocess.Popen, script: str) -> str:
 
 
 def test_a_plain_user_mounts_writes_and_ends(folder: Path):
-    """
-    What was written lies in the folder below, is the user's, and the mount is gone afterwards.
-    """
+    """What was written lies in the folder below, is the user's, and the mount is gone afterwards."""
     command = as_user(folder, str(folder / "gate"), str(configuration(folder)))
     gate = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:

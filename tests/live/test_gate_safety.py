@@ -45,9 +45,7 @@ SETUP = GateSetup(instance=T3, clock=60.0, memory_bytes=32 * MIB)
 
 @pytest.fixture(scope="module")
 def gate() -> Iterator[Gate]:
-    """
-    db.t3.xlarge at credit clock 60 with 32 MiB of page cache, before a disk that is never slower.
-    """
+    """db.t3.xlarge at credit clock 60 with 32 MiB of page cache, before a disk that is never slower."""
     with (
         quick_folder() as folder,
         Gate(SETUP, folder / "data", folder / "disk") as mounted,
@@ -57,18 +55,14 @@ def gate() -> Iterator[Gate]:
 
 @pytest.fixture(params=["disk", "gate"])
 def place(request: pytest.FixtureRequest, gate: Gate) -> Iterator[Path]:
-    """
-    A fresh folder: beside the mount on the same disk, or in the mount.
-    """
+    """A fresh folder: beside the mount on the same disk, or in the mount."""
     parent = gate.mount if request.param == "gate" else gate.backing.parent
     with tempfile.TemporaryDirectory(dir=parent) as folder:
         yield Path(folder)
 
 
 def test_no_acknowledged_commit_is_lost_by_kill_9():
-    """
-    PostgreSQL under load, killed with the gate under it and with it: every commit is there once.
-    """
+    """PostgreSQL under load, killed with the gate under it and with it: every commit is there once."""
     with tempfile.TemporaryDirectory(prefix="plimsoll-test-", dir="/var/tmp") as folder:
         ledger = Ledger(Path(folder), SETUP)
         commits = [ledger.crash(victim, 0.7) for victim in ("gate", "both")]
@@ -78,9 +72,7 @@ def test_no_acknowledged_commit_is_lost_by_kill_9():
 
 
 def test_random_operations_leave_what_a_file_in_memory_would_have(gate: Gate):
-    """
-    Reads, writes, maps, cuts, holes, direct I/O, flushes and reopening, compared at every read.
-    """
+    """Reads, writes, maps, cuts, holes, direct I/O, flushes and reopening, compared at every read."""
     dice = random.Random(18)
     with tempfile.TemporaryDirectory(dir=gate.mount) as folder:
         path = Path(folder) / "file"
@@ -94,9 +86,7 @@ def test_random_operations_leave_what_a_file_in_memory_would_have(gate: Gate):
 
 
 def test_names_links_and_files_without_a_name(place: Path):
-    """
-    A file lives as long as a name or an opener; renaming over one changes nothing for its readers.
-    """
+    """A file lives as long as a name or an opener; renaming over one changes nothing for its readers."""
     (place / "one").write_text("first")
     (place / "two").hardlink_to(place / "one")
     assert (2, 2) == ((place / "one").stat().st_nlink, (place / "two").stat().st_nlink)
@@ -120,9 +110,7 @@ def test_names_links_and_files_without_a_name(place: Path):
 
 
 def test_a_shared_map_is_one_memory_and_reaches_the_disk(place: Path, gate: Gate):
-    """
-    What one maps another reads, through a map, a read and a direct read; a flush brings it to disk.
-    """
+    """What one maps another reads, through a map, a read and a direct read; a flush brings it to disk."""
     path = place / "map"
     path.write_bytes(bytes(4 * PAGE))
     with (
@@ -149,9 +137,7 @@ def test_a_shared_map_is_one_memory_and_reaches_the_disk(place: Path, gate: Gate
 
 
 def test_space_is_reserved_and_given_back(place: Path):
-    """
-    Reserving grows the file or keeps its size, as asked; a punched hole reads as zeros and is free.
-    """
+    """Reserving grows the file or keeps its size, as asked; a punched hole reads as zeros and is free."""
     with opened(place / "file", os.O_RDWR | os.O_CREAT) as handle:
         allocate(handle, FALLOC_KEEP_SIZE, 0, MIB)
         assert 0 == os.fstat(handle).st_size
@@ -168,9 +154,7 @@ def test_space_is_reserved_and_given_back(place: Path):
 
 
 def test_a_sparse_file_beyond_4_gib_keeps_its_holes(place: Path):
-    """
-    Data at 5 GiB and 1 TiB is found there, by seeking too, and what lies between takes no space.
-    """
+    """Data at 5 GiB and 1 TiB is found there, by seeking too, and what lies between takes no space."""
     with opened(place / "sparse", os.O_RDWR | os.O_CREAT) as handle:
         for at in (5 * GIB, 1024 * GIB):
             os.pwrite(handle, b"far", at)
@@ -188,9 +172,7 @@ def test_a_sparse_file_beyond_4_gib_keeps_its_holes(place: Path):
 @pytest.mark.parametrize("flags", [0, os.O_DIRECT], ids=["cached", "direct"])
 @pytest.mark.parametrize("way", ["fsync", "O_DSYNC", "RWF_DSYNC"])
 def test_what_was_acknowledged_as_synchronous_is_on_the_real_disk(way: str, flags: int):
-    """
-    Whichever of the three ways a program asks in, no page of the backing file is dirty afterwards.
-    """
+    """Whichever of the three ways a program asks in, no page of the backing file is dirty afterwards."""
     with (
         tempfile.TemporaryDirectory(prefix="plimsoll-test-", dir="/var/tmp") as name,
         Gate(SETUP, Path(name) / "data", Path(name) / "disk") as gate,
@@ -211,9 +193,7 @@ def test_what_was_acknowledged_as_synchronous_is_on_the_real_disk(way: str, flag
 
 
 def test_two_processes_append_without_overwriting_each_other(place: Path):
-    """
-    2,000 lines of two processes, each whole, each once.
-    """
+    """2,000 lines of two processes, each whole, each once."""
     path = place / "log"
     appenders = [
         subprocess.Popen([sys.executable, "-c", APPENDER, str(path), name]) for name in "ab"
@@ -228,9 +208,7 @@ def test_two_processes_append_without_overwriting_each_other(place: Path):
 
 
 def test_eight_writers_at_once(place: Path):
-    """
-    Each has a file of its own and every eighth block of a shared one; all of it is there.
-    """
+    """Each has a file of its own and every eighth block of a shared one; all of it is there."""
 
     def work(index: int) -> None:
         data = bytes([65 + index]) * PAGE
@@ -257,9 +235,7 @@ def test_eight_writers_at_once(place: Path):
 
 
 def test_locks_hold_between_openers(place: Path):
-    """
-    A whole-file lock and a lock on a range each keep the second one out until they are let go.
-    """
+    """A whole-file lock and a lock on a range each keep the second one out until they are let go."""
     with (
         opened(place / "lock", os.O_RDWR | os.O_CREAT) as one,
         opened(place / "lock", os.O_RDWR) as two,
@@ -299,9 +275,7 @@ def test_ten_thousand_files_are_open_at_once(gate: Gate):
 
 
 def test_signals_do_not_break_requests_that_wait(gate: Gate):
-    """
-    A signal each millisecond while the limit makes reads wait: every byte arrives.
-    """
+    """A signal each millisecond while the limit makes reads wait: every byte arrives."""
     fill(gate.backing, size_mib=16).rename(gate.backing / "signals")
     path, rung = gate.mount / "signals", []
     gate.set_balance(Family.INSTANCE_EBS_THROUGHPUT, 0.0)
@@ -320,9 +294,7 @@ def test_signals_do_not_break_requests_that_wait(gate: Gate):
 
 
 def test_a_process_killed_while_it_waits_ends_and_leaves_nothing(gate: Gate):
-    """
-    Its read is answered or dropped; it is gone within seconds, and the mount serves on.
-    """
+    """Its read is answered or dropped; it is gone within seconds, and the mount serves on."""
     path = fill(gate.backing, size_mib=16).rename(gate.backing / "killed")
     gate.set_balance(Family.INSTANCE_EBS_THROUGHPUT, 0.0)
     readers = [
@@ -346,9 +318,7 @@ def test_a_process_killed_while_it_waits_ends_and_leaves_nothing(gate: Gate):
 
 
 def test_a_full_disk_is_told_and_survived():
-    """
-    ENOSPC reaches the writer, through the cache and past it; what was acknowledged stays.
-    """
+    """ENOSPC reaches the writer, through the cache and past it; what was acknowledged stays."""
     unshare = ["unshare", "--mount"] if os.geteuid() == 0 else ["unshare", "-r", "--mount"]
     with quick_folder() as folder:
         (folder / "data").mkdir()
@@ -365,9 +335,7 @@ def test_a_full_disk_is_told_and_survived():
 
 
 def test_unmounting_a_busy_mount_writes_everything_out():
-    """
-    A program that holds a file open neither keeps the mount nor loses what it had written.
-    """
+    """A program that holds a file open neither keeps the mount nor loses what it had written."""
     with quick_folder() as folder, Gate(SETUP, folder / "data", folder / "disk") as gate:
         handle = os.open(gate.mount / "busy", os.O_RDWR | os.O_CREAT)
         os.pwrite(handle, b"b" * MIB, 0)
@@ -385,9 +353,7 @@ def test_unmounting_a_busy_mount_writes_everything_out():
 
 @pytest.mark.parametrize("is_killed", [True, False], ids=["kill -9", "stop"])
 def test_nobody_is_left_waiting_when_it_ends_under_load(is_killed: bool):
-    """
-    Its page cache is full and being dropped while four write: each of them gets an error at once.
-    """
+    """Its page cache is full and being dropped while four write: each of them gets an error at once."""
     with quick_folder() as folder, contextlib.ExitStack() as running:
         gate = running.enter_context(Gate(SETUP, folder / "data", folder / "disk"))
         writers = [
@@ -413,9 +379,7 @@ def test_nobody_is_left_waiting_when_it_ends_under_load(is_killed: bool):
 
 
 def test_a_dead_mount_with_people_in_it_makes_room_for_the_next():
-    """
-    After kill -9 a program still stands in the dead mount; it gets errors, and the next one works.
-    """
+    """After kill -9 a program still stands in the dead mount; it gets errors, and the next one works."""
     with quick_folder() as folder:
         with Gate(SETUP, folder / "data", folder / "disk") as gate:
             (gate.mount / "kept").write_bytes(b"kept")

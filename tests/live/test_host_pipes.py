@@ -33,9 +33,7 @@ PROCESSOR_ROUNDING = 0.02
 
 @contextmanager
 def running(command: list[str], folder: Path, **more) -> Iterator[subprocess.Popen]:
-    """
-    A program of sysstat in a folder, ended as Ctrl-C ends it.
-    """
+    """A program of sysstat in a folder, ended as Ctrl-C ends it."""
     with subprocess.Popen(command, cwd=folder, env={**clean_environment(), **WORDS}, **more) as it:
         try:
             yield it
@@ -48,9 +46,7 @@ def running(command: list[str], folder: Path, **more) -> Iterator[subprocess.Pop
 
 
 def snapshot_of(folder: Path, command: str, name: str) -> Snapshot:
-    """
-    What a shell's pipe into `plimsoll record host --from -` gives, as a snapshot.
-    """
+    """What a shell's pipe into `plimsoll record host --from -` gives, as a snapshot."""
     done = subprocess.run(
         ["sh", "-c", command],
         cwd=folder,
@@ -66,9 +62,7 @@ def snapshot_of(folder: Path, command: str, name: str) -> Snapshot:
 
 @pytest.fixture(scope="module")
 def looked_at(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    """
-    A load of some seconds that iostat, sar and our recorder saw from its beginning to its end.
-    """
+    """A load of some seconds that iostat, sar and our recorder saw from its beginning to its end."""
     folder = tmp_path_factory.mktemp("pipes")
     place, device = disk_folder()
     with ExitStack() as stack:
@@ -104,9 +98,7 @@ def total(snapshot: Snapshot, *metrics: Metric) -> float:
 
 
 def slack(snapshot: Snapshot, *metrics: Metric) -> float:
-    """
-    By how much totals may differ: what else used the disk while some looked already and others not.
-    """
+    """By how much totals may differ: what else used the disk while some looked already and others not."""
     edges = sum(
         float(np.nansum(snapshot.series[metric].value[[0, 1, 2, -3, -2, -1]])) for metric in metrics
     )
@@ -162,9 +154,7 @@ def test_what_came_through_a_pipe_is_what_our_counters_counted(
 
 
 def test_processors_and_memory_come_with_the_disk(looked_at: tuple[Path, str]):
-    """
-    What the load cost the processors is as our recorder saw it, however little that was.
-    """
+    """What the load cost the processors is as our recorder saw it, however little that was."""
     folder, device = looked_at
     ours = decode_snapshot((folder / "recorded.json").read_bytes())
     command = f"sadf -j sa -- {ACTIVITIES} | $PLIMSOLL record - -o all.json --identifier {device}"
@@ -181,9 +171,7 @@ def test_processors_and_memory_come_with_the_disk(looked_at: tuple[Path, str]):
 
 
 def test_a_pipeline_that_is_interrupted_keeps_what_came(tmp_path: Path):
-    """
-    Ctrl-C reaches every program of a pipeline at once; the snapshot is written all the same.
-    """
+    """Ctrl-C reaches every program of a pipeline at once; the snapshot is written all the same."""
     _, device = disk_folder()
     script = (
         "S_TIME_FORMAT=ISO iostat -x -t 1 600 | tee came.txt | "

@@ -36,17 +36,13 @@ def made(version: str) -> Iterator[HostileDatabase]:
 
 @pytest.fixture(scope="module")
 def hostile() -> Iterator[HostileDatabase]:
-    """
-    A server with a database full of traps.
-    """
+    """A server with a database full of traps."""
     yield from made(NEWEST)
 
 
 @pytest.fixture(scope="module", params=[DEBIANS, "17", NEWEST])
 def of_a_version(request: pytest.FixtureRequest) -> Iterator[HostileDatabase]:
-    """
-    The same on versions whose views, and so our statements, differ.
-    """
+    """The same on versions whose views, and so our statements, differ."""
     if request.param == NEWEST:
         yield request.getfixturevalue("hostile")
     else:
@@ -54,9 +50,7 @@ def of_a_version(request: pytest.FixtureRequest) -> Iterator[HostileDatabase]:
 
 
 def test_the_traps_work(hostile: HostileDatabase):
-    """
-    A superuser who asks as most programs do runs the owner's code, which writes a file.
-    """
+    """A superuser who asks as most programs do runs the owner's code, which writes a file."""
     with psycopg.connect(hostile.dsn) as careless:
         careless.execute("select quote_ident('x'), count(*) from pg_class where oid = 1")
         careless.rollback()
@@ -110,9 +104,7 @@ COMMANDS = {
 def test_no_command_runs_code_of_the_databases_owner(
     hostile: HostileDatabase, run: Run, command: str
 ):
-    """
-    As a superuser: no file is written, no row, no lock taken.
-    """
+    """As a superuser: no file is written, no row, no lock taken."""
     if command == "explain record --top":
         # It runs only what the same role has run before, and looks at the longest only.
         with psycopg.connect(hostile.dsn, options="-c search_path=pg_catalog") as connection:
@@ -160,9 +152,7 @@ def test_every_name_is_written_with_its_schema(
     "they are not called; the report says that statements are missing, and why",
 )
 def test_a_replaced_extension_is_not_called(hostile: HostileDatabase):
-    """
-    The owner of a schema may drop an extension while it is read, and make functions of its names.
-    """
+    """The owner of a schema may drop an extension while it is read, and make functions of its names."""
     connection = connect.ServerConnection(hostile.dsn)
     reader = Reader(connection, EVERYTHING)
     reader.meet()
@@ -181,9 +171,7 @@ def test_a_replaced_extension_is_not_called(hostile: HostileDatabase):
 
 @pytest.mark.parametrize("name", ["public.Order", 'public."Order"', "sch.ema.$(touch pwned)"])
 def test_a_proof_finds_a_table_whatever_its_name(hostile: HostileDatabase, run: Run, name: str):
-    """
-    With capital letters, as object mappers make them, and where a shell took the quotes.
-    """
+    """With capital letters, as object mappers make them, and where a shell took the quotes."""
     done = run("prove", "toast", hostile.dsn, "--table", name, "--format", "json")
 
     assert not done.returncode, done.stderr
@@ -197,9 +185,7 @@ def test_a_proof_finds_a_table_whatever_its_name(hostile: HostileDatabase, run: 
     "refused, status 2: reading the view would run its owner's code",
 )
 def test_a_view_is_refused(hostile: HostileDatabase, run: Run, command: str):
-    """
-    Neither a proof nor a sweep reads one.
-    """
+    """Neither a proof nor a sweep reads one."""
     first = {"prove": ("prove", "toast", hostile.dsn), "sweep": ("sweep", "--dsn", hostile.dsn)}
     done = run(*first[command], "--table", "public.shown")
 
@@ -213,9 +199,7 @@ def test_a_view_is_refused(hostile: HostileDatabase, run: Run, command: str):
     "refused, status 2, with the name of the trigger",
 )
 def test_event_triggers_of_others_stop_a_proof(hostile: HostileDatabase, run: Run):
-    """
-    Before anything is made that would fire them.
-    """
+    """Before anything is made that would fire them."""
     done = run("prove", "toast", hostile.as_a_role_that_may_create())
 
     assert 2 == done.returncode

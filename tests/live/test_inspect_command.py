@@ -27,9 +27,7 @@ vacuum analyze documents
 
 @contextmanager
 def rewriting(dsn: str) -> Iterator[None]:
-    """
-    A program that sends every column whenever one has changed, for as long as the block lasts.
-    """
+    """A program that sends every column whenever one has changed, for as long as the block lasts."""
     stop = threading.Event()
 
     def work() -> None:
@@ -60,9 +58,7 @@ def rewriting(dsn: str) -> Iterator[None]:
 
 @contextmanager
 def benching(postgres: Postgres) -> Iterator[None]:
-    """
-    pgbench with two clients, for as long as the block lasts.
-    """
+    """pgbench with two clients, for as long as the block lasts."""
     program = str(postgres.program("pgbench"))
     bench = subprocess.Popen(
         [program, "-n", "-c", "2", "-T", "60"],
@@ -78,9 +74,7 @@ def benching(postgres: Postgres) -> Iterator[None]:
 
 
 def test_a_healthy_database_gives_nothing_above_a_note(postgres: Postgres, run: Run):
-    """
-    pgbench alone: exit status 0, and the headline says that nothing calls for a change.
-    """
+    """pgbench alone: exit status 0, and the headline says that nothing calls for a change."""
     with benching(postgres):
         ran = run("inspect", "--for", "3s", PLIMSOLL_DSN=postgres.dsn)
 
@@ -91,9 +85,7 @@ def test_a_healthy_database_gives_nothing_above_a_note(postgres: Postgres, run: 
 
 
 def test_values_sent_again_are_the_headline(postgres: Postgres, run: Run, tmp_path: Path):
-    """
-    The table and the column by name, with bytes, share and commands; exit status 1; no secret.
-    """
+    """The table and the column by name, with bytes, share and commands; exit status 1; no secret."""
     file = tmp_path / "inspection.json"
     with rewriting(postgres.dsn):
         ran = run(
@@ -139,9 +131,7 @@ def test_the_causes_stand_in_the_report_of_a_diagnosis(postgres: Postgres, run: 
 
 
 def test_ctrl_c_reports_what_there_is(postgres: Postgres):
-    """
-    Watching that was to last an hour ends at once, with a report that says it was interrupted.
-    """
+    """Watching that was to last an hour ends at once, with a report that says it was interrupted."""
     inspecting = subprocess.Popen(
         [sys.executable, "-m", "plimsoll", "inspect", postgres.dsn, "--for", "1h"],
         env=clean_environment(),

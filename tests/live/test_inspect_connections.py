@@ -25,9 +25,7 @@ WANTS = frozenset({ReadingPart.SESSIONS})
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Postgres]:
-    """
-    A server that takes 50 connections, three of them reserved.
-    """
+    """A server that takes 50 connections, three of them reserved."""
     with Postgres({"fsync": "off", "max_connections": "50"}) as running:
         running.run("pgbench", "-i", "-q", "-s", "1")
         yield running
@@ -35,9 +33,7 @@ def server() -> Iterator[Postgres]:
 
 @pytest.fixture
 def crowd(server: Postgres) -> Iterator[Callable[..., list[psycopg.Connection]]]:
-    """
-    Open so many connections of an application; all are closed at the end.
-    """
+    """Open so many connections of an application; all are closed at the end."""
     with ExitStack() as stack:
 
         def open_more(count: int, application: str = "web") -> list[psycopg.Connection]:
@@ -53,9 +49,7 @@ def crowd(server: Postgres) -> Iterator[Callable[..., list[psycopg.Connection]]]
 def watched(
     server: Postgres, seconds: float, *doings: Callable[[], object], every_s: float = 1.0
 ) -> Observation:
-    """
-    Watch in real time; each doing follows one glance.
-    """
+    """Watch in real time; each doing follows one glance."""
     waiting = iter(doings)
 
     def sleep(length_s: float) -> None:
@@ -70,9 +64,7 @@ def found(observation: Observation) -> dict[str, Cause]:
 
 
 def test_transactions_that_are_held_open_are_named(server: Postgres, crowd):
-    """
-    Twelve of 47 idle in transaction are critical; five that failed are a warning; who they are.
-    """
+    """Twelve of 47 idle in transaction are critical; five that failed are a warning; who they are."""
     for connection in crowd(12, "billing"):
         connection.execute("select 1")
     for connection in crowd(5, "import"):
@@ -88,9 +80,7 @@ def test_transactions_that_are_held_open_are_named(server: Postgres, crowd):
 
 
 def test_a_storm_that_fills_the_server_is_named(server: Postgres, crowd):
-    """
-    From two to 40 connections between two glances: a storm, and near the maximum.
-    """
+    """From two to 40 connections between two glances: a storm, and near the maximum."""
     crowd(2)
     reading = found(watched(server, 2.0, lambda: crowd(38, "checkout")))
 
@@ -102,9 +92,7 @@ def test_a_storm_that_fills_the_server_is_named(server: Postgres, crowd):
 
 
 def test_a_leak_is_named_with_its_holder(server: Postgres, crowd):
-    """
-    One idle connection more each second, for eleven seconds.
-    """
+    """One idle connection more each second, for eleven seconds."""
     crowd(2, "leaky")
     observation = watched(server, 11.0, *[lambda: crowd(1, "leaky")] * 11)
     result = found(observation)["ConnectionLeak"]
@@ -115,9 +103,7 @@ def test_a_leak_is_named_with_its_holder(server: Postgres, crowd):
 
 
 def test_connections_of_one_transaction_each_are_named(server: Postgres):
-    """
-    pgbench connects anew for every transaction; arrivals are the server's own count.
-    """
+    """pgbench connects anew for every transaction; arrivals are the server's own count."""
     work = threading.Thread(
         target=server.run, args=("pgbench", "-n", "-S", "-C", "-c", "4", "-j", "2", "-T", "5")
     )
@@ -144,9 +130,7 @@ def _sessions(server: Postgres) -> int:
 
 
 def test_what_became_of_them_is_counted(server: Postgres, crowd):
-    """
-    Eight that an operator ended are told as killed.
-    """
+    """Eight that an operator ended are told as killed."""
     crowd(8, "victim")
 
     def kill() -> None:
@@ -162,9 +146,7 @@ def test_what_became_of_them_is_counted(server: Postgres, crowd):
 
 
 def test_a_healthy_pgbench_gives_notes_only(server: Postgres):
-    """
-    Four clients that stay connected and work.
-    """
+    """Four clients that stay connected and work."""
     work = threading.Thread(
         target=server.run, args=("pgbench", "-n", "-c", "4", "-j", "2", "-T", "3")
     )
@@ -180,9 +162,7 @@ def test_a_healthy_pgbench_gives_notes_only(server: Postgres):
 
 
 def test_a_role_without_rights_is_told_what_it_cannot_see(server: Postgres, crowd):
-    """
-    Connections are counted all the same; their states are unknown and named.
-    """
+    """Connections are counted all the same; their states are unknown and named."""
     crowd(3)
     with psycopg.connect(server.dsn, autocommit=True) as connection:
         connection.execute("create role plain login password 'plain'")
@@ -196,9 +176,7 @@ def test_a_role_without_rights_is_told_what_it_cannot_see(server: Postgres, crow
 
 
 def test_a_server_of_this_machine_shows_its_processors(server: Postgres):
-    """
-    Its process is seen here, and may use what we may, or what its group may.
-    """
+    """Its process is seen here, and may use what we may, or what its group may."""
     count = observe(server.dsn, duration_s=0).server.vcpu_count
 
     assert count is not None
@@ -206,9 +184,7 @@ def test_a_server_of_this_machine_shows_its_processors(server: Postgres):
 
 
 def test_pools_are_sized_against_a_real_server(server: Postgres, run: Run):
-    """
-    The limit is read from the server: 2 × 30 do not fit into 47.
-    """
+    """The limit is read from the server: 2 × 30 do not fit into 47."""
     result = run("pool-size", "--service", "a=2x30", "--for", "1s", PLIMSOLL_DSN=server.dsn)
 
     assert result.returncode == 1, result.stderr

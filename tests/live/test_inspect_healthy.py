@@ -21,9 +21,7 @@ LOADS = {
 
 @pytest.fixture(scope="module", params=VERSIONS)
 def server(request: pytest.FixtureRequest) -> Iterator[Postgres]:
-    """
-    A server with its default settings and pgbench's tables, which fit its buffers.
-    """
+    """A server with its default settings and pgbench's tables, which fit its buffers."""
     found = {"shared_preload_libraries": "pg_stat_statements"}
     with Postgres(found, binaries=postgres_binaries(request.param)) as started:
         started.run("pgbench", "-i", "-q", "-s", "2")
@@ -36,9 +34,7 @@ def server(request: pytest.FixtureRequest) -> Iterator[Postgres]:
 
 @pytest.mark.parametrize("load", LOADS)
 def test_a_healthy_server_is_told_nothing_above_a_note(server: Postgres, load: str):
-    """
-    Idle, reading from its cache, and changing a little.
-    """
+    """Idle, reading from its cache, and changing a little."""
 
     def work_instead(_: float) -> None:
         if LOADS[load]:

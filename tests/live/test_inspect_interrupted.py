@@ -30,9 +30,7 @@ def server(request: pytest.FixtureRequest) -> Iterator[Postgres]:
 def test_a_fault_at_any_question_is_an_answer_or_one_sentence(
     server: Postgres, fault: NoAnswer, monkeypatch: pytest.MonkeyPatch
 ):
-    """
-    Each of the questions fails once; what was read is judged, or an error of ours says why not.
-    """
+    """Each of the questions fails once; what was read is judged, or an error of ours says why not."""
     real = ServerConnection.ask
     asked = 0
     failing = -1

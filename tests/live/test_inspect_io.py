@@ -37,9 +37,7 @@ Work = Callable[[psycopg.Connection], None]
 
 @pytest.fixture(scope="module", params=WITH_CAUSES)
 def server(request: pytest.FixtureRequest) -> Iterator[Postgres]:
-    """
-    A server with a table of 150,000 rows (21 MB), two indexes beside its key, and small buffers.
-    """
+    """A server with a table of 150,000 rows (21 MB), two indexes beside its key, and small buffers."""
     with Postgres(SETTINGS, binaries=postgres_binaries(request.param)) as running:
         with psycopg.connect(running.dsn, autocommit=True) as connection:
             connection.execute("create extension pg_stat_statements")
@@ -56,9 +54,7 @@ def server(request: pytest.FixtureRequest) -> Iterator[Postgres]:
 
 
 def watched(server: Postgres, work: Work) -> Observation:
-    """
-    What is seen of a server while one session works, and that only.
-    """
+    """What is seen of a server while one session works, and that only."""
 
     def work_instead(_: float) -> None:
         with psycopg.connect(server.dsn, autocommit=True) as connection:
@@ -78,9 +74,7 @@ def log_of(server: Postgres) -> str:
 
 
 def test_a_table_that_is_scanned_is_named_with_its_bytes_and_statement(server: Postgres):
-    """
-    Eight scans read eight times what EXPLAIN says of one; the statement and an index to try are told.
-    """
+    """Eight scans read eight times what EXPLAIN says of one; the statement and an index to try are told."""
     query = "select id from orders where customer = %s"
     with psycopg.connect(server.dsn) as connection:
         found = connection.execute(
@@ -99,9 +93,7 @@ def test_a_table_that_is_scanned_is_named_with_its_bytes_and_statement(server: P
 
 
 def test_reads_by_an_index_are_no_scans(server: Postgres):
-    """
-    The same table, read by its key.
-    """
+    """The same table, read by its key."""
     query = "select note from orders where id = %s"
     seen = watched(
         server, lambda c: [c.execute(query, (n * 97,)).fetchall() for n in range(1500)] and None
@@ -113,9 +105,7 @@ def test_reads_by_an_index_are_no_scans(server: Postgres):
 
 
 def test_a_sort_that_spills_is_named_with_its_bytes(server: Postgres):
-    """
-    What EXPLAIN says each sort wrote to files and read of them, three times.
-    """
+    """What EXPLAIN says each sort wrote to files and read of them, three times."""
     query = "select id, note from orders order by note, customer"
 
     def sort(connection: psycopg.Connection) -> None:
@@ -140,9 +130,7 @@ def test_a_sort_that_spills_is_named_with_its_bytes(server: Postgres):
 
 
 def test_the_work_mem_that_is_advised_is_enough(server: Postgres):
-    """
-    With it the same sort needs no file.
-    """
+    """With it the same sort needs no file."""
     query = "select id, note from orders order by note, customer"
     counted = f"select count(*) from ({query} offset 0) s"
     seen = watched(server, lambda c: c.execute(counted) and None)
@@ -158,9 +146,7 @@ def test_the_work_mem_that_is_advised_is_enough(server: Postgres):
 
 
 def updated(connection: psycopg.Connection) -> None:
-    """
-    Every seventh row anew, four times, so that WAL fills its room several times over.
-    """
+    """Every seventh row anew, four times, so that WAL fills its room several times over."""
     for turn in range(4):
         connection.execute("update orders set customer = customer + 1 where id %% 7 = %s", (turn,))
 
@@ -206,9 +192,7 @@ def test_checkpoints_that_wal_brings_on_are_told_with_what_they_write(server: Po
 
 
 def test_an_index_that_was_used_once_is_not_named(server: Postgres):
-    """
-    One scan since the counters began is a use.
-    """
+    """One scan since the counters began is a use."""
 
     def used(connection: psycopg.Connection) -> None:
         connection.execute("set enable_seqscan = off")
@@ -221,9 +205,7 @@ def test_an_index_that_was_used_once_is_not_named(server: Postgres):
 
 
 def test_a_healthy_pgbench_has_nothing_above_a_note(postgres: Postgres):
-    """
-    The usual load under the usual settings.
-    """
+    """The usual load under the usual settings."""
     seen = watched(postgres, lambda _: postgres.run("pgbench", "-c", "4", "-T", "3") and None)
     budget = budget_of(seen)
     found = [
@@ -236,9 +218,7 @@ def test_a_healthy_pgbench_has_nothing_above_a_note(postgres: Postgres):
 
 
 def find(plan: dict, name: str) -> float:
-    """
-    A figure of the nearest node that has it.
-    """
+    """A figure of the nearest node that has it."""
     if name in plan:
         return plan[name]
     return next(found for child in plan["Plans"] if (found := find(child, name)))

@@ -26,9 +26,7 @@ SESSIONS = frozenset({ReadingPart.SESSIONS})
 
 @pytest.fixture(scope="module", params=VERSIONS)
 def server(request: pytest.FixtureRequest) -> Iterator[Postgres]:
-    """
-    A server that takes 30 connections, three of them reserved, with one account.
-    """
+    """A server that takes 30 connections, three of them reserved, with one account."""
     settings = {"fsync": "off", "max_connections": "30", "max_prepared_transactions": "2"}
     with Postgres(settings, binaries=postgres_binaries(request.param)) as running:
         with psycopg.connect(running.dsn, autocommit=True) as connection:
@@ -42,9 +40,7 @@ UPDATE = "update account set balance = balance + 41 where id = 1"
 
 @contextmanager
 def waiting(server: Postgres, count: int) -> Iterator[None]:
-    """
-    So many sessions that want the first row, until the block ends; they were given a moment to queue.
-    """
+    """So many sessions that want the first row, until the block ends; they were given a moment to queue."""
     connections: list[psycopg.Connection] = []
 
     def want(connection: psycopg.Connection) -> None:
@@ -109,9 +105,7 @@ def test_the_one_that_all_wait_for_is_named(server: Postgres):
 
 
 def test_who_waits_for_a_lock_is_not_at_work(server: Postgres):
-    """
-    Twelve waiting sessions load no processor: no pool is sized by them.
-    """
+    """Twelve waiting sessions load no processor: no pool is sized by them."""
     with psycopg.connect(server.dsn) as holder:
         holder.execute(UPDATE)
         with waiting(server, WAITING):
@@ -123,9 +117,7 @@ def test_who_waits_for_a_lock_is_not_at_work(server: Postgres):
 
 
 def test_a_prepared_transaction_that_holds_the_lock_is_named(server: Postgres):
-    """
-    It has no process: the way to end it is another one.
-    """
+    """It has no process: the way to end it is another one."""
     with psycopg.connect(server.dsn, autocommit=True) as connection:
         connection.execute(f"begin; {UPDATE}; prepare transaction 'orphan'")
         try:
@@ -139,9 +131,7 @@ def test_a_prepared_transaction_that_holds_the_lock_is_named(server: Postgres):
 
 
 def test_nobody_who_waits_nothing_to_say(server: Postgres):
-    """
-    The question is not even asked.
-    """
+    """The question is not even asked."""
     observation = observe(server.dsn, duration_s=0.3, every_s=0.1)
 
     assert not [cause for cause in inspect(observation).causes if cause.kind == "locks"]
@@ -149,9 +139,7 @@ def test_nobody_who_waits_nothing_to_say(server: Postgres):
 
 
 def test_a_full_server_is_the_diagnosis(server: Postgres, run: Run, tmp_path):
-    """
-    Status 1, the words of the server, how to get in; for a plain role at the reserved slots, too.
-    """
+    """Status 1, the words of the server, how to get in; for a plain role at the reserved slots, too."""
     with psycopg.connect(server.dsn, autocommit=True) as admin:
         admin.execute("drop role if exists plain")
         admin.execute("create role plain login password 's3cret'")
@@ -176,9 +164,7 @@ def test_a_full_server_is_the_diagnosis(server: Postgres, run: Run, tmp_path):
 
 
 def test_the_pooler_of_a_full_server_is_read_alone(server: Postgres, run: Run):
-    """
-    Its console answers: how many clients it has stands beside the refusal.
-    """
+    """Its console answers: how many clients it has stands beside the refusal."""
     with psycopg.connect(server.dsn, autocommit=True) as admin:
         admin.execute("drop role if exists crowd")
         admin.execute("create role crowd login password 's3cret'")
@@ -198,9 +184,7 @@ def test_the_pooler_of_a_full_server_is_read_alone(server: Postgres, run: Run):
 
 
 def test_a_role_at_its_own_limit_is_told_so(server: Postgres, run: Run):
-    """
-    The server has room, the role has not.
-    """
+    """The server has room, the role has not."""
     with psycopg.connect(server.dsn, autocommit=True) as admin:
         admin.execute("drop role if exists narrow")
         admin.execute("create role narrow login password 's3cret' connection limit 1")

@@ -13,9 +13,7 @@ from plimsoll.lab.servers.postgres import Postgres
 
 @pytest.fixture(scope="module", params=[DEBIANS, NEWEST])
 def dsn(request: pytest.FixtureRequest) -> Iterator[str]:
-    """
-    A database in SQL_ASCII, with a table named `café` in Latin-1, which is no UTF-8.
-    """
+    """A database in SQL_ASCII, with a table named `café` in Latin-1, which is no UTF-8."""
     with Postgres({"fsync": "off"}, binaries=postgres_binaries(request.param)) as server:
         with psycopg.connect(server.dsn, autocommit=True) as connection:
             connection.execute(
@@ -32,9 +30,7 @@ def dsn(request: pytest.FixtureRequest) -> Iterator[str]:
 
 
 def test_a_database_in_sql_ascii_is_inspected(dsn: str, run: Run):
-    """
-    Its name is shown with a mark in the place of what cannot be read, and nothing is a traceback.
-    """
+    """Its name is shown with a mark in the place of what cannot be read, and nothing is a traceback."""
     done = run("inspect", "--for", "1s", "--format", "json", PLIMSOLL_DSN=dsn)
 
     assert done.returncode in {0, 1}, done.stderr
@@ -43,9 +39,7 @@ def test_a_database_in_sql_ascii_is_inspected(dsn: str, run: Run):
 
 
 def test_it_is_diagnosed_and_recorded(dsn: str, run: Run):
-    """
-    `diagnose --dsn` and `record host --dsn` read the same server.
-    """
+    """`diagnose --dsn` and `record host --dsn` read the same server."""
     target = str(Path(__file__).resolve().parents[2] / "examples" / "search-service")
     diagnosed = run("diagnose", target, "--dsn", dsn, "--for", "1s")
     recorded = run("record", "host", "--dsn", dsn, "--for", "1s", "-o", "odd.json")

@@ -39,9 +39,7 @@ PATIENCE_S = 20.0
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Postgres]:
-    """
-    A server with a database of another name: Pgpool-II never caches connections to `postgres`.
-    """
+    """A server with a database of another name: Pgpool-II never caches connections to `postgres`."""
     with Postgres({"fsync": "off", "max_connections": "40"}) as running:
         with psycopg.connect(running.dsn, autocommit=True) as connection:
             connection.execute("create database app")
@@ -49,9 +47,7 @@ def server() -> Iterator[Postgres]:
 
 
 def found(server: Postgres, readings: list[PoolerReading]) -> dict[str, Cause]:
-    """
-    What is found with these readings of a pooler, and a look at the server.
-    """
+    """What is found with these readings of a pooler, and a look at the server."""
     looked = observe(server.dsn, duration_s=0.0, wants=frozenset({ReadingPart.SESSIONS}))
     whole = replace(looked, poolers=tuple(readings))
     return {cause.code: cause for cause in causes(whole, budget_of(whole))}
@@ -65,9 +61,7 @@ def until(is_so: Callable[[], bool]) -> None:
 
 
 def test_clients_of_a_full_pool_are_seen_to_wait(server: Postgres):
-    """
-    Two servers, both held by open transactions; three more clients wait, over a second.
-    """
+    """Two servers, both held by open transactions; three more clients wait, over a second."""
     settings = {"pool_mode": "transaction", "default_pool_size": "2"}
     with PgBouncer(server, settings=settings) as pooler, ExitStack() as stack:
         for _ in range(2):
@@ -114,9 +108,7 @@ def left_alone(server: Postgres, executable: Path | None) -> dict[str, Cause]:
 
 
 def test_a_pgpool_without_the_fix_is_caught_by_what_it_does(server: Postgres):
-    """
-    It calls itself a release that is mended; its cached backends outlive connection_life_time.
-    """
+    """It calls itself a release that is mended; its cached backends outlive connection_life_time."""
     assert UNMENDED.exists(), "run .ci/pgpool-unmended"
     result = left_alone(server, UNMENDED)["ServersOutliveLifeTime"]
 
@@ -127,9 +119,7 @@ def test_a_pgpool_without_the_fix_is_caught_by_what_it_does(server: Postgres):
 
 
 def test_a_pgpool_with_the_fix_lets_go(server: Postgres):
-    """
-    The same settings, the same clients, Debian's program: nothing outlives its time.
-    """
+    """The same settings, the same clients, Debian's program: nothing outlives its time."""
     result = left_alone(server, None)
 
     assert "ServersOutliveLifeTime" not in result
@@ -137,9 +127,7 @@ def test_a_pgpool_with_the_fix_lets_go(server: Postgres):
 
 
 def test_what_pgpool_may_open_is_held_against_the_server(server: Postgres):
-    """
-    16 children with 4 connections each are more than 37; all settings are read from it.
-    """
+    """16 children with 4 connections each are more than 37; all settings are read from it."""
     settings = {"num_init_children": "16", "max_pool": "4"}
     with Pgpool(server, settings) as pooler:
         reading = found(server, [read_pooler(pooler.url)])
@@ -149,18 +137,14 @@ def test_what_pgpool_may_open_is_held_against_the_server(server: Postgres):
 
 
 def shipped(name: str) -> Path:
-    """
-    A configuration as Debian ships it, beside the program.
-    """
+    """A configuration as Debian ships it, beside the program."""
     places = {"pgbouncer": "etc/pgbouncer/pgbouncer.ini", "pgpool": "usr/share/pgpool2/pgpool.conf"}
     return program(name).parents[2] / places[name]
 
 
 @pytest.mark.parametrize("name", ["pgbouncer", "pgpool"])
 def test_shipped_configurations_are_sound(run: Run, name: str):
-    """
-    With the version that is here nothing is found; exit status 0.
-    """
+    """With the version that is here nothing is found; exit status 0."""
     line = subprocess.run([program(name), "--version"], capture_output=True, text=True, check=False)
     version = next(w for w in (line.stdout + line.stderr).split() if w[0].isdigit())
     result = run("lint", "pooler", str(shipped(name)), "--version", version)
@@ -170,9 +154,7 @@ def test_shipped_configurations_are_sound(run: Run, name: str):
 
 
 def test_the_shipped_pgpool_does_not_fit_the_shipped_server(run: Run):
-    """
-    32 × 4 = 128 connections, and PostgreSQL takes 100 by default.
-    """
+    """32 × 4 = 128 connections, and PostgreSQL takes 100 by default."""
     result = run("lint", "pooler", str(shipped("pgpool")), "--max-connections", "100")
 
     assert result.returncode == 1

@@ -36,9 +36,7 @@ WITHOUT_EXTENSION = ("16",)
 
 @pytest.fixture(scope="module", params=VERSIONS)
 def server(request: pytest.FixtureRequest) -> Iterator[Postgres]:
-    """
-    PostgreSQL of every version, most of them with pg_stat_statements.
-    """
+    """PostgreSQL of every version, most of them with pg_stat_statements."""
     version = request.param
     settings = {"fsync": "off", "autovacuum": "off"}
     if version not in WITHOUT_LIBRARY:
@@ -60,9 +58,7 @@ def server(request: pytest.FixtureRequest) -> Iterator[Postgres]:
 
 @pytest.fixture
 def admin(server: Postgres) -> Iterator[psycopg.Connection]:
-    """
-    A superuser's connection.
-    """
+    """A superuser's connection."""
     with psycopg.connect(server.dsn, autocommit=True) as connection:
         yield connection
 
@@ -110,9 +106,7 @@ def toast_of(observation: Observation, table: Relation, *, is_last: bool = True)
 
 
 def test_what_happened_between_the_readings_is_counted(server: Postgres, admin: psycopg.Connection):
-    """
-    Ten updates that send a value of 10,000 bytes anew leave 1 + 6 dead rows each at 1,996 bytes a chunk.
-    """
+    """Ten updates that send a value of 10,000 bytes anew leave 1 + 6 dead rows each at 1,996 bytes a chunk."""
     update = "update document set body = body || '' where id <= 10"
     found = seen(server.dsn, did(server, update))
     before, after = (relation(found, "public.document", is_last=last) for last in (False, True))
@@ -138,9 +132,7 @@ def test_what_happened_between_the_readings_is_counted(server: Postgres, admin: 
 
 
 def test_a_table_made_meanwhile_is_in_the_last_reading(server: Postgres, admin: psycopg.Connection):
-    """
-    It has no row in the first one: all that it counts happened since.
-    """
+    """It has no row in the first one: all that it counts happened since."""
     name = "public.made_meanwhile"
     found = seen(
         server.dsn,
@@ -153,9 +145,7 @@ def test_a_table_made_meanwhile_is_in_the_last_reading(server: Postgres, admin: 
 
 
 def test_what_is_not_wanted_is_not_asked_for(server: Postgres):
-    """
-    Sessions alone take neither tables nor statements, and no missing right of theirs is named.
-    """
+    """Sessions alone take neither tables nor statements, and no missing right of theirs is named."""
     time = Time()
     found = observe(
         server.dsn,
@@ -174,9 +164,7 @@ def test_what_is_not_wanted_is_not_asked_for(server: Postgres):
 
 
 def test_a_version_says_what_it_knows(server: Postgres):
-    """
-    Since 16 there are bytes by who moved them; before not, and the observation says which version would.
-    """
+    """Since 16 there are bytes by who moved them; before not, and the observation says which version would."""
     found = seen(server.dsn)
     missing = dict(found.missing)
 
@@ -193,9 +181,7 @@ def test_a_version_says_what_it_knows(server: Postgres):
 
 
 def test_bytes_are_counted_by_who_moved_them(server: Postgres, admin: psycopg.Connection):
-    """
-    A table that a session makes and a checkpoint writes: each version counts both, within 15 %.
-    """
+    """A table that a session makes and a checkpoint writes: each version counts both, within 15 %."""
     grow = "create table grown as select repeat('x', 1000) from generate_series(1, 5000)"
     # What was changed before is not on the account of the checkpoint that follows.
     did(server, "checkpoint")()
@@ -220,9 +206,7 @@ def test_bytes_are_counted_by_who_moved_them(server: Postgres, admin: psycopg.Co
 
 
 def test_a_recording_reads_every_version(server: Postgres):
-    """
-    Transactions everywhere, bytes since 16; what a version does not count is named.
-    """
+    """Transactions everywhere, bytes since 16; what a version does not count is named."""
     probe = DatabaseProbe(server.dsn, time.monotonic)
     facts = probe.open()
     first = probe.read()
@@ -240,9 +224,7 @@ def test_a_recording_reads_every_version(server: Postgres):
 
 
 def test_statements_are_read_where_they_are_kept(server: Postgres):
-    """
-    With the library loaded, calls are counted between the readings; without, what is missing is named.
-    """
+    """With the library loaded, calls are counted between the readings; without, what is missing is named."""
     found = seen(server.dsn, did(server, "select count(*) from document where id < 7"))
     is_created = "pg_stat_statements" in found.server.extensions
     if "pg_stat_statements" not in found.server.settings["shared_preload_libraries"]:
@@ -260,9 +242,7 @@ def test_statements_are_read_where_they_are_kept(server: Postgres):
 def test_nothing_stronger_than_access_share_is_locked(
     server: Postgres, monkeypatch: pytest.MonkeyPatch
 ):
-    """
-    Every statement of a whole observation is followed by a look at our own locks; all are read-only.
-    """
+    """Every statement of a whole observation is followed by a look at our own locks; all are read-only."""
     ask = ServerConnection.ask
     modes: set[str] = set()
     states: set[str] = set()
@@ -282,9 +262,7 @@ def test_nothing_stronger_than_access_share_is_locked(
 
 
 def test_a_table_that_is_locked_is_not_waited_for(server: Postgres):
-    """
-    Its counters come, and its size as of its last vacuum; the others' sizes come as they are.
-    """
+    """Its counters come, and its size as of its last vacuum; the others' sizes come as they are."""
     with psycopg.connect(server.dsn) as other:
         other.execute("lock table document in access exclusive mode")
         found = seen(server.dsn)
@@ -297,9 +275,7 @@ def test_a_table_that_is_locked_is_not_waited_for(server: Postgres):
 
 
 def test_a_role_without_rights_is_told_what_to_grant(server: Postgres, admin: psycopg.Connection):
-    """
-    Tables and the server's counters come all the same; pg_monitor is enough for sessions.
-    """
+    """Tables and the server's counters come all the same; pg_monitor is enough for sessions."""
     admin.execute("create role plain login password 's3cret'")
     try:
         dsn = f"host=127.0.0.1 port={server.port} dbname=postgres user=plain password=s3cret"
@@ -375,9 +351,7 @@ def rewrite(found: Observation) -> Cause:
 def test_ctrl_c_ends_it_with_what_there_is_and_leaves_nothing(
     server: Postgres, admin: psycopg.Connection
 ):
-    """
-    The last reading is of that moment, and the connection is gone.
-    """
+    """The last reading is of that moment, and the connection is gone."""
 
     def interrupt() -> None:
         raise KeyboardInterrupt
@@ -396,9 +370,7 @@ def test_ctrl_c_ends_it_with_what_there_is_and_leaves_nothing(
 
 
 def test_a_lost_connection_is_a_hole_and_no_end(server: Postgres, admin: psycopg.Connection):
-    """
-    The server ends our session twice: one glance fails each time, and the counters go on.
-    """
+    """The server ends our session twice: one glance fails each time, and the counters go on."""
     found = seen(
         server.dsn,
         lambda: admin.execute(END_OURS),
@@ -416,9 +388,7 @@ def test_a_lost_connection_is_a_hole_and_no_end(server: Postgres, admin: psycopg
 
 
 def test_a_database_that_is_dropped_ends_in_a_sentence(server: Postgres, admin: psycopg.Connection):
-    """
-    The first reading is then also the last, and the observation says why.
-    """
+    """The first reading is then also the last, and the observation says why."""
     admin.execute("create database passing")
     dsn = server.dsn.replace("dbname=postgres", "dbname=passing")
     found = seen(dsn, lambda: admin.execute("drop database passing with (force)"))
@@ -430,9 +400,7 @@ def test_a_database_that_is_dropped_ends_in_a_sentence(server: Postgres, admin: 
 def test_another_database_that_is_dropped_is_in_neither_sum(
     server: Postgres, admin: psycopg.Connection
 ):
-    """
-    Its commits would else be taken off the server's.
-    """
+    """Its commits would else be taken off the server's."""
     admin.execute("create database passing")
     with psycopg.connect(server.dsn.replace("dbname=postgres", "dbname=passing")) as other:
         other.autocommit = True
@@ -445,9 +413,7 @@ def test_another_database_that_is_dropped_is_in_neither_sum(
 
 
 def test_refusals_are_sentences_without_the_password(server: Postgres):
-    """
-    A wrong password, a database that is not there, a port that is nobody's.
-    """
+    """A wrong password, a database that is not there, a port that is nobody's."""
     wrong = f"host=127.0.0.1 port={server.port} dbname=postgres user=plimsoll password=wr0ng"
     absent = server.dsn.replace("dbname=postgres", "dbname=nowhere")
     with pytest.raises(AccessDenied) as refused:
@@ -464,9 +430,7 @@ def test_refusals_are_sentences_without_the_password(server: Postgres):
 def test_statements_named_in_the_documentation_are_the_ones_sent(
     server: Postgres, monkeypatch: pytest.MonkeyPatch
 ):
-    """
-    Every view, function and catalog in a statement of ours has its line in database-access.md.
-    """
+    """Every view, function and catalog in a statement of ours has its line in database-access.md."""
     import re
 
     sent: list[str] = []

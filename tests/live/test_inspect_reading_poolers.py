@@ -21,9 +21,7 @@ from plimsoll.sources.postgres.read import observe
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Postgres]:
-    """
-    A server with a database `app`.
-    """
+    """A server with a database `app`."""
     with Postgres({"fsync": "off"}) as running:
         with psycopg.connect(running.dsn, autocommit=True) as admin:
             admin.execute("create database app")
@@ -32,9 +30,7 @@ def server() -> Iterator[Postgres]:
 
 @pytest.fixture(scope="module")
 def bouncer(server: Postgres) -> Iterator[PgBouncer]:
-    """
-    One server connection for all clients of `app`.
-    """
+    """One server connection for all clients of `app`."""
     with PgBouncer(
         server,
         "app = @ dbname=app pool_size=1 pool_mode=transaction",
@@ -45,17 +41,13 @@ def bouncer(server: Postgres) -> Iterator[PgBouncer]:
 
 @pytest.fixture(scope="module")
 def pgpool(server: Postgres) -> Iterator[Pgpool]:
-    """
-    Four children with two cached connections each.
-    """
+    """Four children with two cached connections each."""
     with Pgpool(server, {"connection_life_time": "60"}) as running:
         yield running
 
 
 def test_a_client_that_waits_for_a_server_is_seen(bouncer: PgBouncer):
-    """
-    The only server is in somebody's transaction: one client has it, one waits.
-    """
+    """The only server is in somebody's transaction: one client has it, one waits."""
     with (
         psycopg.connect(bouncer.dsn("app")) as holder,
         psycopg.connect(bouncer.dsn("app")) as waiter,
@@ -83,9 +75,7 @@ def test_a_client_that_waits_for_a_server_is_seen(bouncer: PgBouncer):
 
 
 def test_what_pgpool_keeps_after_a_client_left_is_seen(pgpool: Pgpool):
-    """
-    One cached connection to `app` has a client, another has none; our own visit is not counted.
-    """
+    """One cached connection to `app` has a client, another has none; our own visit is not counted."""
     with psycopg.connect(pgpool.dsn("app")) as stays:
         stays.execute("select 1")
         with psycopg.connect(pgpool.dsn("app")) as leaves:
@@ -107,9 +97,7 @@ def test_what_pgpool_keeps_after_a_client_left_is_seen(pgpool: Pgpool):
 
 
 def test_a_visit_leaves_nothing_in_the_pooler(pgpool: Pgpool, bouncer: PgBouncer):
-    """
-    Pgpool-II keeps no connection for us, and PgBouncer no client.
-    """
+    """Pgpool-II keeps no connection for us, and PgBouncer no client."""
     for _ in range(3):
         read_pooler(pgpool.url)
         read_pooler(bouncer.url)
@@ -121,9 +109,7 @@ def test_a_visit_leaves_nothing_in_the_pooler(pgpool: Pgpool, bouncer: PgBouncer
 
 
 def test_passwords_are_in_no_reading_and_no_message(pgpool: Pgpool, bouncer: PgBouncer):
-    """
-    Nor is anything that leads to them: files and queries of users, keys.
-    """
+    """Nor is anything that leads to them: files and queries of users, keys."""
     readings = [read_pooler(pgpool.url), read_pooler(bouncer.url)]
     texts = [str(reading) for reading in readings]
     for pooler in (pgpool, bouncer):
@@ -140,9 +126,7 @@ def test_passwords_are_in_no_reading_and_no_message(pgpool: Pgpool, bouncer: PgB
 def test_a_pooler_that_is_not_there_is_a_note_in_an_observation(
     server: Postgres, bouncer: PgBouncer
 ):
-    """
-    The one that is there is read at the beginning and at the end; the database all the same.
-    """
+    """The one that is there is read at the beginning and at the end; the database all the same."""
     found = observe(
         server.dsn,
         duration_s=0,
@@ -155,9 +139,7 @@ def test_a_pooler_that_is_not_there_is_a_note_in_an_observation(
 
 
 def test_a_server_is_read_through_its_pooler_as_well(bouncer: PgBouncer, server: Postgres):
-    """
-    A question is one transaction and leaves no setting behind, so transaction pooling does not mind.
-    """
+    """A question is one transaction and leaves no setting behind, so transaction pooling does not mind."""
     found = observe(bouncer.dsn("app"), duration_s=0)
     with psycopg.connect(bouncer.dsn("app")) as next_one:
         settings = next_one.execute("select current_setting('statement_timeout')").fetchone()
@@ -183,9 +165,7 @@ def until(url: str, is_so) -> PoolerReading:
 
 
 def test_a_file_is_read_as_its_pooler_reads_it(server: Postgres):
-    """
-    Sections go on after an included file, and users have settings of their own: both say the same.
-    """
+    """Sections go on after an included file, and users have settings of their own: both say the same."""
     folder = Path(tempfile.mkdtemp(prefix="plimsoll-included-", dir="/var/tmp"))
     try:
         folder.chmod(0o755)
@@ -213,9 +193,7 @@ def test_a_file_is_read_as_its_pooler_reads_it(server: Postgres):
 
 
 def test_pgpool_reads_an_included_file_beside_its_own(server: Postgres):
-    """
-    What stands there holds, in Pgpool-II and in what is read of its file.
-    """
+    """What stands there holds, in Pgpool-II and in what is read of its file."""
     folder = Path(tempfile.mkdtemp(prefix="plimsoll-included-", dir="/var/tmp"))
     try:
         folder.chmod(0o755)

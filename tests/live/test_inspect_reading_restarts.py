@@ -48,9 +48,7 @@ FORGOTTEN = "The server was restarted and lost its counters: they cover the time
 
 @pytest.fixture(scope="module", params=VERSIONS)
 def server(request: pytest.FixtureRequest) -> Iterator[Controlled]:
-    """
-    A server of each version, with a table and statements that are counted.
-    """
+    """A server of each version, with a table and statements that are counted."""
     with controlled(request.param, SETTINGS, *SETUP) as running:
         yield running
 
@@ -121,9 +119,7 @@ def ids_of(observation: Observation) -> set[int]:
 
 
 def test_an_orderly_restart_is_a_hole_and_the_counters_go_on(server: Controlled):
-    """
-    `pg_ctl restart -m fast`: what was done before and after it is in one sum, and the report says so.
-    """
+    """`pg_ctl restart -m fast`: what was done before and after it is in one sum, and the report says so."""
     found = watched(
         server,
         server.did(UPDATE.format(40)),
@@ -143,9 +139,7 @@ def test_an_orderly_restart_is_a_hole_and_the_counters_go_on(server: Controlled)
 
 
 def test_a_vacuum_that_a_restart_ends_is_seen_and_is_over(server: Controlled):
-    """
-    Its progress comes from every version, and no more bytes than the table has.
-    """
+    """Its progress comes from every version, and no more bytes than the table has."""
     asked = "select count(*) > 0 from pg_stat_progress_vacuum where heap_blks_total > 0"
     worker = psycopg.connect(server.dsn, autocommit=True)
     worker.execute("set vacuum_cost_delay = 100; set vacuum_cost_limit = 1")
@@ -182,9 +176,7 @@ def ended(worker: psycopg.Connection, statement: str) -> None:
 
 @pytest.mark.parametrize("is_killed", [True, False], ids=["crash", "immediate"])
 def test_after_a_crash_the_window_begins_again(server: Controlled, is_killed: bool):
-    """
-    A killed session, or `pg_ctl restart -m immediate`: nothing of before is compared with what came after.
-    """
+    """A killed session, or `pg_ctl restart -m immediate`: nothing of before is compared with what came after."""
     server.did(*[UPDATE.format(50)] * 3)()
 
     def end() -> None:
@@ -217,9 +209,7 @@ def test_after_a_crash_the_window_begins_again(server: Controlled, is_killed: bo
 @pytest.mark.parametrize("server", [DEBIANS, NEWEST], indirect=True)
 @pytest.mark.parametrize("is_killed", [True, False], ids=["crash", "immediate"])
 def test_after_a_crash_at_the_end_nothing_is_all_clear(server: Controlled, is_killed: bool):
-    """
-    What was done in nearly all of the time is forgotten: the report says so, status 2, and shows no load of none.
-    """
+    """What was done in nearly all of the time is forgotten: the report says so, status 2, and shows no load of none."""
 
     def end() -> None:
         if is_killed:
@@ -253,9 +243,7 @@ def test_after_a_crash_at_the_end_nothing_is_all_clear(server: Controlled, is_ki
     ids=["immediate", "fast"],
 )
 def test_the_command_survives_a_restart_under_load(server: Controlled, mode: str, expected: str):
-    """
-    `plimsoll inspect`: the cause has its table, and no more bytes than the load can have written.
-    """
+    """`plimsoll inspect`: the cause has its table, and no more bytes than the load can have written."""
     server.did(
         "create table letters (id int primary key, n int, body text)",
         "alter table letters alter body set storage external",
@@ -335,9 +323,7 @@ def assert_nothing_left(server: Controlled) -> None:
 
 
 def test_a_standby_is_read_by_a_plain_role_and_says_that_it_is_one(server: Controlled):
-    """
-    A read-only replica: its tables are those of the primary, and nothing is written to read them.
-    """
+    """A read-only replica: its tables are those of the primary, and nothing is written to read them."""
     folder = Path(tempfile.mkdtemp(prefix="plimsoll-standby-", dir="/var/tmp"))
     primary = server.made
     data = folder / "data"

@@ -17,9 +17,7 @@ from plimsoll.sources.postgres.read import observe
 
 @pytest.fixture(scope="module", params=VERSIONS)
 def server(request: pytest.FixtureRequest) -> Iterator[Postgres]:
-    """
-    A server with a table of 8 MB, which every pass of the load updates.
-    """
+    """A server with a table of 8 MB, which every pass of the load updates."""
     settings = {"fsync": "off", "autovacuum": "on", "checkpoint_timeout": "1h"}
     has_statements = request.param not in (DEBIANS, "16")
     if has_statements:
@@ -36,9 +34,7 @@ def server(request: pytest.FixtureRequest) -> Iterator[Postgres]:
 
 
 def watched(server: Postgres, *reset: str):
-    """
-    A second and a half of updates, in the middle of which somebody resets.
-    """
+    """A second and a half of updates, in the middle of which somebody resets."""
     stop = threading.Event()
 
     def work() -> None:
@@ -68,9 +64,7 @@ def version_of(server: Postgres) -> int:
 
 
 def resets_of(server: Postgres, *reset: str) -> tuple[set[str], int, str, float | None]:
-    """
-    What was seen to be reset, the exit status without other findings, the headline, and the load.
-    """
+    """What was seen to be reset, the exit status without other findings, the headline, and the load."""
     seen = watched(server, *reset)
     inspection = inspect(seen)
     return (
@@ -82,9 +76,7 @@ def resets_of(server: Postgres, *reset: str) -> tuple[set[str], int, str, float 
 
 
 def test_nothing_was_reset(server: Postgres):
-    """
-    A window without a reset has its load, and no gap by that name.
-    """
+    """A window without a reset has its load, and no gap by that name."""
     seen = watched(server)
     inspection = inspect(seen)
 
@@ -94,9 +86,7 @@ def test_nothing_was_reset(server: Postgres):
 
 
 def test_io_counters_that_were_reset_leave_the_load_unknown(server: Postgres):
-    """
-    From 16 on the load is that of pg_stat_io; before, that of the background writer and checkpoints.
-    """
+    """From 16 on the load is that of pg_stat_io; before, that of the background writer and checkpoints."""
     kind = "io" if version_of(server) >= 16 else "bgwriter"
     names, status, text, load = resets_of(server, f"select pg_stat_reset_shared('{kind}')")
 
@@ -107,9 +97,7 @@ def test_io_counters_that_were_reset_leave_the_load_unknown(server: Postgres):
 
 
 def test_tables_that_were_reset_leave_the_verdict_open(server: Postgres):
-    """
-    pg_stat_reset empties the counters of all tables of the database.
-    """
+    """pg_stat_reset empties the counters of all tables of the database."""
     names, status, found, _ = resets_of(server, "select pg_stat_reset()")
 
     assert "relations" in names
@@ -117,9 +105,7 @@ def test_tables_that_were_reset_leave_the_verdict_open(server: Postgres):
 
 
 def test_wal_and_statements_that_were_reset_are_named(server: Postgres):
-    """
-    Each is a gap of its own; the load before 18 needs the counter of WAL.
-    """
+    """Each is a gap of its own; the load before 18 needs the counter of WAL."""
     has_statements = server._settings.get("shared_preload_libraries")
     seen = watched(
         server,

@@ -41,9 +41,7 @@ NOTHING = Asked(0, 0)
 
 @pytest.fixture(scope="module", params=(DEBIANS, NEWEST))
 def server(request: pytest.FixtureRequest) -> Iterator[Postgres]:
-    """
-    A server with small buffers on which nothing runs by itself.
-    """
+    """A server with small buffers on which nothing runs by itself."""
     with Postgres(SETTINGS, binaries=postgres_binaries(request.param)) as started:
         with psycopg.connect(started.dsn, autocommit=True) as connection:
             for statement in SETUP:
@@ -53,9 +51,7 @@ def server(request: pytest.FixtureRequest) -> Iterator[Postgres]:
 
 
 def ran(server: Postgres, work: Work) -> Asked:
-    """
-    What all processes asked for while one session worked, its end included.
-    """
+    """What all processes asked for while one session worked, its end included."""
     postmaster = postmaster_of(server.data_directory)
     before = asked_by(postmaster)
     with psycopg.connect(server.dsn, autocommit=True) as connection:
@@ -67,9 +63,7 @@ def ran(server: Postgres, work: Work) -> Asked:
 
 
 def prepared(server: Postgres, part: Part) -> Asked:
-    """
-    What the part asks for without its cause, measured before the window.
-    """
+    """What the part asks for without its cause, measured before the window."""
     with psycopg.connect(server.dsn, autocommit=True) as connection:
         for statement in part.prepared:
             connection.execute(statement.encode())
@@ -78,9 +72,7 @@ def prepared(server: Postgres, part: Part) -> Asked:
 
 
 def inspected(server: Postgres, parts: list[Part]) -> tuple[Inspection, list[float], float]:
-    """
-    An inspection of parts that run one after the other; the true share of each, and all bytes.
-    """
+    """An inspection of parts that run one after the other; the true share of each, and all bytes."""
     # What others left changed would be written by a checkpoint in the window.
     ran(server, running("checkpoint"))
     spared = [prepared(server, part) for part in parts]
@@ -99,9 +91,7 @@ def inspected(server: Postgres, parts: list[Part]) -> tuple[Inspection, list[flo
 
 
 def bytes_of(inspection: Inspection, part: Part) -> float:
-    """
-    The share that the part's cause is said to have; 0 where it is not named.
-    """
+    """The share that the part's cause is said to have; 0 where it is not named."""
     found = [
         cause.share_of_load
         for cause in inspection.causes
@@ -112,9 +102,7 @@ def bytes_of(inspection: Inspection, part: Part) -> float:
 
 @pytest.mark.parametrize("names", [*((name,) for name in PARTS), *MIXTURES], ids=" + ".join)
 def test_shares_are_those_of_what_all_processes_asked_for(server: Postgres, names: tuple[str, ...]):
-    """
-    Each cause's share of the load, and the load itself.
-    """
+    """Each cause's share of the load, and the load itself."""
     parts = [PARTS[name] for name in names]
     result, true, whole = inspected(server, parts)
     # Files of several parts are one cause.
@@ -181,9 +169,7 @@ def vacuum_of(inspection: Inspection) -> Cause:
 
 @pytest.mark.parametrize("other", [None, "sequential scan"])
 def test_a_vacuum_has_its_share(server: Postgres, other: str | None):
-    """
-    Pages that it read and wrote, alone and beside another: counted by pg_stat_io, or by pg_stat_statements before 16.
-    """
+    """Pages that it read and wrote, alone and beside another: counted by pg_stat_io, or by pg_stat_statements before 16."""
     work = PARTS[other].work if other else running("select 1")
     seen, moved, whole = vacuumed(server, work)
     cause = vacuum_of(inspect(seen))
@@ -199,9 +185,7 @@ def test_a_vacuum_has_its_share(server: Postgres, other: str | None):
 
 @pytest.mark.parametrize("server", [DEBIANS], indirect=True)
 def test_without_either_counter_a_vacuum_is_estimated(server: Postgres):
-    """
-    Before 16 without pg_stat_statements: by blocks and dead rows that it found, no more than all processes wrote.
-    """
+    """Before 16 without pg_stat_statements: by blocks and dead rows that it found, no more than all processes wrote."""
     seen, moved, whole = vacuumed(server, running("select 1"))
     blind = replace(
         seen, first=replace(seen.first, statements=None), last=replace(seen.last, statements=None)

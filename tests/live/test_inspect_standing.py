@@ -42,9 +42,7 @@ ENDING = "select setval('orders_id_seq', 2100000000)"
 
 @pytest.fixture(scope="module", params=VERSIONS)
 def server(request: pytest.FixtureRequest) -> Iterator[Postgres]:
-    """
-    A server of some version on which everything that is told below was done.
-    """
+    """A server of some version on which everything that is told below was done."""
     with Postgres(SETTINGS, binaries=postgres_binaries(request.param)) as running:
         with psycopg.connect(running.dsn, autocommit=True) as connection:
             # A logical slot keeps WAL and rows of catalogs, none of ours.
@@ -69,9 +67,7 @@ def server(request: pytest.FixtureRequest) -> Iterator[Postgres]:
 
 @pytest.fixture(scope="module")
 def seen(server: Postgres) -> Observation:
-    """
-    The server while a snapshot is five seconds old under which 20,000 rows died.
-    """
+    """The server while a snapshot is five seconds old under which 20,000 rows died."""
     dsn = f"{server.dsn} application_name=nightly-report"
     with psycopg.connect(dsn) as report, psycopg.connect(server.dsn, autocommit=True) as writer:
         report.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
@@ -99,9 +95,7 @@ def commands(cause: Cause) -> list[str]:
 
 
 def test_an_abandoned_slot_is_named_with_the_wal_it_holds(found: Inspection, server: Postgres):
-    """
-    Bytes as the server counts them; beyond max_wal_size it is critical, for nothing bounds it.
-    """
+    """Bytes as the server counts them; beyond max_wal_size it is critical, for nothing bounds it."""
     slot = only(found, "ReplicationSlotHoldsWal", "abandoned")
     with psycopg.connect(server.dsn) as connection:
         row = connection.execute(
@@ -116,16 +110,12 @@ def test_an_abandoned_slot_is_named_with_the_wal_it_holds(found: Inspection, ser
 
 
 def test_a_slot_that_keeps_nothing_is_a_note(found: Inspection):
-    """
-    It was made and never used: no WAL is reserved for it.
-    """
+    """It was made and never used: no WAL is reserved for it."""
     assert "note" == only(found, "ReplicationSlotInactive", "unused").severity
 
 
 def test_a_prepared_transaction_that_nobody_ends_is_named(found: Inspection):
-    """
-    By its name and owner, with what it keeps and the command that ends it.
-    """
+    """By its name and owner, with what it keeps and the command that ends it."""
     orphan = only(found, "PreparedTransaction", "orphan")
 
     assert "'orphan' of plimsoll" in orphan.title
@@ -134,9 +124,7 @@ def test_a_prepared_transaction_that_nobody_ends_is_named(found: Inspection):
 
 
 def test_an_old_snapshot_is_named_with_what_it_holds_back(found: Inspection):
-    """
-    Process, user, application, statement without its values, since when; bytes of dead rows at most.
-    """
+    """Process, user, application, statement without its values, since when; bytes of dead rows at most."""
     holder = only(found, "HorizonHeldBack")
     every = " ".join(piece.text for piece in holder.evidence)
 
@@ -148,9 +136,7 @@ def test_an_old_snapshot_is_named_with_what_it_holds_back(found: Inspection):
 
 
 def test_a_sequence_near_the_end_of_its_column_is_named(found: Inspection):
-    """
-    The column is an integer: 47,483,647 numbers are left.
-    """
+    """The column is an integer: 47,483,647 numbers are left."""
     sequence = only(found, "SequenceNearEnd", "public.orders_id_seq")
 
     assert "critical" == sequence.severity
@@ -159,9 +145,7 @@ def test_a_sequence_near_the_end_of_its_column_is_named(found: Inspection):
 
 
 def test_an_invalid_index_is_named(found: Inspection):
-    """
-    What a failed CREATE UNIQUE INDEX CONCURRENTLY left.
-    """
+    """What a failed CREATE UNIQUE INDEX CONCURRENTLY left."""
     index = only(found, "InvalidIndex", "public.orders_note")
 
     assert "warning" == index.severity
@@ -178,9 +162,7 @@ def test_an_invalid_index_is_named(found: Inspection):
 def test_bloat_is_as_much_as_goes_when_it_is_written_anew(
     found: Inspection, server: Postgres, code: str, name: str, relation: str
 ):
-    """
-    Of the table and the index a tenth is left after VACUUM FULL, by estimate within a tenth of the size.
-    """
+    """Of the table and the index a tenth is left after VACUUM FULL, by estimate within a tenth of the size."""
     bloat = only(found, code, name)
     (texts,) = [e for e in bloat.evidence if e.text.startswith(f"{name}:")]
     with psycopg.connect(server.dsn, autocommit=True) as connection:
@@ -195,16 +177,12 @@ def test_bloat_is_as_much_as_goes_when_it_is_written_anew(
 
 
 def test_autovacuum_off_is_told_once(found: Inspection):
-    """
-    For the server, and for no table.
-    """
+    """For the server, and for no table."""
     assert 1 == len([c for c in found.causes if c.code.startswith("Autovacuum")])
 
 
 def test_danger_takes_the_headline(found: Inspection):
-    """
-    What stops the server stands before what only costs.
-    """
+    """What stops the server stands before what only costs."""
     assert {found.causes[0].code, found.causes[1].code} == {
         "ReplicationSlotHoldsWal",
         "SequenceNearEnd",
@@ -212,9 +190,7 @@ def test_danger_takes_the_headline(found: Inspection):
 
 
 def test_no_part_of_it_was_refused(seen: Observation):
-    """
-    All of it can be read on every version.
-    """
+    """All of it can be read on every version."""
     result = seen.standing
 
     assert result is not None
@@ -222,9 +198,7 @@ def test_no_part_of_it_was_refused(seen: Observation):
 
 
 def test_a_role_without_rights_is_told_what_it_lacks(server: Postgres):
-    """
-    pg_monitor sees all but the widths of columns and sequences' values; nothing fails.
-    """
+    """pg_monitor sees all but the widths of columns and sequences' values; nothing fails."""
     with psycopg.connect(server.dsn, autocommit=True) as admin:
         admin.execute("drop role if exists watcher")
         admin.execute("create role watcher login password 's3cret' in role pg_monitor")
@@ -237,9 +211,7 @@ def test_a_role_without_rights_is_told_what_it_lacks(server: Postgres):
 
 
 def test_no_lock_is_left_and_none_is_waited_for(server: Postgres):
-    """
-    While a table is locked exclusively all of it is read, but for the relations that are locked.
-    """
+    """While a table is locked exclusively all of it is read, but for the relations that are locked."""
     connection = ServerConnection(server.dsn)
     reader = Reader(connection)
     try:
@@ -264,9 +236,7 @@ def test_no_lock_is_left_and_none_is_waited_for(server: Postgres):
 
 @pytest.fixture(params=VERSIONS)
 def old(request: pytest.FixtureRequest) -> Iterator[Postgres]:
-    """
-    A cluster whose next transaction id was set 1,900 million ahead.
-    """
+    """A cluster whose next transaction id was set 1,900 million ahead."""
     folder = Path(tempfile.mkdtemp(prefix="plimsoll-old-", dir="/var/tmp"))
     try:
         # So late that no vacuum of the server's own accord comes before us.
@@ -303,9 +273,7 @@ def old(request: pytest.FixtureRequest) -> Iterator[Postgres]:
 
 
 def test_ids_that_run_out_are_the_headline(old: Postgres):
-    """
-    1,900 million transactions old: critical, with what is left, and before everything else.
-    """
+    """1,900 million transactions old: critical, with what is left, and before everything else."""
     inspection = inspect(observe(old.dsn, duration_s=0.2, every_s=0.1))
     near = inspection.causes[0]
 
@@ -316,9 +284,7 @@ def test_ids_that_run_out_are_the_headline(old: Postgres):
 
 
 def test_the_time_that_ids_last_is_measured(old: Postgres):
-    """
-    500 transactions in the window: what is left lasts as long as it takes at that pace. Our own questions use none.
-    """
+    """500 transactions in the window: what is left lasts as long as it takes at that pace. Our own questions use none."""
 
     def work_instead(_: float) -> None:
         with psycopg.connect(old.dsn, autocommit=True) as connection:

@@ -61,9 +61,7 @@ def server(request: pytest.FixtureRequest) -> Iterator[Postgres]:
 
 @contextmanager
 def working(server: Postgres, work: Callable[[psycopg.Connection, int], object]) -> Iterator[None]:
-    """
-    One client that does it over and over, for as long as the block lasts.
-    """
+    """One client that does it over and over, for as long as the block lasts."""
     stop = threading.Event()
 
     def loop() -> None:
@@ -85,9 +83,7 @@ def working(server: Postgres, work: Callable[[psycopg.Connection, int], object])
 def watched(
     server: Postgres, work: Callable[[psycopg.Connection, int], object]
 ) -> tuple[Observation, dict[str, Cause], int]:
-    """
-    Three seconds of it, what was found by code, and the exit status.
-    """
+    """Three seconds of it, what was found by code, and the exit status."""
     with working(server, work):
         seen = observe(server.dsn, duration_s=3.0)
     inspection = inspect(seen)
@@ -95,9 +91,7 @@ def watched(
 
 
 def test_unused_indexes_are_one_finding_with_their_sum(server: Postgres):
-    """
-    Ten of them take most of the load: a warning, not ten notes; status 1.
-    """
+    """Ten of them take most of the load: a warning, not ten notes; status 1."""
 
     def update(connection: psycopg.Connection, turn: int) -> None:
         connection.execute(
@@ -116,9 +110,7 @@ def test_unused_indexes_are_one_finding_with_their_sum(server: Postgres):
 
 
 def test_partitions_are_read_as_one_table(server: Postgres):
-    """
-    Scans of all partitions are the parent's, and it gets the index that a plain table would get.
-    """
+    """Scans of all partitions are the parent's, and it gets the index that a plain table would get."""
 
     def select(connection: psycopg.Connection, turn: int) -> None:
         connection.execute("select count(note) from parted where customer = %s", (turn,))

@@ -76,9 +76,7 @@ class Lab:
 
 
 def worked(run: Run, folder: Path, workload: str, seconds: int) -> Lab:
-    """
-    Let the lab work for a while and diagnose the snapshot it saved.
-    """
+    """Let the lab work for a while and diagnose the snapshot it saved."""
     file = folder / f"{workload}.json"
     what = ("--workload", workload, "--for", f"{seconds}s", "-o", str(file), "--width", "120")
     done = run(*LAB, *RATE, *what)
@@ -93,9 +91,7 @@ def worked(run: Run, folder: Path, workload: str, seconds: int) -> Lab:
 
 
 def test_the_rewrites_at_a_ceiling_are_named_and_gone_after_the_remedy(run: Run, tmp_path: Path):
-    """
-    The ceiling, the column that is sent again, its part of the bytes and vacuum's; without it none of them.
-    """
+    """The ceiling, the column that is sent again, its part of the bytes and vacuum's; without it none of them."""
     for seconds in PINNED_S:
         pinned = worked(run, tmp_path, "toast", seconds)
         if not pinned.is_void and pinned.ratio_at_ceiling:

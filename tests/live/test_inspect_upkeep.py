@@ -69,9 +69,7 @@ CASES = [
 
 @pytest.fixture(scope="module")
 def server(request: pytest.FixtureRequest) -> Iterator[Postgres]:
-    """
-    A quiet server of some version, with buffers that hold all or hardly anything.
-    """
+    """A quiet server of some version, with buffers that hold all or hardly anything."""
     version, buffers = request.param
     found = {**SETTINGS, "shared_buffers": buffers}
     with Postgres(found, binaries=postgres_binaries(version)) as running:
@@ -79,9 +77,7 @@ def server(request: pytest.FixtureRequest) -> Iterator[Postgres]:
 
 
 def checkpointed(connection: psycopg.Connection) -> None:
-    """
-    A checkpoint, and its pages counted: the views hear of them a moment after it is over.
-    """
+    """A checkpoint, and its pages counted: the views hear of them a moment after it is over."""
     view = (
         "pg_stat_checkpointer" if connection.info.server_version >= 170_000 else "pg_stat_bgwriter"
     )
@@ -99,9 +95,7 @@ def checkpointed(connection: psycopg.Connection) -> None:
 
 
 def worked(server: Postgres, work: list[str], *, is_indexed: bool) -> tuple[float, Observation]:
-    """
-    Bytes that the work and a checkpoint read and wrote, with an index that nothing asks or without.
-    """
+    """Bytes that the work and a checkpoint read and wrote, with an index that nothing asks or without."""
     with psycopg.connect(server.dsn, autocommit=True) as connection:
         connection.execute("drop table if exists kept")
         connection.execute(
@@ -131,9 +125,7 @@ def worked(server: Postgres, work: list[str], *, is_indexed: bool) -> tuple[floa
 
 @pytest.mark.parametrize(("server", "name"), CASES, indirect=["server"])
 def test_the_upkeep_of_an_idle_index_is_what_goes_without_it(server: Postgres, name: str):
-    """
-    Reads and writes of the same work with the index and without differ by what was told of it.
-    """
+    """Reads and writes of the same work with the index and without differ by what was told of it."""
     _, work = WORKS[name]
     without, _ = worked(server, work, is_indexed=False)
     total, seen = worked(server, work, is_indexed=True)

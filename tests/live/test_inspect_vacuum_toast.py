@@ -43,9 +43,7 @@ ON_TWO = pytest.mark.parametrize("server", [DEBIANS, NEWEST], indirect=True)
 
 @pytest.fixture(scope="module", params=WITH_CAUSES)
 def server(request: pytest.FixtureRequest) -> Iterator[Postgres]:
-    """
-    PostgreSQL of four versions; all log what decoding needs.
-    """
+    """PostgreSQL of four versions; all log what decoding needs."""
     settings = {
         "fsync": "off",
         "wal_level": "logical",
@@ -67,9 +65,7 @@ def server(request: pytest.FixtureRequest) -> Iterator[Postgres]:
 
 @pytest.fixture
 def letters(server: Postgres) -> Iterator[dict[int, str]]:
-    """
-    A table of letters, 2 to 60 kB each, that autovacuum leaves alone; the letters by id.
-    """
+    """A table of letters, 2 to 60 kB each, that autovacuum leaves alone; the letters by id."""
     dice = random.Random(5)
     sizes = {row: int(2_100 * 28 ** dice.random()) for row in range(1, ROWS + 1)}
     bodies = {row: TEXT[row : row + size] for row, size in sizes.items()}
@@ -93,17 +89,13 @@ def letters(server: Postgres) -> Iterator[dict[int, str]]:
 
 
 def written(server: Postgres) -> int:
-    """
-    WAL so far, and the size of the letters' TOAST relation with its index, bytes.
-    """
+    """WAL so far, and the size of the letters' TOAST relation with its index, bytes."""
     with psycopg.connect(server.dsn, autocommit=True) as connection:
         return sum(int(part) for part in connection.execute(WRITTEN).fetchone())
 
 
 def watch(server: Postgres, work: Callable[[psycopg.Connection], object]) -> Observation:
-    """
-    Two readings, and the work in between, in a session that tells its counts before it goes.
-    """
+    """Two readings, and the work in between, in a session that tells its counts before it goes."""
     slept = []
 
     def sleep(seconds: float) -> None:
@@ -121,9 +113,7 @@ def of_letters(causes: tuple[Cause, ...]) -> list[Cause]:
 
 
 def test_values_sent_again_are_found_with_their_bytes(server: Postgres, letters: dict[int, str]):
-    """
-    Whole rows sent back as they were: table, column, and bytes within 15 % of those written.
-    """
+    """Whole rows sent back as they were: table, column, and bytes within 15 % of those written."""
 
     def save(connection: psycopg.Connection, *, is_whole: bool) -> None:
         for turn in range(4):
@@ -156,9 +146,7 @@ def test_values_sent_again_are_found_with_their_bytes(server: Postgres, letters:
 
 
 def test_values_that_change_are_told_where_they_can_be(server: Postgres, letters: dict[int, str]):
-    """
-    Values that grow, and those that a statement compares first, are no finding.
-    """
+    """Values that grow, and those that a statement compares first, are no finding."""
 
     def grow(connection: psycopg.Connection) -> None:
         connection.execute("update letters set body = body || repeat('x', 4000)")
@@ -181,9 +169,7 @@ def test_values_that_change_are_told_where_they_can_be(server: Postgres, letters
 
 @ON_TWO
 def test_a_sample_settles_what_counters_cannot(server: Postgres, letters: dict[int, str]):
-    """
-    The same counters, once of equal values and once of changed ones: decoding tells them apart.
-    """
+    """The same counters, once of equal values and once of changed ones: decoding tells them apart."""
     for is_same in (True, False):
         stop = threading.Event()
 
@@ -224,9 +210,7 @@ def test_a_sample_settles_what_counters_cannot(server: Postgres, letters: dict[i
 def test_an_inspection_with_a_sample_is_certain(
     server: Postgres, letters: dict[int, str], run: Run
 ):
-    """
-    `plimsoll inspect --decode-toast` names the column, says that values were the same, and leaves no slot.
-    """
+    """`plimsoll inspect --decode-toast` names the column, says that values were the same, and leaves no slot."""
     stop = threading.Event()
 
     def work() -> None:
@@ -260,9 +244,7 @@ def test_an_inspection_with_a_sample_is_certain(
 def test_a_vacuum_of_a_toast_relation_is_seen_with_its_bytes(
     server: Postgres, letters: dict[int, str]
 ):
-    """
-    The vacuum of the letters' TOAST relation is named by the table; reads are within 15 %.
-    """
+    """The vacuum of the letters' TOAST relation is named by the table; reads are within 15 %."""
     texts: list[str] = []
     started = threading.Event()
     with psycopg.connect(server.dsn, autocommit=True) as connection:
@@ -313,17 +295,13 @@ def test_a_vacuum_of_a_toast_relation_is_seen_with_its_bytes(
 
 
 def over_after(is_so: Callable[[], bool]) -> Callable[[], float]:
-    """
-    A clock that stands until something is so, and then goes on to let some more glances come.
-    """
+    """A clock that stands until something is so, and then goes on to let some more glances come."""
     moments = itertools.count(0.0, 10.0)
     return lambda: next(moments) if is_so() else 0.0
 
 
 def test_an_autovacuum_is_seen_with_its_bytes(server: Postgres, letters: dict[int, str]):
-    """
-    Autovacuum's reads of the TOAST relation are within 15 % of those that the relation counts.
-    """
+    """Autovacuum's reads of the TOAST relation are within 15 % of those that the relation counts."""
     with psycopg.connect(server.dsn, autocommit=True) as connection:
         for _ in range(12):
             connection.execute("update letters set body = body || ''")
@@ -376,9 +354,7 @@ def test_an_autovacuum_is_seen_with_its_bytes(server: Postgres, letters: dict[in
 
 @ON_TWO
 def test_bytes_of_a_running_vacuum_are_estimated(server: Postgres, letters: dict[int, str]):
-    """
-    The server says nothing of its bytes until it ends; the estimate is within 15 % of what the process read.
-    """
+    """The server says nothing of its bytes until it ends; the estimate is within 15 % of what the process read."""
     with psycopg.connect(server.dsn, autocommit=True) as connection:
         for _ in range(30):
             connection.execute("update letters set body = body || ''")
@@ -420,33 +396,25 @@ def test_bytes_of_a_running_vacuum_are_estimated(server: Postgres, letters: dict
 
 
 def ended(worker: psycopg.Connection, statement: str) -> None:
-    """
-    Run a statement that somebody is going to cancel.
-    """
+    """Run a statement that somebody is going to cancel."""
     with contextlib.suppress(psycopg.errors.QueryCanceled):
         worker.execute(statement.encode())
 
 
 def bytes_read_by(pid: int) -> int:
-    """
-    What a process asked the system to read so far (proc_pid_io(5)).
-    """
+    """What a process asked the system to read so far (proc_pid_io(5))."""
     text = Path(f"/proc/{pid}/io").read_text(encoding="ascii")
     return int(re.search(r"rchar: (\d+)", text)[1])
 
 
 def cause_relation(cause: Cause) -> str:
-    """
-    The TOAST relation's own name, out of the finding's text.
-    """
+    """The TOAST relation's own name, out of the finding's text."""
     return re.search(r"pg_toast\.pg_toast_\d+", cause.text)[0]
 
 
 @ON_TWO
 def test_settings_are_read_from_the_table_and_its_toast(server: Postgres):
-    """
-    A large table written often waits for a fifth by default, and for what its options say.
-    """
+    """A large table written often waits for a fifth by default, and for what its options say."""
     with psycopg.connect(server.dsn, autocommit=True) as connection:
         connection.execute(
             "create table counts (id int primary key, n int, body text) with (fillfactor = 50)"

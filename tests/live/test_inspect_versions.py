@@ -16,9 +16,7 @@ from plimsoll.sources.postgres.read import observe
 
 @pytest.fixture(scope="module", params=[DEBIANS, "16", "17"])
 def server(request: pytest.FixtureRequest) -> Iterator[Postgres]:
-    """
-    A server with pgbench's tables that takes 50 connections, three of them reserved.
-    """
+    """A server with pgbench's tables that takes 50 connections, three of them reserved."""
     settings = {"fsync": "off", "max_connections": "50", "autovacuum_naptime": "1h"}
     with Postgres(settings, binaries=postgres_binaries(request.param)) as running:
         running.run("pgbench", "-i", "-q", "-s", "1")
@@ -26,9 +24,7 @@ def server(request: pytest.FixtureRequest) -> Iterator[Postgres]:
 
 
 def test_a_healthy_pgbench_has_nothing_above_a_note(server: Postgres):
-    """
-    Every detector looks at two clients at work.
-    """
+    """Every detector looks at two clients at work."""
     bench = subprocess.Popen(
         [str(server.program("pgbench")), "-n", "-c", "2", "-T", "60"],
         env={**clean_environment(), **server.environment},
@@ -47,9 +43,7 @@ def test_a_healthy_pgbench_has_nothing_above_a_note(server: Postgres):
 
 
 def test_transactions_that_are_held_open_are_named(server: Postgres):
-    """
-    Twelve of 47 idle in transaction are critical, five that failed a warning.
-    """
+    """Twelve of 47 idle in transaction are critical, five that failed a warning."""
     with ExitStack() as stack:
         for index in range(17):
             name = "billing" if index < 12 else "import"

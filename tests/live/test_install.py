@@ -24,9 +24,7 @@ SYSTEM_PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 def call(*command: object, code: int = 0, **more: str) -> str:
-    """
-    Run a program as a user without a checkout, and return what it printed.
-    """
+    """Run a program as a user without a checkout, and return what it printed."""
     kept = {
         k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "VIRTUAL", "CARGO", "PLIMSOLL"))
     }  # fmt: skip
@@ -41,9 +39,7 @@ def call(*command: object, code: int = 0, **more: str) -> str:
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """
-    A folder with the wheel and the source distribution, as `make wheels` builds them.
-    """
+    """A folder with the wheel and the source distribution, as `make wheels` builds them."""
     folder = tmp_path_factory.mktemp("dist")
     command = [sys.executable, "packaging/backend.py", "--manylinux", "--sdist", str(folder)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
@@ -59,9 +55,7 @@ def wheel(built: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """
-    A folder for environments; each has over 100 MB, so they do not stay.
-    """
+    """A folder for environments; each has over 100 MB, so they do not stay."""
     folder = tmp_path_factory.mktemp("home")
     yield folder
     shutil.rmtree(folder)
@@ -69,9 +63,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def constraints(home: Path) -> Path:
-    """
-    The locked versions without hashes: a file that is installed by its path has none.
-    """
+    """The locked versions without hashes: a file that is installed by its path has none."""
     pins = re.findall(r"^(\w.*==.*?) *\\?$", LOCK.read_text(encoding="utf-8"), re.MULTILINE)
     file = home / "constraints.txt"
     file.write_text("\n".join(re.sub(r"\[.*?\]", "", pin) for pin in pins), encoding="utf-8")
@@ -80,9 +72,7 @@ def constraints(home: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def environment(home: Path, wheel: Path) -> Path:
-    """
-    The programs of a fresh virtual environment with the locked dependencies and the wheel.
-    """
+    """The programs of a fresh virtual environment with the locked dependencies and the wheel."""
     venv.create(home / "environment", with_pip=True)
     programs = home / "environment/bin"
     install = (programs / "python", "-m", "pip", "install", "--quiet", "--no-input")
@@ -92,17 +82,13 @@ def environment(home: Path, wheel: Path) -> Path:
 
 
 def content(wheel: Path) -> dict[str, int]:
-    """
-    The files of a wheel with their modes.
-    """
+    """The files of a wheel with their modes."""
     with zipfile.ZipFile(wheel) as archive:
         return {one.filename: one.external_attr >> 16 for one in archive.infolist()}
 
 
 def test_one_wheel_serves_every_python_and_has_all_that_runs(wheel: Path):
-    """
-    The stable interface of Python 3.11 and glibc 2.28; the daemon can be executed; a list of crates is inside.
-    """
+    """The stable interface of Python 3.11 and glibc 2.28; the daemon can be executed; a list of crates is inside."""
     files = content(wheel)
     info = wheel.name.split("-cp")[0] + ".dist-info"
 
@@ -123,9 +109,7 @@ def test_one_wheel_serves_every_python_and_has_all_that_runs(wheel: Path):
 
 
 def test_the_pages_of_the_documentation_are_inside(wheel: Path):
-    """
-    `plimsoll docs` reads them; pictures are on the site only.
-    """
+    """`plimsoll docs` reads them; pictures are on the site only."""
     pages = {
         f"plimsoll/docs/{path.relative_to(ROOT / 'docs').as_posix()}"
         for path in (ROOT / "docs").rglob("*")
@@ -136,9 +120,7 @@ def test_the_pages_of_the_documentation_are_inside(wheel: Path):
 
 
 def test_programs_need_no_newer_glibc_than_the_tag_says(wheel: Path, tmp_path: Path):
-    """
-    The versions of the symbols that the extension and the daemon import, as readelf prints them.
-    """
+    """The versions of the symbols that the extension and the daemon import, as readelf prints them."""
     with zipfile.ZipFile(wheel) as archive:
         programs = [
             archive.extract(name, tmp_path)
@@ -153,9 +135,7 @@ def test_programs_need_no_newer_glibc_than_the_tag_says(wheel: Path, tmp_path: P
 
 
 def test_a_source_distribution_builds_the_same_files(built: Path, wheel: Path, tmp_path: Path):
-    """
-    Built where only the source distribution and the build tools are; with the daemon.
-    """
+    """Built where only the source distribution and the build tools are; with the daemon."""
     (sdist,) = built.glob("*.tar.gz")
     call(
         *(sys.executable, "-m", "pip", "wheel", "--quiet", "--no-build-isolation", "--no-deps"),
@@ -171,9 +151,7 @@ def test_a_source_distribution_builds_the_same_files(built: Path, wheel: Path, t
 
 @pytest.mark.parametrize("name", ["plimsoll", "plimsoll-db"])
 def test_an_environment_without_rust_diagnoses(environment: Path, name: str):
-    """
-    Both names of the command are the same; exit status 1: the incident was at a limit.
-    """
+    """Both names of the command are the same; exit status 1: the incident was at a limit."""
     text = call(environment / name, "diagnose", INCIDENT, code=1)
 
     assert "212.5 MB/s (legacy baseline)" in text
@@ -182,9 +160,7 @@ def test_an_environment_without_rust_diagnoses(environment: Path, name: str):
 
 
 def test_the_lab_runs_from_the_wheel_alone(environment: Path):
-    """
-    With the daemon and the PostgreSQL of this environment; a window of seconds is too short for a verdict.
-    """
+    """With the daemon and the PostgreSQL of this environment; a window of seconds is too short for a verdict."""
     what = ("--class", "db.t3.xlarge", "--storage", "gp2", "--size-gib", "1000")
     play = ("--workload", "scan", "--for", "4s")
     text = call(environment / "plimsoll", "lab", "postgres", *what, *play, code=2)
@@ -194,9 +170,7 @@ def test_the_lab_runs_from_the_wheel_alone(environment: Path):
 
 
 def test_a_command_runs_under_a_gate_from_the_wheel_alone(environment: Path):
-    """
-    The daemon comes out of the installed package: no other is in PATH or in a checkout above it.
-    """
+    """The daemon comes out of the installed package: no other is in PATH or in a checkout above it."""
     program = (
         "from plimsoll.gate.place import find_daemon; import os; "
         "f = find_daemon(); print(f, os.access(f, os.X_OK))"
@@ -208,9 +182,7 @@ def test_a_command_runs_under_a_gate_from_the_wheel_alone(environment: Path):
 
 
 def test_uv_installs_it_as_a_tool(home: Path, wheel: Path, constraints: Path):
-    """
-    `uv tool install` gives both names; `uvx` runs the one that the package has.
-    """
+    """`uv tool install` gives both names; `uvx` runs the one that the package has."""
     folders = {"UV_TOOL_DIR": str(home / "uv"), "UV_TOOL_BIN_DIR": str(home / "uv-bin")}
     uv, pins = PROGRAMS / "uv", ("--constraints", constraints)
     call(uv, "tool", "install", "--quiet", "--python", sys.executable, *pins, wheel, **folders)
@@ -222,9 +194,7 @@ def test_uv_installs_it_as_a_tool(home: Path, wheel: Path, constraints: Path):
 
 
 def test_pipx_installs_it(home: Path, wheel: Path, constraints: Path):
-    """
-    `pipx install` gives both names.
-    """
+    """`pipx install` gives both names."""
     folders = {"PIPX_HOME": str(home / "pipx"), "PIPX_BIN_DIR": str(home / "pipx-bin")}
     pins = f"--pip-args=--constraint={constraints}"
     call(PROGRAMS / "pipx", "install", "--python", sys.executable, pins, wheel, **folders)

@@ -25,18 +25,14 @@ T3 = ("--class", "db.t3.xlarge", "--storage", "gp2", "--size-gib", "1000")
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
-    """
-    A folder that the server's account can reach.
-    """
+    """A folder that the server's account can reach."""
     with tempfile.TemporaryDirectory(prefix="plimsoll-test-", dir="/var/tmp") as name:
         Path(name).chmod(0o711)
         yield Path(name)
 
 
 def left_behind() -> set[str]:
-    """
-    Folders and mounts of labs on this machine.
-    """
+    """Folders and mounts of labs on this machine."""
     found = {
         str(p) for kind in ("lab", "mysql") for p in Path("/var/tmp").glob(f"plimsoll-{kind}-*")
     }
@@ -45,9 +41,7 @@ def left_behind() -> set[str]:
 
 @pytest.mark.parametrize("name", ["oltp", "select", "scan"])
 def test_a_server_takes_each_load(folder: Path, name: str):
-    """
-    Its tables are there as large as asked, the clients get transactions done, and its data stays.
-    """
+    """Its tables are there as large as asked, the clients get transactions done, and its data stays."""
     load = load_of(name, clients=2, rate_per_s=None, memory_bytes=0, size_bytes=32 * MIB)
     server = MariaDb(LOADING, data_directory=folder / "data", binaries=mariadb_folder())
     with server:
@@ -69,9 +63,7 @@ def test_a_server_takes_each_load(folder: Path, name: str):
 
 @pytest.mark.realtime
 def test_a_scan_is_held_by_the_limits_of_the_class(run: Run, tmp_path: Path):
-    """
-    InnoDB reads pages of 16 KiB, so that a scan meets 4,000 IOPS, and not 86.875 MB/s.
-    """
+    """InnoDB reads pages of 16 KiB, so that a scan meets 4,000 IOPS, and not 86.875 MB/s."""
     before = left_behind()
     for _ in range(3):
         done = run(
@@ -93,9 +85,7 @@ def test_a_scan_is_held_by_the_limits_of_the_class(run: Run, tmp_path: Path):
 
 
 def test_the_rules_are_those_of_the_engine(run: Run, tmp_path: Path):
-    """
-    gp3 of 400 GiB has 12,000 IOPS for MariaDB as for PostgreSQL; a run that was cut short leaves nothing.
-    """
+    """gp3 of 400 GiB has 12,000 IOPS for MariaDB as for PostgreSQL; a run that was cut short leaves nothing."""
     before = left_behind()
     arguments = [
         "lab",

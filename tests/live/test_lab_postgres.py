@@ -29,9 +29,7 @@ SECONDS_MAX = 16.0
 
 @pytest.fixture(scope="module")
 def rig() -> Iterator[Rig]:
-    """
-    A server behind a gate whose limits each test sets for itself.
-    """
+    """A server behind a gate whose limits each test sets for itself."""
     with tempfile.TemporaryDirectory(dir="/var/tmp") as name:
         Path(name).chmod(0o711)
         with Rig(Path(name), clock=CLOCK) as made:
@@ -40,26 +38,20 @@ def rig() -> Iterator[Rig]:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name.replace(" ", "-"))
 def test_the_ceiling_that_holds_is_the_one_that_is_named(rig: Rig, case: Case):
-    """
-    Whatever kind of ceiling an instance has; and where none holds, none is named.
-    """
+    """Whatever kind of ceiling an instance has; and where none holds, none is named."""
     answer = rig.answer(case, seconds=SECONDS, seconds_max=SECONDS_MAX)
 
     assert answer.is_right, str(answer)
 
 
 def left_behind() -> set[str]:
-    """
-    Folders and mounts of labs on this machine.
-    """
+    """Folders and mounts of labs on this machine."""
     folders = {str(path) for path in Path("/var/tmp").glob("plimsoll-lab-*")}
     return folders | {str(m.place) for m in mounts() if "plimsoll-lab-" in str(m.place)}
 
 
 def held_rates(truth: dict, phase: str) -> list[float]:
-    """
-    Bytes per second of the seconds in which the instance's throughput held requests throughout.
-    """
+    """Bytes per second of the seconds in which the instance's throughput held requests throughout."""
     held = ("instance_ebs_throughput", phase)
     return [
         moment["bytes_per_s"]
@@ -70,9 +62,7 @@ def held_rates(truth: dict, phase: str) -> list[float]:
 
 
 def test_a_burst_ends_at_the_baseline_and_the_report_says_so(run: Run, tmp_path: Path):
-    """
-    db.t3.xlarge with 1,000 GiB of gp2: 347.5 MB/s while credits last, then 86.875 MB/s with none left.
-    """
+    """db.t3.xlarge with 1,000 GiB of gp2: 347.5 MB/s while credits last, then 86.875 MB/s with none left."""
     before = left_behind()
     # A machine that is busy with other tests may be too slow; the command says so itself, with 2.
     for _ in range(3):
@@ -150,9 +140,7 @@ def test_ctrl_c_ends_the_work_and_reports_what_there_is(tmp_path: Path):
 
 
 def test_a_lab_that_is_killed_leaves_nothing(tmp_path: Path):
-    """
-    The keepers end server and gate, and remove what was made.
-    """
+    """The keepers end server and gate, and remove what was made."""
     before = left_behind()
     lab = subprocess.Popen(
         [
@@ -178,9 +166,7 @@ def test_a_lab_that_is_killed_leaves_nothing(tmp_path: Path):
 
 
 def test_statements_that_fail_end_the_run_with_the_servers_words(run: Run, tmp_path: Path):
-    """
-    A report of a load that never was would mislead.
-    """
+    """A report of a load that never was would mislead."""
     (tmp_path / "mine.sql").write_text("select no_such_column from pgbench_branches;\n")
     before = left_behind()
     done = run(
@@ -195,9 +181,7 @@ def test_statements_that_fail_end_the_run_with_the_servers_words(run: Run, tmp_p
 
 
 def test_a_kept_database_can_be_started_again(run: Run):
-    """
-    Its files lie where the last line says, owned by whom the server ran as.
-    """
+    """Its files lie where the last line says, owned by whom the server ran as."""
     done = run(
         *("lab", "postgres", "--class", "db.m4.large", "--storage", "gp3", "--size-gib", "400"),
         *("--workload", "tpcb", "--for", "2s", "--clock", "240", "--memory", "64MiB"),
@@ -214,9 +198,7 @@ def test_a_kept_database_can_be_started_again(run: Run):
 
 
 def test_the_servers_data_lies_behind_the_gate(rig: Rig):
-    """
-    With the buffers that were asked for, and as an account that is not root.
-    """
+    """With the buffers that were asked for, and as an account that is not root."""
     with psycopg.connect(rig.server.dsn) as connection:
         place, buffers = connection.execute(
             "select current_setting('data_directory'), current_setting('shared_buffers')"

@@ -30,9 +30,7 @@ START = (sys.executable, "-m", "plimsoll", "lab", "servers", "--start", "kafka")
 
 @pytest.fixture(scope="module", params=[OpenSearch, Elasticsearch], ids=lambda kind: kind.kind)
 def engine(request: pytest.FixtureRequest) -> Iterator[SearchServer]:
-    """
-    An engine with one document.
-    """
+    """An engine with one document."""
     with request.param() as running:
         ask(running, "PUT", "products/_doc/1?refresh=true", DOCUMENT)
         yield running
@@ -55,9 +53,7 @@ def is_listening(port: int) -> bool:
 
 
 def test_an_engine_indexes_and_finds(engine: SearchServer):
-    """
-    It is of the version that was locked, and finds words whatever their case.
-    """
+    """It is of the version that was locked, and finds words whatever their case."""
     found = ask(engine, "GET", "products/_search?q=name:SHOES")
 
     assert [engine.version] == [
@@ -67,9 +63,7 @@ def test_an_engine_indexes_and_finds(engine: SearchServer):
 
 
 def test_an_engine_listens_on_loopback_only(engine: SearchServer):
-    """
-    Every address that it publishes is this machine's own.
-    """
+    """Every address that it publishes is this machine's own."""
     (node,) = ask(engine, "GET", "_nodes/http,transport")["nodes"].values()
     addresses = node["http"]["bound_address"] + node["transport"]["bound_address"]
 
@@ -77,9 +71,7 @@ def test_an_engine_listens_on_loopback_only(engine: SearchServer):
 
 
 def test_opensearch_has_the_modules_that_its_archive_lacks(engine: SearchServer):
-    """
-    Stemming in English, and reindexing into an index of other shards.
-    """
+    """Stemming in English, and reindexing into an index of other shards."""
     if engine.kind != OpenSearch.kind:
         assert not engine.package.modules
         return
@@ -93,9 +85,7 @@ def test_opensearch_has_the_modules_that_its_archive_lacks(engine: SearchServer)
 
 
 def test_a_setting_that_an_engine_refuses_is_its_reason():
-    """
-    The sentence has the engine's own words, and the log is where the hint says.
-    """
+    """The sentence has the engine's own words, and the log is where the hint says."""
     with pytest.raises(SourceError, match=r"OpenSearch did not start: .*no\.such") as raised:
         OpenSearch({"no.such.setting": "1"}).__enter__()
     assert "no.such.setting" in kept_log(raised.value)
@@ -105,9 +95,7 @@ def test_a_setting_that_an_engine_refuses_is_its_reason():
     ("sent", "status"), [(signal.SIGKILL, -signal.SIGKILL), (signal.SIGINT, 0)]
 )
 def test_a_broker_ends_with_the_command_that_started_it(sent: signal.Signals, status: int):
-    """
-    After Ctrl-C and after kill -9 nothing listens any more.
-    """
+    """After Ctrl-C and after kill -9 nothing listens any more."""
     with subprocess.Popen(
         START, stdout=subprocess.PIPE, text=True, env=clean_environment()
     ) as command:
@@ -133,9 +121,7 @@ def test_a_setting_that_kafka_refuses_is_its_reason():
 
 
 def test_the_address_of_a_database_is_enough_to_connect():
-    """
-    It has the user, the password and the database.
-    """
+    """It has the user, the password and the database."""
     with Postgres() as server, psycopg.connect(server.address) as connection:
         (version,) = connection.execute("SHOW server_version").fetchone() or ("",)
 
@@ -159,9 +145,7 @@ def count(server: Postgres) -> int | None:
 
 
 def test_a_database_that_is_killed_comes_back_with_its_data():
-    """
-    As often as it is killed, at the same address.
-    """
+    """As often as it is killed, at the same address."""
     server = Postgres()
     server.restart_s = 60
     with server:

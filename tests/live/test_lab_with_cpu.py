@@ -20,9 +20,7 @@ SMALL = ("--memory", "128MiB", "--for", "4s", "--clients", "2")
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
-    """
-    A folder that the servers' account can reach.
-    """
+    """A folder that the servers' account can reach."""
     with tempfile.TemporaryDirectory(prefix="plimsoll-test-", dir="/var/tmp") as name:
         Path(name).chmod(0o711)
         yield Path(name)
@@ -40,9 +38,7 @@ def mariadb(folder: Path) -> MariaDb:
 def test_a_server_and_all_it_starts_are_in_the_group(
     make: Callable[[Path], Postgres | MariaDb], folder: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    """
-    Its keeper joined before it was started; the clients, and we, did not. The group is simulated.
-    """
+    """Its keeper joined before it was started; the clients, and we, did not. The group is simulated."""
     simulate_cgroup(folder, monkeypatch)
     group = ClassGroup(catalog().instance_limits("db.t3.micro"))
     group.folder.mkdir()
@@ -61,9 +57,7 @@ def test_a_server_and_all_it_starts_are_in_the_group(
 
 
 def texts(task: Path) -> list[str]:
-    """
-    The lines of a process's status; none once it has ended.
-    """
+    """The lines of a process's status; none once it has ended."""
     try:
         return task.read_text().splitlines()
     except OSError:
@@ -72,9 +66,7 @@ def texts(task: Path) -> list[str]:
 
 @pytest.mark.parametrize("engine", ["postgres", "mysql"])
 def test_what_this_machine_cannot_give_is_refused_before_tables_are_made(run: Run, engine: str):
-    """
-    Where cgroup v2 has no processors to give, one sentence says so; else the run goes its way.
-    """
+    """Where cgroup v2 has no processors to give, one sentence says so; else the run goes its way."""
     own = ("--mysql-bin", str(mariadb_folder())) if engine == "mysql" else ()
     done = run("lab", engine, *MICRO, *SMALL, *own)
 

@@ -38,9 +38,7 @@ def commits_so_far(server: Postgres) -> int:
 
 @pytest.mark.parametrize("packed", [False, True])
 def test_every_row_is_loaded_once(server: Postgres, run: Run, tmp_path: Path, packed: bool):
-    """
-    In several chunks by several workers; a second run finds all of it in the ledger.
-    """
+    """In several chunks by several workers; a second run finds all of it in the ledger."""
     name = table(server, "orders")
     data = rows(400_000)
     file = tmp_path / ("a.csv.gz" if packed else "a.csv")
@@ -60,9 +58,7 @@ def test_every_row_is_loaded_once(server: Postgres, run: Run, tmp_path: Path, pa
 
 
 def test_pages_are_written_evenly(server: Postgres, run: Run, tmp_path: Path):
-    """
-    The sessions of a load hand few pages at a time to the disk; sessions of others do what they did.
-    """
+    """The sessions of a load hand few pages at a time to the disk; sessions of others do what they did."""
     name = table(server, "orders")
     asked(
         server,
@@ -82,9 +78,7 @@ def test_pages_are_written_evenly(server: Postgres, run: Run, tmp_path: Path):
 
 
 def test_commits_are_watched_while_rows_are_loaded(server: Postgres, run: Run, tmp_path: Path):
-    """
-    The watch commits again and again, and adds no row.
-    """
+    """The watch commits again and again, and adds no row."""
     name = table(server, "watched")
     commits = []
     for number, more in enumerate(((), ("--commit-latency", "1.5"))):
@@ -118,9 +112,7 @@ def test_a_table_is_missed_before_commits_are_measured(server: Postgres, run: Ru
 
 
 def test_a_watch_waits_for_the_disk_whatever_the_role_does(server: Postgres):
-    """
-    Commits that do not wait for their WAL would all be fast.
-    """
+    """Commits that do not wait for their WAL would all be fast."""
 
     class Told:
         shares: ClassVar[list[float]] = []
@@ -169,9 +161,7 @@ def test_a_watch_needs_its_right(server: Postgres, run: Run, tmp_path: Path):
 
 
 def test_a_load_that_is_killed_goes_on(server: Postgres, tmp_path: Path):
-    """
-    Killed with SIGKILL at any moment, several times; at the end every row is there once.
-    """
+    """Killed with SIGKILL at any moment, several times; at the end every row is there once."""
     name = table(server, "killed")
     file = tmp_path / "a.csv"
     file.write_bytes(rows(900_000))
@@ -210,9 +200,7 @@ def test_two_loads_of_the_same_file_load_it_once(server: Postgres, tmp_path: Pat
 
 
 def test_a_wrong_row_is_named_and_not_repeated(server: Postgres, run: Run, tmp_path: Path):
-    """
-    File, place and line; no value of the row. What was loaded stays, and the corrected file is another one.
-    """
+    """File, place and line; no value of the row. What was loaded stays, and the corrected file is another one."""
     name = table(server, "wrong")
     file = tmp_path / "a.csv"
     file.write_bytes(rows(10) + b"not-a-number,secret value,x\n" + rows(3))
@@ -229,9 +217,7 @@ def test_a_wrong_row_is_named_and_not_repeated(server: Postgres, run: Run, tmp_p
 
 
 def test_headers_columns_and_delimiters(server: Postgres, run: Run, tmp_path: Path):
-    """
-    Of two files; the table's other columns have their defaults.
-    """
+    """Of two files; the table's other columns have their defaults."""
     name = table(server, "parts")
     for part in (1, 2):
         (tmp_path / f"{part}.txt").write_text(f"name|id\nn{part}|{part}\n-|{part + 2}\n")
@@ -264,9 +250,7 @@ def test_what_is_not_there_is_one_sentence(
 
 
 def test_a_lost_connection_is_no_lost_row(server: Postgres, tmp_path: Path):
-    """
-    Sessions that copy are ended while the load runs; it goes on by itself.
-    """
+    """Sessions that copy are ended while the load runs; it goes on by itself."""
     name = table(server, "lost")
     file = tmp_path / "a.csv"
     file.write_bytes(rows(900_000))

@@ -71,9 +71,7 @@ def await_start(server: Postgres) -> None:
 def test_a_corrected_file_goes_on(
     server: Postgres, run: Run, tmp_path: Path, is_packed: bool, corrected: bytes
 ):
-    """
-    The second of four chunks has a wrong row; the first and the third are loaded, as several workers leave it.
-    """
+    """The second of four chunks has a wrong row; the first and the third are loaded, as several workers leave it."""
     name = table(server, "corrected")
     data = rows(800_000)
     file = tmp_path / ("a.csv.gz" if is_packed else "a.csv")
@@ -135,9 +133,7 @@ def test_a_file_that_was_cut_off_goes_on(server: Postgres, run: Run, tmp_path: P
 def test_other_content_of_the_name(
     server: Postgres, run: Run, tmp_path: Path, was: str, now: str, count: int | None
 ):
-    """
-    Rows that were added are loaded; whatever else changed is refused, because its rows may be there.
-    """
+    """Rows that were added are loaded; whatever else changed is refused, because its rows may be there."""
     name = table(server, "changed")
     file = tmp_path / "a.csv"
     file.write_text(was)
@@ -154,9 +150,7 @@ def test_other_content_of_the_name(
 def test_an_unlogged_table_that_a_crash_emptied_is_loaded_again(
     server: Postgres, run: Run, tmp_path: Path
 ):
-    """
-    The server ends one of its processes' death with a restart, which empties unlogged tables.
-    """
+    """The server ends one of its processes' death with a restart, which empties unlogged tables."""
     name = table(server, "fast")
     asked(server, f"alter table {name} set unlogged")
     (tmp_path / "a.csv").write_bytes(rows(1000))
@@ -181,9 +175,7 @@ def test_an_unlogged_table_that_a_crash_emptied_is_loaded_again(
 def test_a_table_that_was_made_again_is_asked_about(
     server: Postgres, run: Run, tmp_path: Path, is_there: bool
 ):
-    """
-    Of its name alone nobody knows whether the rows are in it; the printed statements say it.
-    """
+    """Of its name alone nobody knows whether the rows are in it; the printed statements say it."""
     name = table(server, "again")
     (tmp_path / "a.csv").write_bytes(rows(10))
     run("load", "a.csv", name, *BY_LIMITS, PLIMSOLL_DSN=server.dsn)
@@ -221,9 +213,7 @@ def test_a_table_that_was_renamed_is_asked_about(server: Postgres, run: Run, tmp
 def test_another_run_that_cuts_elsewhere_is_no_chunk_that_is_loaded(
     server: Postgres, tmp_path: Path
 ):
-    """
-    What is between the two ends would be in nobody's chunk.
-    """
+    """What is between the two ends would be in nobody's chunk."""
     name = table(server, "cut_twice")
     session = TableSession(server.dsn, CopyOptions(is_csv=True))
     found = session.find(name)

@@ -95,9 +95,7 @@ def test_options_that_do_not_fit_are_no_wrong_row(
 def test_rows_after_an_end_marker_are_refused_and_not_dropped(
     server: Postgres, run: Run, tmp_path: Path
 ):
-    """
-    Two parts of a dump, one after the other: the server would drop the second without a word.
-    """
+    """Two parts of a dump, one after the other: the server would drop the second without a word."""
     name = table(server, "dumped")
     part = b"1\ta\tb\n2\ta\tb\n\\.\n"
     (tmp_path / "two.txt").write_bytes(part + b"3\ta\tb\n")
@@ -118,9 +116,7 @@ def test_rows_after_an_end_marker_are_refused_and_not_dropped(
 def test_commits_wait_for_the_disk_whatever_the_role_does(
     server: Postgres, run: Run, tmp_path: Path
 ):
-    """
-    Else a crash could lose a chunk after the load has said that all is there. What waits for a standby stays.
-    """
+    """Else a crash could lose a chunk after the load has said that all is there. What waits for a standby stays."""
     name = table(server, "durable")
     asked(
         server,
@@ -142,9 +138,7 @@ def test_commits_wait_for_the_disk_whatever_the_role_does(
 def test_a_ledger_that_is_there_needs_no_right_to_make_one(
     server: Postgres, run: Run, tmp_path: Path
 ):
-    """
-    A second role, with the documented rights alone.
-    """
+    """A second role, with the documented rights alone."""
     name = table(server, "shared")
     (tmp_path / "a.csv").write_bytes(rows(10))
     (tmp_path / "b.csv").write_bytes(rows(11))

@@ -41,9 +41,7 @@ pytestmark = pytest.mark.live
 
 
 def talk(use: Any, *options: str, mode: str = "auto", root: Path = EXAMPLES) -> Any:
-    """
-    Start the server as a client does, use it, and let the client end it.
-    """
+    """Start the server as a client does, use it, and let the client end it."""
 
     async def run() -> Any:
         server = StdioServerParameters(
@@ -63,9 +61,7 @@ def sent(result: Any) -> str:
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 def test_the_official_client_solves_the_claims_pipeline(mode):
-    """
-    Two calls name the limit, the recommended change and its command; a third reads a whole report.
-    """
+    """Two calls name the limit, the recommended change and its command; a third reads a whole report."""
 
     async def use(client: Client) -> None:
         schemas = {tool.name: tool.output_schema for tool in (await client.list_tools()).tools}
@@ -94,9 +90,7 @@ def test_the_official_client_solves_the_claims_pipeline(mode):
 
 
 def test_a_mistake_of_the_assistant_is_answered_with_the_remedy():
-    """
-    As a tool error in two lines, and the server goes on; a tool or a report that does not exist too.
-    """
+    """As a tool error in two lines, and the server goes on; a tool or a report that does not exist too."""
 
     async def use(client: Client) -> None:
         wrong = await client.call_tool("diagnose", {"target": "claims"})
@@ -120,9 +114,7 @@ def test_a_mistake_of_the_assistant_is_answered_with_the_remedy():
     "no tool, answer, error, report or line of the log contains one",
 )
 def test_a_canary_in_the_environment_never_comes_back(capfd):
-    """
-    The database does not answer, and its address with the password is in the message of the library.
-    """
+    """The database does not answer, and its address with the password is in the message of the library."""
 
     async def use(client: Client) -> list[str]:
         texts = [sent(await client.list_tools()), str(client.instructions)]
@@ -151,9 +143,7 @@ def test_a_canary_in_the_environment_never_comes_back(capfd):
 
 
 def test_a_call_that_takes_too_long_is_ended():
-    """
-    The answer names the time; the process that worked is gone, and the next call is answered.
-    """
+    """The answer names the time; the process that worked is gone, and the next call is answered."""
 
     async def use(client: Client) -> None:
         late = await client.call_tool("plan", {"target": "claims-pipeline"})
@@ -168,9 +158,7 @@ def test_a_call_that_takes_too_long_is_ended():
     "none of them is imported",
 )
 def test_modules_of_the_working_folder_are_not_imported(tmp_path, monkeypatch):
-    """
-    The processes of calls look for modules where the server does.
-    """
+    """The processes of calls look for modules where the server does."""
     for name in ("anyio", "numpy", "msgspec", "pickle"):
         (tmp_path / f"{name}.py").write_text(f"open({str(tmp_path / 'pwned')!r}, 'w')\n")
     shutil.copytree(EXAMPLES / "quiet", tmp_path / "quiet")
@@ -221,9 +209,7 @@ def children(pid: int) -> set[int]:
     ids=["input closed", "output closed", "SIGINT", "SIGTERM"],
 )
 def test_it_ends_quietly_and_leaves_nothing(end, status, is_busy):
-    """
-    Idle or in the middle of a call: no message, and no process that goes on.
-    """
+    """Idle or in the middle of a call: no message, and no process that goes on."""
     working: set[int] = set()
     with started() as server:
         if is_busy:
@@ -246,9 +232,7 @@ def test_it_ends_quietly_and_leaves_nothing(end, status, is_busy):
 
 
 def test_what_is_no_message_is_survived():
-    """
-    Broken JSON, bytes that are no text, deep nesting: the next message is answered.
-    """
+    """Broken JSON, bytes that are no text, deep nesting: the next message is answered."""
     with started() as server:
         server.stdin.write(b"garbage\n\xff\xfe\n" + b"[" * 100_000 + b"\n{}\n")
         write(server, id=2, method="tools/list", params={})

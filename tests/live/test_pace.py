@@ -29,9 +29,7 @@ NOTHING = 0.0
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Postgres]:
-    """
-    A throwaway server with small buffers, so that writes reach the disk.
-    """
+    """A throwaway server with small buffers, so that writes reach the disk."""
     with Postgres({"shared_buffers": "16MB"}) as made:
         yield made
 
@@ -45,9 +43,7 @@ def counters(server: Postgres) -> Iterator[ServerCounters]:
 
 
 def test_counters_count_a_load(server: Postgres, counters: ServerCounters):
-    """
-    40 MB of rows are written at least twice: to WAL and to the table.
-    """
+    """40 MB of rows are written at least twice: to WAL and to the table."""
     with psycopg.connect(server.dsn, autocommit=True) as connection:
         connection.execute("create table loaded (a int, b text)")
         counters.counts(NOTHING)
@@ -70,9 +66,7 @@ def test_counters_count_a_load(server: Postgres, counters: ServerCounters):
 
 @pytest.mark.parametrize("version", [DEBIANS, "16", "17"])
 def test_every_version_counts(version: str):
-    """
-    Each with the views that it has, from 15 to 17; 18 is the server of the other tests.
-    """
+    """Each with the views that it has, from 15 to 17; 18 is the server of the other tests."""
     with Postgres({"fsync": "off"}, binaries=postgres_binaries(version)) as made:
         counters = ServerCounters(made.dsn)
         counters.open()
@@ -104,9 +98,7 @@ def test_a_role_that_can_only_log_in_is_enough(server: Postgres):
 
 
 def test_batches_see_each_other(server: Postgres, counters: ServerCounters):
-    """
-    What one tells, the other reads; when it has gone, there is no peer any more.
-    """
+    """What one tells, the other reads; when it has gone, there is no peer any more."""
     other = ServerCounters(server.dsn)
     other.open()
     other.counts(12e6)
@@ -121,9 +113,7 @@ def test_batches_see_each_other(server: Postgres, counters: ServerCounters):
 
 
 def test_a_server_that_goes_away_is_read_again(server: Postgres, counters: ServerCounters):
-    """
-    The lost reading is none and tells nothing of peers, and the next ones count again.
-    """
+    """The lost reading is none and tells nothing of peers, and the next ones count again."""
     with psycopg.connect(server.dsn, autocommit=True) as connection:
         connection.execute(
             "select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'plimsoll%'"
@@ -145,9 +135,7 @@ def test_a_refusal_keeps_the_password(server: Postgres):
 
 
 def test_the_ratio_of_a_real_load_is_learned(server: Postgres):
-    """
-    A COPY into a table with an index costs more than a byte for each byte, and less than ten.
-    """
+    """A COPY into a table with an index costs more than a byte for each byte, and less than ten."""
     controller = PaceController(T3, PaceTerms())
     pace = Pace(
         controller,
@@ -175,9 +163,7 @@ def test_the_ratio_of_a_real_load_is_learned(server: Postgres):
 
 
 def test_the_pipe_feeds_psql(server: Postgres):
-    """
-    What comes out of the pipe is what a real psql loads, every row once.
-    """
+    """What comes out of the pipe is what a real psql loads, every row once."""
     with psycopg.connect(server.dsn, autocommit=True) as connection:
         connection.execute("create table piped (a int)")
     psql = server.program("psql")
@@ -201,9 +187,7 @@ def test_the_pipe_feeds_psql(server: Postgres):
 
 
 def test_an_http_client_is_answered_until_ctrl_c(server: Postgres):
-    """
-    The address is printed; SIGTERM ends the server, and nothing of it stays.
-    """
+    """The address is printed; SIGTERM ends the server, and nothing of it stays."""
     process = subprocess.Popen(
         [sys.executable, "-m", "plimsoll", "pace", CLAIMS, "--listen", "0"],
         env={**clean_environment(), "PLIMSOLL_DSN": server.dsn},

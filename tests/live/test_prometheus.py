@@ -97,9 +97,7 @@ def simulated() -> dict[str, np.ndarray]:
 
 
 def host_page(scrapes: int) -> str:
-    """
-    node_exporter's page with counters that have grown for as many seconds as it was scraped before.
-    """
+    """node_exporter's page with counters that have grown for as many seconds as it was scraped before."""
     growth = {
         "node_disk_reads_completed_total": READ_OPS,
         "node_disk_read_bytes_total": READ_OPS * READ_BYTES,
@@ -119,9 +117,7 @@ def host_page(scrapes: int) -> str:
 
 @pytest.fixture(scope="session")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    """
-    The server after it has scraped every page a few times.
-    """
+    """The server after it has scraped every page a few times."""
     start_s = int(time.time()) // 60 * 60 - 3600 * HOURS - 900
     values = simulated()
     times_ms = 1000 * (start_s + 60 * np.arange(60 * HOURS))
@@ -179,9 +175,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 
 
 def exported(world: World, folder: Path, names: dict[str, str], *, described: bool) -> Snapshot:
-    """
-    The snapshot of the same data as an export of CloudWatch has it.
-    """
+    """The snapshot of the same data as an export of CloudWatch has it."""
     time_s = world.start_s + 60 * np.arange(60 * HOURS)
     made = Made(time_s, {n: v for n, v in world.values.items() if n in names})
     folder.mkdir()
@@ -193,9 +187,7 @@ def exported(world: World, folder: Path, names: dict[str, str], *, described: bo
 
 
 def test_times_of_the_exporter_give_the_same_diagnosis_as_an_export(world: World, tmp_path: Path):
-    """
-    Series are equal sample by sample, and so are findings, intervals and levels.
-    """
+    """Series are equal sample by sample, and so are findings, intervals and levels."""
     names = {n: CLOUDWATCH[n] for n in world.values}
     expected = exported(world, tmp_path / "export", names, described=False)
     actual = world.read("dbinstance_identifier=orders-primary", "job=aws_rds")
@@ -234,9 +226,7 @@ def test_scrapes_on_the_grid_give_the_same_diagnosis_as_an_export(world: World, 
 
 
 def assert_same_diagnosis(expected: Snapshot, actual: Snapshot) -> None:
-    """
-    What binds, when, at which level, and with which numbers; what was ruled out and what is left.
-    """
+    """What binds, when, at which level, and with which numbers; what was ruled out and what is left."""
     one, other = diagnose_snapshot(expected), diagnose_snapshot(actual)
 
     assert one.intervals
@@ -249,9 +239,7 @@ def assert_same_diagnosis(expected: Snapshot, actual: Snapshot) -> None:
 
 
 def test_real_scrapes_without_times_are_the_last_of_each_minute(world: World):
-    """
-    Scraped every second, a minute has the value of its last scrape, at the minute's start.
-    """
+    """Scraped every second, a minute has the value of its last scrape, at the minute's start."""
     raw = world.server.query(f'{YACE["ReadIOPS"]}{{dimension_DBInstanceIdentifier!=""}}[10m]')
     values = [(float(t), float(v)) for t, v in raw[0]["values"]]
     end = int(values[-1][0]) // 60 * 60 + 60
@@ -271,9 +259,7 @@ def test_real_scrapes_without_times_are_the_last_of_each_minute(world: World):
 
 
 def test_a_host_in_real_time_has_the_rates_of_its_counters(world: World):
-    """
-    The busiest disk is counted, per second, and waiting for disks is no work.
-    """
+    """The busiest disk is counted, per second, and waiting for disks is no work."""
     now = int(time.time())
     snapshot = world.read("job=node", window_s=(now - 600, now + 1))
 
@@ -289,9 +275,7 @@ def test_a_host_in_real_time_has_the_rates_of_its_counters(world: World):
 
 
 def test_an_identifier_finds_every_exporter_of_an_instance(world: World):
-    """
-    One exporter has what another lacks; no metric is mixed of two, and the note says whose it is.
-    """
+    """One exporter has what another lacks; no metric is mixed of two, and the note says whose it is."""
     server = server_of(world.server.url, match=[], headers=[], environment={})
     snapshot = read_prometheus(server, world.window_s, identifier="Orders-Primary")
 
@@ -306,9 +290,7 @@ def test_an_identifier_finds_every_exporter_of_an_instance(world: World):
 
 
 def test_several_instances_are_listed(world: World):
-    """
-    Nothing is guessed: every instance is named with the label that chooses it.
-    """
+    """Nothing is guessed: every instance is named with the label that chooses it."""
     with pytest.raises(UsageError) as raised:
         world.read("job=rds")
 
@@ -317,9 +299,7 @@ def test_several_instances_are_listed(world: World):
 
 
 def test_a_match_without_series_tells_what_there_is(world: World):
-    """
-    The values of the label that was matched, as the server knows them.
-    """
+    """The values of the label that was matched, as the server knows them."""
     with pytest.raises(UsageError) as raised:
         world.read("dbidentifier=oders-primary")
 
@@ -328,9 +308,7 @@ def test_a_match_without_series_tells_what_there_is(world: World):
 
 
 def test_the_command_line_reads_it_and_shows_no_secret(world: World, run: Run, tmp_path: Path):
-    """
-    One command from a server to a report and to a snapshot; credentials are in neither.
-    """
+    """One command from a server to a report and to a snapshot; credentials are in neither."""
     start_s, end_s = world.window_s
     url = world.server.url.replace("//", "//ann:hunter2@")
     window = ("--from", format_time(start_s), "--to", format_time(end_s))

@@ -13,9 +13,7 @@ MINUTES = 180
 
 
 def test_a_server_is_read_every_second_and_a_failure_is_told():
-    """
-    One report for one verdict; the server goes away, and a line says so; Ctrl-C ends with 130.
-    """
+    """One report for one verdict; the server goes away, and a line says so; Ctrl-C ends with 130."""
     now_s = int(time.time()) // 60 * 60
     minutes_ms = [1000 * (now_s - 60 * ago) for ago in range(MINUTES, 0, -1)]
     with Double(history("cloudwatch_exporter", minutes_ms)) as double:

@@ -23,9 +23,7 @@ ROWS = 40
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Postgres]:
-    """
-    A server that logs what decoding needs, with a table of values out of line.
-    """
+    """A server that logs what decoding needs, with a table of values out of line."""
     with Postgres({"wal_level": "logical", "shared_buffers": "16MB"}) as postgres:
         with psycopg.connect(postgres.dsn, autocommit=True) as connection:
             connection.execute("create schema docs")
@@ -43,9 +41,7 @@ def server() -> Iterator[Postgres]:
 
 
 def left_behind(server: Postgres) -> list[tuple[str]]:
-    """
-    Schemas and slots that bear our name.
-    """
+    """Schemas and slots that bear our name."""
     with psycopg.connect(server.dsn) as connection:
         return connection.execute(
             "select nspname::text from pg_namespace where nspname like 'plimsoll%' "
@@ -54,9 +50,7 @@ def left_behind(server: Postgres) -> list[tuple[str]]:
 
 
 def test_every_way_to_send_a_value_is_counted(server: Postgres, run: Run):
-    """
-    A value of five chunks leaves 6 dead rows however it is sent, and 1 where it is kept.
-    """
+    """A value of five chunks leaves 6 dead rows however it is sent, and 1 where it is kept."""
     done = run("prove", "toast", server.dsn, "--table", 'docs."Letters"', "--format", "json")
     assert not done.returncode, done.stderr
     report = json.loads(done.stdout)
@@ -82,9 +76,7 @@ def test_every_way_to_send_a_value_is_counted(server: Postgres, run: Run):
 
 
 def test_the_arithmetic_is_the_servers_own_count_of_dead_rows(server: Postgres):
-    """
-    Committed updates that send 9,980 bytes again leave 6 dead rows each in the server's statistics.
-    """
+    """Committed updates that send 9,980 bytes again leave 6 dead rows each in the server's statistics."""
     with psycopg.connect(server.dsn, autocommit=True) as connection:
         connection.execute(
             "create table sent (id int primary key, body text) with (autovacuum_enabled = off, "
@@ -106,9 +98,7 @@ def test_the_arithmetic_is_the_servers_own_count_of_dead_rows(server: Postgres):
 
 
 def test_a_sample_tells_sent_again_from_changed(server: Postgres):
-    """
-    Of the values sent, those that were the same are counted, as are those that were left alone.
-    """
+    """Of the values sent, those that were the same are counted, as are those that were left alone."""
     stop = threading.Event()
     with psycopg.connect(server.dsn, autocommit=True) as connection:
         (same,) = connection.execute('select body from docs."Letters" where id = 1').fetchone()
@@ -138,9 +128,7 @@ def test_a_sample_tells_sent_again_from_changed(server: Postgres):
 
 
 def send(worker: psycopg.Connection, turn: int, same: str) -> None:
-    """
-    Three of five updates send what is there, one something else (to a row of its own), one nothing.
-    """
+    """Three of five updates send what is there, one something else (to a row of its own), one nothing."""
     table, row = 'docs."Letters"', turn % ROWS // 2 + 1
     if turn % 5 == 0:
         worker.execute(f"update {table} set n = n + 1 where id = %s", (row,))
@@ -152,9 +140,7 @@ def send(worker: psycopg.Connection, turn: int, same: str) -> None:
 
 
 def shares(sample: ToastSample) -> tuple[float, float, float]:
-    """
-    Of all updates seen: the same value sent, another, none.
-    """
+    """Of all updates seen: the same value sent, another, none."""
     seen = sample.resent_same + sample.resent_changed + sample.untouched
     return (
         sample.resent_same / seen,
@@ -164,9 +150,7 @@ def shares(sample: ToastSample) -> tuple[float, float, float]:
 
 
 def test_a_sample_ends_at_its_bound_on_wal(server: Postgres):
-    """
-    A minute of sampling ends as soon as the server has written what may be decoded.
-    """
+    """A minute of sampling ends as soon as the server has written what may be decoded."""
     stop = threading.Event()
 
     def work() -> None:
@@ -189,9 +173,7 @@ def test_a_sample_ends_at_its_bound_on_wal(server: Postgres):
 
 
 def test_a_role_without_rights_is_told_which(server: Postgres, run: Run):
-    """
-    Neither schema nor slot can be made; the message says what is missing, and never the password.
-    """
+    """Neither schema nor slot can be made; the message says what is missing, and never the password."""
     dsn = f"host=127.0.0.1 port={server.port} user=plain dbname=postgres password=plain-secret"
     schema = run("prove", "toast", dsn)
     with psycopg.connect(server.dsn, autocommit=True) as connection:
@@ -210,9 +192,7 @@ def test_a_role_without_rights_is_told_which(server: Postgres, run: Run):
 
 
 def test_a_role_needs_no_more_than_is_said(server: Postgres, run: Run):
-    """
-    CREATE on the database, SELECT on the table and REPLICATION are enough; nobody has to be superuser.
-    """
+    """CREATE on the database, SELECT on the table and REPLICATION are enough; nobody has to be superuser."""
     dsn = f"host=127.0.0.1 port={server.port} user=modest dbname=postgres password=modest-secret"
     with psycopg.connect(server.dsn, autocommit=True) as connection:
         if not connection.execute("select from pg_roles where rolname = 'modest'").fetchone():
@@ -229,9 +209,7 @@ def test_a_role_needs_no_more_than_is_said(server: Postgres, run: Run):
 
 
 def test_a_standby_is_told_that_it_is_one(server: Postgres, run: Run):
-    """
-    Nothing can be made or decoded on a standby; it says so, and where to go.
-    """
+    """Nothing can be made or decoded on a standby; it says so, and where to go."""
     data = Path(server.data_directory).parent / "standby"
     server.run("pg_basebackup", "-D", str(data), "-X", "stream", "-c", "fast")
     (data / "standby.signal").touch()
@@ -247,9 +225,7 @@ def test_a_standby_is_told_that_it_is_one(server: Postgres, run: Run):
 
 
 def test_a_killed_sample_leaves_no_slot(server: Postgres, tmp_path: Path):
-    """
-    The server drops the slot of a process that was killed while it watched, and its snapshot with it.
-    """
+    """The server drops the slot of a process that was killed while it watched, and its snapshot with it."""
     slots = "select count(*) from pg_replication_slots where active"
     killed = subprocess.Popen(
         [
@@ -278,9 +254,7 @@ def test_a_killed_sample_leaves_no_slot(server: Postgres, tmp_path: Path):
 
 
 def wait_until(is_so: Callable[[], bool]) -> None:
-    """
-    Ask again and again, for half a minute at most.
-    """
+    """Ask again and again, for half a minute at most."""
     until_s = time.monotonic() + 30
     while not is_so():
         assert time.monotonic() < until_s

@@ -79,9 +79,7 @@ def test_what_was_recorded_until_ctrl_c_is_saved(tmp_path: Path, sign: int):
 
 
 def test_kill_9_leaves_no_file_no_server_and_no_directory(tmp_path: Path):
-    """
-    The throwaway server's keeper notices and clears up; a half snapshot does not appear.
-    """
+    """The throwaway server's keeper notices and clears up; a half snapshot does not appear."""
     command = f"exec > /dev/null 2>&1; echo $$ > {tmp_path}/pid; exec sleep 60"
     process = start(tmp_path, "--embedded-postgres", "-o", "none.json", "--", "sh", "-c", command)
     try:
@@ -99,9 +97,7 @@ def test_kill_9_leaves_no_file_no_server_and_no_directory(tmp_path: Path):
 
 
 def test_a_failing_command_is_told_and_the_recording_kept(tmp_path: Path):
-    """
-    The recording succeeded even if what it recorded did not.
-    """
+    """The recording succeeded even if what it recorded did not."""
     process = start(tmp_path, "-o", "-", "--", "sh", "-c", "echo out; exit 3")
     out, output = process.communicate(timeout=PATIENCE_S)
 
@@ -113,9 +109,7 @@ def test_a_failing_command_is_told_and_the_recording_kept(tmp_path: Path):
 
 
 def test_progress_is_shown_on_a_terminal_only(tmp_path: Path):
-    """
-    One line, written anew at every step; a log file gets none of it.
-    """
+    """One line, written anew at every step; a log file gets none of it."""
     ours, theirs = pty.openpty()
     process = start(tmp_path, "--for", "2s", "-o", "some.json", stderr=theirs)
     os.close(theirs)

@@ -21,18 +21,14 @@ DISKSTATS = Path("/proc/diskstats")
 
 
 def total(snapshot: Snapshot, metric: Metric) -> float:
-    """
-    Rate times step, summed: what was done in all.
-    """
+    """Rate times step, summed: what was done in all."""
     series = snapshot.series[metric]
     return float(np.nansum(series.value) * series.step_s)
 
 
 @pytest.fixture(scope="module")
 def recorded(postgres: Postgres, tmp_path_factory: pytest.TempPathFactory):
-    """
-    A snapshot of pgbench at work, what pgbench said, and the disk's counters around it.
-    """
+    """A snapshot of pgbench at work, what pgbench said, and the disk's counters around it."""
     folder = tmp_path_factory.mktemp("recorded")
     # What initialising left to be written is written first, by PostgreSQL and by the system.
     postgres.run("psql", "-qc", "checkpoint")
@@ -60,9 +56,7 @@ def recorded(postgres: Postgres, tmp_path_factory: pytest.TempPathFactory):
 
 
 def test_every_metric_of_host_and_database_is_there(recorded):
-    """
-    Reads, writes, latency, queue, processor, memory, connections, transactions, PostgreSQL's bytes.
-    """
+    """Reads, writes, latency, queue, processor, memory, connections, transactions, PostgreSQL's bytes."""
     _, snapshot, _ = recorded
     expected = set(Metric) - {
         Metric.BYTE_BALANCE_RATIO,
@@ -134,9 +128,7 @@ def test_bytes_agree_with_the_disks_own_counters(recorded):
 
 
 def test_postgresqls_own_bytes_are_recorded(recorded):
-    """
-    pgbench writes WAL and pages; the device wrote at least the WAL that PostgreSQL flushed.
-    """
+    """pgbench writes WAL and pages; the device wrote at least the WAL that PostgreSQL flushed."""
     _, snapshot, _ = recorded
 
     assert total(snapshot, Metric.DATABASE_WRITE_BYTES_PER_S) > 1e5
@@ -146,9 +138,7 @@ def test_postgresqls_own_bytes_are_recorded(recorded):
 
 
 def test_latency_queue_and_processor_are_plausible(recorded):
-    """
-    A write takes more than nothing and less than ten seconds; ratios are ratios.
-    """
+    """A write takes more than nothing and less than ten seconds; ratios are ratios."""
     _, snapshot, _ = recorded
     latency = snapshot.series[Metric.WRITE_LATENCY_S].value
 
@@ -159,9 +149,7 @@ def test_latency_queue_and_processor_are_plausible(recorded):
 
 
 def test_the_password_is_nowhere(recorded, postgres: Postgres):
-    """
-    Neither in what was printed nor in the snapshot.
-    """
+    """Neither in what was printed nor in the snapshot."""
     folder, _, done = recorded
     password = postgres.environment["PGPASSWORD"]
 
@@ -170,9 +158,7 @@ def test_the_password_is_nowhere(recorded, postgres: Postgres):
 
 
 def test_it_can_be_diagnosed(recorded, run: Run):
-    """
-    A recorded host is a target like any other; a verdict comes out, not a traceback.
-    """
+    """A recorded host is a target like any other; a verdict comes out, not a traceback."""
     folder, _, _ = recorded
     done = run("diagnose", str(folder / "pgbench.json"), "--format", "json")
 
@@ -182,9 +168,7 @@ def test_it_can_be_diagnosed(recorded, run: Run):
 
 
 def test_one_command_does_it_all(run: Run, tmp_path: Path):
-    """
-    --embedded-postgres starts a server, fills it, runs pgbench, records, and leaves nothing.
-    """
+    """--embedded-postgres starts a server, fills it, runs pgbench, records, and leaves nothing."""
     done = run(
         *("record", "host", "--embedded-postgres", "--scale", "1", "--for", "3s"),
         *("-o", "one.json", "--class", "db.t3.xlarge", "--storage", "gp2"),

@@ -47,9 +47,7 @@ def asked(server: Postgres, query: str) -> list[tuple]:
 
 @pytest.fixture
 def table(server: Postgres) -> str:
-    """
-    A table with rows, a sequence, a TOAST table and two indexes: by a random key, and by one in order.
-    """
+    """A table with rows, a sequence, a TOAST table and two indexes: by a random key, and by one in order."""
     asked(server, "drop table if exists claims, plimsoll_loaded")
     asked(
         server,
@@ -82,9 +80,7 @@ def state(server: Postgres) -> list[tuple]:
 
 
 def test_a_rehearsal_answers_and_leaves_nothing(server: Postgres, run: Run, table: str, file: Path):
-    """
-    The first line is the answer; the table, its sequence and the catalogs are as before.
-    """
+    """The first line is the answer; the table, its sequence and the catalogs are as before."""
     before = state(server)
     done = run(
         *("rehearse", str(file), table, "--columns", "key,place,note", *BOUGHT),
@@ -99,9 +95,7 @@ def test_a_rehearsal_answers_and_leaves_nothing(server: Postgres, run: Run, tabl
 
 
 def test_json_has_indexes_as_the_rows_come(server: Postgres, run: Run, table: str, file: Path):
-    """
-    The random key is scattered, the ordered ones are not; sizes are those of a real load.
-    """
+    """The random key is scattered, the ordered ones are not; sizes are those of a real load."""
     command = ("rehearse", str(file), table, "--columns", "key,place,note", "--sample", "30%")
     done = run(*command, *BOUGHT, "--json", PLIMSOLL_DSN=server.dsn)
     found = json.loads(done.stdout)
@@ -134,9 +128,7 @@ def test_json_has_indexes_as_the_rows_come(server: Postgres, run: Run, table: st
 def test_the_time_is_that_of_a_load_with_the_same_options(
     server: Postgres, run: Run, table: str, file: Path
 ):
-    """
-    Without metrics: at half of the baseline of a small class, which is slower than this machine.
-    """
+    """Without metrics: at half of the baseline of a small class, which is slower than this machine."""
     bought = ("--class", "db.t3.micro", "--storage", "gp3", "--size-gib", "100")
     options = (str(file), table, "--columns", "key,place,note", *bought)
     rehearsed = run("rehearse", *options, "--json", PLIMSOLL_DSN=server.dsn)
@@ -152,9 +144,7 @@ def test_the_time_is_that_of_a_load_with_the_same_options(
 def test_the_scratch_table_has_the_sample_and_the_shape(
     server: Postgres, table: str, file: Path, tmp_path: Path
 ):
-    """
-    Each row of the sample once, whole; the same indexes, checks and options.
-    """
+    """Each row of the sample once, whole; the same indexes, checks and options."""
     options = CopyOptions(is_csv=True, columns=("key", "place", "note"))
     path = tmp_path / "sample"
     with path.open("w+b") as rows, scratch_table(server.dsn, table) as scratch:
@@ -204,9 +194,7 @@ def begun(server: Postgres, file: Path, table: str) -> subprocess.Popen[str]:
 def test_more_signals_do_not_end_the_drop(
     server: Postgres, table: str, file: Path, sign: signal.Signals
 ):
-    """
-    Three, while another session keeps the schema from being dropped.
-    """
+    """Three, while another session keeps the schema from being dropped."""
     process = begun(server, file, table)
     ((schema,),) = asked(server, LEFT.replace("count(*)", "nspname"))
     with psycopg.connect(server.dsn) as other:
@@ -229,9 +217,7 @@ def test_more_signals_do_not_end_the_drop(
 def test_a_schema_that_stays_is_told(
     server: Postgres, table: str, monkeypatch: pytest.MonkeyPatch, *, is_interrupted: bool
 ):
-    """
-    With the command that drops it: in a note, or in the error with which the block ends.
-    """
+    """With the command that drops it: in a note, or in the error with which the block ends."""
     monkeypatch.setattr(rehearse_scratch, "_ATTEMPTS", 1)
     told = []
     with psycopg.connect(server.dsn) as other:
@@ -253,9 +239,7 @@ def test_a_schema_that_stays_is_told(
 def test_every_ending_leaves_nothing(
     server: Postgres, run: Run, table: str, file: Path, sign: signal.Signals
 ):
-    """
-    Ended as soon as its schema is there. After kill -9 the next run drops it, and says so; rows of the file are not left.
-    """
+    """Ended as soon as its schema is there. After kill -9 the next run drops it, and says so; rows of the file are not left."""
     process = begun(server, file, table)
     os.kill(process.pid, sign)
     process.communicate(timeout=60)
@@ -304,9 +288,7 @@ def test_a_wrong_row_leaves_nothing(server: Postgres, run: Run, table: str, tmp_
 def test_a_wrong_row_is_named_by_its_place_in_the_file(
     server: Postgres, run: Run, table: str, tmp_path: Path, end: str, wrong: str
 ):
-    """
-    Line 9,002 of the second file, which is packed: a value, and a check of the table.
-    """
+    """Line 9,002 of the second file, which is packed: a value, and a check of the table."""
     row = f'x,1,"a note of{end}two, and a lone newline\n in quotes"{end}'
     (tmp_path / "b.csv").write_text(f"key,place,note{end}{row * 3_000}", newline="")
     text = f"key,place,note{end}{row * 3_000}{wrong}{end}{row * 3_000}"

@@ -44,9 +44,7 @@ PATIENCE_MS = 30_000.0
 
 
 def planned() -> Found:
-    """
-    A diagnosis with the way past it: the longest page.
-    """
+    """A diagnosis with the way past it: the longest page."""
     snapshot = read(EXAMPLES / "search-service")
     diagnosis = diagnose(snapshot)
     return Report(
@@ -58,17 +56,13 @@ def planned() -> Found:
 
 
 def diagnosed(case: str) -> Found:
-    """
-    A report of a fixture.
-    """
+    """A report of a fixture."""
     diagnosis, snapshot = CASES[case]()
     return Report(diagnosis=diagnosis, snapshot=snapshot)
 
 
 def limits() -> Found:
-    """
-    The sheet of an instance with a burst.
-    """
+    """The sheet of an instance with a burst."""
     storage = Storage(kind="gp2", size_gib=1024)
     instance = Instance(db_class="db.t3.xlarge", engine="postgres", storage=storage)
     return sheet_of(instance, catalog())
@@ -116,9 +110,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def opened(
     browser: Browser, address: str, scheme: str, *, bypasses: bool
 ) -> tuple[Page, list[str]]:
-    """
-    A page, and what goes wrong on it; a check has to bypass the page's policy to be run in it.
-    """
+    """A page, and what goes wrong on it; a check has to bypass the page's policy to be run in it."""
     context = browser.new_context(color_scheme=scheme, bypass_csp=bypasses)  # type: ignore[arg-type]
     page = context.new_page()
     page.set_default_timeout(PATIENCE_MS)
@@ -132,9 +124,7 @@ def opened(
 
 
 def complaints(page: Page) -> list[str]:
-    """
-    What axe-core finds at each width, and where a page is wider than its window.
-    """
+    """What axe-core finds at each width, and where a page is wider than its window."""
     page.evaluate((files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8"))
     found = []
     for width in WIDTHS:
@@ -152,9 +142,7 @@ def complaints(page: Page) -> list[str]:
 def test_a_page_is_accessible_at_every_width(
     browser: Browser, folder: Path, name: str, scheme: str
 ):
-    """
-    No violation of axe-core's rules, and nothing to scroll sideways but tables.
-    """
+    """No violation of axe-core's rules, and nothing to scroll sideways but tables."""
     page, wrong = opened(browser, (folder / f"{name}.html").as_uri(), scheme, bypasses=True)
     assert complaints(page) == []
     page.context.close()
@@ -164,9 +152,7 @@ def test_a_page_is_accessible_at_every_width(
 def test_the_pages_of_the_watch_are_accessible(
     browser: Browser, tmp_path_factory: pytest.TempPathFactory
 ):
-    """
-    The fleet, an instance at its ceiling, and a question about it.
-    """
+    """The fleet, an instance at its ceiling, and a question about it."""
     with Fleet(tmp_path_factory.mktemp("fleet"), 8).watched() as address:
         end_s = time.monotonic() + PATIENCE_MS / 1000
         while httpx.get(f"{address}-/ready", timeout=30.0).status_code != 200:
@@ -187,9 +173,7 @@ def test_the_pages_of_the_watch_are_accessible(
 
 
 def test_a_page_is_read_with_the_keyboard(browser: Browser, folder: Path):
-    """
-    The first key leads past the head; a link of the contents and one of a finding lead to their places.
-    """
+    """The first key leads past the head; a link of the contents and one of a finding lead to their places."""
     page, wrong = opened(browser, (folder / "diagnose-plan.html").as_uri(), "light", bypasses=False)
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.textContent") == "Skip to content"
@@ -206,9 +190,7 @@ def test_a_page_is_read_with_the_keyboard(browser: Browser, folder: Path):
 
 
 def test_a_command_is_copied_from_a_file_without_network(browser: Browser, folder: Path):
-    """
-    Under the page's own policy; the button says so.
-    """
+    """Under the page's own policy; the button says so."""
     page, wrong = opened(browser, (folder / "compare.html").as_uri(), "light", bypasses=False)
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     button = page.locator(".made button.copy")
@@ -221,9 +203,7 @@ def test_a_command_is_copied_from_a_file_without_network(browser: Browser, folde
 
 
 def test_without_scripts_every_command_is_text(browser: Browser, folder: Path):
-    """
-    No button that does nothing.
-    """
+    """No button that does nothing."""
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto((folder / "compare.html").as_uri())

@@ -110,9 +110,7 @@ def test_an_end_in_the_middle_leaves_nothing(
     ],
 )
 def test_what_is_missing_is_one_sentence(tmp_path: Path, missing: str, says: str):
-    """
-    Before a server is started; with the command that installs it.
-    """
+    """Before a server is started; with the command that installs it."""
     system = tmp_path / "search-service"
     system.mkdir()
     for name in ("Makefile", "pyproject.toml"):

@@ -35,9 +35,7 @@ MINUTES = 2 * 1440
 
 @pytest.fixture(scope="module")
 def double() -> Iterator[AwsDouble]:
-    """
-    A double with one instance, launched in 2019, that was at its baseline for two days.
-    """
+    """A double with one instance, launched in 2019, that was at its baseline for two days."""
     with AwsDouble() as running:
         create(running, IDENTIFIER, "2019-06-01")
         now = datetime.now(UTC).replace(second=0, microsecond=0)
@@ -79,9 +77,7 @@ def described(double: AwsDouble) -> dict[str, Any]:
 
 @pytest.mark.parametrize("last", ["3h", "2d"])
 def test_an_instance_is_diagnosed_through_the_double(double: AwsDouble, tmp_path: Path, last: str):
-    """
-    The limit is the one of the year in which the instance was launched; the AWS endpoint is all that is set.
-    """
+    """The limit is the one of the year in which the instance was launched; the AWS endpoint is all that is set."""
     done = subprocess.run(
         [sys.executable, "-m", "plimsoll", "diagnose", f"rds:{IDENTIFIER}", "--last", last],
         env=environment(double.address, tmp_path),
@@ -99,9 +95,7 @@ def test_an_instance_is_diagnosed_through_the_double(double: AwsDouble, tmp_path
 
 
 def test_an_instance_is_as_it_was_created_and_then_modified(double: AwsDouble):
-    """
-    A change of class, version and IOPS shows; the date of the launch stays.
-    """
+    """A change of class, version and IOPS shows; the date of the launch stays."""
     names = ("DBInstanceClass", "StorageType", "AllocatedStorage", "Iops", "EngineVersion")
     before = described(double)
     rds = client("rds", double.address)
@@ -151,9 +145,7 @@ def query(name: str, *, stat: str = "Average", namespace: str = "Other") -> dict
     [("Average", 4.0), ("Sum", 20.0), ("Minimum", 1.0), ("Maximum", 9.0), ("SampleCount", 5.0)],
 )
 def test_a_period_has_the_statistic_of_its_samples(double: AwsDouble, stat: str, value: float):
-    """
-    One sample and a set of four: the other namespaces and dimensions do not count.
-    """
+    """One sample and a set of four: the other namespaces and dimensions do not count."""
     moment = datetime.now(UTC) - timedelta(minutes=7)
     moment = moment - timedelta(seconds=moment.timestamp() % 300)
     cloudwatch = client("cloudwatch", double.address)
@@ -178,9 +170,7 @@ def test_a_period_has_the_statistic_of_its_samples(double: AwsDouble, stat: str,
 
 
 def test_a_double_is_ours_alone(double: AwsDouble):
-    """
-    It listens on loopback, and does not run as root.
-    """
+    """It listens on loopback, and does not run as root."""
     assert double._keeper is not None
     processes = psutil.Process(double._keeper.pid).children(recursive=True)
 
@@ -192,9 +182,7 @@ def test_a_double_is_ours_alone(double: AwsDouble):
 def test_a_double_ends_with_the_command_that_started_it(
     double: AwsDouble, sent: signal.Signals, status: int, tmp_path: Path
 ):
-    """
-    Neither Ctrl-C nor kill -9 leaves a process or a folder; it starts although no registry is there.
-    """
+    """Neither Ctrl-C nor kill -9 leaves a process or a folder; it starts although no registry is there."""
     with StartedCommand("aws", environment=offline(tmp_path)) as command:
         assert command.lines[0].startswith("aws 5.2.5 answers at http://127.0.0.1:")
         assert status == command.end(sent)

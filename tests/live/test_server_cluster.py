@@ -26,9 +26,7 @@ def cluster() -> Iterator[PatroniCluster]:
 
 @pytest.fixture(scope="module")
 def pgpool(cluster: PatroniCluster) -> Iterator[Pgpool]:
-    """
-    In front of all nodes, with a table to write to.
-    """
+    """In front of all nodes, with a table to write to."""
     with Pgpool(cluster.ports, user=cluster.user, password=cluster.password) as running:
         with psycopg.connect(running.address, autocommit=True) as connection:
             connection.execute("CREATE TABLE written (number int)")
@@ -36,9 +34,7 @@ def pgpool(cluster: PatroniCluster) -> Iterator[Pgpool]:
 
 
 def write(address: str, number: int) -> bool:
-    """
-    Whether a row was written.
-    """
+    """Whether a row was written."""
     with (
         contextlib.suppress(psycopg.Error),
         psycopg.connect(address, autocommit=True, connect_timeout=5) as connection,
@@ -61,9 +57,7 @@ def test_one_node_leads_and_the_others_follow(cluster: PatroniCluster):
 
 
 def test_a_cluster_is_ours_alone(cluster: PatroniCluster, pgpool: Pgpool):
-    """
-    Everything listens on loopback, nothing runs as root.
-    """
+    """Everything listens on loopback, nothing runs as root."""
     servers = [cluster.etcd, pgpool, *cluster.nodes.values()]
     keepers = [server._keeper for server in servers]
     processes = [
@@ -78,9 +72,7 @@ def test_a_cluster_is_ours_alone(cluster: PatroniCluster, pgpool: Pgpool):
 
 
 def test_pgpool_sends_queries_to_the_nodes(cluster: PatroniCluster, pgpool: Pgpool):
-    """
-    It knows all of them, and which one takes writes.
-    """
+    """It knows all of them, and which one takes writes."""
     with psycopg.connect(pgpool.address, autocommit=True) as connection:
         cursor = connection.execute("SHOW POOL_NODES")
         assert cursor.description is not None
@@ -96,9 +88,7 @@ def test_pgpool_sends_queries_to_the_nodes(cluster: PatroniCluster, pgpool: Pgpo
 def test_a_killed_leader_is_replaced_and_comes_back_as_a_follower(
     cluster: PatroniCluster, pgpool: Pgpool
 ):
-    """
-    Its Patroni, its PostgreSQL and all their processes are killed; another node takes writes, through Pgpool-II too.
-    """
+    """Its Patroni, its PostgreSQL and all their processes are killed; another node takes writes, through Pgpool-II too."""
     killed = cluster.await_leader()
     assert write(pgpool.address, 1)
     assert killed._keeper is not None
@@ -123,9 +113,7 @@ def test_a_killed_leader_is_replaced_and_comes_back_as_a_follower(
 
 
 def test_a_cluster_that_does_not_start_says_why_and_leaves_nothing():
-    """
-    The reason is PostgreSQL's, the log is Patroni's, and etcd ends too.
-    """
+    """The reason is PostgreSQL's, the log is Patroni's, and etcd ends too."""
     cluster = PatroniCluster(1, settings={"shared_preload_libraries": "no_such_library"})
     with pytest.raises(SourceError, match="Patroni did not start: ") as raised, cluster:
         pass
@@ -140,9 +128,7 @@ def test_a_cluster_that_does_not_start_says_why_and_leaves_nothing():
 def test_a_cluster_ends_with_the_command_that_started_it(
     cluster: PatroniCluster, pgpool: Pgpool, sent: signal.Signals, status: int, tmp_path: Path
 ):
-    """
-    Neither Ctrl-C nor kill -9 leaves a process or a folder; it starts although no registry is there.
-    """
+    """Neither Ctrl-C nor kill -9 leaves a process or a folder; it starts although no registry is there."""
     with StartedCommand("patroni", "pgpool", environment=offline(tmp_path)) as command:
         assert {"127.0.0.1"} == command.listening()
         assert status == command.end(sent)

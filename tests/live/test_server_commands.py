@@ -53,9 +53,7 @@ def alertmanager() -> Iterator[Alertmanager]:
 
 @pytest.fixture(scope="module")
 def prometheus() -> Iterator[Prometheus]:
-    """
-    A Prometheus that scrapes itself: its port is known only once it runs, so it is found in a file.
-    """
+    """A Prometheus that scrapes itself: its port is known only once it runs, so it is found in a file."""
     with tempfile.TemporaryDirectory(dir="/var/tmp") as name:
         Path(name).chmod(0o755)
         targets = Path(name) / "targets.json"
@@ -112,9 +110,7 @@ def run_client(
 
 
 def test_files_go_both_ways_by_key(sftp: SftpServer, tmp_path: Path):
-    """
-    The host is known by its key; the folder of the server is the root of all paths.
-    """
+    """The host is known by its key; the folder of the server is the root of all paths."""
     (tmp_path / "answer").write_text("very well")
     got = run_client(sftp, f"sftp.get('/letter', '{tmp_path}/letter')", tmp_path)
     put = run_client(sftp, f"sftp.put('{tmp_path}/answer', '/answer')", tmp_path)
@@ -138,9 +134,7 @@ def test_neither_a_password_nor_another_user_gets_in(
 
 
 def test_no_path_leads_out_of_the_folder(sftp: SftpServer, tmp_path: Path):
-    """
-    Neither dots nor a link that a client makes.
-    """
+    """Neither dots nor a link that a client makes."""
     made = run_client(sftp, "sftp.symlink('/etc', '/out')", tmp_path)
     done = [
         run_client(sftp, f"sftp.get('{path}', '{tmp_path}/out')", tmp_path)
@@ -153,9 +147,7 @@ def test_no_path_leads_out_of_the_folder(sftp: SftpServer, tmp_path: Path):
 
 
 def test_a_key_of_ones_own_is_enough(sftp: SftpServer, tmp_path: Path):
-    """
-    Then the server makes none.
-    """
+    """Then the server makes none."""
     assert sftp.private_key is not None
     public = Path(f"{sftp.private_key}.pub").read_text()
     with SftpServer(public_key=public) as other:
@@ -167,9 +159,7 @@ def test_a_key_of_ones_own_is_enough(sftp: SftpServer, tmp_path: Path):
 
 
 def test_etcd_keeps_what_was_put(etcd: Etcd):
-    """
-    Over its own HTTP API, in which keys and values are base64.
-    """
+    """Over its own HTTP API, in which keys and values are base64."""
     key, value = (base64.b64encode(word).decode() for word in (b"leader", b"node1"))
     ask(f"{etcd.address}/v3/kv/put", {"key": key, "value": value})
     (found,) = ask(f"{etcd.address}/v3/kv/range", {"key": key})["kvs"]
@@ -191,9 +181,7 @@ def test_prometheus_answers_a_query_about_what_it_scraped(prometheus: Prometheus
 
 
 def test_alertmanager_takes_an_alert(alertmanager: Alertmanager):
-    """
-    It is active, and goes to the receiver of the configuration that does nothing.
-    """
+    """It is active, and goes to the receiver of the configuration that does nothing."""
     labels = {"alertname": "ByteBalanceZero", "db": "orders"}
     ask(f"{alertmanager.address}/api/v2/alerts", [{"labels": labels}])
 
@@ -208,9 +196,7 @@ def test_alertmanager_takes_an_alert(alertmanager: Alertmanager):
 
 @pytest.mark.parametrize("name", SMALL)
 def test_a_server_is_ours_alone(name: str, request: pytest.FixtureRequest):
-    """
-    It listens on loopback, and does not run as root.
-    """
+    """It listens on loopback, and does not run as root."""
     server: KeptServer = request.getfixturevalue(name)
     assert server._keeper is not None
     processes = psutil.Process(server._keeper.pid).children(recursive=True)
@@ -229,9 +215,7 @@ def test_a_server_is_ours_alone(name: str, request: pytest.FixtureRequest):
     ids=SMALL[1:],
 )
 def test_a_configuration_that_is_refused_is_the_reason(server: Any, reason: str):
-    """
-    The sentence has the server's own words, and the log is where the hint says.
-    """
+    """The sentence has the server's own words, and the log is where the hint says."""
     with pytest.raises(SourceError, match=reason) as raised:
         server().__enter__()
 
@@ -242,9 +226,7 @@ def test_a_configuration_that_is_refused_is_the_reason(server: Any, reason: str)
 def test_servers_end_with_the_command_that_started_them(
     sent: signal.Signals, status: int, tmp_path: Path
 ):
-    """
-    Neither Ctrl-C nor kill -9 leaves a process or a folder; they start although no registry is there.
-    """
+    """Neither Ctrl-C nor kill -9 leaves a process or a folder; they start although no registry is there."""
     for name in SMALL:
         default_store().get(PACKAGES[name])
     with StartedCommand(*SMALL, environment=offline(tmp_path)) as command:
@@ -273,9 +255,7 @@ def get(name: str, cache: Path, **environment: str) -> subprocess.CompletedProce
     ],
 )
 def test_a_machine_without_the_client_is_told(tmp_path: Path, name: str, sentence: str, hint: str):
-    """
-    One sentence, one hint, status 2, and nothing is left.
-    """
+    """One sentence, one hint, status 2, and nothing is left."""
     (tmp_path / "bin").mkdir()
     done = get(name, tmp_path / "cache", PATH=str(tmp_path / "bin"))
 
@@ -286,9 +266,7 @@ def test_a_machine_without_the_client_is_told(tmp_path: Path, name: str, sentenc
 
 
 def test_a_machine_without_package_lists_is_told(tmp_path: Path):
-    """
-    The real apt-get, with a folder of lists that is empty.
-    """
+    """The real apt-get, with a folder of lists that is empty."""
     for folder in ("lists/partial", "cache"):
         (tmp_path / folder).mkdir(parents=True)
     places = f'Dir::State::lists "{tmp_path}/lists"; Dir::Cache "{tmp_path}/cache";\n'
@@ -301,9 +279,7 @@ def test_a_machine_without_package_lists_is_told(tmp_path: Path):
 
 
 def test_a_program_that_was_changed_since_is_not_started(tmp_path: Path):
-    """
-    One byte more at its end: the sentence names the file.
-    """
+    """One byte more at its end: the sentence names the file."""
     home = default_store().get(PROMETHEUS)
     copy = ServerStore(tmp_path).folder / "servers" / home.name
     for path in ("usr/bin", "etc"):

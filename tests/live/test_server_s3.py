@@ -38,9 +38,7 @@ def client(store: S3Store, secret: str | None = None) -> Any:
 
 
 def test_an_object_of_several_parts_comes_back(s3: S3Store, tmp_path: Path):
-    """
-    Put in three parts, got whole and in a range, listed with its size.
-    """
+    """Put in three parts, got whole and in a range, listed with its size."""
     content = os.urandom(2 * PART_BYTES + 7)
     (tmp_path / "claims").write_bytes(content)
     parts = TransferConfig(multipart_threshold=PART_BYTES, multipart_chunksize=PART_BYTES)
@@ -64,9 +62,7 @@ def test_another_key_is_refused(s3: S3Store):
 
 
 def test_a_store_is_ours_alone(s3: S3Store):
-    """
-    It listens on loopback, and does not run as root.
-    """
+    """It listens on loopback, and does not run as root."""
     assert s3._keeper is not None
     processes = psutil.Process(s3._keeper.pid).children(recursive=True)
 
@@ -75,9 +71,7 @@ def test_a_store_is_ours_alone(s3: S3Store):
 
 
 def test_a_bucket_is_a_folder_of_the_directory(s3: S3Store):
-    """
-    So what a client put can be looked at, and a named directory keeps it.
-    """
+    """So what a client put can be looked at, and a named directory keeps it."""
     client(s3).create_bucket(Bucket="warehouse")
 
     assert s3._home.name == f"s3-{s3.version}"
@@ -88,9 +82,7 @@ def test_a_bucket_is_a_folder_of_the_directory(s3: S3Store):
 def test_a_store_ends_with_the_command_that_started_it(
     s3: S3Store, sent: signal.Signals, status: int, tmp_path: Path
 ):
-    """
-    Neither Ctrl-C nor kill -9 leaves a process or a folder; it starts although no registry is there.
-    """
+    """Neither Ctrl-C nor kill -9 leaves a process or a folder; it starts although no registry is there."""
     with StartedCommand("s3", environment=offline(tmp_path)) as command:
         assert command.lines[0].startswith(f"s3 {s3.version} answers at http://127.0.0.1:")
         assert status == command.end(sent)

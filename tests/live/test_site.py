@@ -63,9 +63,7 @@ def opened(browser: Browser, width: int, scheme: str) -> tuple[Page, list[str]]:
 def test_pages_fit_and_request_nothing_elsewhere(
     browser: Browser, url: str, width: int, scheme: str
 ):
-    """
-    No console message, no request to another host, no broken picture, no sideways scrolling.
-    """
+    """No console message, no request to another host, no broken picture, no sideways scrolling."""
     page, wrong = opened(browser, width, scheme)
     for path in PAGES:
         page.goto(url + path, wait_until="load")
@@ -80,9 +78,7 @@ def test_pages_fit_and_request_nothing_elsewhere(
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_search_works_without_a_network(browser: Browser, url: str, width: int):
-    """
-    'byte balance' finds the page on empty balances, and its result opens.
-    """
+    """'byte balance' finds the page on empty balances, and its result opens."""
     page, wrong = opened(browser, width, "light")
     with page.expect_response("**/search/search_index.json"):
         page.goto(url)
@@ -98,9 +94,7 @@ def test_search_works_without_a_network(browser: Browser, url: str, width: int):
 
 
 def test_every_report_of_the_gallery_opens(browser: Browser, url: str):
-    """
-    Each card leads to a report that shows its verdict, with a picture of it.
-    """
+    """Each card leads to a report that shows its verdict, with a picture of it."""
     page, wrong = opened(browser, 1280, "light")
     page.goto(url + "gallery/")
     reports = page.locator(".card a:has(img)").evaluate_all("(all) => all.map((a) => a.href)")
@@ -114,9 +108,7 @@ def test_every_report_of_the_gallery_opens(browser: Browser, url: str):
 
 
 def test_the_library_has_a_reference(browser: Browser, url: str):
-    """
-    Every public name has its heading, its parameters, and sessions as code.
-    """
+    """Every public name has its heading, its parameters, and sessions as code."""
     import plimsoll
 
     page, _ = opened(browser, 1280, "light")

@@ -47,24 +47,18 @@ def off_max(sweep: Sweep, even_max: float = EVEN_MAX) -> float:
 
 
 def is_even(sweep: Sweep, even_max: float = EVEN_MAX) -> bool:
-    """
-    Whether each point had the same rate in all its parts.
-    """
+    """Whether each point had the same rate in all its parts."""
     return all((point.error_ratio or 0.0) <= even_max for point in sweep.points)
 
 
 def off(truths: tuple[KnownNumber, ...], most: float) -> list[KnownNumber]:
-    """
-    Limits that were not found, or are further off than that.
-    """
+    """Limits that were not found, or are further off than that."""
     limits = [truth for truth in truths if truth.unit != "bytes"]
     return [t for t in limits if t.found is None or abs(t.difference_ratio) > most]
 
 
 def test_postgresql_behind_a_gate_finds_what_is_enforced():
-    """
-    Two configurations, each at baseline and at burst.
-    """
+    """Two configurations, each at baseline and at burst."""
     texts: list[str] = []
 
     for _ in range(ROUNDS):
@@ -85,9 +79,7 @@ def test_postgresql_behind_a_gate_finds_what_is_enforced():
 
 
 def test_fio_behind_a_gate_finds_what_is_enforced():
-    """
-    By the path of the mount, with nothing known of it.
-    """
+    """By the path of the mount, with nothing known of it."""
     chain = (
         stage("volume_throughput", "bytes", 40e6),
         stage("volume_iops", "ops", 200, unit_bytes=256.0 * KIB),
@@ -106,9 +98,7 @@ def test_fio_behind_a_gate_finds_what_is_enforced():
 
 
 def limits_of(fit: SweepFit) -> tuple[float, float]:
-    """
-    Operations and bytes of the only phase.
-    """
+    """Operations and bytes of the only phase."""
     (phase,) = fit.phases
     assert phase.ops_limit is not None
     assert phase.bytes_limit is not None

@@ -25,9 +25,7 @@ PLAN = SweepPlan(sizes_bytes=(64 * KIB,), for_each_s=1, depth=2, max_bytes=200 *
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Postgres]:
-    """
-    Small buffers and a table of 64 MB with one row in each block, past the page cache.
-    """
+    """Small buffers and a table of 64 MB with one row in each block, past the page cache."""
     settings = {"shared_buffers": "16MB", "max_connections": "20", "debug_io_direct": "data"}
     with Postgres(settings) as made:
         with psycopg.connect(made.dsn, autocommit=True) as connection:
@@ -46,9 +44,7 @@ def asked(server: Postgres, query: str) -> list[tuple]:
 
 
 def left_over(server: Postgres) -> list[tuple]:
-    """
-    Our tables, and sessions of ours that are still there.
-    """
+    """Our tables, and sessions of ours that are still there."""
     tables = asked(server, "select relname from pg_class where relname like 'plimsoll%'")
     sessions = "select pid from pg_stat_activity where application_name = 'plimsoll'"
     end = time.monotonic() + 10
@@ -58,9 +54,7 @@ def left_over(server: Postgres) -> list[tuple]:
 
 
 def test_requests_come_in_the_size_that_was_asked_for(server: Postgres, run: Run):
-    """
-    Scattered ones exactly, scans nearly; the largest table is found, and nothing is written.
-    """
+    """Scattered ones exactly, scans nearly; the largest table is found, and nothing is written."""
     done = run(
         "sweep", "--sizes", "8KiB,64KiB", "--for-each", "1s", "--depth", "4",
         "--max-bytes", "100GiB", "--format", "json", PLIMSOLL_DSN=server.dsn,
@@ -80,9 +74,7 @@ def test_requests_come_in_the_size_that_was_asked_for(server: Postgres, run: Run
 
 
 def test_a_table_of_ours_is_dropped(server: Postgres, monkeypatch):
-    """
-    Also when the sweep is broken off in the middle.
-    """
+    """Also when the sweep is broken off in the middle."""
     monkeypatch.setattr(sweep_server, "_SCRATCH_MIN_BYTES", 64 * MIB)
     texts: list[str] = []
 
@@ -106,9 +98,7 @@ def test_a_table_of_ours_is_dropped(server: Postgres, monkeypatch):
 
 
 def test_ctrl_c_ends_the_sessions_too(server: Postgres):
-    """
-    Whatever they read is cancelled on the server.
-    """
+    """Whatever they read is cancelled on the server."""
     child = subprocess.Popen(
         [sys.executable, "-m", "plimsoll", "sweep", "--for-each", "1h", "--max-bytes", "900TiB"],
         env={**clean_environment(), "PLIMSOLL_DSN": server.dsn},
@@ -136,9 +126,7 @@ def test_ctrl_c_ends_the_sessions_too(server: Postgres):
     [("pg_class", "less than 3 × shared_buffers"), ("nowhere", "there is no table")],
 )
 def test_a_table_that_would_not_do_is_refused(server: Postgres, named, words):
-    """
-    One that the buffers hold, or that is not there.
-    """
+    """One that the buffers hold, or that is not there."""
     with pytest.raises(UsageError, match=words):
         sweep_database(
             SweepServer(server.dsn, str),
@@ -151,9 +139,7 @@ def test_a_table_that_would_not_do_is_refused(server: Postgres, named, words):
 
 
 def test_an_old_server_is_refused(server: Postgres, monkeypatch):
-    """
-    Before 17 there is no I/O size to set.
-    """
+    """Before 17 there is no I/O size to set."""
     monkeypatch.setattr(sweep_server, "VERSION_MIN", 990_000)
 
     with pytest.raises(UsageError, match="reads block by block"):
@@ -161,9 +147,7 @@ def test_an_old_server_is_refused(server: Postgres, monkeypatch):
 
 
 def test_a_server_that_fails_in_the_middle_is_one_sentence(server: Postgres):
-    """
-    Its words without the password, and no traceback.
-    """
+    """Its words without the password, and no traceback."""
 
     def end_them(line: str) -> None:
         asked(
@@ -184,9 +168,7 @@ def test_a_server_that_fails_in_the_middle_is_one_sentence(server: Postgres):
 
 
 def test_without_pg_prewarm_scans_are_enough(server: Postgres):
-    """
-    The points are sequential only, and that is said.
-    """
+    """The points are sequential only, and that is said."""
     with psycopg.connect(server.dsn, autocommit=True) as connection:
         connection.execute("drop extension pg_prewarm")
     try:

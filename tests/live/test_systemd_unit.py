@@ -25,18 +25,14 @@ EXPOSURE_MAX = 2.0
 
 
 def analyzed(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """
-    What systemd-analyze says.
-    """
+    """What systemd-analyze says."""
     return subprocess.run(
         ["systemd-analyze", *arguments], capture_output=True, text=True, check=False, timeout=60
     )
 
 
 def test_the_unit_is_accepted(tmp_path: Path):
-    """
-    With the program of this checkout, as `verify` wants programs that exist.
-    """
+    """With the program of this checkout, as `verify` wants programs that exist."""
     unit = tmp_path / UNIT.name
     unit.write_text(TEXT.replace("/opt/plimsoll/bin/plimsoll", str(PROGRAM)))
     found = analyzed("verify", "--man=no", str(unit))
@@ -45,9 +41,7 @@ def test_the_unit_is_accepted(tmp_path: Path):
 
 
 def test_the_unit_is_hardened():
-    """
-    systemd rates its exposure at 2.0 of 10 at most.
-    """
+    """systemd rates its exposure at 2.0 of 10 at most."""
     found = analyzed("security", "--offline=true", "--no-pager", "--threshold=20", str(UNIT))
     rated = re.search(r"Overall exposure level for \S+: (\d+\.\d)", found.stdout)
 
@@ -57,9 +51,7 @@ def test_the_unit_is_hardened():
 
 
 def test_the_start_uses_options_that_exist():
-    """
-    Each option is in the help, and the folders are those that the unit gives.
-    """
+    """Each option is in the help, and the folders are those that the unit gives."""
     _, command, *arguments = shlex.split(setting(TEXT, "ExecStart")[0])
     shown = subprocess.run(
         [str(PROGRAM), command, "--help"], capture_output=True, text=True, check=True, timeout=60
@@ -73,9 +65,7 @@ def test_the_start_uses_options_that_exist():
 
 
 def test_the_filters_refuse_what_a_watch_does_not_need():
-    """
-    Netlink sockets, a lower nice value and unmounting are refused: the filters are really there.
-    """
+    """Netlink sockets, a lower nice value and unmounting are refused: the filters are really there."""
     program = (
         "import ctypes, os, socket\n"
         "for attempt in (lambda: socket.socket(socket.AF_NETLINK, socket.SOCK_RAW), lambda: os.nice(-1)):\n"
@@ -98,9 +88,7 @@ def test_the_filters_refuse_what_a_watch_does_not_need():
 
 
 def test_a_watch_works_under_the_filters(tmp_path: Path):
-    """
-    It reads an account, judges, draws a picture, sends it, answers a scrape, reloads and ends with 0.
-    """
+    """It reads an account, judges, draws a picture, sends it, answers a scrape, reloads and ends with 0."""
     with scraped_watch(tmp_path, through=CONFINED, has_pictures=True) as watch:
         until(lambda: len(watch.hook.sent) >= 2, PATIENCE_S)
         status = Path(f"/proc/{watch.process.pid}/status").read_text(encoding="utf-8")

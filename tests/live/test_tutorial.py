@@ -39,17 +39,13 @@ SSH = '#!/bin/sh\nshift\nexec sh -c "$*"\n'
 
 @pytest.fixture(scope="module")
 def account(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Double]:
-    """
-    The account of the tutorial.
-    """
+    """The account of the tutorial."""
     with Double(holdings(tmp_path_factory.mktemp("account"))) as double:
         yield double
 
 
 def started(command: str, folder: Path, variables: dict[str, str]) -> subprocess.Popen[str]:
-    """
-    A line of the tutorial in a shell, with the commands of this environment.
-    """
+    """A line of the tutorial in a shell, with the commands of this environment."""
     path = f"{folder}:{Path(sys.executable).parent}:{os.environ['PATH']}"
     return subprocess.Popen(
         ["bash", "-c", command],
@@ -63,9 +59,7 @@ def started(command: str, folder: Path, variables: dict[str, str]) -> subprocess
 
 
 def answered(command: str, folder: Path, variables: dict[str, str]) -> tuple[int, str, str]:
-    """
-    The exit status of such a line, and what it printed; one that never ends is killed.
-    """
+    """The exit status of such a line, and what it printed; one that never ends is killed."""
     with started(command, folder, variables) as process:
         try:
             output, errors = process.communicate(timeout=PATIENCE_S)
@@ -76,9 +70,7 @@ def answered(command: str, folder: Path, variables: dict[str, str]) -> tuple[int
 
 
 def test_every_line_is_run_by_somebody():
-    """
-    Each command of the page is run below, by the contract of the documents, or by the timed installation.
-    """
+    """Each command of the page is run below, by the contract of the documents, or by the timed installation."""
     assert set(SHELL) == {*INSTALLS, *ON_AWS, *OVER_SSH}
     assert (7, 1) == (len(ON_AWS), len(OVER_SSH))
     assert all(is_plimsoll(one.command) for one in commands(TUTORIAL))
@@ -86,9 +78,7 @@ def test_every_line_is_run_by_somebody():
 
 @pytest.mark.parametrize("command", [line for line in ON_AWS if line != SERVICE])
 def test_a_command_works_on_an_account(account: Double, tmp_path: Path, command: str):
-    """
-    From an account with one instance at its limit each command gives an answer that names it.
-    """
+    """From an account with one instance at its limit each command gives an answer that names it."""
     status, output, errors = answered(command, tmp_path, environment(account.url, tmp_path))
 
     assert (0 if "check" in command else 1) == status, output + errors
@@ -97,17 +87,13 @@ def test_a_command_works_on_an_account(account: Double, tmp_path: Path, command:
 
 
 def without_times(lines: list[str]) -> list[str]:
-    """
-    The words of lines, with T for each length of time and N for each other number, whatever their widths are.
-    """
+    """The words of lines, with T for each length of time and N for each other number, whatever their widths are."""
     text = re.sub(r"\d+ h(?: \d+ min)?|\d+ min", "T", "\n".join(lines))
     return [" ".join(line.split()) for line in re.sub(r"\d+(?:[.:-]\d+)*", "N", text).splitlines()]
 
 
 def test_the_table_is_the_one_shown(account: Double, tmp_path: Path):
-    """
-    The page shows what the command prints for this account, apart from times and numbers.
-    """
+    """The page shows what the command prints for this account, apart from times and numbers."""
     ((_, shown),) = blocks(TUTORIAL, "text")
     _, output, errors = answered(ON_AWS[0], tmp_path, environment(account.url, tmp_path))
 
@@ -115,9 +101,7 @@ def test_the_table_is_the_one_shown(account: Double, tmp_path: Path):
 
 
 def test_the_watch_goes_on_until_it_is_ended(account: Double, tmp_path: Path):
-    """
-    The last command serves its page, here on a free port, and ends by SIGTERM.
-    """
+    """The last command serves its page, here on a free port, and ends by SIGTERM."""
     command = f"exec {SERVICE} --web.listen-address 127.0.0.1:0"
     with started(command, tmp_path, environment(account.url, tmp_path)) as process:
         try:
@@ -134,9 +118,7 @@ def test_the_watch_goes_on_until_it_is_ended(account: Double, tmp_path: Path):
 
 @pytest.mark.parametrize("command", OVER_SSH)
 def test_a_host_is_diagnosed_through_a_pipe(tmp_path: Path, command: str):
-    """
-    With iostat of this machine the pipe ends in a report; four seconds of it say that they are too few.
-    """
+    """With iostat of this machine the pipe ends in a report; four seconds of it say that they are too few."""
     (tmp_path / "ssh").write_text(SSH)
     (tmp_path / "ssh").chmod(0o755)
     shorter = command.replace(" 1 120 ", " 1 4 ")

@@ -27,9 +27,7 @@ HEADERS = "http_server_config:\n  headers:\n    Strict-Transport-Security: max-a
 
 @contextmanager
 def watching(folder: Path, text: str) -> Iterator[tuple[str, list[str]]]:
-    """
-    A watch of a simulated file as a process with this web configuration; its address and lines of its log.
-    """
+    """A watch of a simulated file as a process with this web configuration; its address and lines of its log."""
     signed_by_itself(folder)
     (folder / "web.yml").write_text(text)
     command = [
@@ -55,9 +53,7 @@ def watching(folder: Path, text: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def trusting(folder: Path, *, has_certificate: bool = False) -> ssl.SSLContext:
-    """
-    What a client trusts, and what it shows.
-    """
+    """What a client trusts, and what it shows."""
     found = ssl.create_default_context(cafile=folder / "localhost.pem")
     if has_certificate:
         found.load_cert_chain(folder / "localhost.pem")
@@ -65,9 +61,7 @@ def trusting(folder: Path, *, has_certificate: bool = False) -> ssl.SSLContext:
 
 
 def test_no_path_answers_without_the_password(tmp_path: Path):
-    """
-    401 on every path, one that does not exist among them; with the password each answers, with the headers.
-    """
+    """401 on every path, one that does not exist among them; with the password each answers, with the headers."""
     paths = ["/", "/metrics", "/-/healthy", "/-/ready", "/absent", "/-/reload"]
     with (
         watching(tmp_path, TLS + USERS + HEADERS) as (address, lines),
@@ -90,9 +84,7 @@ def test_no_path_answers_without_the_password(tmp_path: Path):
 
 
 def test_prometheus_scrapes_over_tls_with_a_password(tmp_path: Path):
-    """
-    A real Prometheus, with the password and with a wrong one.
-    """
+    """A real Prometheus, with the password and with a wrong one."""
     with watching(tmp_path, TLS + USERS) as (address, _):
         folder = tmp_path / "prometheus"
         folder.mkdir()
@@ -113,9 +105,7 @@ def test_prometheus_scrapes_over_tls_with_a_password(tmp_path: Path):
 
 
 def test_a_client_needs_a_certificate_where_one_is_required(tmp_path: Path):
-    """
-    One that the authority signed is let in; none is refused in the handshake.
-    """
+    """One that the authority signed is let in; none is refused in the handshake."""
     more = (
         "  client_auth_type: RequireAndVerifyClientCert\n  client_ca_file: localhost.pem\n"
         "  min_version: TLS13\n"
@@ -134,9 +124,7 @@ def test_a_client_needs_a_certificate_where_one_is_required(tmp_path: Path):
 
 
 def test_a_new_certificate_and_a_new_user_need_no_restart(tmp_path: Path):
-    """
-    The next connection sees them; a file that is broken in between changes nothing, and the log says so.
-    """
+    """The next connection sees them; a file that is broken in between changes nothing, and the log says so."""
     with watching(tmp_path, TLS + USERS) as (address, lines):
         url = f"https://{address}/-/ready"
         first = trusting(tmp_path)

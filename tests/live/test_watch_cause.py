@@ -46,9 +46,7 @@ TARGET = TargetSettings(target=f"rds:{watched.NAME}", dsn_env="DSN")
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Postgres]:
-    """
-    A server with small buffers on which nothing runs by itself.
-    """
+    """A server with small buffers on which nothing runs by itself."""
     with Postgres(SETTINGS, binaries=postgres_binaries(NEWEST)) as started:
         with psycopg.connect(started.dsn, autocommit=True) as connection:
             for statement in SETUP:
@@ -59,9 +57,7 @@ def server() -> Iterator[Postgres]:
 
 @contextmanager
 def working(server: Postgres, work: Work) -> Iterator[None]:
-    """
-    A session that does its work again and again.
-    """
+    """A session that does its work again and again."""
     over = threading.Event()
 
     def run() -> None:
@@ -117,9 +113,7 @@ class Watched:
         (self.receiver,) = open_receivers(settings, {})
 
     def play(self, minutes: int) -> None:
-        """
-        Let so many minutes pass for the metrics, with a turn of the loop in each.
-        """
+        """Let so many minutes pass for the metrics, with a turn of the loop in each."""
         for _ in range(minutes):
             self.scene.play(1, self.watch, self.ledger)
             now_s = self.scene.clock.now_s
@@ -129,9 +123,7 @@ class Watched:
 def played(
     folder: Path, server: Postgres, work: Work, hook: Recorder
 ) -> tuple[list[dict[str, Any]], Watched]:
-    """
-    Three inspections a quarter of an hour apart while the work runs, and two after it.
-    """
+    """Three inspections a quarter of an hour apart while the work runs, and two after it."""
     one = Watched(folder, server, hook)
     one.scene.send = lambda _ledger: None  # type: ignore[method-assign]
     with one.ledger:
@@ -155,9 +147,7 @@ def played(
 def test_a_cause_is_named_with_its_share_and_what_to_do(
     server: Postgres, tmp_path: Path, name: str, words: str
 ):
-    """
-    One message half an hour after it was first seen, one an hour after it ended; no text of a statement in either.
-    """
+    """One message half an hour after it was first seen, one an hour after it ended; no text of a statement in either."""
     with Recorder() as hook:
         got, one = played(tmp_path, server, PARTS[name].work, hook)
 
@@ -178,9 +168,7 @@ def test_a_cause_is_named_with_its_share_and_what_to_do(
 
 
 def test_a_database_that_refuses_hinders_nothing(server: Postgres, tmp_path: Path):
-    """
-    A wrong role: said once, the rule is unknown, and the loop judges the storage as before.
-    """
+    """A wrong role: said once, the rule is unknown, and the loop judges the storage as before."""
     settings = WatchSettings(targets=(TARGET,), inspection=InspectionSettings(window_s=WINDOW_S))
     (observe,) = databases_of(TARGET, settings, {"DSN": f"{server.dsn} user=nobody"}).values()
     scene = Scene(tmp_path)
@@ -210,9 +198,7 @@ def test_a_database_that_refuses_hinders_nothing(server: Postgres, tmp_path: Pat
 
 
 def test_an_observation_leaves_nothing_and_uses_one_connection(server: Postgres):
-    """
-    It is as harmless as 'plimsoll inspect': one session, read only, closed at its end.
-    """
+    """It is as harmless as 'plimsoll inspect': one session, read only, closed at its end."""
     settings = WatchSettings(targets=(TARGET,), inspection=InspectionSettings(window_s=2))
     (observe,) = databases_of(TARGET, settings, {"DSN": server.dsn}).values()
     seen: list[tuple[str, str]] = []
@@ -248,9 +234,7 @@ def test_an_observation_leaves_nothing_and_uses_one_connection(server: Postgres)
 def test_a_dsn_that_cannot_be_used_is_refused_before_anything_starts(
     target: TargetSettings, cause: str
 ):
-    """
-    One sentence, without the DSN.
-    """
+    """One sentence, without the DSN."""
     with pytest.raises(UsageError) as refused:
         databases_of(target, WatchSettings(targets=(target,)), {"DSN": "", "WRONG": "pass=word@x"})
 

@@ -22,9 +22,7 @@ END_S = simulated.recent_end_s()
 
 @pytest.fixture(scope="module")
 def account(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Double]:
-    """
-    Three simulated instances whose samples end within the last hour.
-    """
+    """Three simulated instances whose samples end within the last hour."""
     folder = tmp_path_factory.mktemp("account")
     held = [hold(folder, snapshot) for snapshot in simulated.fleet(3, END_S, hours=6)]
     with Double(write(folder, held)) as double:
@@ -32,9 +30,7 @@ def account(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Double]:
 
 
 def started(folder: Path, url: str, *arguments: str) -> subprocess.Popen[str]:
-    """
-    `plimsoll watch …` in a folder that is also its home.
-    """
+    """`plimsoll watch …` in a folder that is also its home."""
     return subprocess.Popen(
         [sys.executable, "-m", "plimsoll", "watch", *arguments],
         cwd=folder,
@@ -48,17 +44,13 @@ def started(folder: Path, url: str, *arguments: str) -> subprocess.Popen[str]:
 
 
 def finished(process: subprocess.Popen[str]) -> tuple[int, str, str]:
-    """
-    Status and both streams.
-    """
+    """Status and both streams."""
     output, errors = process.communicate(timeout=60)
     return process.returncode, output, errors
 
 
 def configured(folder: Path, hook: str, more: str = "") -> Path:
-    """
-    A configuration with one webhook.
-    """
+    """A configuration with one webhook."""
     path = folder / "watch.toml"
     path.write_text(
         f'{more}\n[[targets]]\ntarget = "rds:*"\n[web]\nlisten_address = "127.0.0.1:0"\n'
@@ -68,9 +60,7 @@ def configured(folder: Path, hook: str, more: str = "") -> Path:
 
 
 def test_check_asks_for_descriptions_only(account: Double, tmp_path: Path):
-    """
-    Instances and the arithmetic; not one metric is asked for.
-    """
+    """Instances and the arithmetic; not one metric is asked for."""
     with Proxy(account.port) as aws:
         status, output, errors = finished(started(tmp_path, aws.url, "check", "rds:*"))
         counts = aws.counts()
@@ -82,9 +72,7 @@ def test_check_asks_for_descriptions_only(account: Double, tmp_path: Path):
 
 
 def test_a_budget_that_cannot_hold_is_refused(account: Double, tmp_path: Path):
-    """
-    One sentence with both amounts, and status 2.
-    """
+    """One sentence with both amounts, and status 2."""
     path = configured(tmp_path, "http://127.0.0.1:1/", "budget_usd_per_month = 0.1")
 
     status, _, errors = finished(started(tmp_path, account.url, "check", "--config", str(path)))
@@ -97,9 +85,7 @@ def test_a_budget_that_cannot_hold_is_refused(account: Double, tmp_path: Path):
 
 
 def test_two_processes_ask_as_much_as_one(account: Double, tmp_path: Path):
-    """
-    The second one asks AWS nothing. Both end at SIGTERM, and the first one reloads at SIGHUP.
-    """
+    """The second one asks AWS nothing. Both end at SIGTERM, and the first one reloads at SIGHUP."""
     with Proxy(account.port) as aws, Proxy(account.port) as spare, Recorder() as hook:
         path = configured(tmp_path, hook.url)
         first = started(tmp_path, aws.url, "--config", str(path))
@@ -125,9 +111,7 @@ def test_two_processes_ask_as_much_as_one(account: Double, tmp_path: Path):
 
 
 def until(check: object, patience_s: float = 30.0) -> None:
-    """
-    Wait until something is true.
-    """
+    """Wait until something is true."""
     assert callable(check)
     end_s = time.monotonic() + patience_s
     while not check():

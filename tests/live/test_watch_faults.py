@@ -55,9 +55,7 @@ class Cluster:
 
 
 def notified(told: Recorder) -> Iterator[Notification]:
-    """
-    What Alertmanager told, one for each alert.
-    """
+    """What Alertmanager told, one for each alert."""
     for sent in list(told.sent):
         for alert in sent.json["alerts"]:
             labels = alert["labels"]
@@ -68,9 +66,7 @@ def notified(told: Recorder) -> Iterator[Notification]:
 def test_alertmanager_tells_each_transition_once(
     tmp_path: Path, alertmanager: Alertmanager, told: Recorder, seed: int
 ):
-    """
-    Nothing is lost, and what is sent again after a kill, or every minute, is told to nobody twice.
-    """
+    """Nothing is lost, and what is sent again after a kill, or every minute, is told to nobody twice."""
     clusters: list[Cluster] = []
 
     def cluster_of(world: World) -> Cluster:

@@ -28,9 +28,7 @@ DATE = re.compile(r"20\d\d-\d\d-\d\d(?= \d\d:\d\d)")
 
 @pytest.fixture(scope="module")
 def account(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Double]:
-    """
-    An account that has the instance of the incident, with its metrics of these days.
-    """
+    """An account that has the instance of the incident, with its metrics of these days."""
     folder = tmp_path_factory.mktemp("account")
     moved = simulated.moved(watched_incident.EXAMPLE, watched_incident.WINDOW[1] + SHIFT_S)
     with Double(write(folder, [hold(folder, moved)])) as double:
@@ -38,16 +36,12 @@ def account(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Double]:
 
 
 def undated(titles: list[str]) -> list[str]:
-    """
-    Titles without their days.
-    """
+    """Titles without their days."""
     return [DATE.sub("DAY", title) for title in titles]
 
 
 def test_a_webhook_gets_exactly_the_transitions(account: Double, tmp_path: Path):
-    """
-    The same sentences as from the example, each once, and AWS is asked only for what is billed in the guide.
-    """
+    """The same sentences as from the example, each once, and AWS is asked only for what is billed in the guide."""
     expected = Book()
     watched_incident.watched(
         watched_incident.from_example(),
@@ -72,9 +66,7 @@ def test_a_webhook_gets_exactly_the_transitions(account: Double, tmp_path: Path)
 
 @pytest.mark.parametrize("fault", [proxy.broken, proxy.expired])
 def test_aws_away_resolves_nothing(account: Double, tmp_path: Path, fault: proxy.Fault):
-    """
-    From the second hour on every request fails: one message that nothing is known, and no end of any alert.
-    """
+    """From the second hour on every request fails: one message that nothing is known, and no end of any alert."""
     with (
         Proxy(account.port) as aws,
         Recorder() as hook,

@@ -14,9 +14,7 @@ KILLS = 60
 
 
 def test_kills_lose_nothing():
-    """
-    After sixty kills with SIGKILL every message came, under its key and number, at most once more for each kill.
-    """
+    """After sixty kills with SIGKILL every message came, under its key and number, at most once more for each kill."""
     done = subprocess.run(
         [sys.executable, ROOT / "bench" / "watch_kills.py", "--rounds", str(KILLS), "--seed", "7"],
         capture_output=True,

@@ -38,9 +38,7 @@ ACCOUNT = "123456789012"
 
 @pytest.fixture(scope="module")
 def account(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Double]:
-    """
-    The instance of the published incident (simulated), in the hours from 04:06 to 06:37 in which its baseline binds.
-    """
+    """The instance of the published incident (simulated), in the hours from 04:06 to 06:37 in which its baseline binds."""
     folder = tmp_path_factory.mktemp("account")
     later_s = watched_incident.WINDOW[1] - watched_incident.at("14 05:00")
     moved = simulated.moved(watched_incident.EXAMPLE, simulated.recent_end_s() + later_s)
@@ -49,9 +47,7 @@ def account(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Double]:
 
 
 def promtool(*arguments: str, text: str | None = None) -> subprocess.CompletedProcess[str]:
-    """
-    Run promtool in the folder of the rules.
-    """
+    """Run promtool in the folder of the rules."""
     return subprocess.run(
         [str(program("promtool")), *arguments],
         cwd=FOLDER,
@@ -64,18 +60,14 @@ def promtool(*arguments: str, text: str | None = None) -> subprocess.CompletedPr
 
 
 def test_rules_and_examples_are_accepted():
-    """
-    By promtool, as `check config` reads the rules too.
-    """
+    """By promtool, as `check config` reads the rules too."""
     found = promtool("check", "config", "prometheus.yml")
 
     assert (found.returncode, "FAILED" in found.stderr) == (0, False), found.stderr
 
 
 def test_every_rule_has_a_test_that_passes():
-    """
-    promtool plays each; a rule without a test is named here.
-    """
+    """promtool plays each; a rule without a test is named here."""
     names = {name for path in RULES for name in NAMED.findall(path.read_text())}
     tests = (FOLDER / "tests" / "plimsoll-rules.test.yml").read_text()
     found = promtool("test", "rules", "tests/plimsoll-rules.test.yml")
@@ -85,9 +77,7 @@ def test_every_rule_has_a_test_that_passes():
 
 
 def test_every_alert_has_a_runbook_and_what_people_need():
-    """
-    Summary, description, severity and a page that exists; the rules of the watch have the names it sends itself.
-    """
+    """Summary, description, severity and a page that exists; the rules of the watch have the names it sends itself."""
     text = ALERTS.read_text()
     alerts = re.split(r"^ +- alert: ", text, flags=re.MULTILINE)[1:]
     for alert in alerts:
@@ -102,9 +92,7 @@ def test_every_alert_has_a_runbook_and_what_people_need():
 
 
 def test_prometheus_scrapes_a_watch(account: Double, tmp_path: Path):
-    """
-    Every series of an instance arrives, its rules load and one fires; scrapes add no request to AWS.
-    """
+    """Every series of an instance arrives, its rules load and one fires; scrapes add no request to AWS."""
     with Proxy(account.port) as aws, Recorder() as hook:
         path = configured(tmp_path, hook.url, SELDOM)
         path.write_text(
@@ -153,8 +141,6 @@ def test_prometheus_scrapes_a_watch(account: Double, tmp_path: Path):
 
 
 def scraped(address: str) -> str:
-    """
-    The page as a person sees it.
-    """
+    """The page as a person sees it."""
     with urlopen(f"http://{address}/metrics", timeout=10) as answer:
         return str(answer.read().decode())

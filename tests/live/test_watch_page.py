@@ -101,9 +101,7 @@ def names(page: Page) -> list[str]:
 
 
 def test_from_the_fleet_to_an_instance(browser: Browser, url: str):
-    """
-    Fifty rows; a click shows the report with its timeline, which can be zoomed. Nothing leaves the machine.
-    """
+    """Fifty rows; a click shows the report with its timeline, which can be zoomed. Nothing leaves the machine."""
     context, page, wrong = opened(browser)
     page.goto(url)
     assert len(names(page)) == COUNT
@@ -124,9 +122,7 @@ def test_from_the_fleet_to_an_instance(browser: Browser, url: str):
 def test_a_change_is_seen_within_two_seconds_and_moves_nothing(
     browser: Browser, url: str, fleet: Fleet
 ):
-    """
-    From what the loop found to what stands in the row; no layout shift.
-    """
+    """From what the loop found to what stands in the row; no layout shift."""
     context, page, wrong = opened(browser)
     page.goto(url)
     page.wait_for_selector("#live[data-state=on]")
@@ -148,9 +144,7 @@ def test_a_change_is_seen_within_two_seconds_and_moves_nothing(
 
 
 def test_an_open_report_says_that_newer_data_have_come(browser: Browser, url: str, fleet: Fleet):
-    """
-    It stays as it is, so that nothing moves; a link shows the new one.
-    """
+    """It stays as it is, so that nothing moves; a link shows the new one."""
     context, page, wrong = opened(browser)
     page.goto(url)
     page.get_by_role("link", name=LIVE, exact=True).click()
@@ -169,9 +163,7 @@ def test_an_open_report_says_that_newer_data_have_come(browser: Browser, url: st
 
 
 def test_the_keyboard_is_enough(browser: Browser, url: str):
-    """
-    Skip to the content, filter, open an instance, and acknowledge an alert.
-    """
+    """Skip to the content, filter, open an instance, and acknowledge an alert."""
     context, page, wrong = opened(browser)
     page.goto(url)
     page.keyboard.press("Tab")
@@ -203,9 +195,7 @@ def test_the_keyboard_is_enough(browser: Browser, url: str):
 
 
 def test_it_is_complete_without_scripts(browser: Browser, url: str):
-    """
-    The rows, an instance with a drawn timeline, acknowledging, and what if.
-    """
+    """The rows, an instance with a drawn timeline, acknowledging, and what if."""
     context, page, wrong = opened(browser, java_script_enabled=False)
     page.goto(url)
     assert len(names(page)) == COUNT
@@ -227,9 +217,7 @@ def test_it_is_complete_without_scripts(browser: Browser, url: str):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", [{"width": 1360, "height": 900}, NARROW], ids=["wide", "phone"])
 def test_every_text_can_be_read(browser: Browser, url: str, scheme: str, size: dict[str, int]):
-    """
-    A contrast of 4.5 : 1 (WCAG 2.2, 1.4.3), a name for each control, and no page wider than its window.
-    """
+    """A contrast of 4.5 : 1 (WCAG 2.2, 1.4.3), a name for each control, and no page wider than its window."""
     context, page, wrong = opened(browser, color_scheme=scheme, viewport=size)
     page.goto(url)
     places = ["", page.locator("#rows a").first.get_attribute("href") or ""]

@@ -52,26 +52,20 @@ TOLD_AFTER = {0: 0, 1: 1, 2: 3, 3: 4, 4: 5, 5: 6}
 
 @pytest.fixture
 def told() -> Iterator[Recorder]:
-    """
-    Who Alertmanager tells.
-    """
+    """Who Alertmanager tells."""
     with Recorder() as running:
         yield running
 
 
 @pytest.fixture
 def alertmanager(told: Recorder) -> Iterator[Alertmanager]:
-    """
-    A real one that tells at once.
-    """
+    """A real one that tells at once."""
     with alertmanager_for(told) as running:
         yield running
 
 
 def notified(told: Recorder) -> list[tuple[str, str, str]]:
-    """
-    Name, status and severity of each alert that Alertmanager told of.
-    """
+    """Name, status and severity of each alert that Alertmanager told of."""
     return [
         (alert["labels"]["alertname"], alert["status"], alert["labels"]["severity"])
         for sent in list(told.sent)
@@ -80,9 +74,7 @@ def notified(told: Recorder) -> list[tuple[str, str, str]]:
 
 
 def texts_of(found: Any) -> list[str]:
-    """
-    Every text of a block of Slack, in order.
-    """
+    """Every text of a block of Slack, in order."""
     if isinstance(found, dict):
         text = [found["text"]] if isinstance(found.get("text"), str) else []
         rest = [v for k, v in found.items() if k != "text" or not isinstance(v, str)]
@@ -93,18 +85,14 @@ def texts_of(found: Any) -> list[str]:
 
 
 def page(title: str, bodies: list[list[str]]) -> str:
-    """
-    What one receiver got, to be reviewed; without days.
-    """
+    """What one receiver got, to be reviewed; without days."""
     blocks = ["\n".join(f"  {line}" for line in lines) for lines in bodies]
     whole = f"{title}\n\n" + "\n\n".join(blocks) + "\n"
     return DATE.sub("DAY", TIMES.sub("<!date^SECONDS^", whole))
 
 
 def slack_page(hooked: list[dict[str, Any]], slack: Slack) -> str:
-    """
-    What a channel shows of both forms.
-    """
+    """What a channel shows of both forms."""
     asked = [
         [one.path.rpartition("/")[2], one.json["text"]]
         for one in slack.sent
@@ -119,9 +107,7 @@ def slack_page(hooked: list[dict[str, Any]], slack: Slack) -> str:
 
 
 def alertmanager_page(told: Recorder) -> str:
-    """
-    What Alertmanager tells; each alert is a group, and two of one moment are told in any order.
-    """
+    """What Alertmanager tells; each alert is a group, and two of one moment are told in any order."""
     alerts = sorted(
         (alert for sent in told.sent for alert in sent.json["alerts"]),
         key=lambda a: (a["labels"]["alertname"], a["labels"]["severity"], a["status"]),
@@ -139,9 +125,7 @@ def alertmanager_page(told: Recorder) -> str:
 def configured(
     ledger: Path, hook: Recorder, slack: Slack, alertmanager: Alertmanager
 ) -> WatchSettings:
-    """
-    One configuration with all of them.
-    """
+    """One configuration with all of them."""
     return replace(
         watched_incident.settings_of(ledger, hook.url),
         receivers=(
@@ -165,9 +149,7 @@ def test_every_receiver_gets_exactly_the_transitions(
     alertmanager: Alertmanager,
     golden: Callable[[str, str], None],
 ):
-    """
-    Nearing, bound, no credits for an hour, and both ends: each once, in every receiver's own form.
-    """
+    """Nearing, bound, no credits for an hour, and both ends: each once, in every receiver's own form."""
     with (
         Recorder() as hook,
         Slack() as slack,

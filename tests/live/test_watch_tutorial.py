@@ -32,9 +32,7 @@ CONFIGURATION = re.findall(r"```toml\n(.*?)```", TUTORIAL, re.DOTALL)
 
 @pytest.fixture(scope="module")
 def account(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Double]:
-    """
-    The simulated instance of the claims pipeline, and a quiet one; their samples go on beyond the present.
-    """
+    """The simulated instance of the claims pipeline, and a quiet one; their samples go on beyond the present."""
     folder = tmp_path_factory.mktemp("account")
     end_s = int(time.time() // simulated.HOUR_S + 1) * simulated.HOUR_S
     held = [hold(folder, snapshot) for snapshot in simulated.fleet(2, end_s, hours=6)]
@@ -43,9 +41,7 @@ def account(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Double]:
 
 
 def following(command: str, folder: Path, url: str, hook: str) -> subprocess.Popen[str]:
-    """
-    A command of the tutorial as a process.
-    """
+    """A command of the tutorial as a process."""
     words = shlex.split(command)
     return subprocess.Popen(
         [sys.executable, "-m", "plimsoll", *words[1:]],
@@ -59,9 +55,7 @@ def following(command: str, folder: Path, url: str, hook: str) -> subprocess.Pop
 
 
 def test_every_step_does_what_the_tutorial_says(account: Double, tmp_path: Path):
-    """
-    Costs, a file, one round whose message is in Slack, and a service whose page answers; nothing twice.
-    """
+    """Costs, a file, one round whose message is in Slack, and a service whose page answers; nothing twice."""
     (configuration,) = CONFIGURATION
     (tmp_path / "watch.toml").write_text(configuration, encoding="utf-8")
     *single, service = COMMANDS
@@ -95,9 +89,7 @@ def test_every_step_does_what_the_tutorial_says(account: Double, tmp_path: Path)
 
 
 def fetched(url: str) -> str:
-    """
-    The body of a page, tried until the server answers.
-    """
+    """The body of a page, tried until the server answers."""
     end_s = time.monotonic() + 30
     while True:
         try:

@@ -27,9 +27,7 @@ def bytes_of(table: pa.Table) -> bytes:
 
 
 def waiting(points: pa.Table, described: pa.Table, *, verdict: Verdict, folder: Path) -> pa.Table:
-    """
-    The verdict, after a file with the id of this process was written and the file `GO` is there.
-    """
+    """The verdict, after a file with the id of this process was written and the file `GO` is there."""
     (folder / str(os.getpid())).touch()
     while not (folder / GO).exists():
         time.sleep(0.05)

@@ -23,9 +23,7 @@ KINDS = [
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_error_is_a_cause_and_a_hint(kind):
-    """
-    Every kind carries the cause, which is also its text, and a hint that may be empty.
-    """
+    """Every kind carries the cause, which is also its text, and a hint that may be empty."""
     found = kind("unable to read 'a.json'", "Check the path.")
 
     assert "unable to read 'a.json'" == str(found) == found.message
@@ -35,24 +33,18 @@ def test_an_error_is_a_cause_and_a_hint(kind):
 
 @pytest.mark.parametrize("kind", [AccessDenied, Unreachable, Throttled])
 def test_what_a_source_can_meet_is_a_source_error(kind):
-    """
-    Refused, silent or overloaded: each is a way a source could not be read.
-    """
+    """Refused, silent or overloaded: each is a way a source could not be read."""
     assert issubclass(kind, SourceError)
 
 
 def test_our_own_mistakes_are_not_among_them():
-    """
-    An assertion is never taken for something the user can mend.
-    """
+    """An assertion is never taken for something the user can mend."""
     assert not issubclass(AssertionError, PlimsollError)
     assert {AccessDenied, ExtraMissing, SourceError, Throttled, Unreachable} < set(KINDS)
 
 
 def test_a_missing_extra_is_named_with_the_command_that_installs_it():
-    """
-    What needs the extra, the command, and what helps otherwise: one sentence each.
-    """
+    """What needs the extra, the command, and what helps otherwise: one sentence each."""
     found = ExtraMissing.naming("a picture", "pictures", "Or write text.")
 
     assert "a picture needs the extra 'pictures', which is not installed" == found.message

@@ -50,9 +50,7 @@ def throughput(limit=128 * KIB * KIB, **changes):
     ],
 )
 def test_a_stage_without_meaning_is_refused(changes, cause):
-    """
-    The message says which number of which stage, the hint what it must be.
-    """
+    """The message says which number of which stage, the hint what it must be."""
     with pytest.raises(DataError) as caught:
         gp2(**changes)
 
@@ -82,9 +80,7 @@ def test_a_stage_without_meaning_is_refused(changes, cause):
     ],
 )
 def test_a_replay_without_meaning_is_refused(arguments, cause):
-    """
-    A gap in the demand is not a zero, and a missing size is not a guess.
-    """
+    """A gap in the demand is not a zero, and a missing size is not a guess."""
     usual = {
         "demand_ops_per_s": [1.0, 1.0],
         "io_size_bytes": 8192,
@@ -115,9 +111,7 @@ def test_a_replay_without_meaning_is_refused(arguments, cause):
     ],
 )
 def test_candidates_that_cannot_be_compared_are_refused(arguments, cause):
-    """
-    Candidates share one way of counting; only their limits differ.
-    """
+    """Candidates share one way of counting; only their limits differ."""
     usual = {"chains": [[gp2()]]}
 
     with pytest.raises(DataError) as caught:
@@ -127,18 +121,14 @@ def test_candidates_that_cannot_be_compared_are_refused(arguments, cause):
 
 
 def test_a_size_does_not_matter_where_nothing_is_asked_for():
-    """
-    An idle step has no I/O size, and needs none.
-    """
+    """An idle step has no I/O size, and needs none."""
     done = replay([0.0, 10.0], [nan, 8192], step_s=60, chain=[gp2()])
 
     assert [0.0, 600.0] == done.served_ops.tolist()
 
 
 def test_a_replay_of_nothing_is_empty():
-    """
-    No steps in, no steps out, in the shape that was promised.
-    """
+    """No steps in, no steps out, in the shape that was promised."""
     done = replay([], [], step_s=60, chain=[gp2(), throughput()])
 
     assert (0,) == done.served_bytes.shape
@@ -146,9 +136,7 @@ def test_a_replay_of_nothing_is_empty():
 
 
 def test_a_replay_names_what_binds():
-    """
-    Small requests meet the operations of the volume, large ones its throughput.
-    """
+    """Small requests meet the operations of the volume, large ones its throughput."""
     size = np.array([8 * KIB, 256 * KIB])
 
     done = replay([4000.0, 4000.0], size, step_s=60, chain=[throughput(), gp2()], carry=False)
@@ -160,9 +148,7 @@ def test_a_replay_names_what_binds():
 
 
 def test_a_bucket_starts_full_unless_told_otherwise():
-    """
-    `start_balance` is in credits of one stripe; none means full.
-    """
+    """`start_balance` is in credits of one stripe; none means full."""
     full = replay([0.0], 1, step_s=1, chain=[gp2()])
     empty = replay([0.0], 1, step_s=1, chain=[gp2(start_balance=0.0)])
 
@@ -171,9 +157,7 @@ def test_a_bucket_starts_full_unless_told_otherwise():
 
 
 def test_balances_at_the_start_can_be_given_apart():
-    """
-    They count instead of those of the chain.
-    """
+    """They count instead of those of the chain."""
     demand = [2000.0] * 50
     chain = (gp2(), throughput())
     apart = replay(demand, 8 * KIB, step_s=60.0, chain=chain, balances=[1e6, 0.0])
@@ -202,9 +186,7 @@ def test_balances_that_cannot_be_are_refused(balances, cause):
 
 
 def test_a_grant_fills_the_stages_it_names():
-    """
-    The named bucket is full after the grant, the other one is not touched.
-    """
+    """The named bucket is full after the grant, the other one is not touched."""
     chain = [gp2(start_balance=0.0), gp2(name="other", start_balance=0.0)]
     grant = Grant(stages=("other",), first_s=60.0)
 
@@ -214,9 +196,7 @@ def test_a_grant_fills_the_stages_it_names():
 
 
 def test_candidates_agree_with_replays_one_by_one():
-    """
-    Many side by side give what each gives alone, while the I/O size does not change.
-    """
+    """Many side by side give what each gives alone, while the I/O size does not change."""
     demand = 3000 + 2500 * np.sin(np.arange(300) / 20)
     chains = [
         [throughput(1e6 * n), gp2(baseline=60.0 * n, stripes=1 + n % 3)] for n in range(1, 41)
@@ -233,9 +213,7 @@ def test_candidates_agree_with_replays_one_by_one():
 
 
 def test_a_candidate_without_a_limit_is_not_limited():
-    """
-    Infinite rates stand for a limit that this candidate does not have.
-    """
+    """Infinite rates stand for a limit that this candidate does not have."""
     free = gp2(baseline=inf, burst=inf, capacity=0.0)
 
     trials = replay_candidates([1e6, 1e6], 8192, step_s=60, chains=[[free], [gp2()]])
@@ -245,9 +223,7 @@ def test_a_candidate_without_a_limit_is_not_limited():
 
 
 def test_a_failed_candidate_is_not_followed():
-    """
-    More throttled steps than allowed are counted as one more, and nothing else is said.
-    """
+    """More throttled steps than allowed are counted as one more, and nothing else is said."""
     trials = replay_candidates([1e6] * 9, 8192, step_s=60, chains=[[gp2()]], allowed_steps=3)
 
     assert [4] == trials.throttled_steps.tolist()
@@ -255,16 +231,12 @@ def test_a_failed_candidate_is_not_followed():
 
 
 def test_no_candidates_give_no_trials():
-    """
-    An empty list is not an error.
-    """
+    """An empty list is not an error."""
     assert 0 == replay_candidates([1.0], 1, step_s=60, chains=[]).throttled_steps.size
 
 
 def test_the_curve_names_what_binds_and_what_is_next():
-    """
-    Below the knee operations bind, above it bytes do.
-    """
+    """Below the knee operations bind, above it bytes do."""
     chain = [throughput(), gp2()]
     knee = kernel.knee_bytes(128 * KIB * KIB, 3000)
 
@@ -278,9 +250,7 @@ def test_the_curve_names_what_binds_and_what_is_next():
 
 
 def test_a_curve_without_meaning_is_refused():
-    """
-    A chain has a stage, and a request has a size.
-    """
+    """A chain has a stage, and a request has a size."""
     with pytest.raises(DataError, match="a chain without any stage"):
         kernel.ceiling_curve([], [1.0])
     with pytest.raises(DataError, match="an I/O size is not above zero"):
@@ -292,9 +262,7 @@ def test_a_curve_without_meaning_is_refused():
 
 
 def test_a_stage_answers_for_itself():
-    """
-    gp2 of 100 GiB: 2,000 s at 3,000 operations (EBS user guide).
-    """
+    """gp2 of 100 GiB: 2,000 s at 3,000 operations (EBS user guide)."""
     stage = gp2(stripes=4)
 
     assert 2000 == stage.time_to_empty_s(5.4e6, 3000)

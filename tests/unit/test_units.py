@@ -36,9 +36,7 @@ NAN = float("nan")
     ],
 )
 def test_what_is_published_becomes_si(converted, si):
-    """
-    Decimal MB/s and Mbit/s, binary MiB/s and GiB, and percentages become bytes, seconds and ratios.
-    """
+    """Decimal MB/s and Mbit/s, binary MiB/s and GiB, and percentages become bytes, seconds and ratios."""
     assert si == pytest.approx(converted)
 
 
@@ -61,17 +59,13 @@ def test_what_is_published_becomes_si(converted, si):
     ],
 )
 def test_numbers_are_read_without_exponent(value, digits, text):
-    """
-    Thousands are separated, fractions keep their significant digits and lose trailing zeros.
-    """
+    """Thousands are separated, fractions keep their significant digits and lose trailing zeros."""
     assert text == number(value, digits)
 
 
 @given(st.floats(1e-3, 1e12), st.integers(2, 6))
 def test_a_number_reads_back_near_itself(value, digits):
-    """
-    What is printed is within its last digit of what was meant, and never an exponent.
-    """
+    """What is printed is within its last digit of what was meant, and never an exponent."""
     text = number(value, digits)
 
     assert re.fullmatch(r"[\d,]+(\.\d+)?", text)
@@ -84,16 +78,12 @@ def test_a_number_reads_back_near_itself(value, digits):
     ("value", "text"), [(212.5e6, "212.5 MB/s"), (1e9, "1,000 MB/s"), (86.875e6, "86.88 MB/s")]
 )
 def test_throughput_is_read_in_decimal_megabytes(value, text):
-    """
-    Throughput is told in MB/s, as instance limits are sold.
-    """
+    """Throughput is told in MB/s, as instance limits are sold."""
     assert text == format_bytes_per_s(value)
 
 
 def test_operations_are_read_whole():
-    """
-    IOPS have no fraction and are unknown where they are not measured.
-    """
+    """IOPS have no fraction and are unknown where they are not measured."""
     assert "18,750 IOPS" == format_ops_per_s(18_750.4)
     assert "unknown" == format_ops_per_s(NAN)
 
@@ -111,9 +101,7 @@ def test_operations_are_read_whole():
     ],
 )
 def test_bytes_are_read_in_the_largest_binary_unit(value, text):
-    """
-    The number stays at or above one.
-    """
+    """The number stays at or above one."""
     assert text == format_bytes(value)
 
 
@@ -122,9 +110,7 @@ def test_bytes_are_read_in_the_largest_binary_unit(value, text):
     [(0.0062, "6.2 ms"), (0.1, "100 ms"), (2.5, "2,500 ms"), (45e-6, "45 µs"), (NAN, "unknown")],
 )
 def test_latency_is_read_in_milliseconds(seconds, text):
-    """
-    Below a tenth of a millisecond it is told in microseconds.
-    """
+    """Below a tenth of a millisecond it is told in microseconds."""
     assert text == format_latency(seconds)
 
 
@@ -141,9 +127,7 @@ def test_latency_is_read_in_milliseconds(seconds, text):
     ],
 )
 def test_ratios_are_read_as_percentages(ratio, text):
-    """
-    Below ten percent one decimal is told, zero has none.
-    """
+    """Below ten percent one decimal is told, zero has none."""
     assert text == format_ratio(ratio)
 
 
@@ -163,16 +147,12 @@ def test_ratios_are_read_as_percentages(ratio, text):
     ],
 )
 def test_durations_are_read_in_their_two_largest_units(seconds, text):
-    """
-    Seconds below a minute, minutes below an hour, hours up to two days, then days.
-    """
+    """Seconds below a minute, minutes below an hour, hours up to two days, then days."""
     assert text == format_duration(seconds)
 
 
 def test_moments_are_utc():
-    """
-    A moment is told in UTC, to the second for machines, to the minute in sentences.
-    """
+    """A moment is told in UTC, to the second for machines, to the minute in sentences."""
     assert "2021-03-08T10:14:00Z" == format_time(1_615_198_440)
     assert "2021-03-08 10:14" == format_clock(1_615_198_440)
 
@@ -190,7 +170,5 @@ def test_moments_are_utc():
     ],
 )
 def test_a_chance_is_said_in_cases(chance: float, expected: str):
-    """
-    In tenths, near the ends in hundredths, and never none or all.
-    """
+    """In tenths, near the ends in hundredths, and never none or all."""
     assert expected == in_cases(chance)

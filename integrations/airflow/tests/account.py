@@ -31,9 +31,7 @@ _ALWAYS = {
 
 
 def client(address: str, service: str) -> Any:
-    """
-    Return a client of the double.
-    """
+    """Return a client of the double."""
     return boto3.client(
         service,
         endpoint_url=address,
@@ -44,9 +42,7 @@ def client(address: str, service: str) -> Any:
 
 
 def create(address: str, name: str) -> None:
-    """
-    Create an instance with throughput and IOPS credits.
-    """
+    """Create an instance with throughput and IOPS credits."""
     client(address, "rds").create_db_instance(
         DBInstanceIdentifier=name,
         DBInstanceClass="db.m5.large",
@@ -82,9 +78,7 @@ def put(
 
 
 class CountingProxy:
-    """
-    Passes requests on to the double, and notes each with its time and its instance.
-    """
+    """Passes requests on to the double, and notes each with its time and its instance."""
 
     def __init__(self, address: str) -> None:
         self._to = urlsplit(address)
@@ -113,9 +107,7 @@ class CountingProxy:
         self._server.server_close()
 
     def count(self, operation: str, instance: str, since_s: float = 0.0) -> int:
-        """
-        Return how often an operation was asked for whose request names an instance.
-        """
+        """Return how often an operation was asked for whose request names an instance."""
         return len(self.times(operation, instance, since_s))
 
     def times(self, operation: str, instance: str, since_s: float = 0.0) -> list[float]:

@@ -16,9 +16,7 @@ REPOSITORY = Path(__file__).parents[3]
 
 @pytest.fixture(scope="session")
 def servers() -> Iterator[dict[str, str]]:
-    """
-    Addresses of a PostgreSQL and of a double of AWS.
-    """
+    """Addresses of a PostgreSQL and of a double of AWS."""
     command, found = start_servers("postgres", "aws")
     yield found
     command.send_signal(signal.SIGINT)
@@ -48,9 +46,7 @@ def aws(servers: dict[str, str]) -> Iterator[CountingProxy]:
 
 @pytest.fixture(scope="session")
 def webhook() -> Iterator[Webhook]:
-    """
-    A chat that takes messages.
-    """
+    """A chat that takes messages."""
     server = Webhook()
     yield server
     server.close()
@@ -60,9 +56,7 @@ def webhook() -> Iterator[Webhook]:
 def connections(
     servers: dict[str, str], aws: CountingProxy, webhook: Webhook
 ) -> Iterator[dict[str, str]]:
-    """
-    Environment with connections, for this process and for Airflow's.
-    """
+    """Environment with connections, for this process and for Airflow's."""
     extra = {"target": "rds:idle", "region": KEYS["AWS_DEFAULT_REGION"], "dsn_conn_id": "claims"}
     environment = {
         **KEYS,

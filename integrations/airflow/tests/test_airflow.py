@@ -23,9 +23,7 @@ EXAMPLE = Path(airflow_provider_plimsoll.__file__).parent / "example_dags"
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """
-    The files that DAGs load.
-    """
+    """The files that DAGs load."""
     found = tmp_path_factory.mktemp("incoming")
     with (found / "killed.csv").open("w") as file:
         file.writelines(ROW.format(n) for n in range(ROWS))
@@ -42,9 +40,7 @@ def world(
     connections: dict[str, str],
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[AirflowWorld]:
-    """
-    A running Airflow; each DAG has begun its one run, or is triggered by its test.
-    """
+    """A running Airflow; each DAG has begun its one run, or is triggered by its test."""
     with psycopg.connect(servers["postgres"], autocommit=True) as connection:
         for table in ("killed", "claims"):
             connection.execute(f"CREATE TABLE public.{table} (id bigint, text text)")
@@ -118,9 +114,7 @@ def test_budget_that_arrives_lets_a_batch_go_also_after_the_triggerer_was_killed
 
 
 def readings(times: list[float], apart_s: float) -> list[float]:
-    """
-    Return the first moment of each group of requests.
-    """
+    """Return the first moment of each group of requests."""
     return [
         moment
         for before, moment in zip([float("-inf"), *times], times, strict=False)
@@ -143,9 +137,7 @@ def test_a_sensor_that_waits_too_long_fails_with_one_sentence_and_the_notifier_s
 def test_the_example_waits_loads_and_reports(
     world: AirflowWorld, folder: Path, servers: dict[str, str]
 ):
-    """
-    The report is written, and the link of the task leads to it.
-    """
+    """The report is written, and the link of the task leads to it."""
     until(
         lambda: world.rows("SELECT 1 FROM dag WHERE dag_id = 'example_plimsoll_load'"),
         "the example",
@@ -167,9 +159,7 @@ def test_the_example_waits_loads_and_reports(
 
 
 def test_a_task_is_tried_again_when_credits_are_back(world: AirflowWorld):
-    """
-    The delay is the forecast's, and the reason is kept with the task.
-    """
+    """The delay is the forecast's, and the reason is kept with the task."""
     if MAJOR < 3:
         # Airflow 2 has no retry policies, so the provider has none there.
         assert not hasattr(airflow_provider_plimsoll.retry, "CreditsBackRetryPolicy")

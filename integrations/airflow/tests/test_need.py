@@ -14,9 +14,7 @@ EXAMPLES = Path(__file__).parents[3] / "examples"
 
 @pytest.fixture(scope="module")
 def full() -> Any:
-    """
-    All credits are there, and others take little.
-    """
+    """All credits are there, and others take little."""
     return plimsoll.read(EXAMPLES / "claims-pipeline")
 
 
@@ -40,9 +38,7 @@ def test_a_rate_below_the_allowance_is_granted_and_one_above_is_not(full: Any):
 
 
 def test_a_batch_needs_its_size_in_its_time(full: Any):
-    """
-    The same batch fits into many hours and not into a minute.
-    """
+    """The same batch fits into many hours and not into a minute."""
     gib = 20 * 3600 * plimsoll.allowance(full).unstepped_bytes_per_s / 2**30 / 100
 
     assert judge(full, BudgetNeed(batch_gib=gib, within_s=24 * 3600), None).may_go
@@ -94,9 +90,7 @@ def test_a_need_that_cannot_be_judged_is_refused(given: dict[str, float]):
 
 
 def test_credits_come_back_sooner_if_others_take_less(full: Any):
-    """
-    The forecast of the retry goes by what others took before the batch began.
-    """
+    """The forecast of the retry goes by what others took before the batch began."""
     from plimsoll.kernel import Stage
     from plimsoll.load.pace.law.forecast import DeviceRate, time_to_hold_s
 

@@ -16,9 +16,7 @@ EXAMPLES = Path(__file__).parents[3] / "examples"
 
 
 def test_airflow_finds_the_connection_the_link_and_the_modules():
-    """
-    By the entry point, with Airflow's own check of the description.
-    """
+    """By the entry point, with Airflow's own check of the description."""
     from airflow.providers_manager import ProvidersManager
 
     found = ProvidersManager()
@@ -94,9 +92,7 @@ def test_a_role_that_is_none_is_refused(
 def test_the_database_connection_becomes_a_connection_string(
     connections: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ):
-    """
-    Of its extras only what libpq knows is passed on.
-    """
+    """Of its extras only what libpq knows is passed on."""
     given = {
         "conn_type": "postgres",
         "host": "db1",
@@ -127,9 +123,7 @@ print(json.dumps([airflow_s, time.perf_counter() - began, sorted(sys.modules)]))
 
 
 def test_an_example_dag_is_imported_without_plimsoll_and_boto3(tmp_path: Path):
-    """
-    A DAG processor imports it again and again: it costs less than Airflow's own classes.
-    """
+    """A DAG processor imports it again and again: it costs less than Airflow's own classes."""
     import os
 
     done = subprocess.run(

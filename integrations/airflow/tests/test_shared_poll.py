@@ -25,9 +25,7 @@ EXAMPLES = Path(__file__).parents[3] / "examples"
 
 
 def trigger(number: int = 0, *, until_s: float = 0.0, **more: Any) -> IoBudgetTrigger:
-    """
-    Return one that wants more credits than there are; every tenth has a need of its own.
-    """
+    """Return one that wants more credits than there are; every tenth has a need of its own."""
     given = {
         "plimsoll_conn_id": "plimsoll_default",
         "target": "rds:crowd",
@@ -76,9 +74,7 @@ def test_a_thousand_sensors_ask_once_an_interval_and_all_go(
 
 
 class Gate:
-    """
-    Holds a function that blocks until it is let through, and notes the threads that call it.
-    """
+    """Holds a function that blocks until it is let through, and notes the threads that call it."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function
@@ -99,9 +95,7 @@ class Gate:
 def test_the_loop_goes_on_while_a_reading_or_its_judgement_blocks(
     name: str, connections: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ):
-    """
-    Both run in other threads than the loop's, which takes its turns meanwhile.
-    """
+    """Both run in other threads than the loop's, which takes its turns meanwhile."""
     gate = Gate(getattr(polls, name))
     monkeypatch.setattr(polls, name, gate)
 
@@ -130,9 +124,7 @@ def test_the_loop_goes_on_while_a_reading_or_its_judgement_blocks(
 
 
 def test_who_comes_later_gets_no_old_reading():
-    """
-    A poll that nobody waited for begins again: what it read before says nothing of now.
-    """
+    """A poll that nobody waited for begins again: what it read before says nothing of now."""
     interval_s = 0.1
     readings: list[Reading] = []
 
@@ -160,9 +152,7 @@ def test_who_comes_later_gets_no_old_reading():
 
 
 def test_a_poll_that_starts_again_waits_for_a_new_reading():
-    """
-    One and a half intervals later the old reading is not offered while the new one is made.
-    """
+    """One and a half intervals later the old reading is not offered while the new one is made."""
     interval_s = 0.4
     again = threading.Event()
     readings: list[Reading] = []
@@ -199,9 +189,7 @@ def test_a_poll_that_starts_again_waits_for_a_new_reading():
 def test_a_yes_must_hold_at_the_present_time(
     later_s: float, may_go: bool, monkeypatch: pytest.MonkeyPatch
 ):
-    """
-    The same reading is asked at once, and later: an answer of before is no answer for now.
-    """
+    """The same reading is asked at once, and later: an answer of before is no answer for now."""
     full = plimsoll.read(EXAMPLES / "claims-pipeline")
     # A minute later all samples are complete.
     read_s = full.window_s[1] + 60.0
@@ -222,9 +210,7 @@ def test_a_yes_must_hold_at_the_present_time(
 
 
 def test_a_minute_that_was_read_half_full_stays_left_out(monkeypatch: pytest.MonkeyPatch):
-    """
-    It was incomplete when it was read, and judging it later does not complete it.
-    """
+    """It was incomplete when it was read, and judging it later does not complete it."""
     full = plimsoll.read(EXAMPLES / "claims-pipeline")
     read_s = full.window_s[1] + 1.0
     need = BudgetNeed(rate_bytes_per_s=1.0)
@@ -246,9 +232,7 @@ def test_it_is_the_same_after_a_round_trip():
 def test_an_instance_without_metrics_is_waited_for_and_the_sentence_says_so(
     aws: CountingProxy, servers: dict[str, str], connections: dict[str, str]
 ):
-    """
-    Nothing measured is never a yes.
-    """
+    """Nothing measured is never a yes."""
     create(servers["aws"], "silent")
     one = trigger(target="rds:silent", need={"rate_bytes_per_s": 1.0}, until_s=time.time())
     event = asyncio.run(event_of(one))

@@ -30,9 +30,7 @@ ROWS = 600_000
 
 
 class Instance:
-    """
-    As much of a task instance as operators use.
-    """
+    """As much of a task instance as operators use."""
 
     dag_id, task_id, try_number = "claims", "load", 1
     start_date = datetime.now(UTC)
@@ -71,9 +69,7 @@ def test_a_limit_that_binds_fails_or_skips_and_the_verdict_is_kept(
 def test_a_verdict_passes_if_no_limit_binds_or_nobody_minds(
     connections: dict[str, str], tmp_path: Path
 ):
-    """
-    The report goes to its file, and the link of the task to its address.
-    """
+    """The report goes to its file, and the link of the task to its address."""
     path = tmp_path / "report.md"
     quiet, instance = diagnose(
         "fail", "quiet", report_path=str(path), report_url="https://reports.example.org/1"
@@ -194,9 +190,7 @@ def test_a_sensor_ends_with_the_sentence_of_its_trigger(
 def test_a_message_says_that_the_database_cannot_be_read(
     connections: dict[str, str], webhook: Webhook, aws: CountingProxy
 ):
-    """
-    A failure to diagnose does not keep the message back.
-    """
+    """A failure to diagnose does not keep the message back."""
     sent: list[str] = []
     notifier = PlimsollNotifier(target="rds:nobody", text="it failed.", deliver=sent.append)
     notifier.notify({"ti": Instance()})
@@ -205,9 +199,7 @@ def test_a_message_says_that_the_database_cannot_be_read(
 
 
 def test_a_notifier_without_its_connection_says_that(connections: dict[str, str]):
-    """
-    The message goes out nevertheless: that the database cannot be read is a part of it.
-    """
+    """The message goes out nevertheless: that the database cannot be read is a part of it."""
     found = PlimsollNotifier(plimsoll_conn_id="absent", deliver=print)._found(None)
 
     assert found.startswith("Plimsoll cannot tell what the database was up against: ")
@@ -220,9 +212,7 @@ def test_a_notifier_needs_one_way_to_deliver():
 
 
 def test_the_next_retry_is_when_credits_are_back(connections: dict[str, str], aws: CountingProxy):
-    """
-    More credits take longer; if they are there already, it is now.
-    """
+    """More credits take longer; if they are there already, it is now."""
     some, text = time_until_credits(target="rds:busy", balance_ratio=0.3)
     more, _ = time_until_credits(target="rds:busy", balance_ratio=0.6)
     now = datetime.now(UTC)

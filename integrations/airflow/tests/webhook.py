@@ -6,9 +6,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 
 class Webhook:
-    """
-    Keeps the text of each message.
-    """
+    """Keeps the text of each message."""
 
     def __init__(self) -> None:
         self.texts: list[str] = []

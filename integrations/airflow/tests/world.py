@@ -27,9 +27,7 @@ _DEAD_AFTER_S = "4"
 
 
 def start_servers(*names: str) -> tuple[subprocess.Popen[str], dict[str, str]]:
-    """
-    Start servers with plimsoll's command, and return their addresses.
-    """
+    """Start servers with plimsoll's command, and return their addresses."""
     program = os.environ.get("PLIMSOLL") or shutil.which("plimsoll")
     assert program, "set PLIMSOLL to the command that starts servers"
     options = [word for name in names for word in ("--start", name)]
@@ -47,9 +45,7 @@ def start_servers(*names: str) -> tuple[subprocess.Popen[str], dict[str, str]]:
 
 
 def until(found: Callable[[], Any], what: str) -> Any:
-    """
-    Return what is true at last.
-    """
+    """Return what is true at last."""
     end_s = time.monotonic() + PATIENCE_S
     while time.monotonic() < end_s:
         value = found()
@@ -66,9 +62,7 @@ def free_port() -> int:
 
 
 class AirflowWorld:
-    """
-    One Airflow with a folder, a database and processes of its own.
-    """
+    """One Airflow with a folder, a database and processes of its own."""
 
     def __init__(self, home: Path, postgres: str, environment: Mapping[str, str]) -> None:
         self.home, self.database = home, f"{postgres.rpartition('/')[0]}/airflow{MAJOR}"
@@ -86,9 +80,7 @@ class AirflowWorld:
         self.airflow("db", "migrate")
 
     def airflow(self, *words: str) -> str:
-        """
-        Return what a command prints.
-        """
+        """Return what a command prints."""
         done = subprocess.run(
             [*_AIRFLOW, *words],
             env=self.environment,
@@ -133,9 +125,7 @@ class AirflowWorld:
             )
 
     def kill(self, name: str) -> None:
-        """
-        End a process and its children as a machine does that stops.
-        """
+        """End a process and its children as a machine does that stops."""
         process = self.processes.pop(name)
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
@@ -156,16 +146,12 @@ class AirflowWorld:
             return connection.execute(statement, values).fetchall()
 
     def states(self, dag_id: str) -> dict[str, str]:
-        """
-        Return the state of each task of a DAG that has one.
-        """
+        """Return the state of each task of a DAG that has one."""
         found = self.rows("SELECT task_id, state FROM task_instance WHERE dag_id = %s", dag_id)
         return {task: state for task, state in found if state}
 
     def wait_for(self, dag_id: str, task_id: str, *states: str) -> str:
-        """
-        Return the state of a task, once it is one of these.
-        """
+        """Return the state of a task, once it is one of these."""
 
         def reached() -> str | None:
             state = self.states(dag_id).get(task_id)
@@ -183,18 +169,14 @@ class AirflowWorld:
             raise AssertionError(f"{error}; {self.states(dag_id)}\n{ends}") from None
 
     def log(self, dag_id: str, task_id: str) -> str:
-        """
-        Return what all tries of a task logged.
-        """
+        """Return what all tries of a task logged."""
         found = sorted(
             (self.home / "logs").glob(f"dag_id={dag_id}/run_id=*/task_id={task_id}/**/*")
         )
         return "\n".join(path.read_text(errors="replace") for path in found if path.is_file())
 
     def xcom(self, dag_id: str, task_id: str, key: str) -> Any:
-        """
-        Return a pushed value, however this Airflow stores it.
-        """
+        """Return a pushed value, however this Airflow stores it."""
         found = self.rows(
             "SELECT value FROM xcom WHERE dag_id = %s AND task_id = %s AND key = %s",
             dag_id,

@@ -24,9 +24,7 @@ each = pytest.mark.parametrize("values", CASES, ids=lambda path: path.stem)
 def ran(
     program: str | Path, *arguments: object, text: str | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """
-    What a program says.
-    """
+    """What a program says."""
     return subprocess.run(
         [str(program), *(str(one) for one in arguments)],
         input=text,
@@ -38,9 +36,7 @@ def ran(
 
 
 def rendered(*arguments: object, release: str = RELEASES[-1]) -> str:
-    """
-    The resources of a release called `watch`.
-    """
+    """The resources of a release called `watch`."""
     found = ran(
         *(BIN / "helm", "template", "watch", CHART, "--namespace", "databases"),
         *("--kube-version", release, *arguments),
@@ -50,9 +46,7 @@ def rendered(*arguments: object, release: str = RELEASES[-1]) -> str:
 
 
 def resources(*arguments: object) -> dict[str, dict[str, Any]]:
-    """
-    The same by kind; of several of a kind, the first.
-    """
+    """The same by kind; of several of a kind, the first."""
     found: dict[str, dict[str, Any]] = {}
     for one in yaml.safe_load_all(rendered(*arguments)):
         if one:
@@ -61,9 +55,7 @@ def resources(*arguments: object) -> dict[str, dict[str, Any]]:
 
 
 def conforms(text: str, release: str) -> subprocess.CompletedProcess[str]:
-    """
-    What kubeconform says.
-    """
+    """What kubeconform says."""
     return ran(
         *(BIN / "kubeconform", "-strict", "-summary", "-kubernetes-version", release),
         *("-schema-location", LOCATION, "-"),
@@ -81,9 +73,7 @@ def test_the_chart_has_no_lint(values):
 @each
 @pytest.mark.parametrize("release", RELEASES)
 def test_what_is_rendered_conforms(values, release):
-    """
-    Nothing is skipped for want of a schema.
-    """
+    """Nothing is skipped for want of a schema."""
     found = conforms(rendered("--values", values, release=release), release)
 
     assert found.returncode == 0, found.stdout
@@ -91,9 +81,7 @@ def test_what_is_rendered_conforms(values, release):
 
 
 def test_the_schemas_refuse_what_is_wrong():
-    """
-    A property that does not exist, of Kubernetes and of the operator.
-    """
+    """A property that does not exist, of Kubernetes and of the operator."""
     text = rendered("--values", CHART / "ci" / "everything-values.yaml")
     for right, wrong in (("  replicas: 1", "  replicaz: 1"), ("interval: 30s", "intervalz: 30s")):
         assert right in text
@@ -101,9 +89,7 @@ def test_the_schemas_refuse_what_is_wrong():
 
 
 def test_every_kind_is_tried():
-    """
-    The files of `ci` together render every template.
-    """
+    """The files of `ci` together render every template."""
     texts = [rendered("--values", values) for values in CASES]
     templates = [path.name for path in (CHART / "templates").glob("*.yaml")]
 
@@ -113,9 +99,7 @@ def test_every_kind_is_tried():
 
 
 def test_the_pod_has_few_rights():
-    """
-    No root, no capability, a read-only root, no token; one writer of the ledger.
-    """
+    """No root, no capability, a read-only root, no token; one writer of the ledger."""
     found = resources()
     spec = found["StatefulSet"]["spec"]
     pod = spec["template"]["spec"]
@@ -137,9 +121,7 @@ def test_the_pod_has_few_rights():
 
 
 def test_the_rules_are_those_of_prometheus(tmp_path):
-    """
-    The same groups but for the address of the runbooks, and promtool accepts them.
-    """
+    """The same groups but for the address of the runbooks, and promtool accepts them."""
     values = CHART / "ci" / "everything-values.yaml"
     groups = resources("--values", values)["PrometheusRule"]["spec"]["groups"]
     expected = []

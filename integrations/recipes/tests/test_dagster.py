@@ -13,9 +13,7 @@ def decide() -> object:
 
 
 def test_a_run_begins_only_if_there_is_budget(monkeypatch: pytest.MonkeyPatch):
-    """
-    Enough budget starts a run; too little, and what cannot be read, are reasons to skip.
-    """
+    """Enough budget starts a run; too little, and what cannot be read, are reasons to skip."""
     enough = decide()
     monkeypatch.setattr(dagster_budget, "NEEDED_BYTES_PER_S", 1e12)
     little = decide()

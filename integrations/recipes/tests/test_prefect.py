@@ -7,9 +7,7 @@ from prefect.testing.utilities import prefect_test_harness
 
 @pytest.fixture(scope="module", autouse=True)
 def server():
-    """
-    A database of its own for Prefect's server, which runs in this process.
-    """
+    """A database of its own for Prefect's server, which runs in this process."""
     with prefect_test_harness():
         yield
 

@@ -20,9 +20,7 @@ MONTH = 2022 * 12 + 11
 
 
 def measure(program: str, kind: str, size_bytes: int) -> dict[str, float]:
-    """
-    Format a stream and return seconds on the clock and of CPU, MB/s of CPU and peak MiB.
-    """
+    """Format a stream and return seconds on the clock and of CPU, MB/s of CPU and peak MiB."""
     layout = records()[kind]
     block = block_of(layout, 1, "A1001", MONTH)
     counts = Counts(layout)

@@ -38,9 +38,7 @@ class Between:
         self.cut()
 
     def cut(self) -> None:
-        """
-        End every connection.
-        """
+        """End every connection."""
         for one in self._open:
             with contextlib.suppress(OSError):
                 one.shutdown(socket.SHUT_RDWR)

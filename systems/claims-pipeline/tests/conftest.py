@@ -25,9 +25,7 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 
 @dataclass
 class World:
-    """
-    A database, a bucket and a folder of the SFTP server, set up and empty.
-    """
+    """A database, a bucket and a folder of the SFTP server, set up and empty."""
 
     servers: Servers
     settings: dict[str, str]
@@ -38,15 +36,11 @@ class World:
         return self.settings["CLAIMS_DATABASE_URL"]
 
     def ask(self, text: str, *values: object) -> list[tuple]:
-        """
-        Return what a query finds.
-        """
+        """Return what a query finds."""
         return query(self.url, text, *values)
 
     def prepare(self) -> None:
-        """
-        Create the bucket.
-        """
+        """Create the bucket."""
         boto3.client(
             "s3",
             endpoint_url=self.settings["CLAIMS_S3_ENDPOINT"],
@@ -56,16 +50,12 @@ class World:
         ).create_bucket(Bucket=self.settings["CLAIMS_S3_BUCKET"])
 
     def run(self, *words: str, status: int = 0) -> str:
-        """
-        Run a command with the world's settings.
-        """
+        """Run a command with the world's settings."""
         return done(self.settings, *words, status=status)
 
 
 def programs_for_servers() -> Iterator[Path]:
-    """
-    Copy claims-fetch to where the account of the database can run it.
-    """
+    """Copy claims-fetch to where the account of the database can run it."""
     with tempfile.TemporaryDirectory(prefix="claims-programs-", dir="/var/tmp") as folder:
         Path(folder).chmod(0o755)
         shutil.copy2(Path(os.environ["CLAIMS_PROGRAMS"]) / "claims-fetch", folder)
@@ -79,9 +69,7 @@ def fetch_program() -> Iterator[Path]:
 
 @pytest.fixture(scope="session")
 def servers() -> Iterator[Servers]:
-    """
-    PostgreSQL, S3 and SFTP; one that is killed comes back.
-    """
+    """PostgreSQL, S3 and SFTP; one that is killed comes back."""
     found = Servers.start("postgres", "s3", "sftp", restart=True)
     yield found
     found.stop()
@@ -104,9 +92,7 @@ def world_of(servers: Servers, template: str) -> Iterator[World]:
 
 @pytest.fixture(scope="session")
 def ready(servers: Servers, fetch_program: Path) -> Iterator[str]:
-    """
-    Set up a database once, of which tests get copies; return its name.
-    """
+    """Set up a database once, of which tests get copies; return its name."""
     with world_of(servers, "template0") as made:
         made.run("setup", "--send-keys", "--fetch", str(fetch_program))
         yield made.settings["CLAIMS_S3_BUCKET"]
@@ -114,18 +100,14 @@ def ready(servers: Servers, fetch_program: Path) -> Iterator[str]:
 
 @pytest.fixture
 def bare(servers: Servers) -> Iterator[World]:
-    """
-    A world whose database is empty.
-    """
+    """A world whose database is empty."""
     with world_of(servers, "template0") as found:
         yield found
 
 
 @pytest.fixture
 def world(servers: Servers, ready: str) -> Iterator[World]:
-    """
-    A world that is set up.
-    """
+    """A world that is set up."""
     with world_of(servers, ready) as found:
         found.prepare()
         yield found
@@ -133,9 +115,7 @@ def world(servers: Servers, ready: str) -> Iterator[World]:
 
 @pytest.fixture
 def store(world: World, monkeypatch: pytest.MonkeyPatch) -> Storage:
-    """
-    The bucket of the world; its settings are those of this process too.
-    """
+    """The bucket of the world; its settings are those of this process too."""
     for name, value in world.settings.items():
         monkeypatch.setenv(name, value)
     return Storage(settings_of())

@@ -14,9 +14,7 @@ from claims_pipeline.layout import Field, Record
 
 
 class Formatted(NamedTuple):
-    """
-    What became of a file. NULL is None, which `csv` cannot tell from an empty text.
-    """
+    """What became of a file. NULL is None, which `csv` cannot tell from an empty text."""
 
     rows: list[list[str]]
     quarantine: list[list[str]]
@@ -50,9 +48,7 @@ def formatted(record: Record, raw: bytes, folder: Path) -> Formatted:
 
 
 def plainly(record: Record, raw: bytes) -> tuple[list[list[str]], list[tuple[int, str]], dict]:
-    """
-    Rows, line numbers with classes of faults, and sums, by the slowest and plainest means.
-    """
+    """Rows, line numbers with classes of faults, and sums, by the slowest and plainest means."""
     rows, faults = [], []
     sums = dict.fromkeys(record.amounts, Decimal("0.00"))
     lines = raw.split(b"\n")

@@ -13,9 +13,7 @@ ORGANISATIONS = ("A1001", "A1002", "A1003")
 
 
 def assert_loaded(world: World, organisation: str, month: str) -> Counter[str]:
-    """
-    Ledger, table and quarantine have what the manifest says of each file; return its defects.
-    """
+    """Ledger, table and quarantine have what the manifest says of each file; return its defects."""
     defects = Counter[str]()
     content = (world.folder / organisation / month / "manifest.json").read_bytes()
     for file in msgspec.json.decode(content, type=Manifest).files:

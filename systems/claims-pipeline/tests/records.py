@@ -8,9 +8,7 @@ FILLERS = {"date": "2023-01-15", "integer": "1", "id": "1", "amount": "0.00", "q
 
 
 def line(layout: Record, **values: str) -> bytes:
-    """
-    Return a record with these values and something valid elsewhere.
-    """
+    """Return a record with these values and something valid elsewhere."""
     parts = []
     for field in layout.fields:
         value = values.get(field.name, FILLERS.get(field.type, ""))
@@ -22,9 +20,7 @@ def line(layout: Record, **values: str) -> bytes:
 
 
 def claims(numbers: range, *, start: int = 0) -> tuple[bytes, Decimal]:
-    """
-    Return headers of Part A claims with these numbers, and the sum of what was paid.
-    """
+    """Return headers of Part A claims with these numbers, and the sum of what was paid."""
     layout, total, found = record("part_a_claims"), Decimal(0), []
     for number in numbers:
         paid = Decimal(number % 9973) / 100
@@ -41,9 +37,7 @@ def claims(numbers: range, *, start: int = 0) -> tuple[bytes, Decimal]:
 
 
 def people(numbers: range, *, zip_code: str) -> bytes:
-    """
-    Return beneficiaries with these numbers.
-    """
+    """Return beneficiaries with these numbers."""
     layout = record("beneficiaries")
     return b"".join(
         line(layout, bene_mbi_id=f"1S00A00A{number:03}", bene_zip_cd=zip_code) for number in numbers

@@ -24,9 +24,7 @@ WAIT_S = 120.0
 
 
 def wait_for(what: str, is_so: Callable[[], object], timeout_s: float = WAIT_S) -> None:
-    """
-    Poll until it is so.
-    """
+    """Poll until it is so."""
     end = time.monotonic() + timeout_s
     while not is_so():
         assert time.monotonic() < end, f"waited {timeout_s} s for {what}"
@@ -35,9 +33,7 @@ def wait_for(what: str, is_so: Callable[[], object], timeout_s: float = WAIT_S) 
 
 @dataclass
 class Servers:
-    """
-    What `plimsoll lab servers` started: addresses, and what clients need, by name.
-    """
+    """What `plimsoll lab servers` started: addresses, and what clients need, by name."""
 
     program: subprocess.Popen[str]
     addresses: dict[str, str] = field(default_factory=dict)
@@ -73,15 +69,11 @@ class Servers:
 
     @property
     def sftp_folder(self) -> Path:
-        """
-        Return the folder that clients of the SFTP server see.
-        """
+        """Return the folder that clients of the SFTP server see."""
         return Path(self.notes["key of clients"]).parent / "data"
 
     def environment(self, database_url: str, bucket: str) -> dict[str, str]:
-        """
-        Return the settings of the pipeline, with a database and a bucket of a test's own.
-        """
+        """Return the settings of the pipeline, with a database and a bucket of a test's own."""
         keys = {name: value for name, value in self.notes.items() if name.startswith("AWS_")}
         return {
             "CLAIMS_DATABASE_URL": database_url,
@@ -99,9 +91,7 @@ class Servers:
 
 
 def command(environment: dict[str, str], *words: str) -> subprocess.Popen[str]:
-    """
-    Start the command in a session of its own.
-    """
+    """Start the command in a session of its own."""
     clean = {n: v for n, v in os.environ.items() if not n.startswith(("CLAIMS_", "AWS_"))}
     return subprocess.Popen(
         [sys.executable, "-m", "claims_pipeline", *words],
@@ -114,9 +104,7 @@ def command(environment: dict[str, str], *words: str) -> subprocess.Popen[str]:
 
 
 def done(environment: dict[str, str], *words: str, status: int = 0) -> str:
-    """
-    Run the command to its end within this process, which is faster, and return what it wrote.
-    """
+    """Run the command to its end within this process, which is faster, and return what it wrote."""
     clean = {n: v for n, v in os.environ.items() if not n.startswith(("CLAIMS_", "AWS_"))}
     said = io.StringIO()
     with (
@@ -130,9 +118,7 @@ def done(environment: dict[str, str], *words: str, status: int = 0) -> str:
 
 
 def query(url: str, text: str, *values: object) -> list[tuple]:
-    """
-    Run a statement, and return its rows.
-    """
+    """Run a statement, and return its rows."""
     with psycopg.connect(url, autocommit=True) as connection:
         found = connection.execute(text, values or None)
         return found.fetchall() if found.description else []
@@ -141,9 +127,7 @@ def query(url: str, text: str, *values: object) -> list[tuple]:
 def put(
     folder: Path, organisation: str, month: str, files: Iterable[tuple[str, str, bytes, dict]]
 ) -> dict:
-    """
-    Write a delivery as the sender does: files, then the manifest; return the manifest.
-    """
+    """Write a delivery as the sender does: files, then the manifest; return the manifest."""
     place = folder / organisation / month
     place.mkdir(parents=True, exist_ok=True)
     listed = []

@@ -85,9 +85,7 @@ def loaded(servers: Servers, ready: str) -> Iterator[World]:
 
 @pytest.fixture
 def copy(servers: Servers, loaded: World) -> Iterator[World]:
-    """
-    The same with a database of its own, to be damaged.
-    """
+    """The same with a database of its own, to be damaged."""
     admin, name = servers.addresses["postgres"], f"t{uuid.uuid4().hex[:12]}"
     query(admin, f"CREATE DATABASE {name} TEMPLATE {loaded.url.rpartition('/')[2]}")
     address = f"{admin.rpartition('/')[0]}/{name}"
@@ -142,9 +140,7 @@ def test_damage_is_one_sentence(copy: World, what: str):
 def test_an_amount_is_compared_where_a_later_month_was_loaded_first(
     copy: World, month: str, kind: str, amount: str
 ):
-    """
-    With the duplicates, of which the manifest expects some in the other month.
-    """
+    """With the duplicates, of which the manifest expects some in the other month."""
     copy.ask(
         f"UPDATE claims.{kind}_a1003 SET {amount} = {amount} - 0.01 WHERE cur_clm_uniq_id ="
         f" (SELECT min(cur_clm_uniq_id) FROM claims.{kind} JOIN claims.files USING (organisation, file_id)"
@@ -162,9 +158,7 @@ def test_an_amount_is_compared_where_a_later_month_was_loaded_first(
 
 
 def test_a_row_too_few_is_found_where_a_later_month_was_loaded_first(copy: World):
-    """
-    The cause is said once: sums are not compared then.
-    """
+    """The cause is said once: sums are not compared then."""
     copy.ask(
         "DELETE FROM claims.part_d_events_a1003 WHERE cur_clm_uniq_id = (SELECT min(cur_clm_uniq_id)"
         " FROM claims.part_d_events JOIN claims.files USING (organisation, file_id)"
@@ -206,24 +200,18 @@ def repeated(world: World, request: pytest.FixtureRequest) -> World:
 
 
 def as_before(_: dict) -> None:
-    """
-    The sender does not know that it sends all again.
-    """
+    """The sender does not know that it sends all again."""
 
 
 def foreseen(file: dict) -> None:
-    """
-    The sender foresees that each row is a duplicate.
-    """
+    """The sender foresees that each row is a duplicate."""
     again = file["defects"].get("duplicate", 0) + file["rows"]
     file["defects"] = {**file["defects"], "duplicate": again}
     file["rows"], file["sums"] = 0, dict.fromkeys(file["sums"], "0.00")
 
 
 def as_events(file: dict) -> None:
-    """
-    The sender calls claims events.
-    """
+    """The sender calls claims events."""
     if file["kind"] == "part_a_claims":
         file["kind"] = "part_d_events"
 
@@ -237,9 +225,7 @@ def test_content_that_was_loaded_under_another_name_passes(repeated: World):
 
 @pytest.mark.parametrize("repeated", [as_before], indirect=True)
 def test_content_that_was_loaded_under_another_name_is_counted(repeated: World):
-    """
-    Damage is found as under its own name, and the sentence has both names.
-    """
+    """Damage is found as under its own name, and the sentence has both names."""
     claims = "claims.part_a_claims_a1001"
     repeated.ask(f"DELETE FROM {EVENTS} WHERE cur_clm_uniq_id = {ONE}")
     repeated.ask(
@@ -265,9 +251,7 @@ def test_content_that_was_loaded_under_another_name_is_counted(repeated: World):
 
 @pytest.mark.parametrize("repeated", [as_events], indirect=True)
 def test_content_that_was_loaded_as_another_kind_is_one_sentence(repeated: World):
-    """
-    Its rows are not looked for in the table of the wrong kind.
-    """
+    """Its rows are not looked for in the table of the wrong kind."""
     said = repeated.run("check", "A1001", "2023-02", status=1).splitlines()
 
     assert ["1 test failed"] == said[1:]

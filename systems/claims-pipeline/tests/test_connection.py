@@ -51,9 +51,7 @@ def test_a_command_says_it_in_a_sentence_and_a_hint(address: str):
     ],
 )
 def test_an_address_that_can_be_read_is_used(address: str):
-    """
-    Nobody answers there.
-    """
+    """Nobody answers there."""
     said = done({"CLAIMS_DATABASE_URL": address}, "refresh", status=2)
 
     assert said.startswith("error: the database cannot be used: ")

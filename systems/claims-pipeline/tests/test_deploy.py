@@ -41,9 +41,7 @@ def service(
 
 
 def test_the_servers_start_with_a_delivery_that_can_be_loaded_and_end(tmp_path: Path):
-    """
-    A second start is refused, and afterwards nothing answers.
-    """
+    """A second start is refused, and afterwards nothing answers."""
     folder = tmp_path / "run"
     started = service(folder, "up", "--beneficiaries", "40")
     assert 0 == started.returncode, started.stderr
@@ -108,9 +106,7 @@ def lines(first: str) -> list[str]:
 
 
 def test_commands_of_the_readme_are_understood():
-    """
-    Every command and option exists.
-    """
+    """Every command and option exists."""
     shown = [shlex.split(line)[1:] for line in lines(".venv/bin/claims-pipeline")]
     for name, *words in shown:
         parser = Parser(prog=name)

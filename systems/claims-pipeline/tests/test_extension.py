@@ -42,9 +42,7 @@ def load(
 
 @pytest.mark.parametrize("key", HOSTILE)
 def test_a_key_is_a_key_whatever_it_contains(world: World, store: Storage, key: str):
-    """
-    The shell runs nothing of it, and the object with that name is read.
-    """
+    """The shell runs nothing of it, and the object with that name is read."""
     world.ask("CREATE TABLE t (a text, b int)")
     try:
         store.put(key, b"x,1\ny,2\n")
@@ -132,9 +130,7 @@ def test_options_that_are_none_are_refused(world: World, options: str):
 
 
 def test_columns_are_those_of_the_list(world: World, store: Storage):
-    """
-    Others get their defaults; a generated column is computed; a name may need quotes.
-    """
+    """Others get their defaults; a generated column is computed; a name may need quotes."""
     world.ask(
         'CREATE TABLE t (a text, "B c" int, d text DEFAULT \'made\', e int GENERATED ALWAYS AS ("B c" * 2) STORED)'
     )
@@ -147,9 +143,7 @@ def test_columns_are_those_of_the_list(world: World, store: Storage):
 
 
 def test_the_form_with_single_parameters_and_both_with_keys(world: World, store: Storage):
-    """
-    Keys in SQL could be read by others, so they are refused.
-    """
+    """Keys in SQL could be read by others, so they are refused."""
     world.ask("CREATE TABLE t (a text)")
     store.put("k", b"x\n")
     said = world.ask(
@@ -205,9 +199,7 @@ def role(world: World) -> Iterator[str]:
 
 
 def test_only_a_member_of_the_role_imports(world: World, store: Storage, role: str):
-    """
-    And only into tables that it may write to.
-    """
+    """And only into tables that it may write to."""
     store.put("k", b"x\n")
     world.ask("CREATE TABLE other (a text)")
     values = ("", "", store.bucket, "k")
@@ -235,9 +227,7 @@ def test_only_a_member_of_the_role_imports(world: World, store: Storage, role: s
 
 
 def test_a_trigger_of_the_importer_gets_no_privilege(world: World, store: Storage, role: str):
-    """
-    It runs as the importer, not as the role that may run programs.
-    """
+    """It runs as the importer, not as the role that may run programs."""
     store.put("k", b"x\n")
     world.ask(f"GRANT rds_s3_import TO {role}")
     with as_role(world, role) as connection:
@@ -255,9 +245,7 @@ def test_a_trigger_of_the_importer_gets_no_privilege(world: World, store: Storag
 
 
 def test_keys_are_in_no_statement(world: World, store: Storage):
-    """
-    Not of the import, and not of the setup that sends them to the server.
-    """
+    """Not of the import, and not of the setup that sends them to the server."""
     secret = world.settings["AWS_SECRET_ACCESS_KEY"]
     world.ask("CREATE TABLE seen (query text)")
     store.put("k", b"x\n")
@@ -296,9 +284,7 @@ def rows(count: int) -> bytes:
 def test_an_import_survives_a_store_that_fails_for_a_while(
     world: World, store: Storage, plans: list[tuple[str, int]]
 ):
-    """
-    Every row once.
-    """
+    """Every row once."""
     content = rows(40_000)
     store.put("k", content)
     host, _, port = world.settings["CLAIMS_S3_ENDPOINT"].removeprefix("http://").partition(":")
@@ -319,9 +305,7 @@ def test_an_import_survives_a_store_that_fails_for_a_while(
 
 
 def test_the_size_of_an_object_is_asked_without_its_content(world: World, store: Storage):
-    """
-    A GET whose answer nobody reads makes S3 send some of it.
-    """
+    """A GET whose answer nobody reads makes S3 send some of it."""
     store.put("k", b"x\n")
     world.ask("CREATE TABLE t (a text)")
     host, _, port = world.settings["CLAIMS_S3_ENDPOINT"].removeprefix("http://").partition(":")
@@ -333,9 +317,7 @@ def test_the_size_of_an_object_is_asked_without_its_content(world: World, store:
 
 
 def shorten(world: World, options: str) -> None:
-    """
-    Put a program in front of claims-fetch that gives it more options.
-    """
+    """Put a program in front of claims-fetch that gives it more options."""
     ((program,),) = world.ask("SELECT program FROM aws_s3.settings")
     wrapper = Path(f"{program}-{options.count('a')}")
     wrapper.write_text(f'#!/bin/sh\nexec {program} {options} "$@"\n', encoding="utf-8")
@@ -344,9 +326,7 @@ def shorten(world: World, options: str) -> None:
 
 
 def test_an_import_fails_whole_when_the_store_goes_away(world: World, store: Storage):
-    """
-    With a sentence, and without a row.
-    """
+    """With a sentence, and without a row."""
     store.put("k", rows(40_000))
     host, _, port = world.settings["CLAIMS_S3_ENDPOINT"].removeprefix("http://").partition(":")
     world.ask("CREATE TABLE t (n bigint, what text)")
@@ -362,9 +342,7 @@ def test_an_import_fails_whole_when_the_store_goes_away(world: World, store: Sto
 
 
 def test_it_is_an_extension_too(bare: World, fetch_program: Path):
-    """
-    CREATE EXTENSION finds it by extension_control_path, which PostgreSQL 18 has.
-    """
+    """CREATE EXTENSION finds it by extension_control_path, which PostgreSQL 18 has."""
     place = fetch_program.parent / "share/extension"
     shutil.copytree(ROOT / "extension", place, dirs_exist_ok=True)
     store = boto3.client(

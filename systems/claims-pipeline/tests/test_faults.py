@@ -153,9 +153,7 @@ def kill(pid: int) -> None:
 
 @paths
 def test_a_database_that_is_killed_in_mid_copy_gets_every_row_once(world: World, path: str):
-    """
-    The load waits until it is back, and does it again.
-    """
+    """The load waits until it is back, and does it again."""
     expected = deliver(world, "A1001", "2023-01", 5, 20_000)
     world.run("transfer")
     host, _, port = world.settings["CLAIMS_S3_ENDPOINT"].removeprefix("http://").partition(":")
@@ -208,9 +206,7 @@ def limited(
 
 
 def test_a_full_disk_of_the_worker_is_one_sentence_and_harms_nothing(world: World, tmp_path):
-    """
-    The old path needs the disk; the new one does not notice.
-    """
+    """The old path needs the disk; the new one does not notice."""
     expected = deliver(world, "A1001", "2023-01", 9, 3000)
     world.run("transfer")
     full = limited(
@@ -279,9 +275,7 @@ def test_a_disk_that_is_full_of_quarantined_lines_ends_the_load(world: World, tm
 def test_an_s3_that_refuses_quarantined_lines_ends_the_load(
     world: World, monkeypatch: pytest.MonkeyPatch
 ):
-    """
-    The sentence is S3's, not that the formatter was ended because of it.
-    """
+    """The sentence is S3's, not that the formatter was ended because of it."""
     put_part = Storage.put_part
 
     def refuse(storage: Storage, key: str, *rest) -> str:
@@ -302,9 +296,7 @@ def test_an_s3_that_refuses_quarantined_lines_ends_the_load(
 
 @paths
 def test_a_file_of_another_kind_is_the_same_sentence_on_both_outputs(world: World, path: str):
-    """
-    Both readers come to their end at once, and the formatter says only once why it ended.
-    """
+    """Both readers come to their end at once, and the formatter says only once why it ended."""
     put(world.folder, "A1001", "2023-01", [("one", "part_d_events", claims(range(9))[0], {})])
     world.run("transfer")
     said = {
@@ -341,9 +333,7 @@ def test_an_s3_that_fails_and_is_slow_is_survived(world: World, path: str):
 
 @paths
 def test_an_object_that_was_cut_in_s3_loads_nothing(world: World, path: str):
-    """
-    Somebody replaced it after the transfer.
-    """
+    """Somebody replaced it after the transfer."""
     deliver(world, "A1001", "2023-01", 13, 100)
     world.run("transfer")
     import boto3

@@ -15,9 +15,7 @@ every = pytest.mark.parametrize("record", records().values(), ids=lambda record:
 
 
 def line(record: Record, **values: bytes) -> bytes:
-    """
-    A record that is right if the values are, with a key.
-    """
+    """A record that is right if the values are, with a key."""
     whole = bytearray(b" " * record.width)
     for name in record.key:
         values.setdefault(name, b"1")
@@ -64,9 +62,7 @@ def test_a_file_of_another_kind_is_refused_before_anything_is_written(tmp_path: 
 
 
 def test_a_record_that_is_cut_to_the_length_of_another_kind_is_quarantined(tmp_path: Path):
-    """
-    One damaged record at the beginning is no reason to refuse a file.
-    """
+    """One damaged record at the beginning is no reason to refuse a file."""
     record = records()["part_a_lines"]
     found = formatted(record, line(record)[:195] + b"\n" + line(record), tmp_path)
 
@@ -91,9 +87,7 @@ def test_an_option_that_is_missing_is_one_sentence(tmp_path: Path):
 
 
 def values_of(field: Field) -> st.SearchStrategy[bytes]:
-    """
-    Values of a field, mostly right; those that are too long are cut.
-    """
+    """Values of a field, mostly right; those that are too long are cut."""
     letters = st.text("AZ az09,\"'\\.\tÑ\u0085", max_size=field.width).map(str.encode)
     if field.type == "date":
         days = st.dates().map(lambda day: day.isoformat().encode())
@@ -107,9 +101,7 @@ def values_of(field: Field) -> st.SearchStrategy[bytes]:
 
 
 def lines_of(record: Record) -> st.SearchStrategy[bytes]:
-    """
-    Records in which up to four fields are set; some cut, some too long.
-    """
+    """Records in which up to four fields are set; some cut, some too long."""
     sets = st.lists(
         st.sampled_from(record.fields).flatmap(
             lambda field: values_of(field).map(lambda value: (field.name, value[: field.width]))

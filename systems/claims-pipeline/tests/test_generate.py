@@ -26,9 +26,7 @@ FIRST = 2023 * 12
 
 @pytest.fixture(scope="session")
 def delivered(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Manifest]]:
-    """
-    Two months of one organisation, enough that every defect occurs.
-    """
+    """Two months of one organisation, enough that every defect occurs."""
     folder = tmp_path_factory.mktemp("delivered")
     order = Order(folder=folder, first_month=FIRST, months=2, beneficiaries=500, seed=5)
     return folder, [deliver(order, "A1001", month) for month in (FIRST, FIRST + 1)]
@@ -53,9 +51,7 @@ def test_the_same_seed_gives_the_same_bytes(tmp_path: Path):
 
 
 def test_the_formatter_finds_what_the_manifest_says(delivered, tmp_path: Path):
-    """
-    Counts, sums and classes of faults; duplicates are for the database to find.
-    """
+    """Counts, sums and classes of faults; duplicates are for the database to find."""
     folder, manifests = delivered
     seen: Counter[str] = Counter()
     for manifest in manifests:

@@ -36,9 +36,7 @@ def test_fields_follow_one_another_without_gaps(record: Record):
 
 @every
 def test_a_field_is_as_wide_as_its_format(record: Record):
-    """
-    -9(13).99 is a sign, 13 digits, a point and 2 digits.
-    """
+    """-9(13).99 is a sign, 13 digits, a point and 2 digits."""
     for field in record.fields:
         if field.format == "YYYY-MM-DD":
             width = 10
@@ -57,9 +55,7 @@ def test_names_are_unique_and_keys_are_fields(record: Record):
 
 
 def test_a_column_holds_every_number_of_its_format():
-    """
-    numeric(17,2) has 15 digits before the point; -9(18).99 needs 18.
-    """
+    """numeric(17,2) has 15 digits before the point; -9(18).99 needs 18."""
     types = {field.name: field.sql_type for r in records().values() for field in r.fields}
 
     assert "numeric(17,2)" == types["clm_pmt_amt"]

@@ -60,9 +60,7 @@ def test_every_line_is_a_row_or_in_the_quarantine(world: World, path: str):
 
 @paths
 def test_both_paths_load_the_same_rows(world: World, path: str):
-    """
-    Blank fields are NULL, and no field is shifted.
-    """
+    """Blank fields are NULL, and no field is shifted."""
     content = line(
         record("part_a_claims"), cur_clm_uniq_id="7", clm_pmt_amt="-12.34", prncpl_dgns_cd='A"1,2'
     )
@@ -90,9 +88,7 @@ def test_the_same_file_again_does_nothing_and_says_so(world: World, path: str):
 
 
 def test_the_same_content_under_another_name_is_loaded_once(world: World):
-    """
-    It is not even stored twice.
-    """
+    """It is not even stored twice."""
     content, _ = claims(range(20))
     put(world.folder, "A1001", "2023-01", [("one", "part_a_claims", content, {})])
     put(world.folder, "A1001", "2023-02", [("two", "part_a_claims", content, {})])
@@ -106,9 +102,7 @@ def test_the_same_content_under_another_name_is_loaded_once(world: World):
 
 
 def test_another_content_under_the_same_name_is_refused(world: World):
-    """
-    By S3's side, and by the ledger if somebody put it into S3 nevertheless.
-    """
+    """By S3's side, and by the ledger if somebody put it into S3 nevertheless."""
     put(world.folder, "A1001", "2023-01", [("one", "part_a_claims", claims(range(20))[0], {})])
     world.run("transfer")
     world.run("load", "A1001", "2023-01")
@@ -129,9 +123,7 @@ def test_another_content_under_the_same_name_is_refused(world: World):
 def test_the_newest_delivery_of_beneficiaries_wins_in_any_order(
     world: World, path: str, order: tuple[str, str]
 ):
-    """
-    Who is in the older one only stays; who is twice in one file is there once.
-    """
+    """Who is in the older one only stays; who is twice in one file is there once."""
     old = people(range(100, 110), zip_code="11111")
     new = people(range(105, 115), zip_code="22222") + people(range(105, 106), zip_code="33333")
     put(world.folder, "A1001", "2023-01", [("old", "beneficiaries", old, {})])
@@ -157,9 +149,7 @@ def test_the_newest_delivery_of_beneficiaries_wins_in_any_order(
 def test_two_databases_load_files_of_one_name_through_one_disk(
     world: World, servers: Servers, ready: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    """
-    The second begins and ends while the first has its file on the disk.
-    """
+    """The second begins and ends while the first has its file on the disk."""
     formatted = load_old._format
 
     def second_first(*arguments):
@@ -242,9 +232,7 @@ def test_a_delivery_with_fewer_lines_than_its_manifest_says_loads_nothing(world:
 
 
 def test_setup_again_changes_nothing(world: World, fetch_program: Path):
-    """
-    Also with another organisation, which gets its partitions.
-    """
+    """Also with another organisation, which gets its partitions."""
     before = world.ask(
         "SELECT oid, relname FROM pg_class WHERE relnamespace = 'claims'::regnamespace ORDER BY 1"
     )

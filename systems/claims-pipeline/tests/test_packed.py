@@ -51,9 +51,7 @@ def test_an_object_whose_metadata_say_gzip_is_unpacked(
 
 
 def test_the_name_of_an_object_says_nothing(world: World, store: Storage):
-    """
-    Only the metadata do, as on RDS.
-    """
+    """Only the metadata do, as on RDS."""
     store.put("k.gz", b"1,x\n")
     world.ask("CREATE TABLE t (n bigint, what text)")
     load(world, "t", "k.gz")
@@ -99,9 +97,7 @@ def test_memory_does_not_grow_with_what_is_unpacked(
     store: Storage,
     tmp_path: Path,
 ):
-    """
-    100 MB that are stored in 100 KB.
-    """
+    """100 MB that are stored in 100 KB."""
     put(store, gzip.compress(bytes(100_000_000), 9), "gzip")
     words = fetch_command(settings_of(), "k", "")
     words = [word for word in words if word not in ("--sha256", "")]

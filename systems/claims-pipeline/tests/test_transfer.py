@@ -91,9 +91,7 @@ def test_a_second_run_reads_nothing(bare: World):
 def test_a_file_that_is_not_the_manifests_never_appears(
     bare: World, store: Storage, harm, sentence: str
 ):
-    """
-    Nor does the manifest, which would call the delivery complete; the other file does.
-    """
+    """Nor does the manifest, which would call the delivery complete; the other file does."""
     deliver(bare, LARGE, b"fine\n")
     harm(bare.folder / "A1001/2023-01/file0")
     said = bare.run("transfer", status=2)
@@ -103,9 +101,7 @@ def test_a_file_that_is_not_the_manifests_never_appears(
 
 
 def test_a_transfer_survives_connections_that_break_in_mid_file(bare: World, store: Storage):
-    """
-    The first two break after 3 and 9 MB.
-    """
+    """The first two break after 3 and 9 MB."""
     deliver(bare, LARGE)
     plans = {1: ("cut", 3_000_000), 2: ("cut", 9_000_000)}
     with between_sftp(bare, lambda n: plans.get(n, PASS)) as between:
@@ -143,9 +139,7 @@ def test_a_transfer_that_was_killed_goes_on_with_the_parts_that_are_missing(
 
 
 def test_parts_of_a_file_that_was_replaced_meanwhile_do_not_survive(bare: World, store: Storage):
-    """
-    The mixture is refused, and the next run begins anew.
-    """
+    """The mixture is refused, and the next run begins anew."""
     deliver(bare, LARGE)
     key = "raw/A1001/2023-01/file0"
     store.prepare()

@@ -39,17 +39,13 @@ ACCOUNT = "nobody"
 
 
 def programs_of(version: str) -> Path | None:
-    """
-    The folder with `initdb`; None if there is none.
-    """
+    """The folder with `initdb`; None if there is none."""
     folders = [Path(place.format(version)) for place in PLACES]
     return next((folder for folder in folders if (folder / "initdb").is_file()), None)
 
 
 def versions() -> list[str]:
-    """
-    All in the repository, which gets them; elsewhere those of this machine.
-    """
+    """All in the repository, which gets them; elsewhere those of this machine."""
     every = ["15", "16", "17"]
     if (REPOSITORY / ".ci/servers").is_file():
         return every
@@ -77,9 +73,7 @@ def reachable(programs: Path, folder: Path, who: dict[str, Any]) -> Path:
 
 @contextmanager
 def postgres(programs: Path) -> Iterator[str]:
-    """
-    A server with an empty cluster on loopback; yields the address of its database `postgres`.
-    """
+    """A server with an empty cluster on loopback; yields the address of its database `postgres`."""
     account = pwd.getpwnam(ACCOUNT)
     is_root = os.geteuid() == 0
     who = {"user": account.pw_uid, "group": account.pw_gid, "extra_groups": []} if is_root else {}
@@ -125,9 +119,7 @@ def postgres(programs: Path) -> Iterator[str]:
 
 @pytest.fixture(params=versions())
 def older(request: pytest.FixtureRequest, servers: Servers, fetch_program: Path) -> Iterator[World]:
-    """
-    A world whose database is of an older version, and set up.
-    """
+    """A world whose database is of an older version, and set up."""
     programs = programs_of(request.param)
     assert programs, f"no PostgreSQL {request.param}: run .ci/servers of the repository"
     with postgres(programs) as address:

@@ -15,9 +15,7 @@ from services.ground import ROOT, is_running, wait_for
 
 
 def cluster(folder: Path, action: str, *options: str, **variables: str):
-    """
-    Run the command to its end.
-    """
+    """Run the command to its end."""
     return subprocess.run(
         [sys.executable, ROOT / "deploy/cluster.py", action, "--folder", folder, *options],
         env={**os.environ, **variables},
@@ -29,9 +27,7 @@ def cluster(folder: Path, action: str, *options: str, **variables: str):
 
 
 def lines_of(log: Path) -> list[dict]:
-    """
-    Return what the services have written; the last line may be half written.
-    """
+    """Return what the services have written; the last line may be half written."""
     whole = log.read_text().rpartition("\n")[0]
     return [json.loads(line) for line in whole.splitlines()]
 
@@ -46,9 +42,7 @@ def folder(tmp_path_factory) -> Iterator[Path]:
 
 
 def test_the_services_work_through_the_pooler_and_all_ends(folder: Path):
-    """
-    A second start is refused, and after `down` neither a JVM nor a server is left.
-    """
+    """A second start is refused, and after `down` neither a JVM nor a server is left."""
     words = (
         line.removeprefix("export ").split("=", 1)
         for line in (folder / "settings").read_text().splitlines()
@@ -105,9 +99,7 @@ def test_no_command_that_starts_servers(tmp_path: Path):
 
 
 def test_servers_that_do_not_start(tmp_path: Path):
-    """
-    The reason of the command that failed is told on; its log stays.
-    """
+    """The reason of the command that failed is told on; its log stays."""
     command = tmp_path / "plimsoll"
     command.write_text(
         "#!/bin/sh\necho 'error: no apt' >&2\necho 'hint: Use Debian.' >&2\nexit 2\n"

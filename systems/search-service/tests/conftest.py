@@ -31,9 +31,7 @@ ENGINES = ("opensearch", "elasticsearch")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """
-    Which search engine the tests use.
-    """
+    """Which search engine the tests use."""
     parser.addoption("--engine", choices=(*ENGINES, "both"), default="both")
     parser.addoption(
         "--rounds", type=int, default=12, help="how often the crash test kills something"
@@ -44,9 +42,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """
-    Run what needs a search engine with each of them, and what has a seed in each world.
-    """
+    """Run what needs a search engine with each of them, and what has a seed in each world."""
     if "seed" in metafunc.fixturenames:
         metafunc.parametrize("seed", range(1, metafunc.config.getoption("--worlds") + 1))
     if "engine_name" in metafunc.fixturenames:
@@ -58,9 +54,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 # Before xdist's own hook, which reads the groups.
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """
-    Run what shares servers on one worker.
-    """
+    """Run what shares servers on one worker."""
     for item in items:
         parameters = item.callspec.params if hasattr(item, "callspec") else {}
         shared = "stores" if "stores" in item.fixturenames else item.path.stem
@@ -101,18 +95,14 @@ def start(*names: str, restart: bool = False) -> tuple[subprocess.Popen[str], di
 
 
 def stop(command: subprocess.Popen[str]) -> None:
-    """
-    End servers as Ctrl-C does.
-    """
+    """End servers as Ctrl-C does."""
     command.send_signal(signal.SIGINT)
     command.communicate(timeout=60)
 
 
 @pytest.fixture(scope="session")
 def stores() -> Iterator[dict[str, str]]:
-    """
-    A database and a broker.
-    """
+    """A database and a broker."""
     command, found = start("postgres", "kafka")
     yield found
     stop(command)
@@ -120,9 +110,7 @@ def stores() -> Iterator[dict[str, str]]:
 
 @pytest.fixture(scope="session")
 def engine_url(engine_name: str) -> Iterator[str]:
-    """
-    A search engine.
-    """
+    """A search engine."""
     command, found = start(engine_name)
     yield found[engine_name]
     stop(command)
@@ -130,9 +118,7 @@ def engine_url(engine_name: str) -> Iterator[str]:
 
 @pytest.fixture
 def stored(stores: dict[str, str]) -> Iterator[Settings]:
-    """
-    Settings with a database and topics of their own, and no search engine.
-    """
+    """Settings with a database and topics of their own, and no search engine."""
     name = f"t{uuid.uuid4().hex[:12]}"
     admin = connect(stores["postgres"], size=1)
     with admin.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
@@ -154,9 +140,7 @@ def stored(stores: dict[str, str]) -> Iterator[Settings]:
 
 @pytest.fixture
 def database(stored: Settings) -> Iterator[Database]:
-    """
-    The copy, with its tables.
-    """
+    """The copy, with its tables."""
     found = connect(stored.database_url)
     prepare(found)
     yield found
@@ -165,18 +149,14 @@ def database(stored: Settings) -> Iterator[Database]:
 
 @pytest.fixture
 def topics(stored: Settings) -> Settings:
-    """
-    Settings whose topics exist.
-    """
+    """Settings whose topics exist."""
     create_topics(stored)
     return stored
 
 
 @pytest.fixture
 def settings(stored: Settings, engine_url: str) -> Settings:
-    """
-    Settings of a service that is set up.
-    """
+    """Settings of a service that is set up."""
     from msgspec.structs import replace
 
     found = replace(stored, engine_url=engine_url)
@@ -186,26 +166,20 @@ def settings(stored: Settings, engine_url: str) -> Settings:
 
 @pytest.fixture
 def engine(settings: Settings) -> Iterator[Engine]:
-    """
-    The search engine.
-    """
+    """The search engine."""
     with Engine(settings.engine_url) as found:
         yield found
 
 
 @pytest.fixture
 def producing(stored: Settings) -> Producing:
-    """
-    A producer of events.
-    """
+    """A producer of events."""
     return Producing(stored)
 
 
 @pytest.fixture
 def indexer(settings: Settings, tmp_path: Path) -> Iterator[Indexer]:
-    """
-    An indexer that runs as a program.
-    """
+    """An indexer that runs as a program."""
     with Indexer(settings, tmp_path / "indexer.log", sys.executable) as found:
         yield found
     # Shown if the test failed.
@@ -214,9 +188,7 @@ def indexer(settings: Settings, tmp_path: Path) -> Iterator[Indexer]:
 
 @pytest.fixture(scope="session")
 def searchable(engine_url: str) -> Iterator[Api]:
-    """
-    The API as a program, over an index with the products of the relevance cases.
-    """
+    """The API as a program, over an index with the products of the relevance cases."""
     settings = Settings(engine_url=engine_url, prefix="searched", api_tokens="other,secret")
     with Engine(engine_url) as engine:
         fill(engine, settings)

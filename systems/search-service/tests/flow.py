@@ -79,9 +79,7 @@ def deleted(type_name: str, entity_id: str, version: int, at: datetime = MOMENT)
 
 
 class Producing:
-    """
-    Writes events to the topics of a service.
-    """
+    """Writes events to the topics of a service."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
@@ -103,9 +101,7 @@ class Producing:
 
 
 class Indexer:
-    """
-    An indexer that runs as a program, and may be killed.
-    """
+    """An indexer that runs as a program, and may be killed."""
 
     def __init__(self, settings: Settings, log: Path, python: str) -> None:
         self.settings = settings
@@ -141,9 +137,7 @@ class Indexer:
 
 
 def environment(settings: Settings) -> dict[str, str]:
-    """
-    The environment with which a command has these settings.
-    """
+    """The environment with which a command has these settings."""
     given = {
         PREFIX + name.upper(): str(value)
         for name, value in msgspec.structs.asdict(settings).items()
@@ -183,9 +177,7 @@ def _work_of(settings: Settings) -> tuple[int, int, int] | None:
 
 
 def query(settings: Settings, statement: str) -> list[tuple[object, ...]]:
-    """
-    The rows of a statement on the copy; none if it returns none.
-    """
+    """The rows of a statement on the copy; none if it returns none."""
     database = connect(settings.database_url, size=1)
     try:
         with transaction(database) as session:

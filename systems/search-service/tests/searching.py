@@ -37,9 +37,7 @@ DELETED = "p-99"
 
 
 def fill(engine: Engine, settings: Settings) -> None:
-    """
-    Index the products and a tombstone.
-    """
+    """Index the products and a tombstone."""
     index = f"{settings.prefix}-000001"
     engine.create_index(index, index_body(shards=2))
     writes = [Write(index=index, id=DELETED, version=2, document=tombstone_of(DELETED, 2))]
@@ -68,9 +66,7 @@ def fill(engine: Engine, settings: Settings) -> None:
 
 
 class Api:
-    """
-    The API as a program on a free port.
-    """
+    """The API as a program on a free port."""
 
     def __init__(self, settings: Settings, python: str) -> None:
         with socket.socket() as probe:

@@ -11,9 +11,7 @@ Answer = Callable[[str, str, bytes], tuple[int, Any]]
 
 
 class Stub:
-    """
-    An HTTP server on a free port of loopback.
-    """
+    """An HTTP server on a free port of loopback."""
 
     def __init__(self, answer: Answer) -> None:
         stub = self
@@ -51,8 +49,6 @@ class Stub:
 
 
 def written(body: bytes, status: int = 201) -> dict[str, Any]:
-    """
-    The answer to a bulk request in which every write had this status.
-    """
+    """The answer to a bulk request in which every write had this status."""
     actions = [json.loads(line) for line in body.splitlines()]
     return {"items": [{"index": {"status": status}} for one in actions if "index" in one]}

@@ -51,9 +51,7 @@ def admin(settings: Settings, *words: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture
 def filled(settings: Settings, producing: Producing, indexer: Indexer) -> Settings:
-    """
-    A service with products and a running indexer.
-    """
+    """A service with products and a running indexer."""
     producing.send(changed(supplier()), *(changed(product(n)) for n in range(PRODUCTS)))
     indexer.start()
     wait_until_quiet(settings)
@@ -61,9 +59,7 @@ def filled(settings: Settings, producing: Producing, indexer: Indexer) -> Settin
 
 
 class Probe:
-    """
-    Searches again and again; counts failures and searches with too few hits.
-    """
+    """Searches again and again; counts failures and searches with too few hits."""
 
     def __init__(self, settings: Settings, least: int) -> None:
         self.searches = self.failures = self.incomplete = 0
@@ -202,9 +198,7 @@ def test_a_mapping_is_changed_under_load(
 def test_a_mapping_that_cannot_be_is_one_sentence(
     settings: Settings, tmp_path: Path, mapping: str | None, sentence: str
 ):
-    """
-    And a rebuild that was begun with another can be dropped.
-    """
+    """And a rebuild that was begun with another can be dropped."""
     file = tmp_path / "mapping.json"
     if mapping is not None:
         file.write_text(mapping)
@@ -220,9 +214,7 @@ def test_a_mapping_that_cannot_be_is_one_sentence(
 
 
 def test_a_rebuild_that_was_killed_goes_on_where_it_was(filled: Settings, indexer: Indexer):
-    """
-    What was filled in is not filled in again, and what changed meanwhile is there.
-    """
+    """What was filled in is not filled in again, and what changed meanwhile is there."""
     slow = replace(filled, batch_documents=5)
     with subprocess.Popen(
         [sys.executable, "-m", "search_service", "admin", "rebuild", "--shards", "1"],
@@ -295,9 +287,7 @@ def test_differences_are_listed_and_repaired(filled: Settings, indexer: Indexer)
 
 
 def test_thousands_of_differences_are_repaired(filled: Settings, indexer: Indexer):
-    """
-    In transactions of bounded size: the index was emptied by hand.
-    """
+    """In transactions of bounded size: the index was emptied by hand."""
     statement = (
         "INSERT INTO product (id, version, is_deleted, at, sku, name, description, brand, price_cents, currency, "
         "category_id, supplier_id, attributes, document_version) SELECT 'q-' || n, 1, false, now(), 'q', 'Lamp', '', "
@@ -315,9 +305,7 @@ def test_thousands_of_differences_are_repaired(filled: Settings, indexer: Indexe
 def test_verifying_under_load_finds_no_false_difference(
     filled: Settings, producing: Producing, indexer: Indexer
 ):
-    """
-    What is on its way is no difference.
-    """
+    """What is on its way is no difference."""
     stop = threading.Event()
 
     def load() -> None:
@@ -372,9 +360,7 @@ def test_one_admin_command_at_a_time(filled: Settings, indexer: Indexer):
 
 
 def test_what_an_operator_must_not_do_is_refused(filled: Settings, indexer: Indexer):
-    """
-    Dropping what is live or unknown, impossible shards, an index that is not there.
-    """
+    """Dropping what is live or unknown, impossible shards, an index that is not there."""
     live = f"{filled.prefix}-000001"
     tried = [
         admin(filled, "drop", live),
@@ -391,9 +377,7 @@ def test_what_an_operator_must_not_do_is_refused(filled: Settings, indexer: Inde
 
 
 def test_a_new_copy_does_not_write_to_the_index_of_an_earlier_one(settings: Settings):
-    """
-    Its versions begin again, and the old documents would be newer.
-    """
+    """Its versions begin again, and the old documents would be newer."""
     query(settings, "DELETE FROM generation RETURNING 1")
     again = set_up(settings)
 
@@ -401,9 +385,7 @@ def test_a_new_copy_does_not_write_to_the_index_of_an_earlier_one(settings: Sett
 
 
 def test_a_late_write_does_not_bring_a_dropped_index_back(settings: Settings):
-    """
-    It is refused, and no index without mappings appears.
-    """
+    """It is refused, and no index without mappings appears."""
     with Engine(settings.engine_url) as engine:
         engine.create_index("gone", index_body(shards=1))
         engine.delete_index("gone")
@@ -446,9 +428,7 @@ def test_wrong_words_are_one_sentence(
 
 @pytest.mark.parametrize("command", ["setup", "status", "indexer", "load", "admin"])
 def test_servers_that_are_away_are_one_sentence(command: str, tmp_path):
-    """
-    Except for the indexer, which waits for them.
-    """
+    """Except for the indexer, which waits for them."""
     away = Settings(
         database_url="postgresql://nobody@127.0.0.1:1/none",
         kafka="127.0.0.1:1",

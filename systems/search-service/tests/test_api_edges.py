@@ -106,9 +106,7 @@ def test_other_methods_and_addresses_are_problems(searchable: Api):
 def test_every_refusal_is_a_problem(
     searchable: Api, method: str, path: str, parts: dict[str, Any], status: int
 ):
-    """
-    Too large, too long, another method, no such address: one form, and the service goes on.
-    """
+    """Too large, too long, another method, no such address: one form, and the service goes on."""
     with httpx.Client(
         base_url=searchable.url, timeout=30, headers=searchable.client.headers
     ) as one:
@@ -124,9 +122,7 @@ def test_every_refusal_is_a_problem(
 
 
 def test_what_is_no_http_is_a_problem(searchable: Api):
-    """
-    The connection is closed afterwards.
-    """
+    """The connection is closed afterwards."""
     address = ("127.0.0.1", int(searchable.url.rpartition(":")[2]))
     with socket.create_connection(address, 30) as line:
         line.sendall(b"SEARCH boots\r\n\r\n")
@@ -165,9 +161,7 @@ def test_who_sends_everything_first_gets_an_answer(searchable: Api, sent: bytes,
 @settings(max_examples=300)
 @given(strategies.text(max_size=300))
 def test_no_cursor_is_an_error_of_ours(text: str):
-    """
-    It is one that we made, or it is refused.
-    """
+    """It is one that we made, or it is refused."""
     try:
         found = after_of(SearchRequest(cursor=text))
     except BadRequestError:
@@ -213,9 +207,7 @@ def test_the_api_keeps_to_its_description(searchable: Api, tmp_path: Path):
 
 
 def test_an_engine_that_is_away_is_503():
-    """
-    The process is healthy, and not ready.
-    """
+    """The process is healthy, and not ready."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         free = probe.getsockname()[1]
@@ -237,9 +229,7 @@ def _is_healthy(api: Api) -> bool:
 
 
 def test_too_many_searches_at_once_are_refused_at_once():
-    """
-    An engine that hangs holds as many as it may, and the others need not wait for it.
-    """
+    """An engine that hangs holds as many as it may, and the others need not wait for it."""
     hanging = socket.create_server(("127.0.0.1", 0), backlog=128)
     url = f"http://127.0.0.1:{hanging.getsockname()[1]}"
     held: list[socket.socket] = []
@@ -276,9 +266,7 @@ def _hold(server: socket.socket, held: list[socket.socket]) -> None:
     ],
 )
 def test_settings_that_cannot_be_used_end_the_command(changed: dict[str, str], word: str):
-    """
-    With one sentence that names the variable, and status 2.
-    """
+    """With one sentence that names the variable, and status 2."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()

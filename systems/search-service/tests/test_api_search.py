@@ -43,9 +43,7 @@ def test_words_find_products(searchable: Api, q: str, first: list[str], found: s
 
 @pytest.mark.parametrize("q", HOSTILE)
 def test_hostile_text_is_only_text(searchable: Api, q: str):
-    """
-    It is never an error, and never finds what its words do not.
-    """
+    """It is never an error, and never finds what its words do not."""
     answer = searchable.client.get("/v1/search", params={"q": q, "limit": 100})
     ids = [hit["product"]["id"] for hit in answer.json()["hits"]]
 
@@ -61,9 +59,7 @@ def test_hostile_text_is_only_text(searchable: Api, q: str):
     "text", [*HOSTILE, "x=.*", "material=*", '"],"script":"', "p-1\r\nX-Admin: 1"]
 )
 def test_hostile_values_of_filters_find_nothing(searchable: Api, name: str, text: str):
-    """
-    They are values that no product has, or are refused.
-    """
+    """They are values that no product has, or are refused."""
     answer = searchable.client.get("/v1/search", params={name: text, "limit": 100})
 
     assert answer.status_code in {200, 400}
@@ -100,9 +96,7 @@ def test_hostile_beginnings_suggest_nothing(searchable: Api, text: str):
 def test_filters_keep_what_fits_all_of_them(
     searchable: Api, filters: dict[str, object], found: set[str]
 ):
-    """
-    Several values of one filter are alternatives.
-    """
+    """Several values of one filter are alternatives."""
     assert found == set(searchable.ids(**filters))
 
 
@@ -111,9 +105,7 @@ def test_nothing_typed_finds_everything_but_what_is_deleted(searchable: Api):
 
 
 def test_facets_count_the_hits(searchable: Api):
-    """
-    Not the whole catalog, and only what was asked for.
-    """
+    """Not the whole catalog, and only what was asked for."""
     facets = searchable.get("/v1/search", q="boots", facet=["material", "country", "brand"])[
         "facets"
     ]
@@ -127,9 +119,7 @@ def test_facets_count_the_hits(searchable: Api):
 @pytest.mark.parametrize("sort", ["relevance", "price", "-price", "name", "-name"])
 @pytest.mark.parametrize("limit", [1, 3, 10])
 def test_pages_show_every_hit_once(searchable: Api, sort: str, limit: int):
-    """
-    In the order of one large page.
-    """
+    """In the order of one large page."""
     whole = searchable.ids("", sort=sort, limit=100)
     pages: list[str] = []
     cursor: dict[str, str] = {}
@@ -150,9 +140,7 @@ def test_prices_sort_as_numbers(searchable: Api):
 
 
 def test_highlights_are_safe_html(searchable: Api):
-    """
-    The words that were found are marked, and what a supplier wrote is escaped.
-    """
+    """The words that were found are marked, and what a supplier wrote is escaped."""
     (hit,) = searchable.get("/v1/search", q="bright lamp")["hits"]
 
     assert "<em>Lamp</em>" == hit["highlights"]["name"]

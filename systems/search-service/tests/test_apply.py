@@ -18,9 +18,7 @@ from search_service.model import digest_of
 
 
 def put(database: Database, *events: Event, is_tracking: bool = True) -> Applied:
-    """
-    Apply events as the next batch of a partition.
-    """
+    """Apply events as the next batch of a partition."""
     begun = next_offset(database, "t", 0)
     place = Position(topic="t", partition=0, expected=begun, next=begun + len(events))
     return apply(database, place, events, is_dirty_tracking=is_tracking)
@@ -48,9 +46,7 @@ def empty(database: Database) -> None:
 
 
 def history(seed: int) -> list[Event]:
-    """
-    Versions of a few entities in the order in which their services wrote them.
-    """
+    """Versions of a few entities in the order in which their services wrote them."""
     dice = random.Random(seed)
     events: list[Event] = []
     for version in range(1, 9):
@@ -73,9 +69,7 @@ def history(seed: int) -> list[Event]:
 )
 @given(strategies.integers(0, 10**6))
 def test_any_order_with_duplicates_gives_the_same_copy(database: Database, seed: int):
-    """
-    In batches of any size.
-    """
+    """In batches of any size."""
     events = history(seed)
     empty(database)
     put(database, *events)
@@ -93,9 +87,7 @@ def test_any_order_with_duplicates_gives_the_same_copy(database: Database, seed:
 
 
 def test_a_batch_that_was_applied_is_not_applied_again(database: Database):
-    """
-    Two indexers with the same batch: the ledger lets one of them.
-    """
+    """Two indexers with the same batch: the ledger lets one of them."""
     place = Position(topic="t", partition=0, expected=0, next=1)
     first = apply(database, place, [changed(product())], is_dirty_tracking=True)
     second = apply(database, place, [changed(product(name="Other"), 2)], is_dirty_tracking=True)
@@ -105,9 +97,7 @@ def test_a_batch_that_was_applied_is_not_applied_again(database: Database):
 
 
 def test_a_batch_that_fails_changes_nothing(database: Database):
-    """
-    Neither the rows nor the ledger.
-    """
+    """Neither the rows nor the ledger."""
     bad = changed(product(2, sku="x"))
     with transaction(database) as session:
         session.execute(text("ALTER TABLE product ADD CHECK (sku <> 'x')"))
@@ -128,9 +118,7 @@ def test_what_is_ignored_leaves_no_work(database: Database):
 
 
 def test_an_asset_that_moves_marks_both_products(database: Database):
-    """
-    The one that loses it and the one that gets it.
-    """
+    """The one that loses it and the one that gets it."""
     put(database, changed(product(1)), changed(product(2)), changed(asset(1)))
     put_before = dict(rows(database, "SELECT id, document_version FROM product"))
     put(database, changed(asset(1, product_id="p-2"), 2))
@@ -162,9 +150,7 @@ def test_without_dirty_tracking_a_text_that_stayed_is_written_again(
 
 
 def test_fan_out_is_bounded_and_begins_again(database: Database):
-    """
-    A second rename while the first is spread reaches every product.
-    """
+    """A second rename while the first is spread reaches every product."""
     put(database, *(changed(product(n)) for n in range(25)), changed(supplier()))
     while fan_out_page(database, 10):
         pass
@@ -182,9 +168,7 @@ def test_fan_out_is_bounded_and_begins_again(database: Database):
 
 
 def test_a_circle_of_categories_ends(database: Database):
-    """
-    Events can make one, and the document shows each category once.
-    """
+    """Events can make one, and the document shows each category once."""
     put(
         database, changed(product()), changed(category(1, parent=2)), changed(category(2, parent=1))
     )
@@ -280,9 +264,7 @@ def test_dirty_tracking_reads_and_writes_no_text_that_stays(database: Database):
 
 
 def test_a_text_that_changed_is_written(database: Database):
-    """
-    And its digest with it.
-    """
+    """And its digest with it."""
     put(database, changed(asset(text="before")))
     put(database, changed(asset(text="after"), 2))
 

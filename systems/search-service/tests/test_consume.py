@@ -15,9 +15,7 @@ def said(indexer: Indexer) -> str:
 
 
 def test_a_broker_that_is_away_is_said(settings: Settings, indexer: Indexer):
-    """
-    Once, while the indexer waits for it.
-    """
+    """Once, while the indexer waits for it."""
     indexer.settings = replace(settings, kafka="127.0.0.1:1")
     indexer.start()
     wait_for(
@@ -31,9 +29,7 @@ def test_a_broker_that_is_away_is_said(settings: Settings, indexer: Indexer):
 
 
 def test_topics_that_are_missing_are_said(settings: Settings, indexer: Indexer):
-    """
-    The service was not set up on this broker.
-    """
+    """The service was not set up on this broker."""
     indexer.settings = replace(settings, prefix="nothing")
     indexer.start()
     wait_for(
@@ -63,9 +59,7 @@ def test_a_topic_that_was_made_anew_ends_the_indexer(
 def test_an_event_that_the_database_refuses_is_a_dead_letter(
     settings: Settings, producing: Producing, indexer: Indexer
 ):
-    """
-    With the database's reason; those around it are applied, each once.
-    """
+    """With the database's reason; those around it are applied, each once."""
     query(settings, "ALTER TABLE product ADD CHECK (sku <> 'refused')")
     one = replace(settings, batch_events=50)
     indexer.settings = one
@@ -84,9 +78,7 @@ def test_an_event_that_the_database_refuses_is_a_dead_letter(
 def test_indexers_come_and_go_while_events_flow(
     settings: Settings, producing: Producing, indexer: Indexer, tmp_path
 ):
-    """
-    Partitions change hands again and again: every event is applied, and none twice.
-    """
+    """Partitions change hands again and again: every event is applied, and none twice."""
     import sys
     from contextlib import ExitStack
 
@@ -118,9 +110,7 @@ def test_indexers_come_and_go_while_events_flow(
 
 
 def test_topics_are_compacted_and_dead_letters_are_kept(topics: Settings):
-    """
-    The key of an event is the id of its entity.
-    """
+    """The key of an event is the id of its entity."""
     from confluent_kafka.admin import AdminClient, ConfigResource
 
     from search_service.consume import clients_of
@@ -141,9 +131,7 @@ def test_topics_are_compacted_and_dead_letters_are_kept(topics: Settings):
 
 
 def letters_of(settings: Settings, count: int) -> dict[bytes, str]:
-    """
-    The reasons of dead letters, by key.
-    """
+    """The reasons of dead letters, by key."""
     from confluent_kafka import Consumer, TopicPartition
 
     from search_service.consume import clients_of

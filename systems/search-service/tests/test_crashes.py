@@ -61,9 +61,7 @@ class World:
         self._sent: list[Event] = []
 
     def next(self) -> Event:
-        """
-        A change, mostly; else one that was sent before, or an old one that comes late.
-        """
+        """A change, mostly; else one that was sent before, or an old one that comes late."""
         if self._sent and self.dice.random() < 0.15:
             return self.dice.choice(self._sent)
         event = self._change()
@@ -72,9 +70,7 @@ class World:
         return event
 
     def first(self) -> list[Event]:
-        """
-        Version 1 of everything.
-        """
+        """Version 1 of everything."""
         events: list[Event] = [
             *(changed(supplier(n)) for n in range(SUPPLIERS)),
             *(changed(category(n, parent=n // 2 if n else None)) for n in range(CATEGORIES)),
@@ -104,9 +100,7 @@ class World:
 
 
 class Sending(threading.Thread):
-    """
-    Sends events all the time; now and then one that can never be applied.
-    """
+    """Sends events all the time; now and then one that can never be applied."""
 
     def __init__(self, world: World, producing: Producing) -> None:
         super().__init__()
@@ -138,9 +132,7 @@ class Sending(threading.Thread):
 
 @pytest.fixture
 def servers(request: pytest.FixtureRequest) -> Iterator[dict[str, str]]:
-    """
-    Servers that are started again when they are killed.
-    """
+    """Servers that are started again when they are killed."""
     chosen = request.config.getoption("--engine")
     engine = "opensearch" if chosen == "both" else chosen
     command, found = start("postgres", "kafka", engine, restart=True)
@@ -149,9 +141,7 @@ def servers(request: pytest.FixtureRequest) -> Iterator[dict[str, str]]:
 
 
 def killed(address: str) -> bool:
-    """
-    Kill the process that listens at an address; return False if none does now.
-    """
+    """Kill the process that listens at an address; return False if none does now."""
     port = int(address.split("/")[2 if "//" in address else 0].rpartition(":")[2])
     for one in psutil.net_connections("tcp"):
         if one.status == psutil.CONN_LISTEN and one.laddr.port == port and one.pid:
@@ -183,9 +173,7 @@ def wait_for_quiet(settings: Settings) -> None:
 
 
 def dead_letters(settings: Settings) -> set[bytes]:
-    """
-    The keys of all dead letters.
-    """
+    """The keys of all dead letters."""
     topic = settings.dead_letter_topic
     reader = Consumer({"bootstrap.servers": settings.kafka, "group.id": "reader"})
     places = [
@@ -205,9 +193,7 @@ def dead_letters(settings: Settings) -> set[bytes]:
 
 
 def check(settings: Settings, world: World) -> None:
-    """
-    Copy and index are equal, and are what was sent last.
-    """
+    """Copy and index are equal, and are what was sent last."""
     wait_for_quiet(settings)
     database = connect(settings.database_url, size=2)
     with Engine(settings.engine_url) as engine:

@@ -49,9 +49,7 @@ def service(folder: Path, action: str, *options: str, **variables: str) -> subpr
 
 
 def is_running(pid: int) -> bool:
-    """
-    Whether a process runs.
-    """
+    """Whether a process runs."""
     return psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
 
 
@@ -62,9 +60,7 @@ def is_open(port: int) -> bool:
 
 @pytest.mark.parametrize(("engine", "version"), [("opensearch", "2."), ("elasticsearch", "8.")])
 def test_the_service_starts_answers_and_ends(tmp_path: Path, engine: str, version: str):
-    """
-    With servers of its own; a second start is refused, and afterwards nothing listens.
-    """
+    """With servers of its own; a second start is refused, and afterwards nothing listens."""
     port = free_port()
     folder = tmp_path / "run"
     started = service(folder, "up", "--engine", engine, SEARCH_API_PORT=str(port))
@@ -99,9 +95,7 @@ def test_the_service_starts_answers_and_ends(tmp_path: Path, engine: str, versio
 
 
 def test_a_port_that_is_taken_ends_what_was_started(settings: Settings, tmp_path: Path):
-    """
-    One sentence, status 2, and no program stays; servers that were named are left alone.
-    """
+    """One sentence, status 2, and no program stays; servers that were named are left alone."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -124,9 +118,7 @@ def test_a_port_that_is_taken_ends_what_was_started(settings: Settings, tmp_path
 
 
 def test_a_program_that_ends_is_named_with_its_reason(settings: Settings, tmp_path: Path):
-    """
-    What was started is ended, and the log that the message names is there.
-    """
+    """What was started is ended, and the log that the message names is there."""
     before = query(settings, "DELETE FROM generation RETURNING 1")
     query(settings, "DROP TABLE fan_out")
     query(settings, "CREATE VIEW fan_out AS SELECT 1 AS nothing")
@@ -152,9 +144,7 @@ def test_a_program_that_ends_is_named_with_its_reason(settings: Settings, tmp_pa
 # How long after the start of its first program Ctrl-C is pressed, and how often.
 @pytest.mark.parametrize(("after_s", "times"), [(0, 1), (1, 3), (4, 1)])
 def test_an_interrupted_start_leaves_nothing(tmp_path: Path, after_s: float, times: int):
-    """
-    Also when Ctrl-C is pressed again because ending takes a while.
-    """
+    """Also when Ctrl-C is pressed again because ending takes a while."""
     folder = tmp_path / "run"
     servers = tmp_path / "servers"
     servers.write_text("#!/bin/sh\nexec sleep 1000\n")
@@ -174,9 +164,7 @@ def test_an_interrupted_start_leaves_nothing(tmp_path: Path, after_s: float, tim
 
 
 def test_an_interrupted_start_ends_real_servers(tmp_path: Path):
-    """
-    While they start.
-    """
+    """While they start."""
     folder = tmp_path / "run"
     started = service(folder, "up")
     wait_for("the first program", (folder / "programs.json").exists)
@@ -223,9 +211,7 @@ def test_servers_that_are_missing_are_one_sentence(
 
 
 def test_what_was_not_started_is_not_ended(tmp_path: Path):
-    """
-    A process that has got the number of ours later is somebody else's.
-    """
+    """A process that has got the number of ours later is somebody else's."""
     folder = tmp_path / "run"
     folder.mkdir()
     with subprocess.Popen(["sleep", "60"]) as other:
@@ -246,9 +232,7 @@ def lines(first: str) -> list[str]:
 
 
 def test_commands_of_the_readme_are_understood():
-    """
-    Every command and option exists.
-    """
+    """Every command and option exists."""
     shown = [shlex.split(line)[1:] for line in lines(".venv/bin/search-service")]
     for name, *words in shown:
         parser = Parser(prog=name)

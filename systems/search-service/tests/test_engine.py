@@ -29,9 +29,7 @@ FOUND = {
 
 
 def busy(times: int, status: int = 503):
-    """
-    An engine that is busy so many times, and then answers.
-    """
+    """An engine that is busy so many times, and then answers."""
     left = [times]
 
     def answer(_method: str, _path: str, _body: bytes):
@@ -43,9 +41,7 @@ def busy(times: int, status: int = 503):
 
 @pytest.mark.parametrize("status", [429, 503])
 def test_a_request_is_repeated_while_shards_start(status: int):
-    """
-    An operator's command does not fail because a node was started a moment ago.
-    """
+    """An operator's command does not fail because a node was started a moment ago."""
     with Stub(busy(3, status)) as stub, Engine(stub.url) as engine:
         found = engine.count("x")
 
@@ -77,9 +73,7 @@ def test_a_refusal_is_not_repeated():
 
 
 def test_an_engine_that_is_busy_does_not_lack_an_index():
-    """
-    A number of an index is taken again otherwise.
-    """
+    """A number of an index is taken again otherwise."""
     with Stub(busy(2)) as stub, Engine(stub.url) as engine:
         assert engine.exists("x")
     with Stub(busy(1, 404)) as stub, Engine(stub.url) as engine:
@@ -87,9 +81,7 @@ def test_an_engine_that_is_busy_does_not_lack_an_index():
 
 
 def test_a_search_is_repeated_while_shards_start():
-    """
-    The caller of the API waits for a moment instead of getting an error.
-    """
+    """The caller of the API waits for a moment instead of getting an error."""
     with Stub(busy(3)) as stub, Api(Settings(engine_url=stub.url, api_tokens="secret"), sys.executable) as api:  # fmt: skip
         found = api.get("/v1/search")
 
@@ -97,9 +89,7 @@ def test_a_search_is_repeated_while_shards_start():
 
 
 def test_a_status_says_that_the_engine_is_busy(capsys: pytest.CaptureFixture[str]):
-    """
-    One sentence and a hint, whatever the engine answers.
-    """
+    """One sentence and a hint, whatever the engine answers."""
     from search_service import cli
 
     def refuse(*_: object) -> int:
@@ -125,9 +115,7 @@ def fill_work(database, products: int) -> None:
 
 
 def indexed_by(database, answer, steps: int = 60) -> tuple[Indexing, list[str]]:
-    """
-    An indexer's steps on an engine; the sentences of those that failed.
-    """
+    """An indexer's steps on an engine; the sentences of those that failed."""
     failures = []
     with Stub(answer) as stub, Engine(stub.url, patience_s=0) as engine:
         indexing = Indexing(database, engine, Settings(batch_documents=64), Metrics())
@@ -143,9 +131,7 @@ def indexed_by(database, answer, steps: int = 60) -> tuple[Indexing, list[str]]:
 
 @pytest.mark.parametrize("status", [429, 413])
 def test_an_engine_that_takes_little_gets_less_at_a_time(database, status: int):
-    """
-    The requests shrink until the engine takes them, and every document arrives.
-    """
+    """The requests shrink until the engine takes them, and every document arrives."""
     fill_work(database, 100)
     sizes = []
 
@@ -164,9 +150,7 @@ def test_an_engine_that_takes_little_gets_less_at_a_time(database, status: int):
 
 
 def test_single_documents_that_are_refused_for_now_are_sent_again(database):
-    """
-    A bulk request succeeds as a whole while writes in it are refused with 429.
-    """
+    """A bulk request succeeds as a whole while writes in it are refused with 429."""
     fill_work(database, 20)
     seen: dict[str, int] = {}
 
@@ -190,9 +174,7 @@ def test_single_documents_that_are_refused_for_now_are_sent_again(database):
 
 
 def test_a_document_that_the_engine_refuses_stops_no_other(database):
-    """
-    Its work stays, and it is not sent again at once.
-    """
+    """Its work stays, and it is not sent again at once."""
     fill_work(database, 5)
     sent = []
 
@@ -219,9 +201,7 @@ def test_the_indexer_says_which_index_is_missing(database):
 
 
 def test_documents_are_fresh_only_after_a_refresh(database):
-    """
-    What was written and cannot be found yet is not measured.
-    """
+    """What was written and cannot be found yet is not measured."""
     fill_work(database, 3)
     metrics = Metrics()
 
@@ -245,9 +225,7 @@ def test_documents_are_fresh_only_after_a_refresh(database):
 
 
 def pending_after_each(database, steps: int) -> list[int]:
-    """
-    Suppliers whose products are not marked, after each step of an indexer with pages of ten.
-    """
+    """Suppliers whose products are not marked, after each step of an indexer with pages of ten."""
     found = []
     with Stub(lambda _m, p, body: (200, written(body) if p == "/_bulk" else {})) as stub, Engine(stub.url) as engine:  # fmt: skip
         indexing = Indexing(database, engine, Settings(batch_documents=10), Metrics())
@@ -259,9 +237,7 @@ def pending_after_each(database, steps: int) -> list[int]:
 
 
 def test_what_changed_by_itself_is_indexed_before_what_a_rename_changed(database):
-    """
-    Products of a renamed supplier are marked when a page is not full any more.
-    """
+    """Products of a renamed supplier are marked when a page is not full any more."""
     fill_work(database, 45)
     put(database, changed(supplier()))
 
@@ -287,9 +263,7 @@ def test_a_batch_grows_again_slowly():
 
 
 def test_an_operators_writes_wait_for_a_busy_engine():
-    """
-    And end with one sentence if it refuses a document for good.
-    """
+    """And end with one sentence if it refuses a document for good."""
     calls = []
 
     def answer(_method: str, _path: str, body: bytes):
@@ -335,9 +309,7 @@ def test_a_late_write_does_not_bring_a_deleted_document_back(settings: Settings,
 
 
 def test_indexes_with_other_fields_get_what_they_have(settings: Settings, engine: Engine):
-    """
-    A live index of an earlier version of the service takes documents of this one.
-    """
+    """A live index of an earlier version of the service takes documents of this one."""
     query(
         settings,
         "UPDATE generation SET body = body #- '{mappings,properties,country}' RETURNING 1",

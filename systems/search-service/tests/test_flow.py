@@ -57,9 +57,7 @@ def test_a_product_is_found_with_words_of_four_entities(
 def test_a_rename_of_a_supplier_reaches_its_products(
     settings: Settings, producing: Producing, indexer: Indexer
 ):
-    """
-    All of them, page by page, and no other supplier's.
-    """
+    """All of them, page by page, and no other supplier's."""
     from msgspec.structs import replace
 
     small = replace(settings, fan_out_products=7)
@@ -80,9 +78,7 @@ def test_a_rename_of_a_supplier_reaches_its_products(
 def test_a_deleted_product_stays_deleted_when_an_older_event_comes_late(
     settings: Settings, producing: Producing, indexer: Indexer
 ):
-    """
-    A tombstone is in the index, and a later version brings the product back.
-    """
+    """A tombstone is in the index, and a later version brings the product back."""
     producing.send(changed(product()), deleted("product", "p-1", 3), changed(product(), 2))
     indexer.start()
     wait_until_quiet(settings)
@@ -98,9 +94,7 @@ def test_a_deleted_product_stays_deleted_when_an_older_event_comes_late(
 def test_bad_events_become_dead_letters_with_their_reason(
     settings: Settings, producing: Producing, indexer: Indexer
 ):
-    """
-    The good events around them are applied.
-    """
+    """The good events around them are applied."""
     from confluent_kafka import Consumer
 
     from search_service.consume import clients_of
@@ -133,9 +127,7 @@ def test_bad_events_become_dead_letters_with_their_reason(
 def test_the_same_events_again_change_nothing(
     settings: Settings, producing: Producing, indexer: Indexer
 ):
-    """
-    Neither the versions of documents nor the number of rows.
-    """
+    """Neither the versions of documents nor the number of rows."""
     events = [changed(product(n), 5) for n in range(5)]
     producing.send(*events)
     indexer.start()
@@ -151,9 +143,7 @@ def test_the_same_events_again_change_nothing(
 def test_freshness_and_counts_are_measured(
     settings: Settings, producing: Producing, indexer: Indexer
 ):
-    """
-    In the form that Prometheus reads; a document is fresh when a search finds it.
-    """
+    """In the form that Prometheus reads; a document is fresh when a search finds it."""
     import contextlib
     import re
     import socket
@@ -195,9 +185,7 @@ def test_freshness_and_counts_are_measured(
 def test_two_indexers_share_the_partitions(
     settings: Settings, producing: Producing, indexer: Indexer, tmp_path
 ):
-    """
-    One is killed, and the other takes over what it had.
-    """
+    """One is killed, and the other takes over what it had."""
     import sys
 
     producing.send(*(changed(product(n)) for n in range(50)))

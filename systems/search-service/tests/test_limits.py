@@ -97,9 +97,7 @@ def test_who_never_stops_is_let_go(address: tuple[str, int]):
 
 
 def test_who_waits_for_an_answer_is_not(address: tuple[str, int]):
-    """
-    The application may take longer than a client.
-    """
+    """The application may take longer than a client."""
     request = GET.replace(b"/", b"/slow", 1) + b"Connection: close\r\n\r\n"
 
     assert [b"200"] == statuses(address, request)
@@ -111,9 +109,7 @@ def test_who_waits_for_an_answer_is_not(address: tuple[str, int]):
 def test_nonsense_in_a_body_gets_one_answer(
     address: tuple[str, int], parts: tuple[bytes, ...], caplog: pytest.LogCaptureFixture
 ):
-    """
-    Before the request was looked at and afterwards; neither is an error of the service.
-    """
+    """Before the request was looked at and afterwards; neither is an error of the service."""
     found = statuses(address, *parts)
 
     assert [[b"400"], [b"413"]][len(parts) > 1] == found

@@ -13,9 +13,7 @@ PATIENCE_S = 60.0
 
 
 def looked(share: Share) -> frozenset[int]:
-    """
-    The slots after a second has passed, by an answer that is not everybody's.
-    """
+    """The slots after a second has passed, by an answer that is not everybody's."""
     share._looked = -1e9
     share._asked = 0
     return share.slots()
@@ -48,9 +46,7 @@ def test_two_indexers_have_half_of_the_slots_each(database: Database, stored):
 
 
 def test_now_and_then_an_indexer_does_the_work_of_any(database: Database, stored):
-    """
-    An owner that hangs keeps its slots.
-    """
+    """An owner that hangs keeps its slots."""
     hanging = connect(stored.database_url)
     with Share(hanging) as owner, Share(database) as share:
         looked(owner)
@@ -63,9 +59,7 @@ def test_now_and_then_an_indexer_does_the_work_of_any(database: Database, stored
 
 
 def test_a_database_that_comes_back_gives_slots_again(database: Database, stored):
-    """
-    The connection was ended by the server meanwhile.
-    """
+    """The connection was ended by the server meanwhile."""
     from flow import query
 
     with Share(database) as share:

@@ -21,9 +21,7 @@ COMMANDS = {
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_limits_reads_as_reviewed(name: str, golden: Callable[[str, str], None]):
-    """
-    The whole output is what was reviewed.
-    """
+    """The whole output is what was reviewed."""
     result = CliRunner().invoke(app, ["limits", *COMMANDS[name].split(), "--width", "80"])
 
     assert result.exit_code == 0

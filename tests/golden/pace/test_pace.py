@@ -52,16 +52,12 @@ CASES = {
 @pytest.mark.parametrize("width", [60, 110])
 @pytest.mark.parametrize("name", CASES)
 def test_the_text_reads_as_reviewed(name: str, width: int, golden: Callable[[str, str], None]):
-    """
-    Narrow and wide, without colour.
-    """
+    """Narrow and wide, without colour."""
     golden(f"pace/{name}-{width}.txt", render(CASES[name](), width=width, color=False))
 
 
 def test_an_old_instance_is_paced_by_its_legacy_limits(golden: Callable[[str, str], None]):
-    """
-    And the report says so.
-    """
+    """And the report says so."""
     target = PaceTarget(
         target=str(ROOT / "examples/search-service"),
         instance=InstanceOptions(launched="2019-06-01"),

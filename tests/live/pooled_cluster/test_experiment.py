@@ -26,9 +26,7 @@ FEW = ("--scale", "1:50")
 def played(
     ours: Ours, tmp_path: Path, *words: str
 ) -> tuple[subprocess.CompletedProcess[str], dict, str]:
-    """
-    The command, its report and its page.
-    """
+    """The command, its report and its page."""
     page, report = tmp_path / "page.html", tmp_path / "report.json"
     done = subprocess.run(
         [*COMMAND, *words, "--html", page, "-o", report],
@@ -44,9 +42,7 @@ def played(
 
 
 def wrong_of(found: dict) -> dict[str, list]:
-    """
-    What Plimsoll said that is not true, by phase.
-    """
+    """What Plimsoll said that is not true, by phase."""
     wrong = {p["name"]: [c for c in p["checks"] if not c["is_right"]] for p in found["phases"]}
     return {name: checks for name, checks in wrong.items() if checks}
 
@@ -83,9 +79,7 @@ def test_every_phase_is_judged_right(request: pytest.FixtureRequest, ours: Ours,
 
 @pytest.mark.parametrize("ours", ["/dev/shm"], indirect=True)
 def test_in_the_twin_the_disk_is_named_and_no_storm(ours: Ours, tmp_path: Path):
-    """
-    The same services with few connections: the limit that held requests back, by the gate.
-    """
+    """The same services with few connections: the limit that held requests back, by the gate."""
     done, found, page = played(ours, tmp_path, "--disk")
     (phase,) = found["phases"]
     checks = {check["command"]: check["found"] for check in phase["checks"]}
@@ -110,9 +104,7 @@ def test_in_the_twin_the_disk_is_named_and_no_storm(ours: Ours, tmp_path: Path):
 def test_an_end_in_the_middle_leaves_nothing(
     ours: Ours, tmp_path: Path, moment: str, sign: signal.Signals
 ):
-    """
-    No server, no JVM, no folder; other labs on this machine do not count.
-    """
+    """No server, no JVM, no folder; other labs on this machine do not count."""
     assert_an_end_leaves_nothing(
         [*COMMAND, *FEW],
         moment,

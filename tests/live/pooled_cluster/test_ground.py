@@ -18,9 +18,7 @@ COMMAND = [sys.executable, "-m", "plimsoll", "lab", "run", "pooled-cluster", "--
 
 
 def path_without(folder: Path, *names: str) -> str:
-    """
-    A PATH with all programs but these.
-    """
+    """A PATH with all programs but these."""
     folder.mkdir()
     for place in os.environ["PATH"].split(os.pathsep):
         for program in Path(place).glob("*"):
@@ -43,9 +41,7 @@ def path_without(folder: Path, *names: str) -> str:
 def test_a_program_that_is_missing_is_one_sentence(
     tmp_path: Path, absent: tuple[str, ...], message: str, hint: str
 ):
-    """
-    Before a server is started; with the command that installs it.
-    """
+    """Before a server is started; with the command that installs it."""
     build = tmp_path / "pgpool"
     build.touch()
     ours = Ours(tmp_path)
@@ -73,9 +69,7 @@ def test_a_program_that_is_missing_is_one_sentence(
 def test_a_port_that_is_taken_is_one_sentence(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, module
 ):
-    """
-    Another program takes it each time; the sentence names the pooler, and the hint its log.
-    """
+    """Another program takes it each time; the sentence names the pooler, and the hint its log."""
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     tmp_path.chmod(0o711)
     with socket.socket() as taken:

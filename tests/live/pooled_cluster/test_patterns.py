@@ -42,9 +42,7 @@ LOUD = ("critical", "warning")
 
 
 class Case(Struct, frozen=True, kw_only=True):
-    """
-    What is started, and what is changed while it is watched.
-    """
+    """What is started, and what is changed while it is watched."""
 
     pooler: Mapping[str, str] = {}
     is_unmended: bool = False
@@ -54,13 +52,9 @@ class Case(Struct, frozen=True, kw_only=True):
     changes: Mapping[str, object] = {}
     seconds: float = 12.0
     until: int = 0
-    """
-    Connections of the services at which it ends, on a machine however slow.
-    """
+    """Connections of the services at which it ends, on a machine however slow."""
     leaves: bool = False
-    """
-    Whether the clients leave before it is looked at once.
-    """
+    """Whether the clients leave before it is looked at once."""
 
 
 SLOWLY = {"min_idle": 2, "rate": 5}
@@ -114,16 +108,12 @@ SILENT = {
 
 
 def until_filled(services: RunningServices, case: Case) -> None:
-    """
-    A pool that fills is none of the patterns.
-    """
+    """A pool that fills is none of the patterns."""
     until_opened(services, min(int(str(case.first.get("min_idle", case.pool))), case.pool))
 
 
 def until_opened(services: RunningServices, count: int) -> None:
-    """
-    Wait until the pools have so many connections.
-    """
+    """Wait until the pools have so many connections."""
     until = time.monotonic() + PATIENCE_S
     while services.counts.now.connections < count:
         assert time.monotonic() < until, services.counts
@@ -132,9 +122,7 @@ def until_opened(services: RunningServices, count: int) -> None:
 
 
 def until_left(services: RunningServices) -> None:
-    """
-    Wait until all clients but one have left, each with a Terminate message: Pgpool-II keeps a backend only then.
-    """
+    """Wait until all clients but one have left, each with a Terminate message: Pgpool-II keeps a backend only then."""
     services.order(pool=1)
     until = time.monotonic() + PATIENCE_S
     while services.counts.now.connections > 1:
@@ -145,18 +133,14 @@ def until_left(services: RunningServices) -> None:
 
 
 class Ground(Struct, frozen=True):
-    """
-    A filled server, and the services' program.
-    """
+    """A filled server, and the services' program."""
 
     server: Postgres
     system: PooledSystem
     password: str
 
     def found(self, case: Case) -> dict[str, str]:
-        """
-        Causes that are named, with their severity.
-        """
+        """Causes that are named, with their severity."""
         settings = {"num_init_children": "100", "max_pool": "1", **case.pooler}
         pooler = BuiltPgpool(
             [self.server.port],
@@ -197,9 +181,7 @@ class Ground(Struct, frozen=True):
 
 @pytest.fixture(scope="module")
 def ground() -> Iterator[Ground]:
-    """
-    One server for all cases.
-    """
+    """One server for all cases."""
     assert default_unmended().exists(), "run .ci/pgpool-unmended"
     password = secrets.token_urlsafe(18)
     with ExitStack() as stack:
@@ -215,9 +197,7 @@ def ground() -> Iterator[Ground]:
 
 @pytest.mark.parametrize("name", NAMED)
 def test_a_pattern_is_named(ground: Ground, name: str):
-    """
-    As a warning or worse.
-    """
+    """As a warning or worse."""
     found = ground.found(NAMED[name])
 
     assert found.get(CODES[name]) in LOUD, found
@@ -225,9 +205,7 @@ def test_a_pattern_is_named(ground: Ground, name: str):
 
 @pytest.mark.parametrize("name", SILENT)
 def test_its_twin_is_silent(ground: Ground, name: str):
-    """
-    Of this pattern and of the six others.
-    """
+    """Of this pattern and of the six others."""
     found = ground.found(SILENT[name])
 
     assert set() == {code for code in CODES.values() if found.get(code) in LOUD}, found

@@ -29,9 +29,7 @@ def chosen(
 
 
 def test_an_alarm_has_the_ratio_of_the_watch():
-    """
-    287.5 MB/s is the baseline of db.r5.2xlarge today; reads and writes count together.
-    """
+    """287.5 MB/s is the baseline of db.r5.2xlarge today; reads and writes count together."""
     alarm = chosen(R5)[0]["instance-ebs-throughput-baseline"]
 
     assert HIGH_RATIO * mb_per_s(287.5) == alarm.threshold
@@ -61,9 +59,7 @@ def test_a_volume_limit_above_the_one_of_the_instance_gets_no_alarm():
 
 
 def test_a_balance_that_cannot_move_gets_no_alarm():
-    """
-    io1 has no burst credits, and db.r5.24xlarge no burst.
-    """
+    """io1 has no burst credits, and db.r5.24xlarge no burst."""
     _, of_r5 = chosen(R5)
     alarms, of_large = chosen(replace(R5, db_class="db.r5.24xlarge"))
 
@@ -73,9 +69,7 @@ def test_a_balance_that_cannot_move_gets_no_alarm():
 
 
 def test_a_burstable_class_is_watched_for_cpu_credits():
-    """
-    db.t3.large saves up to 864 CPU credits.
-    """
+    """db.t3.large saves up to 864 CPU credits."""
     alarms, _ = chosen(replace(R5, db_class="db.t3.large"))
 
     assert 432 == alarms["cpu-credits-low"].threshold

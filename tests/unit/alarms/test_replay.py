@@ -32,9 +32,7 @@ LOW = ALARMS["instance-throughput-credits-low"]
     ],
 )
 def test_missing_data_is_treated_as_in_the_table_of_the_user_guide(points: str, state: AlarmState):
-    """
-    The rows of the column MISSING in "Configuring how CloudWatch alarms treat missing data", 3 of 3.
-    """
+    """The rows of the column MISSING in "Configuring how CloudWatch alarms treat missing data", 3 of 3."""
     parsed = [{"0": False, "X": True, "-": None}[letter] for letter in points]
 
     assert state is state_of(parsed, needed=3, of=3)
@@ -53,9 +51,7 @@ def balance(values: list[float], step_s: int = 300) -> dict[Metric, Series]:
 
 
 def test_a_balance_alarm_leaves_time_before_the_balance_is_empty():
-    """
-    At or below half for two periods of five minutes; the balance is empty 20 minutes after that.
-    """
+    """At or below half for two periods of five minutes; the balance is empty 20 minutes after that."""
     history = history_of(LOW, balance([1.0, 0.8, 0.5, 0.4, 0.3, 0.2, 0.1, 0.05, 0.0, 0.0]), ())
 
     assert (1_700_000_100 + 4 * 300,) == history.fired_s

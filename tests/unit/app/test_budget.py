@@ -31,9 +31,7 @@ def forecast(*, before: int, minutes: int, balance: float = 0.1) -> ReserveForec
 
 
 def test_however_long_the_batch_ran_it_is_none_of_the_others():
-    """
-    Longer than half an hour, too, which is what a pace looks back.
-    """
+    """Longer than half an hour, too, which is what a pace looks back."""
     times = [forecast(before=60, minutes=minutes).ready_in_s for minutes in (20, 29, 40, 110)]
 
     assert times[0] is not None

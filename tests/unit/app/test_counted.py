@@ -14,9 +14,7 @@ MEASURED = builders.snapshot({Metric.READ_OPS_PER_S: np.full(120, 500.0)})
 
 
 def table(folder: Path, *, start_s: int = builders.START_S, column: str = "arrivals_per_s") -> Path:
-    """
-    Two hours of a column by the minute, as CSV with times in UTC.
-    """
+    """Two hours of a column by the minute, as CSV with times in UTC."""
     lines = [f"time,{column}"]
     for step in range(120):
         moment = np.datetime64(start_s + 60 * step, "s")
@@ -27,9 +25,7 @@ def table(folder: Path, *, start_s: int = builders.START_S, column: str = "arriv
 
 
 def test_series_of_the_same_time_are_added(tmp_path: Path):
-    """
-    What came stands beside what was served; what was measured stays.
-    """
+    """What came stands beside what was served; what was measured stays."""
     both = with_counts(MEASURED, [table(tmp_path)])
 
     assert both.series[Metric.ARRIVALS_PER_S].value.tolist() == list(range(120))
@@ -37,9 +33,7 @@ def test_series_of_the_same_time_are_added(tmp_path: Path):
 
 
 def test_a_file_of_another_time_is_refused(tmp_path: Path):
-    """
-    The window it reaches over is said.
-    """
+    """The window it reaches over is said."""
     file = table(tmp_path, start_s=builders.START_S + 86_400)
     with pytest.raises(DataError, match="covers none of the time") as raised:
         with_counts(MEASURED, [file])
@@ -48,9 +42,7 @@ def test_a_file_of_another_time_is_refused(tmp_path: Path):
 
 
 def test_a_file_that_brings_nothing_new_is_refused(tmp_path: Path):
-    """
-    The measured series win, and the names that would be of use are given.
-    """
+    """The measured series win, and the names that would be of use are given."""
     file = table(tmp_path, column="ReadIOPS")
     with pytest.raises(
         DataError, match="no metric that the target lacks: read_ops_per_s"
@@ -61,8 +53,6 @@ def test_a_file_that_brings_nothing_new_is_refused(tmp_path: Path):
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path):
-    """
-    As any other missing file.
-    """
+    """As any other missing file."""
     with pytest.raises(UsageError, match="does not exist"):
         with_counts(MEASURED, [tmp_path / "none.csv"])

@@ -19,9 +19,7 @@ SEEN = databases.observation(databases.reading(), databases.reading(databases.ST
 
 
 def weighed(monkeypatch: pytest.MonkeyPatch, *causes: Cause, **changes: object):
-    """
-    The load of an observation in which these causes were found.
-    """
+    """The load of an observation in which these causes were found."""
     found = Inspection(
         **{
             "place": "db1:5432/orders",
@@ -49,9 +47,7 @@ def weighed(monkeypatch: pytest.MonkeyPatch, *causes: Cause, **changes: object):
 def test_reasons_come_before_what_only_says_how_bytes_are_written(
     monkeypatch: pytest.MonkeyPatch,
 ):
-    """
-    The WAL of a rewrite is larger here, and explains nothing; a cause without a share is left out.
-    """
+    """The WAL of a rewrite is larger here, and explains nothing; a cause without a share is left out."""
     wal = inspections.cause(kind=CauseKind.WAL, code="WalWrites", share_of_load=0.9)
     scan = inspections.cause(
         kind=CauseKind.SEQUENTIAL_SCANS, code="SequentialScans", share_of_load=0.6
@@ -68,9 +64,7 @@ def test_reasons_come_before_what_only_says_how_bytes_are_written(
 
 
 def test_no_text_of_a_statement_is_taken(monkeypatch: pytest.MonkeyPatch):
-    """
-    Only its number; the subject is the same for the same text, and another for another.
-    """
+    """Only its number; the subject is the same for the same text, and another for another."""
 
     def of(text: str) -> object:
         cause = inspections.cause(
@@ -95,9 +89,7 @@ def test_no_text_of_a_statement_is_taken(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_code_of_several_lines_is_left_to_the_command(monkeypatch: pytest.MonkeyPatch):
-    """
-    The first remedy in a sentence, what fits on a line, and where the rest is.
-    """
+    """The first remedy in a sentence, what fits on a line, and where the rest is."""
     (one,) = weighed(monkeypatch, inspections.cause()).causes
 
     assert one.advice == (
@@ -108,9 +100,7 @@ def test_code_of_several_lines_is_left_to_the_command(monkeypatch: pytest.Monkey
 
 
 def test_a_load_that_is_not_known_is_not_zero(monkeypatch: pytest.MonkeyPatch):
-    """
-    A server that refused, one that was read once, and one that does not count its bytes.
-    """
+    """A server that refused, one that was read once, and one that does not count its bytes."""
     full = load_of(replace(SEEN, full="too many clients"), watched.diagnosis())
 
     assert full.missing == "accepts no more connections, so it was not inspected"
@@ -119,9 +109,7 @@ def test_a_load_that_is_not_known_is_not_zero(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_a_dsn_is_read_again_for_each_observation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """
-    Passwords are exchanged while the watch runs.
-    """
+    """Passwords are exchanged while the watch runs."""
     place = tmp_path / "dsn"
     place.write_text("host=db1 password=old\n")
     target = TargetSettings(

@@ -38,9 +38,7 @@ def pages(tmp_path: Path) -> tuple[DocsPage, ...]:
 
 
 def test_pages_are_named_by_their_files_in_order(pages: tuple[DocsPage, ...]):
-    """
-    The second page of one name has its folder in front; decisions have no number; pictures are no pages.
-    """
+    """The second page of one name has its folder in front; decisions have no number; pictures are no pages."""
     assert [page.name for page in pages] == [
         "index", "export-metrics", "watch", "iam-policy", "inputs", "runbooks/watch", "layers",
     ]  # fmt: skip
@@ -59,16 +57,12 @@ def test_pages_are_named_by_their_files_in_order(pages: tuple[DocsPage, ...]):
     ],
 )
 def test_a_page_is_found_by_name_and_path(pages: tuple[DocsPage, ...], name: str, path: str):
-    """
-    A path from an older message still works.
-    """
+    """A path from an older message still works."""
     assert page_named(pages, name).path == path
 
 
 def test_an_unknown_page_names_similar_ones(pages: tuple[DocsPage, ...]):
-    """
-    By spelling, else by a part of the name; else the list is named.
-    """
+    """By spelling, else by a part of the name; else the list is named."""
     with pytest.raises(
         UsageError, match="no page of the documentation is named 'imputs'"
     ) as caught:
@@ -83,9 +77,7 @@ def test_an_unknown_page_names_similar_ones(pages: tuple[DocsPage, ...]):
 
 
 def test_search_finds_all_words_and_says_where(pages: tuple[DocsPage, ...]):
-    """
-    Pages with the words side by side are first; the heading is the one above the line.
-    """
+    """Pages with the words side by side are first; the heading is the one above the line."""
     found = search(pages, "Balance  is empty")
     assert [(hit.page.name, hit.heading) for hit in found] == [("watch", "States")]
     assert found[0].line[found[0].at :].startswith("balance is")
@@ -96,9 +88,7 @@ def test_search_finds_all_words_and_says_where(pages: tuple[DocsPage, ...]):
 
 
 def test_links_become_commands_in_a_terminal(pages: tuple[DocsPage, ...]):
-    """
-    A link to a file leads nowhere in a terminal; code stays as it is.
-    """
+    """A link to a file leads nowhere in a terminal; code stays as it is."""
     text = as_terminal_text(page_named(pages, "export-metrics"), pages)
 
     assert "Inputs and (picture: a ship), AWS <https://aws.example>." in text
@@ -107,8 +97,6 @@ def test_links_become_commands_in_a_terminal(pages: tuple[DocsPage, ...]):
 
 
 def test_an_installation_without_pages_is_refused(tmp_path: Path):
-    """
-    The cause is said, not an empty list.
-    """
+    """The cause is said, not an empty list."""
     with pytest.raises(UsageError, match="has no documentation"):
         documentation(tmp_path)

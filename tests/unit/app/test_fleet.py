@@ -72,9 +72,7 @@ def overview_of(cloud):
     ],
 )
 def test_the_table_says_what_was_denied(operation, action, lost):
-    """
-    In the text, in Markdown and in JSON; once, and for whom.
-    """
+    """In the text, in Markdown and in JSON; once, and for whom."""
     serverless = instance(
         "a1",
         DBInstanceClass="db.serverless",
@@ -99,9 +97,7 @@ def test_the_table_says_what_was_denied(operation, action, lost):
 
 
 def test_nothing_is_said_where_nothing_was_denied():
-    """
-    What is switched off was not refused.
-    """
+    """What is switched off was not refused."""
     overview = overview_of(fleet())
 
     assert [] == json.loads(render_overview_json(overview))["failed"]
@@ -111,10 +107,7 @@ def test_nothing_is_said_where_nothing_was_denied():
 @pytest.mark.parametrize("status", ["PartialData", "Forbidden", "InternalError"])
 @pytest.mark.parametrize("kept", [slice(42, None), slice(0, 0)])
 def test_a_rate_that_came_in_part_leaves_the_verdict_open(status, kept):
-    """
-    What did not come may have been at a ceiling: unknown, and status 2.
-    """
-
+    """What did not come may have been at a ceiling: unknown, and status 2."""
     metrics = metrics_with(status, kept, "ReadThroughput")
     overview = overview_of(fleet(GetMetricData=metrics))
 
@@ -123,10 +116,7 @@ def test_a_rate_that_came_in_part_leaves_the_verdict_open(status, kept):
 
 
 def test_another_metric_that_came_in_part_does_not():
-    """
-    Free storage that was refused hides nothing of what storage served.
-    """
-
+    """Free storage that was refused hides nothing of what storage served."""
     metrics = metrics_with("Forbidden", slice(0, 0), "FreeStorageSpace")
     overview = overview_of(fleet(GetMetricData=metrics))
 
@@ -135,9 +125,7 @@ def test_another_metric_that_came_in_part_does_not():
 
 
 def test_every_metric_refused_is_said_of_the_metrics():
-    """
-    Not of the instance, which may well have run.
-    """
+    """Not of the instance, which may well have run."""
     refused = metrics_with("Forbidden", slice(0, 0))
     overview = overview_of(fleet(GetMetricData=refused))
 
@@ -146,9 +134,7 @@ def test_every_metric_refused_is_said_of_the_metrics():
 
 
 def test_a_window_of_which_most_is_missing_is_not_called_free():
-    """
-    Of three hours only the last came.
-    """
+    """Of three hours only the last came."""
     cloud = fleet(GetMetricData=flat_metrics())
     found = read_fleet(cloud, window_s=(WINDOW_S[0] - 9 * 3600, WINDOW_S[1]))
     first = next(iter(found))

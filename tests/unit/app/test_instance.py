@@ -40,17 +40,13 @@ def flagged(**flags) -> Instance:
 
 
 def test_without_flags_the_source_is_believed():
-    """
-    Flags that were not given change nothing.
-    """
+    """Flags that were not given change nothing."""
     assert BOUGHT == with_flags(BOUGHT, NOTHING)
     assert Instance() == with_flags(Instance(), NOTHING)
 
 
 def test_every_flag_replaces_what_the_source_says():
-    """
-    Each flag sets its field in our units, and only that field.
-    """
+    """Each flag sets its field in our units, and only that field."""
     changed = flagged(
         identifier="claims",
         db_class="db.t3.large",
@@ -83,9 +79,7 @@ def test_every_flag_replaces_what_the_source_says():
 
 @pytest.mark.parametrize("name", ["r5.xlarge", "db.r5.xlarge"])
 def test_the_prefix_of_a_class_may_be_left_out(name):
-    """
-    People write classes with and without `db.`.
-    """
+    """People write classes with and without `db.`."""
     assert "db.r5.xlarge" == flagged(db_class=name).db_class
 
 
@@ -102,9 +96,7 @@ def test_the_prefix_of_a_class_may_be_left_out(name):
     ],
 )
 def test_what_cannot_be_is_refused_with_a_hint(flags, cause):
-    """
-    A flag that names nothing that exists is the user's to mend.
-    """
+    """A flag that names nothing that exists is the user's to mend."""
     with pytest.raises(UsageError) as refused:
         flagged(**flags)
 
@@ -122,16 +114,12 @@ def test_what_cannot_be_is_refused_with_a_hint(flags, cause):
     ],
 )
 def test_a_moment_without_an_offset_is_utc(moment, epoch_s):
-    """
-    Dates are read as UTC; an offset is honoured.
-    """
+    """Dates are read as UTC; an offset is honoured."""
     assert epoch_s == epoch_of(moment)
 
 
 def test_a_target_that_does_not_exist_is_named():
-    """
-    The message names what was given, the hint what can be.
-    """
+    """The message names what was given, the hint what can be."""
     with pytest.raises(UsageError) as refused:
         read_target("no-such-target", NOTHING)
 
@@ -139,9 +127,7 @@ def test_a_target_that_does_not_exist_is_named():
 
 
 def test_a_target_that_is_no_export_is_refused(tmp_path):
-    """
-    A file with nothing of ours in it is said to be so.
-    """
+    """A file with nothing of ours in it is said to be so."""
     prose = tmp_path / "letter.txt"
     prose.write_text("Dear colleague, regards.\n", encoding="utf-8")
 
@@ -150,9 +136,7 @@ def test_a_target_that_is_no_export_is_refused(tmp_path):
 
 
 def test_a_recorded_snapshot_is_read_with_the_flags(tmp_path):
-    """
-    What was recorded comes back, with the instance as the flags say.
-    """
+    """What was recorded comes back, with the instance as the flags say."""
     made = builders.snapshot(builders.storage([1e6, 2e6]), instance=BOUGHT)
     file = tmp_path / "orders.json"
     file.write_bytes(encode_snapshot(made))
@@ -164,9 +148,7 @@ def test_a_recorded_snapshot_is_read_with_the_flags(tmp_path):
 
 
 def test_an_instance_file_describes_an_export(tmp_path):
-    """
-    A describe-db-instances answer beside a table of metrics says what was bought.
-    """
+    """A describe-db-instances answer beside a table of metrics says what was bought."""
     table = tmp_path / "metrics.csv"
     table.write_text(
         "timestamp,ReadIOPS,WriteIOPS\n2021-03-08T10:14:00Z,5,6\n2021-03-08T10:15:00Z,7,8\n",
@@ -189,18 +171,14 @@ def test_an_instance_file_describes_an_export(tmp_path):
 
 
 def test_an_example_is_diagnosed_against_the_catalog():
-    """
-    The whole sentence, from a folder to a verdict.
-    """
+    """The whole sentence, from a folder to a verdict."""
     snapshot = read_target(str(ROOT / "examples" / "quiet"), NOTHING)
 
     assert Verdict.SLACK == diagnose_snapshot(snapshot).verdict
 
 
 def test_additional_storage_is_kept_whatever_is_said_of_the_first():
-    """
-    Oracle and SQL Server may have storage beside the first, which no flag speaks of.
-    """
+    """Oracle and SQL Server may have storage beside the first, which no flag speaks of."""
     more = Storage(kind="io2", size_gib=200.0, provisioned_ops_per_s=5000.0)
     instance = Instance(engine="oracle-ee", storage=Storage(kind="gp3", additional=(more,)))
 

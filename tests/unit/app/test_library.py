@@ -28,9 +28,7 @@ def examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_importing_it_loads_nothing():
-    """
-    The package alone is a table of names: neither numpy nor msgspec comes with it.
-    """
+    """The package alone is a table of names: neither numpy nor msgspec comes with it."""
     program = "import sys, plimsoll\nprint(*(m for m in sys.modules if m.startswith(('plimsoll.', 'numpy', 'msgspec'))))"
     result = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
@@ -40,9 +38,7 @@ def test_importing_it_loads_nothing():
 
 
 def test_every_name_is_there_typed_and_explained():
-    """
-    What the package offers is what its stub declares, and each function and class has a docstring.
-    """
+    """What the package offers is what its stub declares, and each function and class has a docstring."""
     stub = ast.parse((SRC / "__init__.pyi").read_text(encoding="utf-8"))
     declared = {
         alias.asname
@@ -63,9 +59,7 @@ def test_a_name_that_is_not_there_is_an_attribute_error():
 
 
 def test_the_types_are_seen_by_a_type_checker(tmp_path: Path):
-    """
-    mypy --strict takes right calls of the library, and refuses wrong ones.
-    """
+    """mypy --strict takes right calls of the library, and refuses wrong ones."""
     right = (
         "import plimsoll\ns = plimsoll.read('x')\nd = plimsoll.diagnose(s)\nv: str = d.verdict\n"
     )
@@ -93,9 +87,7 @@ def test_the_types_are_seen_by_a_type_checker(tmp_path: Path):
 
 
 def test_examples_in_docstrings_are_true():
-    """
-    The doctests of the library run, and there are some for each verb that needs no server.
-    """
+    """The doctests of the library run, and there are some for each verb that needs no server."""
     result = doctest.testmod(library)
 
     assert 0 == result.failed
@@ -103,9 +95,7 @@ def test_examples_in_docstrings_are_true():
 
 
 def test_the_guide_runs_as_written(tmp_path: Path, capsys):
-    """
-    Every block of Python in the guide runs, in order; the page that it writes is there.
-    """
+    """Every block of Python in the guide runs, in order; the page that it writes is there."""
     for _, lines in blocks(GUIDE.read_text(encoding="utf-8"), "python"):
         exec("\n".join(lines), {})
 
@@ -114,9 +104,7 @@ def test_the_guide_runs_as_written(tmp_path: Path, capsys):
 
 
 def test_what_was_found_is_written_in_the_form_of_its_ending(tmp_path: Path):
-    """
-    A snapshot comes back as it was; an ending that says no form is refused.
-    """
+    """A snapshot comes back as it was; an ending that says no form is refused."""
     snapshot = plimsoll.read("examples/quiet")
     report = plimsoll.Report(diagnosis=plimsoll.diagnose(snapshot), snapshot=snapshot)
     for name in ("a.txt", "a.json", "a.md", "a.html"):
@@ -134,9 +122,7 @@ def test_what_was_found_is_written_in_the_form_of_its_ending(tmp_path: Path):
 
 
 def test_a_database_is_inspected_against_a_diagnosis(monkeypatch):
-    """
-    Alone it has no ceiling, which a note says; with a diagnosis shares are of the one that binds.
-    """
+    """Alone it has no ceiling, which a note says; with a diagnosis shares are of the one that binds."""
     import databases
 
     seen = databases.observation(
@@ -152,9 +138,7 @@ def test_a_database_is_inspected_against_a_diagnosis(monkeypatch):
 
 
 def test_nothing_is_printed(capsys):
-    """
-    A library leaves standard output and standard error to its caller.
-    """
+    """A library leaves standard output and standard error to its caller."""
     snapshot = plimsoll.read("examples/quiet")
     plimsoll.make_plan(plimsoll.diagnose(snapshot), snapshot)
 

@@ -29,16 +29,12 @@ NOW_S = 1_763_640_000
     ],
 )
 def test_a_window_is_counted_back_from_its_end(last, since, until, window):
-    """
-    Without anything it is the last day; a length ends now or at --to.
-    """
+    """Without anything it is the last day; a length ends now or at --to."""
     assert window == window_of(last, since, until, now_s=NOW_S, default="24h")
 
 
 def test_a_window_that_says_its_start_twice_or_runs_backwards_is_refused():
-    """
-    Both mistakes are named, neither is repaired in silence.
-    """
+    """Both mistakes are named, neither is repaired in silence."""
     with pytest.raises(UsageError, match="both set the start"):
         window_of("1h", "2025-11-01", None, now_s=NOW_S, default=None)
     with pytest.raises(UsageError, match="ends before it starts"):
@@ -46,9 +42,7 @@ def test_a_window_that_says_its_start_twice_or_runs_backwards_is_refused():
 
 
 def test_a_window_without_a_unit_is_refused():
-    """
-    Nobody means one second by `--last 1`; hours and days are offered.
-    """
+    """Nobody means one second by `--last 1`; hours and days are offered."""
     with pytest.raises(UsageError, match="--last '1' has no unit") as caught:
         window_of("1", None, None, now_s=NOW_S, default="24h")
 
@@ -70,9 +64,7 @@ def test_weeks_are_lengths_too():
 
 
 def test_the_last_hours_of_a_file_are_the_last_of_what_it_holds(tmp_path):
-    """
-    An export is old; counting back from now would find nothing.
-    """
+    """An export is old; counting back from now would find nothing."""
     file = tmp_path / "orders.json"
     file.write_bytes(encode_snapshot(builders.snapshot(builders.storage([1e6] * 240))))
     end = builders.START_S + 240 * 60
@@ -94,9 +86,7 @@ def test_a_pattern_names_a_fleet(target, many):
 
 
 def test_a_command_gets_an_option_for_every_field_of_flags_and_read_options():
-    """
-    What a struct has and no option fills would never be set.
-    """
+    """What a struct has and no option fills would never be set."""
 
     def command(target: str, *, flags: InstanceOptions, read_options: ReadOptions) -> None:
         seen.append((target, flags, read_options))
@@ -120,9 +110,7 @@ def test_a_command_gets_an_option_for_every_field_of_flags_and_read_options():
 
 
 def test_what_the_account_says_itself_is_not_given_beside_it(tmp_path):
-    """
-    A file beside `rds:` would be ignored in silence, so it is refused before anything is asked for.
-    """
+    """A file beside `rds:` would be ignored in silence, so it is refused before anything is asked for."""
     with pytest.raises(UsageError, match="the account says"):
         read_target("rds:orders", InstanceOptions(instance_file=tmp_path / "answer.json"))
 
@@ -133,9 +121,7 @@ def test_a_target_without_a_name_is_refused():
 
 
 def test_the_date_of_the_build_goes_before_the_clock(monkeypatch: pytest.MonkeyPatch):
-    """
-    With SOURCE_DATE_EPOCH the same command prints the same on every day; without, it is the clock's.
-    """
+    """With SOURCE_DATE_EPOCH the same command prints the same on every day; without, it is the clock's."""
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1795305600")
     assert "2026-11-22" == today()
 

@@ -39,9 +39,7 @@ def test_the_newest_balance_counts_from_the_middle_of_its_minute():
 
 
 def test_what_may_be_incomplete_is_left_out():
-    """
-    A sample that ended less than a minute ago may still grow.
-    """
+    """A sample that ended less than a minute ago may still grow."""
     found = slow_truth_of(snapshot(FLAT), complete_s=START_S + 179)
 
     assert START_S + 120 == found.end_s
@@ -66,9 +64,7 @@ def test_without_rates_there_is_no_sample():
     ("launched", "baseline"), [("2019-06-01", 212.5e6), ("2024-06-01", 287.5e6)]
 )
 def test_an_old_instance_has_its_legacy_limits(launched, baseline):
-    """
-    A db.r5.2xlarge launched before December 2019 may still have 212.5 MB/s.
-    """
+    """A db.r5.2xlarge launched before December 2019 may still have 212.5 MB/s."""
     target = PaceTarget(
         target=str(ROOT / "examples/search-service"), instance=InstanceOptions(launched=launched)
     )
@@ -97,9 +93,7 @@ def test_a_target_without_limits_is_one_sentence(tmp_path):
 
 
 def test_a_recorded_file_is_soon_too_old_to_pace_by():
-    """
-    Half of the baseline, from the first moment; the program that waits still gets on.
-    """
+    """Half of the baseline, from the first moment; the program that waits still gets on."""
     with open_pace(CLAIMS) as pace:
         assert "baseline_share" == pace.allowance().basis
         pace.wait(1000)

@@ -55,9 +55,7 @@ def rehearsed(**flags) -> Rehearsal:
 
 
 def test_without_a_region_equal_times_are_in_order_of_size_then_generation():
-    """
-    A small class of the newest generation can be bought at once; the alphabet begins with db.c.
-    """
+    """A small class of the newest generation can be bought at once; the alphabet begins with db.c."""
     found = rehearsed()
     seconds = [float(f"{one.seconds.high:.3g}") for one in found.classes]
     slowest = [one.db_class for one in found.classes if one.seconds.high == max(seconds)]
@@ -113,9 +111,7 @@ def run_without_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
 
 def test_without_a_target_it_is_the_pace_of_a_load(run_without_server):
-    """
-    Half of each baseline and no credits, as `load` grants with the same options; other classes on the same terms.
-    """
+    """Half of each baseline and no credits, as `load` grants with the same options; other classes on the same terms."""
     found = run_without_server()
     (small,) = (one for one in found.classes if one.db_class == "db.t3.small")
 
@@ -141,9 +137,7 @@ def granted(db_class: str) -> float:
 
 
 def test_with_metrics_credits_count(run_without_server):
-    """
-    For recorded metrics, now is their end.
-    """
+    """For recorded metrics, now is their end."""
     found = run_without_server(
         target=str(ROOT / "examples/claims-pipeline"), instance=InstanceOptions()
     )
@@ -154,9 +148,7 @@ def test_with_metrics_credits_count(run_without_server):
 
 
 def test_the_present_instance_is_replayed_once(monkeypatch: pytest.MonkeyPatch):
-    """
-    Its time and its work are of the same replay: one for each case.
-    """
+    """Its time and its work are of the same replay: one for each case."""
     replayed, forecast = [], times.forecast
 
     def counted(sample, server, circumstances, **rest):

@@ -15,9 +15,7 @@ BUDGET = Budget(read_bytes_per_s=None, written_bytes_per_s=None)
 
 
 def suspected(count: int):
-    """
-    So many tables whose updates write five chunks each again, the first the most often.
-    """
+    """So many tables whose updates write five chunks each again, the first the most often."""
     before, after = [], []
     for n in range(count):
         owner, chunks = toast_of(
@@ -35,9 +33,7 @@ def suspected(count: int):
 
 
 def same(dsn: str, name: str, seconds: float) -> tuple[ToastSample, ...]:
-    """
-    A sample in which every value was the same.
-    """
+    """A sample in which every value was the same."""
     sample = ToastSample(
         table=name,
         column="body",
@@ -51,9 +47,7 @@ def same(dsn: str, name: str, seconds: float) -> tuple[ToastSample, ...]:
 
 
 def test_the_three_largest_are_sampled():
-    """
-    Of five tables the three with the most bytes, and the findings are then certain.
-    """
+    """Of five tables the three with the most bytes, and the findings are then certain."""
     found = with_samples(DSN, suspected(5), 1.0, same)
     codes = {c.subject: c.code for c in toast.causes(found, BUDGET)}
 
@@ -63,9 +57,7 @@ def test_the_three_largest_are_sampled():
 
 
 def test_a_refusal_is_told_and_ends_nothing():
-    """
-    A server that logs too little leaves the observation as it is, and says so.
-    """
+    """A server that logs too little leaves the observation as it is, and says so."""
 
     def refuse(dsn: str, name: str, seconds: float) -> tuple[ToastSample, ...]:
         raise UsageError("logical decoding is not possible: wal_level is replica", "Restart it.")
@@ -80,9 +72,7 @@ def test_a_refusal_is_told_and_ends_nothing():
 
 
 def test_nothing_is_sampled_where_nothing_is_suspected():
-    """
-    Without a suspicion no slot is made.
-    """
+    """Without a suspicion no slot is made."""
     asked = []
     found = with_samples(DSN, suspected(0), 1.0, lambda *of: asked.append(of) or ())
 
@@ -91,9 +81,7 @@ def test_nothing_is_sampled_where_nothing_is_suspected():
 
 
 def test_a_slot_lasts_no_longer_than_a_minute():
-    """
-    Ninety seconds are refused before anything is asked; nothing given is nothing done.
-    """
+    """Ninety seconds are refused before anything is asked; nothing given is nothing done."""
     assert decode_seconds(None) is None
     assert 10 == decode_seconds("10s")
     with pytest.raises(UsageError):

@@ -54,16 +54,12 @@ def f1(hit: float, wrong: float, missed: float) -> float:
 
 
 def test_no_incident_crashes_the_diagnosis(totals):
-    """
-    Whatever is missing, stale or odd in an incident, there is a diagnosis.
-    """
+    """Whatever is missing, stale or odd in an incident, there is a diagnosis."""
     assert [] == [(one.seed, one.error) for one in totals.series if one.error]
 
 
 def test_minutes_at_a_ceiling_are_found(totals):
-    """
-    Of the minutes called pressed, and of those that were, at least 97 % agree.
-    """
+    """Of the minutes called pressed, and of those that were, at least 97 % agree."""
     hit, wrong, missed = (sum(one.minutes[k] for one in totals.series) for k in range(3))
 
     assert hit > 5_000
@@ -71,9 +67,7 @@ def test_minutes_at_a_ceiling_are_found(totals):
 
 
 def test_hardly_anyone_is_falsely_accused(totals):
-    """
-    At most one of the series without any ceiling has an interval.
-    """
+    """At most one of the series without any ceiling has an interval."""
     accused = [one.seed for one in totals.series if one.is_falsely_accused]
 
     assert sum(one.is_clear for one in totals.series) >= 15
@@ -81,9 +75,7 @@ def test_hardly_anyone_is_falsely_accused(totals):
 
 
 def test_levels_and_families_are_right(totals):
-    """
-    What is found has its level within half a percent, and its family, nearly always.
-    """
+    """What is found has its level within half a percent, and its family, nearly always."""
     figures = totals.figures()
 
     assert figures["level error p95"] <= 0.005
@@ -92,9 +84,7 @@ def test_levels_and_families_are_right(totals):
 
 
 def test_incidents_of_the_second_generator_are_found_too(rivals):
-    """
-    On incidents of a generator that shares no code with the first, at least 97 % of minutes agree.
-    """
+    """On incidents of a generator that shares no code with the first, at least 97 % of minutes agree."""
     hit, wrong, missed = sum(rival_minutes(made, found) for made, found in rivals)
 
     assert hit > 5_000
@@ -102,9 +92,7 @@ def test_incidents_of_the_second_generator_are_found_too(rivals):
 
 
 def test_innocent_incidents_of_the_second_generator_are_not_accused(rivals):
-    """
-    At most one of the incidents in which no bound ever throttled requests is accused.
-    """
+    """At most one of the incidents in which no bound ever throttled requests is accused."""
     innocent = [(m, found) for m, found in rivals if np.nanmax(m.throttled) == 0]
     accused = [made.name for made, found in innocent if found]
 

@@ -10,9 +10,7 @@ FREE = Decimal(0)
 
 
 def test_the_price_is_that_of_all_workers_and_the_driver():
-    """
-    3,600 core-seconds on three workers of 4 cores take 300 s after the start; four machines are billed.
-    """
+    """3,600 core-seconds on three workers of 4 cores take 300 s after the start; four machines are billed."""
     found = cost_of(3600, 1.0, Workers(3), usd_per_vcpu_hour=Decimal(1), usd_per_gb_hour=FREE)
 
     assert START_S + 300 == found.seconds

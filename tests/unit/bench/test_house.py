@@ -15,9 +15,7 @@ def house(root: Path, **files: str) -> House:
 
 
 def test_arrows_are_counted_between_files_and_between_rooms(tmp_path: Path):
-    """
-    Two files of one room count between files only; other folders not at all.
-    """
+    """Two files of one room count between files only; other folders not at all."""
     found = house(
         tmp_path,
         cli__a__one="from plimsoll.cli.a import two\nfrom plimsoll.cli.b.three import x\n",
@@ -60,9 +58,7 @@ def test_docstrings_are_neither_comment_nor_code(tmp_path: Path):
 
 
 def test_every_row_can_be_counted_here(tmp_path: Path):
-    """
-    But for the time of help, which the other tests of help measure in their way.
-    """
+    """But for the time of help, which the other tests of help measure in their way."""
     found = house(tmp_path, a__one="x = 1\n")
     (tmp_path / "pyproject.toml").write_text("[project]\ndependencies = []\n", encoding="utf-8")
     rows = [row(found) for name, row in ROWS.items() if "CPU" not in name]

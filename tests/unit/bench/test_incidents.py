@@ -51,9 +51,7 @@ def serve_plain(*, open_ops=0.0, clients=0.0, think=0.0, ops=1e12, burst=None, c
 
 
 def test_open_loop_demand_above_the_ceiling_is_served_at_the_ceiling():
-    """
-    Demand is twice the ceiling: the ceiling is served, 50 requests wait, Little's law gives the latency.
-    """
+    """Demand is twice the ceiling: the ceiling is served, 50 requests wait, Little's law gives the latency."""
     served, latency, _, stage, phase, *_ = serve_plain(open_ops=2000, ops=1000)
 
     assert np.all(served == 1000)
@@ -63,9 +61,7 @@ def test_open_loop_demand_above_the_ceiling_is_served_at_the_ceiling():
 
 
 def test_closed_loop_clients_obey_the_interactive_response_time_law():
-    """
-    N clients that think Z seconds: X = N/(R + Z) below the ceiling, R = N/X − Z at it.
-    """
+    """N clients that think Z seconds: X = N/(R + Z) below the ceiling, R = N/X − Z at it."""
     free, _, _, stage, *_ = serve_plain(clients=10, think=0.009, ops=5000)
     held, latency, *_ = serve_plain(clients=10, think=0.009, ops=500)
 
@@ -76,9 +72,7 @@ def test_closed_loop_clients_obey_the_interactive_response_time_law():
 
 
 def test_clients_and_steady_requests_share_a_ceiling_first_come_first_served():
-    """
-    300 of 500 ops/s are open-loop: ten clients share the other 200, so R = 10/200 − Z.
-    """
+    """300 of 500 ops/s are open-loop: ten clients share the other 200, so R = 10/200 − Z."""
     served, latency, *_ = serve_plain(open_ops=300, clients=10, think=0.02, ops=500)
 
     assert np.all(served == 500)
@@ -86,9 +80,7 @@ def test_clients_and_steady_requests_share_a_ceiling_first_come_first_served():
 
 
 def test_credits_pay_for_what_is_above_the_baseline():
-    """
-    600,000 credits at 2,000 above a baseline of 1,000 last 300 s, then the baseline binds.
-    """
+    """600,000 credits at 2,000 above a baseline of 1,000 last 300 s, then the baseline binds."""
     served, _, _, _, phase, *_ = serve_plain(
         open_ops=9000, ops=1000, burst=3000, credits_start=600_000
     )
@@ -100,9 +92,7 @@ def test_credits_pay_for_what_is_above_the_baseline():
 
 
 def test_equal_seeds_give_equal_bytes(tmp_path):
-    """
-    Snapshot, truth and exported files are functions of the seed.
-    """
+    """Snapshot, truth and exported files are functions of the seed."""
     one, two = build.generate(77), build.generate(77)
     other = build.generate(78, family=one.family)
 
@@ -119,9 +109,7 @@ def test_equal_seeds_give_equal_bytes(tmp_path):
 
 @pytest.mark.parametrize("family", build.FAMILIES)
 def test_every_family_is_what_it_says(family):
-    """
-    Without a ceiling nothing is throttled; with one something is; no rate exceeds the enforced one.
-    """
+    """Without a ceiling nothing is throttled; with one something is; no rate exceeds the enforced one."""
     for seed in (1, 2):
         incident = build.generate(seed, family=family)
         truth, series = incident.truth, incident.snapshot.series
@@ -145,9 +133,7 @@ def test_every_family_is_what_it_says(family):
 
 
 def test_true_levels_lie_within_the_deviation_of_the_enforced_number():
-    """
-    A true level is 0.985–1.003 of a nominal number, but for slow drift of up to 0.3 %.
-    """
+    """A true level is 0.985–1.003 of a nominal number, but for slow drift of up to 0.3 %."""
     count = 0
     for seed in range(40, 70):
         incident = build.generate(seed)
@@ -168,9 +154,7 @@ def test_true_levels_lie_within_the_deviation_of_the_enforced_number():
 
 
 def test_legacy_instances_name_the_legacy_number():
-    """
-    An instance launched before its class was raised has true intervals of phase legacy.
-    """
+    """An instance launched before its class was raised has true intervals of phase legacy."""
     incident = build.generate(3, family="legacy_limits")
 
     legacy = [i for i in incident.truth.intervals if i.phase == "legacy"]
@@ -180,9 +164,7 @@ def test_legacy_instances_name_the_legacy_number():
 
 
 def test_unknown_limits_are_far_from_every_documented_number():
-    """
-    No documented number of the dimension lies within 4 % of an undocumented limit.
-    """
+    """No documented number of the dimension lies within 4 % of an undocumented limit."""
     for seed in range(5):
         built = build.generate(seed, family="unknown_limit").machine
         stage, value = built.extra
@@ -192,9 +174,7 @@ def test_unknown_limits_are_far_from_every_documented_number():
 
 
 def test_sizes_at_which_a_target_binds_leave_room_to_its_rivals():
-    """
-    At every size in the range the target's rate in operations is below all others.
-    """
+    """At every size in the range the target's rate in operations is below all others."""
     rng = np.random.default_rng(5)
     aim = Target("inst_tput")
     drawn = machine.draw_machine(rng, accepts=lambda m: size_range(m, aim)[0] < 60_000)
@@ -215,9 +195,7 @@ def test_sizes_at_which_a_target_binds_leave_room_to_its_rivals():
     ],
 )
 def test_a_missing_metric_changes_nothing_else(shift, lost):
-    """
-    The same seed without a metric: the other series and the truth are the same.
-    """
+    """The same seed without a metric: the other series and the truth are the same."""
     seed = 11
     plain = build.generate(seed, family="burst_exhausted_throughput")
     blind = build.generate(seed, family="burst_exhausted_throughput", shift=shift)
@@ -229,9 +207,7 @@ def test_a_missing_metric_changes_nothing_else(shift, lost):
 
 
 def test_other_shifts_do_what_they_say():
-    """
-    Five minutes everywhere; no class and no storage described; more noise around the same mean.
-    """
+    """Five minutes everywhere; no class and no storage described; more noise around the same mean."""
     five = build.generate(12, family="gp3_iops", shift="five_minute")
     blind = build.generate(12, family="gp3_iops", shift="no_catalog")
     loud = build.generate(12, family="gp3_iops", shift="noise3")
@@ -268,9 +244,7 @@ def oracle(snapshot_of):
 
 
 def test_a_diagnosis_that_knows_the_truth_scores_full_marks():
-    """
-    F1, family, phase and flags are 1, errors and accusations 0.
-    """
+    """F1, family, phase and flags are 1, errors and accusations 0."""
     diagnose = oracle(lambda incident: incident)
     incidents = [build.generate(s, family=f) for s, f in enumerate(build.FAMILIES[:24:3])]
     incidents.append(build.generate(4, family="unknown_limit"))
@@ -297,9 +271,7 @@ def test_a_diagnosis_that_knows_the_truth_scores_full_marks():
 
 
 def test_an_accusation_of_an_innocent_series_is_counted():
-    """
-    One interval in a series without ceiling accuses it, and its minutes are too many.
-    """
+    """One interval in a series without ceiling accuses it, and its minutes are too many."""
     incident = build.generate(9, family="quiet_diurnal")
     start = int(incident.truth.time_s[0])
     accusation = SimpleNamespace(
@@ -322,9 +294,7 @@ def test_an_accusation_of_an_innocent_series_is_counted():
 
 
 def test_a_wrong_family_is_judged_on_the_interval_that_overlaps_most():
-    """
-    A right level with a wrong family is found, but not right.
-    """
+    """A right level with a wrong family is found, but not right."""
     incident = build.generate(4, family="gp3_iops")
     found = oracle(lambda i: i)(incident).intervals
     for interval in found:
@@ -336,9 +306,7 @@ def test_a_wrong_family_is_judged_on_the_interval_that_overlaps_most():
 
 
 def test_exports_are_newest_first_and_in_cloudwatch_units(tmp_path):
-    """
-    get-metric-data order is descending; balances are percentages.
-    """
+    """get-metric-data order is descending; balances are percentages."""
     seed = next(
         s
         for s in range(50)
@@ -364,9 +332,7 @@ def accuse_nothing(_snapshot):
 
 
 def test_the_command_says_which_seeds_it_uses(capsys, monkeypatch):
-    """
-    Seeds below a million are for tuning; promises broken by an empty diagnosis exit with 1.
-    """
+    """Seeds below a million are for tuning; promises broken by an empty diagnosis exit with 1."""
     monkeypatch.setattr(score_command, "diagnose_of", lambda _name: accuse_nothing)
     status = score_command.main(["--count", "4", "--seed", "1", "--only", "gp3_iops"])
     shown = capsys.readouterr().out
@@ -378,9 +344,7 @@ def test_the_command_says_which_seeds_it_uses(capsys, monkeypatch):
 
 
 def test_a_crash_of_the_diagnosis_is_a_failing_series(monkeypatch):
-    """
-    An exception is scored as a diagnosis without intervals and shown among the faults.
-    """
+    """An exception is scored as a diagnosis without intervals and shown among the faults."""
 
     def crash(_snapshot):
         raise ValueError("no such thing")
@@ -392,9 +356,7 @@ def test_a_crash_of_the_diagnosis_is_a_failing_series(monkeypatch):
 
 
 def test_slow_noise_has_the_asked_for_spread():
-    """
-    Stationary noise keeps its standard deviation whatever its memory.
-    """
+    """Stationary noise keeps its standard deviation whatever its memory."""
     rng = np.random.default_rng(3)
     values = signals.slow(rng, 500_000, 0.2, 600)
 
@@ -402,17 +364,13 @@ def test_slow_noise_has_the_asked_for_spread():
 
 
 def test_minutes_are_means_of_their_steps():
-    """
-    A minute holds twelve steps of five seconds.
-    """
+    """A minute holds twelve steps of five seconds."""
     assert observe.minute_mean(np.arange(24.0)).tolist() == [5.5, 17.5]
 
 
 @pytest.mark.parametrize("form", ["json", "csv-long", "csv-wide"])
 def test_exports_read_back_as_the_snapshot_they_came_from(form, tmp_path, monkeypatch):
-    """
-    Every series and the instance survive the way through files and the product's own reader.
-    """
+    """Every series and the instance survive the way through files and the product's own reader."""
     monkeypatch.setattr(export, "format_of", lambda _incident: form)
     incident = build.generate(21, family="gp2_burst")
     back = target.read(export.write(incident, tmp_path))

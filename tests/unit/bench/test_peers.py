@@ -19,9 +19,7 @@ def chain(scale):
 
 @pytest.mark.parametrize("law", [python_law, numpy_law])
 def test_other_ways_obey_the_same_law(law):
-    """
-    Throttled steps and the backlog at the end agree, candidate by candidate.
-    """
+    """Throttled steps and the backlog at the end agree, candidate by candidate."""
     step_s, size = 60.0, 16384.0
     ops = 100 + 90 * np.sin(np.arange(500) / 40)
     chains = [chain(scale) for scale in (0.5, 0.9, 1.3, 2.0)]

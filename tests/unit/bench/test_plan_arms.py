@@ -14,9 +14,7 @@ SEED = 1013  # a family whose machine has a fixed limit
 
 
 def test_the_same_limits_give_the_same_minutes():
-    """
-    Run again on limits times one, the engine serves every step as it did in the incident.
-    """
+    """Run again on limits times one, the engine serves every step as it did in the incident."""
     family = own.WITH_CEILING[SEED % len(own.WITH_CEILING)]
     incident = build.generate(SEED, family=family)
     for attempt in range(build.TRIES):
@@ -34,9 +32,7 @@ def test_the_same_limits_give_the_same_minutes():
 
 @pytest.mark.parametrize("arm", [own, rival])
 def test_higher_limits_throttle_no_longer(arm):
-    """
-    On both generators the share at a ceiling falls, or stays, with every step up.
-    """
+    """On both generators the share at a ceiling falls, or stays, with every step up."""
     case = arm.case_of(SEED)
     ratios = [case.ratio_at[scale] for scale in SCALES]
 
@@ -45,9 +41,7 @@ def test_higher_limits_throttle_no_longer(arm):
 
 
 def test_multiplied_limits_multiply_every_number_of_a_stage():
-    """
-    Base, burst and capacity are those of factor one, times the factor.
-    """
+    """Base, burst and capacity are those of factor one, times the factor."""
     case = own.case_of(SEED)
     for one, three in zip(case.chain_at(1.0), case.chain_at(3.0), strict=True):
         assert three.baseline == pytest.approx(3 * one.baseline)
@@ -57,9 +51,7 @@ def test_multiplied_limits_multiply_every_number_of_a_stage():
 
 @pytest.mark.parametrize("arm", [own, rival])
 def test_signals_are_added_and_storage_stays_as_it_is(arm):
-    """
-    The database's counters are added; the storage series are equal.
-    """
+    """The database's counters are added; the storage series are equal."""
     plain, signalled = arm.case_of(SEED), arm.case_of(SEED, is_signalled=True)
 
     assert Metric.WAITING_WORK_COUNT in signalled.snapshot.series

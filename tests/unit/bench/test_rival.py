@@ -26,9 +26,7 @@ def served(made, dimension):
 
 @pytest.mark.parametrize("seed", [3, 11])
 def test_equal_seeds_give_equal_incidents(seed):
-    """
-    The same seed gives the same snapshot and the same truth.
-    """
+    """The same seed gives the same snapshot and the same truth."""
     first, again = incident(seed), incident(seed)
 
     assert first.snapshot == again.snapshot
@@ -37,17 +35,13 @@ def test_equal_seeds_give_equal_incidents(seed):
 
 
 def test_different_seeds_give_different_incidents():
-    """
-    Another seed of the same kind is another incident.
-    """
+    """Another seed of the same kind is another incident."""
     assert incident(1, "quiet").snapshot != incident(2, "quiet").snapshot
 
 
 @pytest.mark.parametrize("kind", sorted(INNOCENT))
 def test_the_innocent_were_never_throttled(kind):
-    """
-    A kind without a ceiling has no second in which a bound throttled requests.
-    """
+    """A kind without a ceiling has no second in which a bound throttled requests."""
     made = incident(5, kind)
 
     assert made.intervals == ()
@@ -55,9 +49,7 @@ def test_the_innocent_were_never_throttled(kind):
 
 
 def test_microbursts_throttle_but_have_no_interval():
-    """
-    Bursts of seconds throttle part of many minutes and no whole run of them.
-    """
+    """Bursts of seconds throttle part of many minutes and no whole run of them."""
     made = incident(5, "microbursts")
 
     assert made.intervals == ()
@@ -66,9 +58,7 @@ def test_microbursts_throttle_but_have_no_interval():
 
 @pytest.mark.parametrize("kind", sorted(PRESSED))
 def test_truth_agrees_with_what_was_measured(kind):
-    """
-    In every true interval the samples are throttled, and the served rate is at the level.
-    """
+    """In every true interval the samples are throttled, and the served rate is at the level."""
     made = incident(7, kind)
 
     assert made.intervals
@@ -84,9 +74,7 @@ def test_truth_agrees_with_what_was_measured(kind):
 
 @pytest.mark.parametrize("kind", sorted(PRESSED))
 def test_named_levels_are_documented_and_unknown_ones_are_not(kind):
-    """
-    A family is named if and only if a document names the level for this class and store.
-    """
+    """A family is named if and only if a document names the level for this class and store."""
     made = incident(9, kind)
     instance = made.snapshot.instance
     storage = instance.storage
@@ -109,9 +97,7 @@ def test_named_levels_are_documented_and_unknown_ones_are_not(kind):
 
 @pytest.mark.parametrize("seed", range(0, 24, 3))
 def test_samples_lie_on_the_grid_and_missing_ones_are_nan(seed):
-    """
-    Rates lie on the incident's grid, and truth is NaN exactly where they are missing.
-    """
+    """Rates lie on the incident's grid, and truth is NaN exactly where they are missing."""
     made = incident(seed)
     measured = made.snapshot.series[Metric.READ_BYTES_PER_S].time_s
 
@@ -121,9 +107,7 @@ def test_samples_lie_on_the_grid_and_missing_ones_are_nan(seed):
 
 
 def test_balances_are_whole_per_cents_and_only_where_credits_exist():
-    """
-    A class without credits has no balance metric; the others show per cents.
-    """
+    """A class without credits has no balance metric; the others show per cents."""
     fixed = incident(4, "instance_throughput_fixed").snapshot.series
     falling = incident(4, "limiter_near_a_limit").snapshot.series[Metric.BYTE_BALANCE_RATIO]
 
@@ -133,9 +117,7 @@ def test_balances_are_whole_per_cents_and_only_where_credits_exist():
 
 
 def test_at_least_two_fifths_have_no_ceiling_and_every_kind_occurs():
-    """
-    Of many seeds at least 40 % are of an innocent kind, and none of the kinds is forgotten.
-    """
+    """Of many seeds at least 40 % are of an innocent kind, and none of the kinds is forgotten."""
     kinds = [kind_of(seed) for seed in range(3000)]
     innocent = sum(kind in INNOCENT for kind in kinds) / len(kinds)
 
@@ -145,9 +127,7 @@ def test_at_least_two_fifths_have_no_ceiling_and_every_kind_occurs():
 
 
 def test_export_holds_the_snapshot_newest_first(tmp_path):
-    """
-    The folder has the snapshot's content, in CloudWatch's names, units and order.
-    """
+    """The folder has the snapshot's content, in CloudWatch's names, units and order."""
     made = incident(2, "gp3_iops")
     write(made, tmp_path)
     results = json.loads((tmp_path / "get-metric-data.json").read_text())["MetricDataResults"]
@@ -165,9 +145,7 @@ def test_export_holds_the_snapshot_newest_first(tmp_path):
 
 
 def test_the_command_writes_one_folder_per_seed(tmp_path):
-    """
-    `python -m rival.generate` writes the requested number of folders.
-    """
+    """`python -m rival.generate` writes the requested number of folders."""
     bench = Path(machines.__file__).parents[1]
     done = subprocess.run(
         [sys.executable, "-m", "rival.generate", "--count", "2", "--out", str(tmp_path)],

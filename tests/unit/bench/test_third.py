@@ -11,9 +11,7 @@ from third.cases import INNOCENT, PRESSED, incident
 
 
 def test_equal_seeds_give_equal_incidents():
-    """
-    The same seed gives the same snapshot and the same truth.
-    """
+    """The same seed gives the same snapshot and the same truth."""
     first, again = incident(3), incident(3)
 
     assert first.snapshot == again.snapshot
@@ -22,9 +20,7 @@ def test_equal_seeds_give_equal_incidents():
 
 @pytest.mark.parametrize("kind", INNOCENT)
 def test_the_innocent_never_lack_a_token(kind):
-    """
-    A kind without a ceiling has no second in which a request waited for a token, and is not accused.
-    """
+    """A kind without a ceiling has no second in which a request waited for a token, and is not accused."""
     made = incident(5, kind)
 
     assert np.nanmax(made.throttled) == 0.0
@@ -33,9 +29,7 @@ def test_the_innocent_never_lack_a_token(kind):
 
 @pytest.mark.parametrize("kind", sorted(set(PRESSED) - {"short", "hovers"}))
 def test_nothing_passes_the_limit_that_holds(kind):
-    """
-    In samples without tokens throughout, the served rate is the documented one.
-    """
+    """In samples without tokens throughout, the served rate is the documented one."""
     made = incident(8, kind)
     series = made.snapshot.series
     time_s = series[Metric.READ_OPS_PER_S].time_s
@@ -53,9 +47,7 @@ def test_nothing_passes_the_limit_that_holds(kind):
 
 
 def test_the_classes_are_those_of_the_catalog():
-    """
-    Every class of the generator has the numbers that are documented for it.
-    """
+    """Every class of the generator has the numbers that are documented for it."""
     from plimsoll.catalog.load import catalog
     from plimsoll.limits import ceilings_of
     from plimsoll.model.ceiling import Phase
@@ -71,15 +63,11 @@ def test_the_classes_are_those_of_the_catalog():
 
 @pytest.mark.parametrize("name", waits.CASES)
 def test_waiting_is_reported(name):
-    """
-    Requests wait for minutes below every ceiling: the verdict is never that nothing binds.
-    """
+    """Requests wait for minutes below every ceiling: the verdict is never that nothing binds."""
     assert diagnose_snapshot(waits.CASES[name]()).verdict in {Verdict.BINDS, Verdict.UNKNOWN}
 
 
 @pytest.mark.parametrize("name", waits.QUIET)
 def test_the_quiet_are_not_accused(name):
-    """
-    Busy, limited by the application or by its CPU, deep queue at low latency: no ceiling is named.
-    """
+    """Busy, limited by the application or by its CPU, deep queue at low latency: no ceiling is named."""
     assert () == diagnose_snapshot(waits.QUIET[name]()).intervals

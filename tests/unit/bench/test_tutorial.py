@@ -6,9 +6,7 @@ import tutorial
 
 
 def test_each_way_installs_the_wheel_and_runs_the_commands_of_the_page():
-    """
-    The lines are the page's, with the wheel for the package and the given interpreters for its own.
-    """
+    """The lines are the page's, with the wheel for the package and the given interpreters for its own."""
     ways = tutorial.ways(Path("/built/our.whl"), "/old/python", "/new/python")
 
     assert [

@@ -14,9 +14,7 @@ from plimsoll.units import GIB, mb_per_s, mib_per_s
 
 
 def test_numbers_of_a_class_are_in_si_units():
-    """
-    db.r5.2xlarge holds 287.5 MB/s and 12,000 IOPS forever, 593.75 MB/s and 18,750 IOPS at most.
-    """
+    """db.r5.2xlarge holds 287.5 MB/s and 12,000 IOPS forever, 593.75 MB/s and 18,750 IOPS at most."""
     limits = catalog().instance_limits("db.r5.2xlarge")
 
     assert limits.ebs_baseline_bytes_per_s == mb_per_s(287.5)
@@ -27,9 +25,7 @@ def test_numbers_of_a_class_are_in_si_units():
 
 
 def test_a_class_without_a_burst_says_so():
-    """
-    db.r5.4xlarge has one number, and no bucket.
-    """
+    """db.r5.4xlarge has one number, and no bucket."""
     limits = catalog().instance_limits("r5.4xlarge")
 
     assert limits.ebs_baseline_bytes_per_s == limits.ebs_burst_bytes_per_s
@@ -37,9 +33,7 @@ def test_a_class_without_a_burst_says_so():
 
 
 def test_unknown_ebs_numbers_are_none():
-    """
-    No EBS number is documented for db.m3.large: it is unknown, not zero.
-    """
+    """No EBS number is documented for db.m3.large: it is unknown, not zero."""
     limits = catalog().instance_limits("db.m3.large")
 
     assert limits.ebs_baseline_bytes_per_s is None
@@ -47,9 +41,7 @@ def test_unknown_ebs_numbers_are_none():
 
 
 def test_a_class_that_is_only_listed_has_no_numbers():
-    """
-    RDS lists db.x2m.xlarge, and no number of it was found: that is not an unknown class.
-    """
+    """RDS lists db.x2m.xlarge, and no number of it was found: that is not an unknown class."""
     limits = catalog().instance_limits("db.x2m.xlarge")
 
     assert limits.vcpu_count is None
@@ -58,16 +50,12 @@ def test_a_class_that_is_only_listed_has_no_numbers():
 
 
 def test_rds_names_lead_to_ec2_types():
-    """
-    db.x2g.large runs on x2gd.large.
-    """
+    """db.x2g.large runs on x2gd.large."""
     assert catalog().instance_limits("db.x2g.large").ec2_type == "x2gd.large"
 
 
 def test_a_preconfigured_class_is_marked_as_inferred():
-    """
-    The EC2 type behind db.r5.2xlarge.tpc1.mem2x is inferred: EBS numbers, but no vCPUs.
-    """
+    """The EC2 type behind db.r5.2xlarge.tpc1.mem2x is inferred: EBS numbers, but no vCPUs."""
     limits = catalog().instance_limits("db.r5.2xlarge.tpc1.mem2x")
 
     assert limits.ebs_burst_bytes_per_s == mb_per_s(593.75)
@@ -87,9 +75,7 @@ def test_a_preconfigured_class_is_marked_as_inferred():
     ],
 )
 def test_an_unknown_class_names_the_nearest(asked: str, nearest: str):
-    """
-    The error says what was asked, the hint what there is.
-    """
+    """The error says what was asked, the hint what there is."""
     with pytest.raises(CatalogError) as caught:
         catalog().instance_limits(asked)
 
@@ -98,9 +84,7 @@ def test_an_unknown_class_names_the_nearest(asked: str, nearest: str):
 
 
 def test_legacy_limits_carry_their_dates():
-    """
-    From 2018-08-04 to 2019-12-04 db.r5.2xlarge was documented with 212.5 and 437.5 MB/s.
-    """
+    """From 2018-08-04 to 2019-12-04 db.r5.2xlarge was documented with 212.5 and 437.5 MB/s."""
     legacy = catalog().legacy_limits("db.r5.2xlarge")[-1]
 
     assert legacy.ebs_baseline_bytes_per_s == mb_per_s(212.5)
@@ -110,26 +94,20 @@ def test_legacy_limits_carry_their_dates():
 
 
 def test_legacy_limits_leave_out_misprints_and_todays_numbers():
-    """
-    x2gd was once printed eight times too high, m4.10xlarge once doubled; neither ever had that.
-    """
+    """x2gd was once printed eight times too high, m4.10xlarge once doubled; neither ever had that."""
     assert catalog().legacy_limits("db.x2g.large") == ()
     assert catalog().legacy_limits("db.m4.10xlarge") == ()
 
 
 def test_roundings_of_old_pages_are_no_legacy_limits():
-    """
-    86.86 MB/s beside 695 Mbit/s is 86.875: db.t3.xlarge has one legacy pair, not two.
-    """
+    """86.86 MB/s beside 695 Mbit/s is 86.875: db.t3.xlarge has one legacy pair, not two."""
     legacy = catalog().legacy_limits("db.t3.xlarge")
 
     assert [f.ebs_baseline_bytes_per_s for f in legacy] == [mb_per_s(64)]
 
 
 def test_a_page_that_gave_only_a_maximum_leaves_the_baseline_unknown():
-    """
-    In 2020 db.r6gd.large was documented with one number.
-    """
+    """In 2020 db.r6gd.large was documented with one number."""
     legacy = catalog().legacy_limits("db.r6gd.large")[0]
 
     assert legacy.ebs_baseline_bytes_per_s is None
@@ -137,9 +115,7 @@ def test_a_page_that_gave_only_a_maximum_leaves_the_baseline_unknown():
 
 
 def test_oracle_stripes_from_200_gib_and_sql_server_never():
-    """
-    The striping rule depends on engine and size.
-    """
+    """The striping rule depends on engine and size."""
     counts = {
         (engine, size): rule.volume_count
         for engine in ("postgres", "oracle", "sqlserver")
@@ -157,18 +133,14 @@ def test_oracle_stripes_from_200_gib_and_sql_server_never():
 
 
 def test_no_rule_is_made_up():
-    """
-    Db2 has no gp2, and nothing is documented for 3 GiB.
-    """
+    """Db2 has no gp2, and nothing is documented for 3 GiB."""
     assert catalog().storage_rule("db2", "gp2", 100) is None
     assert catalog().storage_rule("postgres", "gp2", 3) is None
     assert catalog().storage_rule("aurora", "gp3", 100) is None
 
 
 def test_provisioned_throughput_is_kept_in_bytes():
-    """
-    gp3 of 400 GiB and more takes 500 to 4,000 MiB/s.
-    """
+    """gp3 of 400 GiB and more takes 500 to 4,000 MiB/s."""
     rule = catalog().storage_rule("postgres", "gp3", 400)
 
     assert rule is not None
@@ -177,9 +149,7 @@ def test_provisioned_throughput_is_kept_in_bytes():
 
 
 def test_the_default_of_connections_may_depend_on_the_version():
-    """
-    MariaDB has another formula from 10.5 on; without a version it is not known.
-    """
+    """MariaDB has another formula from 10.5 on; without a version it is not known."""
     newer = catalog().connection_rule("mariadb", "10.11.4")
     older = catalog().connection_rule("mariadb", "10.4.30")
 
@@ -192,9 +162,7 @@ def test_the_default_of_connections_may_depend_on_the_version():
 
 
 def test_prices_have_a_date_and_a_strength():
-    """
-    db.m6g.xlarge for PostgreSQL was 0.318 dollars an hour on 2026-07-28, 0.636 with a standby.
-    """
+    """db.m6g.xlarge for PostgreSQL was 0.318 dollars an hour on 2026-07-28, 0.636 with a standby."""
     single = catalog().instance_price("db.m6g.xlarge", "postgres")
     double = catalog().instance_price("db.m6g.xlarge", "postgres", deployment=Deployment.MULTI_AZ)
 
@@ -205,9 +173,7 @@ def test_prices_have_a_date_and_a_strength():
 
 
 def test_a_derived_price_says_so():
-    """
-    A Multi-AZ price that is not printed is twice the other; unconfirmed for Oracle, so weak.
-    """
+    """A Multi-AZ price that is not printed is twice the other; unconfirmed for Oracle, so weak."""
     price = catalog().instance_price(
         "db.r5.2xlarge", "oracle-ee", license_model="byol", deployment=Deployment.MULTI_AZ
     )
@@ -218,9 +184,7 @@ def test_a_derived_price_says_so():
 
 
 def test_an_unknown_price_is_none():
-    """
-    SQL Server has no known Multi-AZ rule, db.m8a.large no known price, no region is called mars.
-    """
+    """SQL Server has no known Multi-AZ rule, db.m8a.large no known price, no region is called mars."""
     asked = [
         catalog().instance_price("db.m5.xlarge", "sqlserver-se", deployment=Deployment.MULTI_AZ),
         catalog().instance_price("db.m8a.large", "postgres"),
@@ -233,9 +197,7 @@ def test_an_unknown_price_is_none():
 
 
 def test_every_region_has_the_newest_price_that_is_known():
-    """
-    db.r5.2xlarge for PostgreSQL cost 1.12 dollars an hour in Ireland in 2022, and still did in 2025.
-    """
+    """db.r5.2xlarge for PostgreSQL cost 1.12 dollars an hour in Ireland in 2022, and still did in 2025."""
     price = catalog().instance_price("db.r5.2xlarge", "postgres", region="eu-west-1")
 
     assert price is not None
@@ -258,9 +220,7 @@ def test_a_cluster_is_priced_as_a_whole():
 
 
 def test_a_correction_replaces_the_earlier_price():
-    """
-    MariaDB on db.m5.8xlarge in ap-northeast-3 is 3.971 dollars an hour, not the 27.879 of 2022.
-    """
+    """MariaDB on db.m5.8xlarge in ap-northeast-3 is 3.971 dollars an hour, not the 27.879 of 2022."""
     price = catalog().instance_price("db.m5.8xlarge", "mariadb", region="ap-northeast-3")
 
     assert price is not None
@@ -268,9 +228,7 @@ def test_a_correction_replaces_the_earlier_price():
 
 
 def test_an_engine_that_newer_lists_lack_keeps_its_price():
-    """
-    Oracle is in none of the lists after 2022, so its price keeps that date.
-    """
+    """Oracle is in none of the lists after 2022, so its price keeps that date."""
     price = catalog().instance_price("db.r5.2xlarge", "oracle-se2", license_model="included")
 
     assert price is not None
@@ -278,9 +236,7 @@ def test_an_engine_that_newer_lists_lack_keeps_its_price():
 
 
 def test_storage_has_prices_for_a_standby():
-    """
-    gp3 is 0.115 dollars a GB-month, twice that with a standby; backups cost the same in both.
-    """
+    """gp3 is 0.115 dollars a GB-month, twice that with a standby; backups cost the same in both."""
     prices = [
         catalog().storage_price("gp3_storage"),
         catalog().storage_price("gp3_storage", deployment=Deployment.MULTI_AZ),
@@ -291,9 +247,7 @@ def test_storage_has_prices_for_a_standby():
 
 
 def test_only_the_tables_a_question_needs_are_read(tmp_path: Path):
-    """
-    A folder without prices still answers for limits, and says which table is missing.
-    """
+    """A folder without prices still answers for limits, and says which table is missing."""
     for table in (schema.SOURCES, schema.INSTANCE_LIMITS, schema.INSTANCE_LIMITS_LEGACY):
         shutil.copy(DATA / table.file, tmp_path)
     facts = Catalog(tmp_path)
@@ -306,9 +260,7 @@ def test_only_the_tables_a_question_needs_are_read(tmp_path: Path):
 
 
 def test_a_broken_table_is_an_error_not_a_crash(tmp_path: Path):
-    """
-    What is not gzip, and what is not text, is said to be unreadable.
-    """
+    """What is not gzip, and what is not text, is said to be unreadable."""
     (tmp_path / schema.STORAGE_PRICES.file).write_bytes(b"not gzip")
     (tmp_path / schema.CLASSES.file).write_bytes(b"\xff\xfe")
     for table in (schema.STORAGE_PRICES, schema.CLASSES):
@@ -319,9 +271,7 @@ def test_a_broken_table_is_an_error_not_a_crash(tmp_path: Path):
 
 
 def test_a_source_that_is_not_listed_is_an_error(tmp_path: Path):
-    """
-    A row whose source nobody explains is not used.
-    """
+    """A row whose source nobody explains is not used."""
     for table in (schema.SOURCES, schema.CPU_CREDITS, schema.INSTANCE_LIMITS):
         shutil.copy(DATA / table.file, tmp_path)
     path = tmp_path / schema.CPU_CREDITS.file
@@ -334,8 +284,6 @@ def test_a_source_that_is_not_listed_is_an_error(tmp_path: Path):
 
 
 def test_engines_and_regions_of_a_class():
-    """
-    The list of classes says which engines offer one, and in how many regions.
-    """
+    """The list of classes says which engines offer one, and in how many regions."""
     assert catalog().regions_of("db.r5.2xlarge")["postgres"] == 32
     assert catalog().regions_of("db.c6gd.large") == {}

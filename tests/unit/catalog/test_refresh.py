@@ -38,9 +38,7 @@ def test_what_agrees_is_no_change():
 
 
 def test_a_confirmed_row_has_the_new_date():
-    """
-    What the answer says again is as new as the answer; other rows keep their date.
-    """
+    """What the answer says again is as new as the answer; other rows keep their date."""
     result = refreshed(answer_of("r5.2xlarge"), catalog(), read_on="2026-12-01")
     dates = {row["ec2_type"]: row["read_on"] for row in result.limits}
 
@@ -48,9 +46,7 @@ def test_a_confirmed_row_has_the_new_date():
 
 
 def test_every_difference_is_named():
-    """
-    Changed numbers are named with class, column, old and new; new types and ignored ones counted.
-    """
+    """Changed numbers are named with class, column, old and new; new types and ignored ones counted."""
     result = refreshed(ANSWER, catalog(), read_on="2026-12-01")
 
     assert result.changed == (
@@ -62,18 +58,14 @@ def test_every_difference_is_named():
 
 
 def test_a_family_can_be_added_by_name():
-    """
-    A family that no list knows is added when it is named.
-    """
+    """A family that no list knows is added when it is named."""
     result = refreshed(ANSWER, catalog(), read_on="2026-12-01", families=("p5",))
 
     assert "db.p5.48xlarge" in result.added
 
 
 def test_a_changed_number_moves_into_the_history():
-    """
-    The open row of the history is closed on the day of the answer.
-    """
+    """The open row of the history is closed on the day of the answer."""
     result = refreshed(ANSWER, catalog(), read_on="2026-12-01")
     rows = [row for row in result.legacy if row["ec2_type"] == "t3.xlarge"]
 
@@ -84,9 +76,7 @@ def test_a_changed_number_moves_into_the_history():
 
 
 def test_a_class_without_history_gets_one():
-    """
-    A type whose numbers never changed before gets its first legacy row, from the day they were read.
-    """
+    """A type whose numbers never changed before gets its first legacy row, from the day they were read."""
     kind = json.loads(answer_of("r5.2xlarge"))["InstanceTypes"][0]
     kind["InstanceType"] = "r6i.2xlarge"
     result = refreshed(json.dumps([kind]), catalog(), read_on="2026-12-01")
@@ -98,9 +88,7 @@ def test_a_class_without_history_gets_one():
 
 
 def test_the_refreshed_tables_load_again(tmp_path: Path):
-    """
-    Written out and loaded, the new tables answer with the new numbers, and with the old as legacy.
-    """
+    """Written out and loaded, the new tables answer with the new numbers, and with the old as legacy."""
     for table in schema.TABLES:
         shutil.copy(DATA / table.file, tmp_path)
     result = refreshed(ANSWER, catalog(), read_on="2026-12-01")
@@ -122,9 +110,7 @@ def test_the_refreshed_tables_load_again(tmp_path: Path):
 
 
 def test_noise_in_the_api_is_not_a_number():
-    """
-    156.25039999999998 MB/s beside 1,250 Mbit/s is 156.25; 195.3125 beside 1,562 shows what was cut.
-    """
+    """156.25039999999998 MB/s beside 1,250 Mbit/s is 156.25; 195.3125 beside 1,562 shows what was cut."""
     result = refreshed(ANSWER, catalog(), read_on="2026-12-01")
     row = next(row for row in result.limits if row["ec2_type"] == "x2m.xlarge")
 
@@ -133,9 +119,7 @@ def test_noise_in_the_api_is_not_a_number():
 
 
 def test_pages_may_follow_each_other():
-    """
-    Several answers in one text are read as one.
-    """
+    """Several answers in one text are read as one."""
     pages = answer_of("r5.2xlarge") + "\n" + answer_of("t3.xlarge")
 
     assert refreshed(pages, catalog(), read_on="2026-12-01").read_count == 2
@@ -162,9 +146,7 @@ def test_pages_may_follow_each_other():
     ],
 )
 def test_anything_else_is_refused(text: str):
-    """
-    What is not such an answer gives one sentence and a hint.
-    """
+    """What is not such an answer gives one sentence and a hint."""
     with pytest.raises(DataError) as caught:
         refreshed(text, catalog(), read_on="2026-12-01")
 

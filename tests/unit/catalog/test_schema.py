@@ -18,9 +18,7 @@ TABLE = schema.CatalogTable(
 
 
 def test_fields_are_read_by_their_columns():
-    """
-    Numbers, dates and yes or no are read; an empty field is unknown, not zero.
-    """
+    """Numbers, dates and yes or no are read; an empty field is unknown, not zero."""
     rows = schema.parse(TABLE, "name,size,since,sold\na,1.5,2019-12-04,yes\nb,,2026-11,no\n")
 
     assert rows == [
@@ -45,9 +43,7 @@ def test_fields_are_read_by_their_columns():
     ],
 )
 def test_what_is_wrong_is_named(text: str, cause: str):
-    """
-    The message names the file, the line, and what the line should hold.
-    """
+    """The message names the file, the line, and what the line should hold."""
     with pytest.raises(CatalogError) as caught:
         schema.parse(TABLE, text)
 
@@ -56,26 +52,20 @@ def test_what_is_wrong_is_named(text: str, cause: str):
 
 @pytest.mark.parametrize("text", ["0", "-3", "2.5", "many"])
 def test_a_whole_number_is_above_zero(text: str):
-    """
-    Counts are whole and above zero.
-    """
+    """Counts are whole and above zero."""
     with pytest.raises(ValueError):
         schema.whole(text)
 
 
 @pytest.mark.parametrize("text", ["0", "-0.1", "free"])
 def test_a_price_is_above_zero(text: str):
-    """
-    No price of the catalog is zero: what is not known is left empty.
-    """
+    """No price of the catalog is zero: what is not known is left empty."""
     with pytest.raises(ValueError):
         schema.usd(text)
 
 
 def test_a_rendered_table_is_parsed_back():
-    """
-    Rendering is the inverse of parsing, also for texts with commas and quotes.
-    """
+    """Rendering is the inverse of parsing, also for texts with commas and quotes."""
     rows = [
         {"name": 'a, "b"', "size": 86.875, "since": None, "sold": True},
         {"name": "c", "size": 4.0, "since": "2020-02-28", "sold": False},

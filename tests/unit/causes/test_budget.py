@@ -36,9 +36,7 @@ def minute(
     indexes=((), ()),
     **more,
 ) -> Observation:
-    """
-    A minute of a PostgreSQL 15 whose counters begin at zero.
-    """
+    """A minute of a PostgreSQL 15 whose counters begin at zero."""
     zero = {"backend_written_bytes": 0.0, "wal_bytes": 0.0, "wal_writes": 0, "wal_buffers_full": 0}
     # An index belongs to a table that was there.
     tables = (table(100, "public.orders", size_bytes=50 * BLOCK),)
@@ -65,16 +63,12 @@ def minute(
 
 
 def wrote(blocks: int) -> tuple:
-    """
-    Statements before and after one that wrote so many blocks.
-    """
+    """Statements before and after one that wrote so many blocks."""
     return (statement(),), (statement(calls=3, written_blocks=blocks),)
 
 
 def test_a_late_counter_of_backends_gives_way_to_statements():
-    """
-    128 MiB of buffers may hide 64 MiB: 20 MB by statements are not yet reported, or 20 MB too many are.
-    """
+    """128 MiB of buffers may hide 64 MiB: 20 MB by statements are not yet reported, or 20 MB too many are."""
     blocks = round(20 * MB / BLOCK)
     for found in (0.0, 40 * MB):
         seen = minute(last={"backend_written_bytes": found}, statements=wrote(blocks))
@@ -83,9 +77,7 @@ def test_a_late_counter_of_backends_gives_way_to_statements():
 
 
 def test_what_no_delay_explains_is_believed():
-    """
-    200 MB more than statements wrote are by others; and a vacuum writes without a statement.
-    """
+    """200 MB more than statements wrote are by others; and a vacuum writes without a statement."""
     blocks = round(20 * MB / BLOCK)
     vacuum = VacuumRun(
         pid=1,
@@ -122,9 +114,7 @@ def test_before_18_a_commit_writes_a_page_next_to_its_record():
 
 
 def test_before_18_new_files_of_wal_are_written_twice():
-    """
-    Two more files of 16 MiB in the folder were filled with zeros, unless the server does not do that.
-    """
+    """Two more files of 16 MiB in the folder were filled with zeros, unless the server does not do that."""
     files = ({"wal_files_bytes": 4 * 2.0**24}, {"wal_files_bytes": 6 * 2.0**24, "wal_bytes": MB})
     without = with_settings(FIFTEEN, {"wal_init_zero": "off"})
 
@@ -133,9 +123,7 @@ def test_before_18_new_files_of_wal_are_written_twice():
 
 
 def test_new_files_of_wal_are_a_cause_before_their_wal_is_counted():
-    """
-    A session reports its WAL once a second at most; the files that it made are seen at once.
-    """
+    """A session reports its WAL once a second at most; the files that it made are seen at once."""
     seen = minute({"wal_files_bytes": 4 * 2.0**24}, {"wal_files_bytes": 12 * 2.0**24})
     (found,) = wal.causes(seen, budget_of(seen))
 
@@ -145,9 +133,7 @@ def test_new_files_of_wal_are_a_cause_before_their_wal_is_counted():
 
 
 def test_since_18_wal_is_what_was_counted():
-    """
-    `pg_stat_io` has the bytes; nothing is added to them.
-    """
+    """`pg_stat_io` has the bytes; nothing is added to them."""
     io = (io_row("client backend", object="wal", written_bytes=6 * MB),)
     seen = minute(last={"wal_bytes": MB, "wal_writes": 9}, info=server(), io=io)
 
@@ -156,9 +142,7 @@ def test_since_18_wal_is_what_was_counted():
 
 
 def index(oid: int, *, looked_at: int) -> Index:
-    """
-    An index of 400 pages.
-    """
+    """An index of 400 pages."""
     return Index(
         oid=oid,
         name=f"public.index_{oid}",
@@ -173,9 +157,7 @@ def index(oid: int, *, looked_at: int) -> Index:
 
 
 def test_an_index_that_was_built_is_written_around_the_buffers():
-    """
-    It is in no counter, and written once; one that was filled row by row is counted, and looked up.
-    """
+    """It is in no counter, and written once; one that was filled row by row is counted, and looked up."""
     old, built, filled = index(101, looked_at=0), index(102, looked_at=3), index(103, looked_at=900)
     seen = minute(indexes=((old,), (old, built, filled)))
 

@@ -7,9 +7,7 @@ from plimsoll.model.cause import Cause, CauseKind
 
 
 def cause(kind: CauseKind, subject: str, share: float | None = 0.4, **changes) -> Cause:
-    """
-    A cause that takes a share of 50 MB/s.
-    """
+    """A cause that takes a share of 50 MB/s."""
     plain = {
         "kind": kind,
         "code": kind.value,
@@ -28,9 +26,7 @@ OTHER = cause(CauseKind.WAL, "")
 
 @pytest.mark.parametrize("subject", ["public.documents.body", "public.documents"])
 def test_what_makes_dead_rows_comes_before_what_clears_them(subject):
-    """
-    Though vacuum moves more; the shares are reported one by one and together.
-    """
+    """Though vacuum moves more; the shares are reported one by one and together."""
     rewrite = cause(CauseKind.TOAST, subject, 0.4)
     ordered = in_order((VACUUM, OTHER, rewrite))
 
@@ -50,9 +46,7 @@ def test_what_makes_dead_rows_comes_before_what_clears_them(subject):
     ids=["another table", "a longer name", "a note"],
 )
 def test_what_does_not_follow_stays_where_it_was(rewrite):
-    """
-    Rewrites of another table, and those that nothing has to be done about.
-    """
+    """Rewrites of another table, and those that nothing has to be done about."""
     assert (VACUUM, rewrite) == in_order((VACUUM, rewrite))
 
 
@@ -64,9 +58,7 @@ def test_what_does_not_follow_stays_where_it_was(rewrite):
     ],
 )
 def test_early_checkpoints_come_before_the_whole_pages_they_make(severity: str, order: list[str]):
-    """
-    WAL is larger, but max_wal_size is the first remedy of both; what is no more than a warning stays behind.
-    """
+    """WAL is larger, but max_wal_size is the first remedy of both; what is no more than a warning stays behind."""
     pages = cause(CauseKind.WAL, "", 0.65, code="WalFullPages")
     rewrite = cause(CauseKind.TOAST, "public.other.body", 0.3)
     early = cause(CauseKind.CHECKPOINTS, "", 0.24, code="CheckpointsByWal", severity=severity)
@@ -75,9 +67,7 @@ def test_early_checkpoints_come_before_the_whole_pages_they_make(severity: str, 
 
 
 def test_what_may_be_meant_does_not_come_before_what_is_sure():
-    """
-    A warning says what follows from it, and stays behind what is critical.
-    """
+    """A warning says what follows from it, and stays behind what is critical."""
     rewrite = cause(CauseKind.TOAST, "public.documents.body", severity="warning")
     ordered = in_order((VACUUM, rewrite))
 
@@ -86,9 +76,7 @@ def test_what_may_be_meant_does_not_come_before_what_is_sure():
 
 
 def test_a_share_that_is_not_known_is_not_added_up():
-    """
-    Bytes are reported alone.
-    """
+    """Bytes are reported alone."""
     rewrite = cause(CauseKind.TOAST, "public.documents.body", None)
     (first, _) = in_order((rewrite, VACUUM))
 
@@ -100,9 +88,7 @@ def test_a_share_that_is_not_known_is_not_added_up():
 
 
 def reads(kind: CauseKind, code: str, subject: str, rate: float, **changes) -> Cause:
-    """
-    A cause that reads.
-    """
+    """A cause that reads."""
     return cause(
         kind, subject, code=code, read_bytes_per_s=rate, written_bytes_per_s=None, **changes
     )
@@ -132,9 +118,7 @@ STATEMENT = reads(CauseKind.PLANS, "StatementReads", "select * from orders where
     ids=["its scan", "its column", "a small part", "another table", "a note"],
 )
 def test_a_statement_is_not_judged_for_what_its_scan_is_judged_for(other, severity):
-    """
-    The same bytes from two sides are one finding; what nothing else explains stays judged.
-    """
+    """The same bytes from two sides are one finding; what nothing else explains stays judged."""
     judged, _ = without_second_views((STATEMENT, other))
 
     assert severity == judged.severity

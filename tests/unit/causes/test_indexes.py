@@ -45,9 +45,7 @@ def seen(
     reset_s: float | None = None,
     before: tuple[Relation, ...] = (ORDERS,),
 ) -> Observation:
-    """
-    A minute after which relations, indexes and statements have other counters.
-    """
+    """A minute after which relations, indexes and statements have other counters."""
     first = reading(
         START_S,
         relations=before,
@@ -66,9 +64,7 @@ def seen(
 
 
 def scanned(scans: int, **changes) -> Relation:
-    """
-    The table after so many scans, each of which read all of it.
-    """
+    """The table after so many scans, each of which read all of it."""
     plain = replace(
         ORDERS,
         seq_scans=scans,
@@ -79,9 +75,7 @@ def scanned(scans: int, **changes) -> Relation:
 
 
 def called(text: str, **changes) -> tuple[Statement, Statement]:
-    """
-    A statement before and after it was called.
-    """
+    """A statement before and after it was called."""
     return statement(text), replace(statement(text), **changes)
 
 
@@ -91,9 +85,7 @@ def only(found: tuple[Cause, ...]) -> Cause:
 
 
 def test_a_scanned_table_is_reported_with_what_it_read():
-    """
-    Thirty scans of 82 MB in a minute are 41 MB/s, measured.
-    """
+    """Thirty scans of 82 MB in a minute are 41 MB/s, measured."""
     cause = only(sequential_scans.causes(seen(scanned(30)), budget(50 * MB, 0.0)))
 
     assert ("SequentialScans", "critical", "public.orders") == (
@@ -107,9 +99,7 @@ def test_a_scanned_table_is_reported_with_what_it_read():
 
 
 def test_the_statement_is_named_with_an_index_to_try():
-    """
-    One row of a million wanted: an index on what is compared, equality first.
-    """
+    """One row of a million wanted: an index on what is compared, equality first."""
     text = "select * from orders where updated > $1 and customer = $2 and state in ($3)"
     pair = called(text, calls=30, rows=30, read_blocks=300_000)
     other = called("select * from orders_archive", calls=30, read_blocks=900_000)
@@ -126,9 +116,7 @@ def test_the_statement_is_named_with_an_index_to_try():
 
 
 def test_no_index_is_advised_for_most_rows():
-    """
-    A statement that wants every row is asked less often instead.
-    """
+    """A statement that wants every row is asked less often instead."""
     pair = called("select * from orders where id > $1", calls=3, rows=3_000_000, read_blocks=30_000)
     cause = only(
         sequential_scans.causes(seen(scanned(3), statements=(pair,)), budget(50 * MB, 0.0))
@@ -139,9 +127,7 @@ def test_no_index_is_advised_for_most_rows():
 
 
 def test_of_a_join_no_columns_are_guessed():
-    """
-    The text does not show to which table a column belongs.
-    """
+    """The text does not show to which table a column belongs."""
     text = "select 1 from orders o join customers c on c.id = o.customer where region = $1"
     pair = called(text, calls=3, rows=3, read_blocks=30_000)
     cause = only(
@@ -152,9 +138,7 @@ def test_of_a_join_no_columns_are_guessed():
 
 
 def test_next_to_other_reads_the_scans_are_an_estimate():
-    """
-    Two scans of a table that index scans read much more of: no more than what two scans go through.
-    """
+    """Two scans of a table that index scans read much more of: no more than what two scans go through."""
     relation = scanned(2, heap_blocks_read=90_000, index_scans=10**6)
     cause = only(sequential_scans.causes(seen(relation), budget(50 * MB, 0.0)))
 
@@ -163,9 +147,7 @@ def test_next_to_other_reads_the_scans_are_an_estimate():
 
 
 def test_writes_do_not_make_the_scans_an_estimate():
-    """
-    An update that scans the table reads it by the scan.
-    """
+    """An update that scans the table reads it by the scan."""
     cause = only(sequential_scans.causes(seen(scanned(2, updated=9_000)), budget(50 * MB, 0.0)))
 
     assert not cause.is_estimated
@@ -173,9 +155,7 @@ def test_writes_do_not_make_the_scans_an_estimate():
 
 
 def test_a_vacuum_at_the_same_time_makes_them_one():
-    """
-    Seen at a glance: it reads the table too.
-    """
+    """Seen at a glance: it reads the table too."""
     observed = seen(scanned(2, heap_blocks_read=90_000))
     beside = glance(1.0, vacuums=(vacuum(ORDERS),))
     cause = only(
@@ -187,9 +167,7 @@ def test_a_vacuum_at_the_same_time_makes_them_one():
 
 
 def test_of_several_statements_the_one_that_an_index_helps_is_advised():
-    """
-    The first wants most rows, the second one of a million.
-    """
+    """The first wants most rows, the second one of a million."""
     most = called("update orders set a = $1 where b > $2", calls=3, rows=10**6, read_blocks=40_000)
     one = called("select * from orders where id = $1", calls=3, rows=3, read_blocks=30_000)
     cause = only(
@@ -212,9 +190,7 @@ def test_of_several_statements_the_one_that_an_index_helps_is_advised():
     ],
 )
 def test_nothing_is_reported_for_what_reads_nothing_by_scans(relation: Relation):
-    """
-    Scans out of memory, and reads that are none.
-    """
+    """Scans out of memory, and reads that are none."""
     assert () == sequential_scans.causes(seen(relation), budget(50 * MB, 0.0))
 
 
@@ -222,9 +198,7 @@ WRITTEN = replace(ORDERS, inserted=60_000, updated=120_000, hot_updated=60_000)
 
 
 def test_an_unused_index_is_reported_with_its_upkeep():
-    """
-    2,000 entries a second: what it reads is measured, what it writes estimated, and both is reported.
-    """
+    """2,000 entries a second: what it reads is measured, what it writes estimated, and both is reported."""
     pair = (IDLE, replace(KEPT, blocks_read=60_000, blocks_hit=300_000))
     cause = only(unused.causes(seen(WRITTEN, indexes=(pair,)), budget(20 * MB, 20 * MB)))
     # What was read was changed, and written to make room.
@@ -245,9 +219,7 @@ def test_an_unused_index_is_reported_with_its_upkeep():
 
 
 def test_checkpoints_that_came_count_as_often_as_they_came():
-    """
-    Two in the minute write the index twice each; without whole pages in WAL once each.
-    """
+    """Two in the minute write the index twice each; without whole pages in WAL once each."""
     pair = (IDLE, KEPT)
     still = seen(WRITTEN, indexes=(pair,))
     often = replace(
@@ -286,9 +258,7 @@ def test_the_age_of_the_counters_is_reported_and_counts():
 
 
 def test_an_invalid_index_is_maintained_for_nothing():
-    """
-    Even a unique one: nothing can use what CREATE INDEX CONCURRENTLY left behind.
-    """
+    """Even a unique one: nothing can use what CREATE INDEX CONCURRENTLY left behind."""
     pair = (IDLE, replace(KEPT, is_valid=False, is_unique=True, blocks_read=60_000))
     cause = only(
         unused.causes(seen(WRITTEN, indexes=(pair,), reset_s=START_S), budget(10 * MB, 10 * MB))
@@ -315,9 +285,7 @@ def test_an_invalid_index_is_maintained_for_nothing():
 def test_nothing_is_reported_for_an_index_that_is_used_or_costs_nothing(
     last: Index, relation: Relation
 ):
-    """
-    Used, needed by a rule, or not maintained.
-    """
+    """Used, needed by a rule, or not maintained."""
     assert () == unused.causes(seen(relation, indexes=((IDLE, last),)), budget(1 * MB, 1 * MB))
 
 
@@ -342,9 +310,7 @@ def test_unused_indexes_are_judged_by_their_sum():
 
 
 def test_a_table_that_is_being_loaded_is_no_proof_against_its_indexes():
-    """
-    Most of its rows came in between: nothing can have asked for them; a note says when to create them.
-    """
+    """Most of its rows came in between: nothing can have asked for them; a note says when to create them."""
     pairs = tuple(
         (i, replace(i, blocks_hit=3_600_000))
         for i in (replace(IDLE, oid=n, name=f"public.i{n}") for n in (300, 301))
@@ -387,9 +353,7 @@ def test_partitions_are_judged_by_their_parent():
 
 
 def test_indexes_of_partitions_are_those_of_the_parent():
-    """
-    None of them is unused where one is scanned; else the parent's is dropped, once.
-    """
+    """None of them is unused where one is scanned; else the parent's is dropped, once."""
     parts = PARTS[:3]
     own = [
         replace(IDLE, oid=2000 + n, name=f"public.i{n}", table_oid=part.oid, parent="public.i")
@@ -410,9 +374,7 @@ def test_indexes_of_partitions_are_those_of_the_parent():
 
 
 def test_the_index_of_a_toast_relation_is_not_spoken_of():
-    """
-    Nobody can drop it.
-    """
+    """Nobody can drop it."""
     owner, toast = toast_of(ORDERS)
     its_own = index(300, toast, "pg_toast.pg_toast_100_index", size_bytes=BLOCK)
     grown = replace(toast, inserted=99_999)

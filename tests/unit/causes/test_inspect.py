@@ -36,9 +36,7 @@ def found(kind, severity, written=None):
 
 
 def test_every_detector_that_there_is_is_run():
-    """
-    A module of `causes` with a function `causes(observation, budget)` is in the list.
-    """
+    """A module of `causes` with a function `causes(observation, budget)` is in the list."""
     modules = [
         import_module(module.name)
         for module in walk_packages(plimsoll.causes.__path__, "plimsoll.causes.")
@@ -49,9 +47,7 @@ def test_every_detector_that_there_is_is_run():
 
 
 def test_every_detector_with_missing_data_reports_it():
-    """
-    A detector with a function `missing_of(observation)` is in the list of those that report gaps.
-    """
+    """A detector with a function `missing_of(observation)` is in the list of those that report gaps."""
     modules = [import_module(detect.__module__) for detect in DETECTORS]
     there = {m.__name__ for m in modules if isfunction(getattr(m, "missing_of", None))}
 
@@ -59,9 +55,7 @@ def test_every_detector_with_missing_data_reports_it():
 
 
 def _detects(module):
-    """
-    Whether it has a detector of its own.
-    """
+    """Whether it has a detector of its own."""
     detect = getattr(module, "causes", None)
     return (
         isfunction(detect)
@@ -71,9 +65,7 @@ def _detects(module):
 
 
 def test_a_server_that_does_nothing_has_no_cause():
-    """
-    NoAnswer where there is nothing, for every detector.
-    """
+    """NoAnswer where there is nothing, for every detector."""
     inspection = inspect(quiet())
 
     assert () == inspection.causes
@@ -82,9 +74,7 @@ def test_a_server_that_does_nothing_has_no_cause():
 
 
 def test_shares_are_of_what_running_vacuums_do_as_well(monkeypatch):
-    """
-    The server counts a vacuum when it ends; until then its estimate is a part of the whole for all.
-    """
+    """The server counts a vacuum when it ends; until then its estimate is a part of the whole for all."""
     owner, toast = databases.toast_of(databases.table(10, "public.a"), size_bytes=8 * 1024**3)
     runs = [
         databases.vacuum(toast, scanned_blocks=round(mb * 1e6 / 8192), running_s=60.0 + mb)
@@ -108,9 +98,7 @@ def test_shares_are_of_what_running_vacuums_do_as_well(monkeypatch):
 
 
 def test_the_worst_comes_first_then_the_largest(monkeypatch):
-    """
-    Causes of all detectors stand in one order.
-    """
+    """Causes of all detectors stand in one order."""
     made = (
         found(CauseKind.WAL, "warning", 9e6),
         found(CauseKind.CONNECTIONS, "critical"),
@@ -129,9 +117,7 @@ def test_the_worst_comes_first_then_the_largest(monkeypatch):
 
 
 def test_the_ceiling_reaches_every_detector(monkeypatch):
-    """
-    Shares are of the ceiling that was given.
-    """
+    """Shares are of the ceiling that was given."""
     budgets = []
     monkeypatch.setattr(composition, "DETECTORS", (lambda o, b: budgets.append(b) or (),))
     inspection = inspect(quiet(), ceiling_bytes_per_s=287.5e6, ceiling_name="instance")
@@ -141,9 +127,7 @@ def test_the_ceiling_reaches_every_detector(monkeypatch):
 
 
 def test_one_reading_is_no_health(monkeypatch):
-    """
-    Without a second reading no detector runs, and nothing can be reported.
-    """
+    """Without a second reading no detector runs, and nothing can be reported."""
     monkeypatch.setattr(composition, "DETECTORS", (lambda o, b: 1 / 0,))
     one = databases.reading()
     inspection = inspect(databases.observation(one, one, missing=(("last reading", "It died."),)))
@@ -160,9 +144,7 @@ def test_one_reading_is_no_health(monkeypatch):
     [("sessions", "connections"), ("relations", "vacuum"), ("statements", "statements")],
 )
 def test_what_was_not_read_is_handed_on_with_what_it_hides(name, hides):
-    """
-    The remedy is the reader's; what is hidden follows from the detectors.
-    """
+    """The remedy is the reader's; what is hidden follows from the detectors."""
     inspection = inspect(quiet(missing=((name, "GRANT pg_monitor TO watcher;"),)))
 
     assert [name] == [gap.name for gap in inspection.missing]
@@ -171,9 +153,7 @@ def test_what_was_not_read_is_handed_on_with_what_it_hides(name, hides):
 
 
 def test_remarks_on_the_window_are_notes():
-    """
-    That somebody interrupted it is no gap.
-    """
+    """That somebody interrupted it is no gap."""
     inspection = inspect(quiet(missing=(("window", "It was interrupted."),)))
 
     assert () == inspection.missing
@@ -181,9 +161,7 @@ def test_remarks_on_the_window_are_notes():
 
 
 def test_what_it_cost_and_how_it_watched_is_carried_along():
-    """
-    Statements, bytes, seconds; readings and glances.
-    """
+    """Statements, bytes, seconds; readings and glances."""
     inspection = inspect(
         quiet(
             glances=(databases.glance(1.0), databases.glance(2.0)),
@@ -222,9 +200,7 @@ def before_16(**changes):
 
 
 def test_before_16_pages_by_which_files_grew_are_not_read():
-    """
-    They are counted among the blocks read, and written only.
-    """
+    """They are counted among the blocks read, and written only."""
     orders = databases.table(100, "public.orders", size_bytes=8192 * 1000)
     seen = before_16(blocks_read=60_000, backend_written_bytes=180e6)
     grown = replace(
@@ -240,9 +216,7 @@ def test_before_16_pages_by_which_files_grew_are_not_read():
 
 
 def test_before_16_the_load_is_estimated_and_reported():
-    """
-    Blocks read, blocks by who wrote them, temporary files and WAL, each counted once; the files are read back.
-    """
+    """Blocks read, blocks by who wrote them, temporary files and WAL, each counted once; the files are read back."""
     inspection = inspect(
         before_16(
             blocks_read=60_000,
@@ -262,9 +236,7 @@ def test_before_16_the_load_is_estimated_and_reported():
 
 
 def test_a_server_that_counts_no_bytes_has_no_load():
-    """
-    Where not even checkpoints could be read, the whole is not known, and is not zero.
-    """
+    """Where not even checkpoints could be read, the whole is not known, and is not zero."""
     inspection = inspect(
         databases.observation(
             databases.reading(),
@@ -279,9 +251,7 @@ def test_a_server_that_counts_no_bytes_has_no_load():
 
 
 def test_a_vacuum_that_ended_in_a_plateau_is_named():
-    """
-    What a diagnosis saw at its ceiling reaches the detectors that ask for it.
-    """
+    """What a diagnosis saw at its ceiling reaches the detectors that ask for it."""
     ended_s = databases.START_S - 3600
     large = databases.table(
         10, "public.items", size_bytes=8 * 1024**3, autovacuum_count=1, last_autovacuum_s=ended_s
@@ -294,9 +264,7 @@ def test_a_vacuum_that_ended_in_a_plateau_is_named():
 
 
 def test_a_short_look_says_that_it_was_short():
-    """
-    Three seconds tell less than a minute, and a minute needs no excuse.
-    """
+    """Three seconds tell less than a minute, and a minute needs no excuse."""
     inspection = inspect(
         databases.observation(
             databases.reading(io=()), databases.reading(databases.START_S + 3, io=())
@@ -315,9 +283,7 @@ def test_a_short_look_says_that_it_was_short():
 
 
 def test_a_standby_is_pointed_to_its_primary():
-    """
-    Writes come from elsewhere, and commands can only be run there.
-    """
+    """Writes come from elsewhere, and commands can only be run there."""
     inspection = inspect(replace(quiet(), server=databases.server(is_standby=True)))
 
     assert inspection.is_standby

@@ -37,18 +37,14 @@ SETTINGS = {
 
 
 def minute(*, info=None, first=None, last=None, statements=(None, None), **changes) -> Observation:
-    """
-    A minute of a server with default settings; counters begin at zero.
-    """
+    """A minute of a server with default settings; counters begin at zero."""
     before = reading(START_S, counters=counters(**(first or {})), statements=statements[0])
     after = reading(START_S + WINDOW_S, counters=counters(**(last or {})), statements=statements[1])
     return observation(before, after, info or with_settings(server(), SETTINGS), **changes)
 
 
 def of_wal(rate: float, **last) -> Observation:
-    """
-    A minute in which WAL is generated at a rate, and pages are written by checkpoints at 12 MB/s.
-    """
+    """A minute in which WAL is generated at a rate, and pages are written by checkpoints at 12 MB/s."""
     counted = {
         "wal_bytes": rate * WINDOW_S,
         "wal_full_pages": round(rate * WINDOW_S * 0.75 / 8192),
@@ -63,9 +59,7 @@ def only(found: tuple[Cause, ...]) -> Cause:
 
 
 def test_too_small_a_max_wal_size_is_reported_with_the_size_it_should_have():
-    """
-    40 MB/s of WAL in 1 GiB: 565 MB trigger a checkpoint every 14 s; 300 s need 24 GiB and a little.
-    """
+    """40 MB/s of WAL in 1 GiB: 565 MB trigger a checkpoint every 14 s; 300 s need 24 GiB and a little."""
     seen = of_wal(40 * MB, checkpoints_requested=4)
     cause = only(checkpoints.causes(seen, budget(10 * MB, 60 * MB)))
     pace = pace_of(seen)
@@ -81,9 +75,7 @@ def test_too_small_a_max_wal_size_is_reported_with_the_size_it_should_have():
 
 
 def test_zeros_of_new_log_files_are_not_taken_for_small_commits():
-    """
-    A young server fills each log file before it uses it; bytes are written twice, commits are not small.
-    """
+    """A young server fills each log file before it uses it; bytes are written twice, commits are not small."""
     seen = of_wal(8 * MB)
     rows = [
         io_row("client backend", object="wal", written_bytes=8.2 * MB * WINDOW_S),
@@ -102,9 +94,7 @@ def test_zeros_of_new_log_files_are_not_taken_for_small_commits():
 
 
 def test_room_for_wal_has_an_end():
-    """
-    200 MB/s for 300 s would take 117 GiB: less is advised, and what that gives.
-    """
+    """200 MB/s for 300 s would take 117 GiB: less is advised, and what that gives."""
     cause = only(
         checkpoints.causes(of_wal(200 * MB, checkpoints_requested=40), budget(0.0, 300 * MB))
     )
@@ -117,9 +107,7 @@ def test_room_for_wal_has_an_end():
 
 
 def test_its_wal_is_reported_as_whole_pages_that_need_not_be():
-    """
-    Three quarters of WAL are whole pages; the share that rarer checkpoints would save sets severity.
-    """
+    """Three quarters of WAL are whole pages; the share that rarer checkpoints would save sets severity."""
     seen = of_wal(40 * MB, checkpoints_requested=4)
     cause = only(wal.causes(seen, budget(10 * MB, 60 * MB)))
 
@@ -130,9 +118,7 @@ def test_its_wal_is_reported_as_whole_pages_that_need_not_be():
 
 
 def test_the_habit_of_a_server_counts_where_the_window_is_short():
-    """
-    No checkpoint in this minute, but nearly all before it were requested.
-    """
+    """No checkpoint in this minute, but nearly all before it were requested."""
     ever = {"checkpoints_requested": 90, "checkpoints_timed": 3}
     counted = {"wal_bytes": 40 * MB * 60, "checkpoint_written_bytes": 12 * MB * 60} | ever
     seen = minute(first={"wal_bytes": 0.0} | ever, last=counted)
@@ -141,9 +127,7 @@ def test_the_habit_of_a_server_counts_where_the_window_is_short():
 
 
 def test_a_young_server_has_no_habits():
-    """
-    It was filled, which requested four checkpoints; that tells nothing of this minute.
-    """
+    """It was filled, which requested four checkpoints; that tells nothing of this minute."""
     ever = {"checkpoints_requested": 4, "checkpoints_timed": 1}
     counted = {"wal_bytes": 40 * MB * 60, "checkpoint_written_bytes": 12 * MB * 60} | ever
     seen = minute(first={"wal_bytes": 0.0} | ever, last=counted)
@@ -152,9 +136,7 @@ def test_a_young_server_has_no_habits():
 
 
 def test_timed_checkpoints_are_a_note_however_much_they_write():
-    """
-    A healthy server: three quarters of all bytes are checkpoints and WAL, and nothing is wrong.
-    """
+    """A healthy server: three quarters of all bytes are checkpoints and WAL, and nothing is wrong."""
     seen = of_wal(1 * MB, checkpoints_timed=1)
     found = [
         only(checkpoints.causes(seen, budget(0.0, 13 * MB))),
@@ -168,9 +150,7 @@ def test_timed_checkpoints_are_a_note_however_much_they_write():
 
 
 def test_one_request_may_be_anybodys():
-    """
-    At a rate that would fill the room in time, but seen once only: a note until it comes again.
-    """
+    """At a rate that would fill the room in time, but seen once only: a note until it comes again."""
     once = only(checkpoints.causes(of_wal(40 * MB, checkpoints_requested=1), budget(0.0, 60 * MB)))
 
     assert ("CheckpointsRequested", "note") == (once.code, once.severity)
@@ -178,9 +158,7 @@ def test_one_request_may_be_anybodys():
 
 
 def test_requests_that_wal_does_not_explain_are_somebodys():
-    """
-    CHECKPOINT by hand, at a rate of WAL that would wait for its time.
-    """
+    """CHECKPOINT by hand, at a rate of WAL that would wait for its time."""
     seen = of_wal(1 * MB, checkpoints_requested=3)
     cause = only(checkpoints.causes(seen, budget(0.0, 13 * MB)))
 
@@ -189,9 +167,7 @@ def test_requests_that_wal_does_not_explain_are_somebodys():
 
 
 def test_a_burst_is_spread():
-    """
-    A completion target of 0.5 writes the same in half the time.
-    """
+    """A completion target of 0.5 writes the same in half the time."""
     configured = with_settings(server(), SETTINGS | {"checkpoint_completion_target": "0.5"})
     seen = minute(info=configured, last={"checkpoint_written_bytes": 12 * MB * 60})
     cause = only(checkpoints.causes(seen, budget(0.0, 13 * MB)))
@@ -201,9 +177,7 @@ def test_a_burst_is_spread():
 
 
 def test_a_server_that_writes_nothing_is_silent():
-    """
-    No WAL, no checkpoints, no temporary files.
-    """
+    """No WAL, no checkpoints, no temporary files."""
     seen = minute(first={"wal_bytes": 0.0}, last={"wal_bytes": 1000.0})
 
     for detector in (checkpoints, wal, temporary_files):
@@ -211,9 +185,7 @@ def test_a_server_that_writes_nothing_is_silent():
 
 
 def test_counters_that_went_back_say_nothing():
-    """
-    Statistics were reset between the readings.
-    """
+    """Statistics were reset between the readings."""
     seen = minute(
         first={"wal_bytes": 9e12, "checkpoint_written_bytes": 9e12, "temp_bytes": 10**12},
         last={"wal_bytes": 1e9, "checkpoint_written_bytes": 1e9, "temp_bytes": 10**9},
@@ -224,18 +196,14 @@ def test_counters_that_went_back_say_nothing():
 
 
 def test_a_standby_writes_no_wal_of_its_own():
-    """
-    What it replays is not its own.
-    """
+    """What it replays is not its own."""
     configured = with_settings(server(is_standby=True), SETTINGS)
 
     assert () == wal.causes(minute(info=configured, last={"wal_bytes": 9e9}), budget(0.0, 9 * MB))
 
 
 def test_small_commits_write_more_than_they_make():
-    """
-    From 18 on what is written is counted: here eight times what is generated. It stays a note.
-    """
+    """From 18 on what is written is counted: here eight times what is generated. It stays a note."""
     before = reading(START_S, counters=counters(wal_bytes=0.0), io=())
     row = io_row("client backend", object="wal", written_bytes=8 * MB * 60)
     after = reading(START_S + 60, counters=counters(wal_bytes=1 * MB * 60), io=(row,))
@@ -249,9 +217,7 @@ def test_small_commits_write_more_than_they_make():
 
 @pytest.mark.parametrize(("version", "written"), [(170_009, 1 * MB), (180_000, 8 * MB)])
 def test_written_wal_is_counted_from_the_first_18_on(version: int, written: float):
-    """
-    18.0 counts it already; before, rows of that name are somebody else's and what was generated stands.
-    """
+    """18.0 counts it already; before, rows of that name are somebody else's and what was generated stands."""
     before = reading(START_S, counters=counters(wal_bytes=0.0), io=())
     row = io_row("client backend", object="wal", written_bytes=8 * MB * 60)
     after = reading(START_S + 60, counters=counters(wal_bytes=1 * MB * 60), io=(row,))
@@ -262,9 +228,7 @@ def test_written_wal_is_counted_from_the_first_18_on(version: int, written: floa
 
 
 def test_wal_names_the_statements_that_make_it():
-    """
-    By the WAL that pg_stat_statements counts for each.
-    """
+    """By the WAL that pg_stat_statements counts for each."""
     text = "update orders set note = $1"
     first, last = statement(text), statement(text, calls=60, wal_bytes=30 * MB * 60)
     seen = minute(
@@ -278,9 +242,7 @@ def test_wal_names_the_statements_that_make_it():
 
 
 def test_of_many_statements_the_three_with_the_most_wal_are_named():
-    """
-    In their order, whichever came first.
-    """
+    """In their order, whichever came first."""
     rates = {"select a": 2, "select b": 8, "select c": 4, "select d": 16}
     first = tuple(statement(text, query_id=n) for n, text in enumerate(rates))
     last = tuple(
@@ -298,18 +260,14 @@ def test_of_many_statements_the_three_with_the_most_wal_are_named():
 
 @pytest.mark.parametrize(("wal_mb", "is_told"), [(0.8, False), (1.2, True)])
 def test_wal_is_worth_a_line_from_a_hundredth_of_the_load_on(wal_mb: float, is_told: bool):
-    """
-    Of 100 MB/s; a smaller part explains nothing.
-    """
+    """Of 100 MB/s; a smaller part explains nothing."""
     seen = minute(first={"wal_bytes": 0.0}, last={"wal_bytes": wal_mb * MB * WINDOW_S})
 
     assert is_told == bool(wal.causes(seen, budget(60 * MB, 40 * MB)))
 
 
 def test_wal_whose_pages_are_not_counted_has_no_whole_pages():
-    """
-    Without a count of full-page images, none are assumed to be avoidable.
-    """
+    """Without a count of full-page images, none are assumed to be avoidable."""
     seen = minute(first={"wal_bytes": 0.0}, last={"wal_bytes": 0.3 * MB * WINDOW_S})
     cause = only(wal.causes(seen, budget(0.0, 1 * MB)))
 
@@ -317,9 +275,7 @@ def test_wal_whose_pages_are_not_counted_has_no_whole_pages():
 
 
 def spilled(**changes) -> Observation:
-    """
-    A minute of 20 MB/s into files of 20 MB, with five sessions at work at once.
-    """
+    """A minute of 20 MB/s into files of 20 MB, with five sessions at work at once."""
     busy = glance(1.0, sessions=tuple(session(pid=n, state="active") for n in range(5)))
     return minute(
         last={"temp_bytes": round(20 * MB * 60), "temp_files": 60}, glances=(busy,), **changes
@@ -327,9 +283,7 @@ def spilled(**changes) -> Observation:
 
 
 def test_temporary_files_are_a_part_of_the_load():
-    """
-    20 MB/s written, as much read back by estimate; `pg_stat_io` has neither, and the load has both.
-    """
+    """20 MB/s written, as much read back by estimate; `pg_stat_io` has neither, and the load has both."""
     rows = ((io_row("client backend"),), (io_row("client backend", read_bytes=60 * MB * 60),))
     seen = spilled()
     seen = msgspec.structs.replace(
@@ -350,9 +304,7 @@ def test_temporary_files_are_a_part_of_the_load():
 
 
 def test_work_mem_is_advised_with_its_price():
-    """
-    Files of 20 MB take 40 MB in memory, 38.1 MiB: 40 MB for each, 200 MiB for five sessions at work.
-    """
+    """Files of 20 MB take 40 MB in memory, 38.1 MiB: 40 MB for each, 200 MiB for five sessions at work."""
     cause = only(temporary_files.causes(spilled(), budget(10 * MB, 50 * MB)))
 
     (command,) = cause.remedies[0].commands
@@ -366,9 +318,7 @@ def test_work_mem_is_advised_with_its_price():
 
 
 def test_the_statement_tells_how_much_was_read_back():
-    """
-    With pg_stat_statements the reads are measured, and the statement is the subject.
-    """
+    """With pg_stat_statements the reads are measured, and the statement is the subject."""
     text = "select * from orders order by note"
     blocks = round(20 * MB * 60 / 8192)
     last = statement(text, calls=6, temp_written_blocks=blocks, temp_read_blocks=2 * blocks)
@@ -382,9 +332,7 @@ def test_the_statement_tells_how_much_was_read_back():
 
 
 def test_passes_of_a_merge_are_bytes_and_not_memory():
-    """
-    A file of 20 MB a second, each byte written three times: 60 MB/s, and memory for what one file takes.
-    """
+    """A file of 20 MB a second, each byte written three times: 60 MB/s, and memory for what one file takes."""
     text = "select * from orders order by note"
     blocks = round(60 * MB * 60 / 8192)
     last = statement(text, calls=60, temp_written_blocks=blocks, temp_read_blocks=blocks)
@@ -397,9 +345,7 @@ def test_passes_of_a_merge_are_bytes_and_not_memory():
 
 
 def test_memory_is_not_advised_beyond_what_a_machine_has():
-    """
-    Files of 4 GB a call: the remedy is fewer rows.
-    """
+    """Files of 4 GB a call: the remedy is fewer rows."""
     last = statement("select 2", calls=1, temp_written_blocks=round(4e9 / 8192))
     seen = spilled(statements=((statement("select 2"),), (last,)))
     cause = only(temporary_files.causes(seen, budget(10 * MB, 50 * MB)))
@@ -409,9 +355,7 @@ def test_memory_is_not_advised_beyond_what_a_machine_has():
 
 
 def test_building_an_index_has_a_memory_of_its_own():
-    """
-    It is maintenance_work_mem that it spills from.
-    """
+    """It is maintenance_work_mem that it spills from."""
     text = "CREATE INDEX ON orders (note)"
     last = statement(text, calls=1, temp_written_blocks=round(20 * MB * 60 / 8192))
     seen = spilled(statements=((), (last,)))
@@ -421,9 +365,7 @@ def test_building_an_index_has_a_memory_of_its_own():
 
 
 def test_a_few_small_files_are_a_note():
-    """
-    8 kB a second on a busy server.
-    """
+    """8 kB a second on a busy server."""
     seen = minute(last={"temp_bytes": 8 * KIB * 60, "temp_files": 3})
 
     assert "note" == only(temporary_files.causes(seen, budget(50 * MB, 50 * MB))).severity

@@ -29,16 +29,12 @@ def hidden(lost_s: float) -> list[str]:
     ],
 )
 def test_the_verdict_hangs_on_what_was_lost_where_that_is_most(lost_s: float, hides: list[str]):
-    """
-    A minute is left: as much as that may be lost.
-    """
+    """A minute is left: as much as that may be lost."""
     assert hides == hidden(lost_s)
 
 
 def test_the_headline_names_what_was_lost():
-    """
-    In place of "no problem found".
-    """
+    """In place of "no problem found"."""
     sentence = headline(replace(crashed(90.0), causes=()))
 
     assert sentence.startswith("We cannot say what 127.0.0.1:5432/orders spends")

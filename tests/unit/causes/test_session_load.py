@@ -20,9 +20,7 @@ POSTGRES = catalog().wait_rules("postgres")
 
 
 def test_the_bundled_load_is_divided_as_it_was_made():
-    """
-    Statements, users and hosts with their shares of the waiting, the largest first.
-    """
+    """Statements, users and hosts with their shares of the waiting, the largest first."""
     found = statement_load(session_load((0, 3600), (3600, 7200)), POSTGRES)
 
     assert found is not None
@@ -60,26 +58,20 @@ def test_the_bundled_load_is_divided_as_it_was_made():
     ],
 )
 def test_wait_events_mean_what_the_engine_says(engine, kind, name, expected):
-    """
-    The most specific row counts, whether the type stands in the name or beside it.
-    """
+    """The most specific row counts, whether the type stands in the name or beside it."""
     wait = WaitLoad(type=kind, name=name, sessions=1.0)
 
     assert expected == meaning_of(wait, catalog().wait_rules(engine))
 
 
 def test_an_engine_without_rows_is_not_judged():
-    """
-    What is I/O is then not known, and no share is invented.
-    """
+    """What is I/O is then not known, and no share is invented."""
     assert () == catalog().wait_rules("db2-se")
     assert statement_load(session_load((0, 3600), None), ()) is None
 
 
 def test_a_statement_that_is_missing_from_a_full_list_has_a_bound():
-    """
-    Of 25 statements the smallest bounds what is not listed; a shorter list is complete.
-    """
+    """Of 25 statements the smallest bounds what is not listed; a shorter list is complete."""
     many = {f"SELECT {n}": {"IO:DataFileRead": 0.1 + n} for n in range(MOST_KEYS)}
     load = SessionLoad(why=StretchKind.CEILING, during=span(0, 60), outside=span(60, 120, many))
     found = statement_load(load, POSTGRES)
@@ -98,9 +90,7 @@ def test_a_statement_that_is_missing_from_a_full_list_has_a_bound():
 
 
 def test_statements_that_did_not_wait_are_left_out():
-    """
-    A statement that only used the CPU is not named for I/O.
-    """
+    """A statement that only used the CPU is not named for I/O."""
     made = span(0, 60, {"SELECT 1": {"CPU:CPU": 5.0}, COPY: {"IO:WALWrite": 1.0}})
     found = statement_load(SessionLoad(why=StretchKind.CEILING, during=made), POSTGRES)
 
@@ -117,9 +107,7 @@ def test_statements_that_did_not_wait_are_left_out():
     )
 )
 def test_any_names_give_shares_between_zero_and_one(statements):
-    """
-    Whatever a server calls its waits and statements, sums stay sums and shares stay shares.
-    """
+    """Whatever a server calls its waits and statements, sums stay sums and shares stay shares."""
     during = replace(span(0, 60, statements), users=tuple(key(t, s) for t, s in statements.items()))
     found = statement_load(
         SessionLoad(why=StretchKind.WAITING, during=during, outside=during), POSTGRES

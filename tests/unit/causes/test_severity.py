@@ -19,9 +19,7 @@ def test_all_that_an_idle_server_does_is_no_more_than_a_note(rate: float, severi
 
 
 def test_a_share_of_the_ceiling_counts_however_small_the_rate():
-    """
-    A quarter of a ceiling is a quarter of it, also of a small one.
-    """
+    """A quarter of a ceiling is a quarter of it, also of a small one."""
     rate = mb_per_s(0.1)
 
     assert "critical" == severity_by(rate, of_load=1.0, of_ceiling=0.25)
@@ -30,9 +28,7 @@ def test_a_share_of_the_ceiling_counts_however_small_the_rate():
 
 
 def test_far_below_a_known_ceiling_nothing_is_critical():
-    """
-    All of the load, and 2.9 % of the ceiling: a warning. Where the ceiling is not known it is critical.
-    """
+    """All of the load, and 2.9 % of the ceiling: a warning. Where the ceiling is not known it is critical."""
     rate = mb_per_s(6.0)
 
     assert "warning" == severity_by(rate, of_load=1.0, of_ceiling=0.029)
@@ -41,7 +37,5 @@ def test_far_below_a_known_ceiling_nothing_is_critical():
 
 
 def test_what_nobody_counted_is_a_note():
-    """
-    Without a rate there is nothing to be severe about, whatever else is known.
-    """
+    """Without a rate there is nothing to be severe about, whatever else is known."""
     assert "note" == severity_by(None, of_load=1.0, of_ceiling=1.0)

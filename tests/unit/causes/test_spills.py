@@ -20,9 +20,7 @@ MIB = 2**20
 
 
 def minute(first=None, last=None, *, work_mem="4096", statements=(None, None)) -> Observation:
-    """
-    A minute of a server whose counters begin at zero.
-    """
+    """A minute of a server whose counters begin at zero."""
     return observation(
         reading(START_S, statements=statements[0], slots=first),
         reading(
@@ -36,9 +34,7 @@ def minute(first=None, last=None, *, work_mem="4096", statements=(None, None)) -
 
 
 def slot(**changes) -> DecodingSlot:
-    """
-    A slot of the plugin that PostgreSQL comes with.
-    """
+    """A slot of the plugin that PostgreSQL comes with."""
     return DecodingSlot(name="to_search", plugin="pgoutput", **changes)
 
 
@@ -55,16 +51,12 @@ def slot(**changes) -> DecodingSlot:
     ],
 )
 def test_a_sort_writes_its_file_once_for_each_merge_but_the_last(file_mib, work_mem_kib, passes):
-    """
-    156 MB with the default of 4 MB are written twice, as EXPLAIN's `temp written` says.
-    """
+    """156 MB with the default of 4 MB are written twice, as EXPLAIN's `temp written` says."""
     assert passes == passes_of(minute(work_mem=work_mem_kib), file_mib * MIB)
 
 
 def test_without_statements_bytes_follow_from_sizes_of_files():
-    """
-    Files of 150 MB are written twice with 4 MB of memory, and read as often.
-    """
+    """Files of 150 MB are written twice with 4 MB of memory, and read as often."""
     spill = temporary(minute())
 
     assert not spill.is_counted
@@ -74,9 +66,7 @@ def test_without_statements_bytes_follow_from_sizes_of_files():
 
 
 def test_blocks_that_statements_counted_come_first():
-    """
-    6 MB/s were written and 4.8 read where files were 10 MB/s: more than half of them tells of all.
-    """
+    """6 MB/s were written and 4.8 read where files were 10 MB/s: more than half of them tells of all."""
     blocks = [round(rate * MB * WINDOW_S / 8192) for rate in (6, 4.8)]
     last = statement(calls=4, temp_written_blocks=blocks[0], temp_read_blocks=blocks[1])
     spill = temporary(minute(statements=((statement(),), (last,))))
@@ -87,16 +77,12 @@ def test_blocks_that_statements_counted_come_first():
 
 
 def test_nothing_in_files_is_no_spill():
-    """
-    Counters that stand still say that there was none.
-    """
+    """Counters that stand still say that there was none."""
     assert temporary(observation(reading(), reading(START_S + WINDOW_S))) is None
 
 
 def test_decoding_is_what_a_slot_spilled_and_read():
-    """
-    60 MB in a minute are 1 MB/s, and of WAL 2 MB/s were confirmed.
-    """
+    """60 MB in a minute are 1 MB/s, and of WAL 2 MB/s were confirmed."""
     (found,) = decoded_by(
         minute(
             (slot(spilled_bytes=5.0, spilled_transactions=1, confirmed_bytes=7.0),),
@@ -116,18 +102,14 @@ def test_decoding_is_what_a_slot_spilled_and_read():
 
 
 def test_a_slot_that_is_new_has_not_read_all_wal_before_it():
-    """
-    Its position is where it began; what it spilled is its own.
-    """
+    """Its position is where it began; what it spilled is its own."""
     (found,) = decoded_by(minute((), (slot(spilled_bytes=60 * MB, confirmed_bytes=9e12),)))
 
     assert (pytest.approx(1 * MB), 0.0) == (found.spilled, found.wal_read)
 
 
 def test_a_slot_that_was_reset_or_idle_tells_nothing():
-    """
-    A counter that went back is no measure; one that stands still is no cause.
-    """
+    """A counter that went back is no measure; one that stands still is no cause."""
     before = slot(spilled_bytes=9.0, confirmed_bytes=9.0)
 
     assert () == decoded_by(minute((before,), (slot(spilled_bytes=8.0, confirmed_bytes=10.0),)))

@@ -67,9 +67,7 @@ def severities(detect, seen: Observation) -> list[str]:
 
 @pytest.mark.parametrize("detect", [wraparound, held_back, sequences, bloat, invalid])
 def test_a_healthy_server_has_none_of_it(detect):
-    """
-    Nothing stands there, or it was not asked for.
-    """
+    """Nothing stands there, or it was not asked for."""
     still = standing(
         databases=(
             DatabaseAge(
@@ -94,18 +92,14 @@ def test_a_healthy_server_has_none_of_it(detect):
     ],
 )
 def test_ids_are_judged_by_the_ages_at_which_vacuums_act(age: int, severity: list[str]):
-    """
-    At twice the age at which vacuums begin they do not get through; at the failsafe the end is near.
-    """
+    """At twice the age at which vacuums begin they do not get through; at the failsafe the end is near."""
     one = DatabaseAge(name="orders", xid_age=age, multixact_age=0, takes_connections=True)
 
     assert severity == severities(wraparound, standing(databases=(one,)))
 
 
 def test_multixacts_have_an_end_of_their_own():
-    """
-    Their vacuums begin at 400 million.
-    """
+    """Their vacuums begin at 400 million."""
     one = DatabaseAge(name="orders", xid_age=0, multixact_age=900_000_000, takes_connections=True)
     (cause,) = wraparound.causes(standing(databases=(one,)), budget())
 
@@ -113,9 +107,7 @@ def test_multixacts_have_an_end_of_their_own():
 
 
 def test_what_holds_the_oldest_id_back_is_named():
-    """
-    A slot, a session and a prepared transaction that are as old; the oldest tables, with their command.
-    """
+    """A slot, a session and a prepared transaction that are as old; the oldest tables, with their command."""
     (cause,) = wraparound.causes(
         standing(
             databases=(
@@ -170,9 +162,7 @@ def test_a_slot_is_judged_by_its_reader_and_by_the_wal_it_keeps(changes, severit
     [(1.0, []), (10.0, ["note"]), (61.0, ["warning"]), (3601.0, ["critical"])],
 )
 def test_a_prepared_transaction_is_judged_by_its_age(age_s, severity):
-    """
-    Transaction managers end them within a second.
-    """
+    """Transaction managers end them within a second."""
     one = PreparedTransaction(gid="it's", owner="app", database="orders", age_s=age_s, xid_age=3)
     found = held_back.causes(standing(prepared=(one,)), budget())
 
@@ -181,9 +171,7 @@ def test_a_prepared_transaction_is_judged_by_its_age(age_s, severity):
 
 
 def test_a_snapshot_is_judged_by_what_it_holds_back():
-    """
-    Ten minutes with nothing dead are nothing; a third of all rows dead is a warning, and how many bytes.
-    """
+    """Ten minutes with nothing dead are nothing; a third of all rows dead is a warning, and how many bytes."""
     dead = replace(EVENTS, dead_rows=300_000)
 
     assert [] == severities(held_back, standing(holders=(HOLDER,)))
@@ -202,9 +190,7 @@ def test_a_snapshot_is_judged_by_what_it_holds_back():
     ],
 )
 def test_an_old_snapshot_is_reported_however_little_is_dead(holder, severity):
-    """
-    After an hour it is forgotten; at the age at which vacuums freeze they come in vain.
-    """
+    """After an hour it is forgotten; at the age at which vacuums freeze they come in vain."""
     assert severity == severities(held_back, standing(holders=(replace(HOLDER, **holder),)))
 
 
@@ -234,16 +220,12 @@ SEQUENCE = Sequence(
     ],
 )
 def test_a_sequence_ends_where_it_or_its_column_does(changes, severity):
-    """
-    A bigint sequence of an integer column ends with the column; one that cycles has no end of its own.
-    """
+    """A bigint sequence of an integer column ends with the column; one that cycles has no end of its own."""
     assert severity == severities(sequences, standing(sequences=(replace(SEQUENCE, **changes),)))
 
 
 def test_a_sequence_that_ends_within_a_month_is_critical():
-    """
-    900 million numbers left at 60,000 rows a minute are ten days.
-    """
+    """900 million numbers left at 60,000 rows a minute are ten days."""
     first = reading(START_S, relations=(EVENTS,))
     last = reading(START_S + WINDOW_S, relations=(replace(EVENTS, inserted=60_000),))
     parts = ServerHealth(sequences=(replace(SEQUENCE, last=1_247_483_647),))
@@ -271,9 +253,7 @@ SPACE = TableSpace(
 
 
 def test_bloat_is_what_rows_and_widths_leave_of_the_size():
-    """
-    50,000 rows of 132 bytes, 61 to a page, need 820 of 10,000 pages.
-    """
+    """50,000 rows of 132 bytes, 61 to a page, need 820 of 10,000 pages."""
     (cause,) = bloat.causes(standing(tables=(SPACE,)), budget())
 
     assert ("TableBloat", "warning") == (cause.code, cause.severity)
@@ -293,25 +273,19 @@ def test_bloat_is_what_rows_and_widths_leave_of_the_size():
     ],
 )
 def test_what_is_full_or_not_known_is_no_bloat(changes):
-    """
-    Dead rows wait for a vacuum, room left by fillfactor is ordered, and unknown widths tell nothing.
-    """
+    """Dead rows wait for a vacuum, room left by fillfactor is ordered, and unknown widths tell nothing."""
     assert [] == severities(bloat, standing(tables=(replace(SPACE, **changes),)))
 
 
 def test_little_bloat_is_a_note():
-    """
-    A quarter of the buffers makes a warning: 16 MiB are little compared with 1 GiB.
-    """
+    """A quarter of the buffers makes a warning: 16 MiB are little compared with 1 GiB."""
     configured = with_settings(server(), {"shared_buffers": str(GIB // 8192)})
 
     assert ["note"] == severities(bloat, replace(standing(tables=(SPACE,)), server=configured))
 
 
 def test_values_and_indexes_may_be_empty_as_well():
-    """
-    4,000 chunks fill a thousand pages; 100,000 entries of 20 bytes fill 275.
-    """
+    """4,000 chunks fill a thousand pages; 100,000 entries of 20 bytes fill 275."""
     values = replace(SPACE, row_bytes=None, toast_pages=10_000, toast_rows=4_000.0)
     entries = IndexSpace(
         name="public.i", table="public.events", pages=9_000, entry_estimate=1e5, key_bytes=4.0
@@ -325,9 +299,7 @@ def test_values_and_indexes_may_be_empty_as_well():
 
 
 def test_widths_that_may_not_be_seen_are_a_gap():
-    """
-    With the right that shows them.
-    """
+    """With the right that shows them."""
     hidden = replace(SPACE, row_bytes=None, may_select=False)
     (gap,) = bloat.missing_of(standing(tables=(hidden,)))
 
@@ -337,9 +309,7 @@ def test_widths_that_may_not_be_seen_are_a_gap():
 
 
 def test_an_invalid_index_is_reported_though_nobody_writes():
-    """
-    It lies there, and who made it believes in it.
-    """
+    """It lies there, and who made it believes in it."""
     one = InvalidIndex(
         name="public.i", table="public.events", size_bytes=0, is_maintained=True, definition=""
     )

@@ -31,18 +31,14 @@ def left(*causes: Cause, read: float = 40 * MB, written: float = 60 * MB) -> flo
 
 
 def test_without_a_cause_nothing_is_explained():
-    """
-    All of the load is left; of a load that is not known nothing can be reported.
-    """
+    """All of the load is left; of a load that is not known nothing can be reported."""
     assert 1.0 == left()
     assert None is unexplained(budget(None, None), ())
     assert None is unexplained(budget(0.0, 0.0), ())
 
 
 def test_reads_and_writes_are_explained_apart():
-    """
-    30 of 40 MB/s read and 20 of 60 written leave half.
-    """
+    """30 of 40 MB/s read and 20 of 60 written leave half."""
     found = left(
         cause(CauseKind.SEQUENTIAL_SCANS, read=30 * MB), cause(CauseKind.TOAST, written=20 * MB)
     )
@@ -51,9 +47,7 @@ def test_reads_and_writes_are_explained_apart():
 
 
 def test_a_statement_and_its_scan_are_the_same_bytes():
-    """
-    The larger of both counts, not their sum.
-    """
+    """The larger of both counts, not their sum."""
     found = left(
         cause(CauseKind.SEQUENTIAL_SCANS, read=30 * MB),
         cause(CauseKind.PLANS, "StatementReads", read=35 * MB),
@@ -63,9 +57,7 @@ def test_a_statement_and_its_scan_are_the_same_bytes():
 
 
 def test_wal_and_checkpoints_are_ways_of_writing():
-    """
-    They say how bytes were written, not why.
-    """
+    """They say how bytes were written, not why."""
     found = left(
         cause(CauseKind.WAL, "WalWrites", written=40 * MB),
         cause(CauseKind.CHECKPOINTS, "CheckpointWrites", written=20 * MB),
@@ -75,9 +67,7 @@ def test_wal_and_checkpoints_are_ways_of_writing():
 
 
 def test_a_vacuum_that_still_runs_explains_nothing_that_is_counted():
-    """
-    The server counts it when it ends; until then the load has it on top.
-    """
+    """The server counts it when it ends; until then the load has it on top."""
     running = replace(
         cause(CauseKind.VACUUM, read=30 * MB, written=10 * MB), uncounted_bytes_per_s=40 * MB
     )
@@ -88,40 +78,30 @@ def test_a_vacuum_that_still_runs_explains_nothing_that_is_counted():
 
 
 def test_more_than_all_is_all():
-    """
-    Causes that overlap never explain less than nothing.
-    """
+    """Causes that overlap never explain less than nothing."""
     assert 0.0 == left(cause(CauseKind.TOAST, read=90 * MB, written=90 * MB))
 
 
 def gaps_of(*resets: str, read=40 * MB, written=60 * MB, causes=()) -> dict[str, str]:
-    """
-    What is hidden, by name, after so many resets.
-    """
+    """What is hidden, by name, after so many resets."""
     seen = observation(reading(), reading(), resets=resets)
     whole = budget(read, written)
     return {gap.name: gap.hides for gap in missing_of(seen, whole, unexplained(whole, causes))}
 
 
 def test_without_a_reset_there_is_no_gap():
-    """
-    Nothing is missing of what was not reset.
-    """
+    """Nothing is missing of what was not reset."""
     assert {} == gaps_of()
 
 
 @pytest.mark.parametrize("name", ["io", "wal", "bgwriter"])
 def test_a_load_that_is_not_known_leaves_the_verdict_open(name: str):
-    """
-    No share of it can be reported.
-    """
+    """No share of it can be reported."""
     assert {"verdict"} == set(gaps_of(name, read=None, written=None).values())
 
 
 def test_tables_decide_always():
-    """
-    Most detectors look at nothing else.
-    """
+    """Most detectors look at nothing else."""
     assert {"verdict"} == set(gaps_of("relations", read=0.0, written=0.0).values())
 
 

@@ -18,16 +18,12 @@ def run(*arguments: str, stdin: str | None = None) -> Result:
 
 
 def test_show_lists_all_classes():
-    """
-    Without a class every known one is printed, one a line.
-    """
+    """Without a class every known one is printed, one a line."""
     assert run("show").stdout.splitlines() == list(catalog().classes())
 
 
 def test_show_prints_a_class_with_its_past():
-    """
-    A class is shown with its numbers, its legacy numbers and their sources.
-    """
+    """A class is shown with its numbers, its legacy numbers and their sources."""
     text = run("show", "r5.2xlarge").stdout
 
     assert text.startswith("db.r5.2xlarge\n  EC2 type: r5.2xlarge, nitro, x86_64\n")
@@ -35,9 +31,7 @@ def test_show_prints_a_class_with_its_past():
 
 
 def test_refresh_prints_the_differences_and_exits_with_1():
-    """
-    Differences are listed; nothing is written without --write.
-    """
+    """Differences are listed; nothing is written without --write."""
     result = run("refresh", "--from", str(ANSWER), "--read-on", "2026-12-01")
 
     assert result.exit_code == 1
@@ -47,18 +41,14 @@ def test_refresh_prints_the_differences_and_exits_with_1():
 
 
 def test_refresh_reads_standard_input():
-    """
-    A dash reads the answer from a pipe.
-    """
+    """A dash reads the answer from a pipe."""
     result = run("refresh", "--from", "-", stdin=ANSWER.read_text(encoding="utf-8"))
 
     assert "6 types in the answer\n" in result.stdout
 
 
 def test_refresh_writes_both_tables(tmp_path: Path):
-    """
-    With --write both tables are written whole, and the exit status is 0.
-    """
+    """With --write both tables are written whole, and the exit status is 0."""
     result = run(
         "refresh", "--from", str(ANSWER), "--read-on", "2026-12-01", "--write", str(tmp_path)
     )
@@ -76,9 +66,7 @@ def test_refresh_writes_both_tables(tmp_path: Path):
 
 
 def test_agreement_is_said_and_is_no_difference():
-    """
-    An answer that changes nothing exits with 0.
-    """
+    """An answer that changes nothing exits with 0."""
     answer = ANSWER.read_text(encoding="utf-8").replace("t3.xlarge", "t3.other")
     result = run("refresh", "--from", "-", stdin=answer.replace("x2m.xlarge", "x2m.other"))
 
@@ -88,34 +76,26 @@ def test_agreement_is_said_and_is_no_difference():
 
 @pytest.mark.parametrize("name", ["missing.json", ""])
 def test_an_answer_that_cannot_be_read_is_refused(tmp_path: Path, name: str):
-    """
-    A missing file and a folder are one sentence.
-    """
+    """A missing file and a folder are one sentence."""
     with pytest.raises(UsageError):
         run("refresh", "--from", str(tmp_path / name))
 
 
 def test_an_answer_that_is_not_text_is_refused(tmp_path: Path):
-    """
-    Bytes that are not UTF-8 are one sentence.
-    """
+    """Bytes that are not UTF-8 are one sentence."""
     (tmp_path / "types.json").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(UsageError):
         run("refresh", "--from", str(tmp_path / "types.json"))
 
 
 def test_another_document_is_refused():
-    """
-    JSON that is no such answer is one sentence.
-    """
+    """JSON that is no such answer is one sentence."""
     with pytest.raises(DataError):
         run("refresh", "--from", "-", stdin='{"DBInstances": []}')
 
 
 def test_a_folder_that_is_missing_is_named(tmp_path: Path):
-    """
-    --write names a folder that must exist.
-    """
+    """--write names a folder that must exist."""
     with pytest.raises(UsageError) as caught:
         run("refresh", "--from", str(ANSWER), "--write", str(tmp_path / "nowhere"))
 

@@ -14,9 +14,7 @@ NEW = Instance(db_class="db.m6g.xlarge", storage=NOW.storage)
 
 
 def test_it_says_what_a_source_no_longer_knows_after_the_step():
-    """
-    RDS describes an instance as it is, so class and storage of before are part of the command.
-    """
+    """RDS describes an instance as it is, so class and storage of before are part of the command."""
     found = check_command(
         "rds:claims", InstanceOptions(), ReadOptions(region="eu-west-1"), before=NOW, after=NEW
     )
@@ -28,9 +26,7 @@ def test_it_says_what_a_source_no_longer_knows_after_the_step():
 
 
 def test_every_option_of_it_is_one_that_compare_has():
-    """
-    With a moment in place of MOMENT it runs as it was printed.
-    """
+    """With a moment in place of MOMENT it runs as it was printed."""
     storage = Storage(kind="gp3", size_gib=400.0, provisioned_ops_per_s=12_000.0)
     instance = Instance(db_class="db.r5.large", storage=storage)
     read_options = ReadOptions(last="14d", profile="ops", match=("a=b",), max_api_calls=50)
@@ -51,9 +47,7 @@ def test_every_option_of_it_is_one_that_compare_has():
 
 
 def test_a_file_is_compared_with_one_of_after_the_step():
-    """
-    What was typed of the present instance is said of both sides; what the file says is not repeated.
-    """
+    """What was typed of the present instance is said of both sides; what the file says is not repeated."""
     flags = InstanceOptions(db_class="db.t3.xlarge", engine="postgres", size_gib=1200.0)
     typed = check_command(
         "my export.csv", flags, ReadOptions(region="eu-west-1"), before=NOW, after=NEW
@@ -68,9 +62,7 @@ def test_a_file_is_compared_with_one_of_after_the_step():
 
 
 def test_nothing_is_printed_with_a_secret_or_for_a_pipe():
-    """
-    What was typed as a secret is not repeated, and a pipe is read once.
-    """
+    """What was typed as a secret is not repeated, and a pipe is read once."""
     secret = ReadOptions(headers=("Authorization:Bearer x",))
 
     assert "" == check_command("-", InstanceOptions(), ReadOptions(), before=NOW, after=NEW)

@@ -18,9 +18,7 @@ from plimsoll.errors import UsageError
     ],
 )
 def test_a_value_that_cannot_be_is_refused_in_our_words(arguments, reason):
-    """
-    The library that checks values has words of its own, which would be shown as they are.
-    """
+    """The library that checks values has words of its own, which would be shown as they are."""
     with pytest.raises(UsageError) as caught:
         run(arguments)
 
@@ -30,9 +28,7 @@ def test_a_value_that_cannot_be_is_refused_in_our_words(arguments, reason):
 
 
 def test_a_hint_names_the_page_of_help_that_lists_the_option():
-    """
-    The options of `fleet LAKE` are not on the page of `fleet`.
-    """
+    """The options of `fleet LAKE` are not on the page of `fleet`."""
     with pytest.raises(UsageError) as caught:
         run(("fleet", "x", "--processes", "0"))
     assert caught.value.hint == "See 'plimsoll fleet LAKE --help'."

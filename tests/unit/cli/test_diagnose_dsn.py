@@ -62,9 +62,7 @@ def run(monkeypatch, capsys):
 
 
 def test_without_a_dsn_nothing_is_watched(run):
-    """
-    The report has no section of causes, and its JSON form says null.
-    """
+    """The report has no section of causes, and its JSON form says null."""
     _, text, asked = run(diagnose, PRESSED)
     _, result, _ = run(diagnose, PRESSED, "--format", "json")
 
@@ -74,9 +72,7 @@ def test_without_a_dsn_nothing_is_watched(run):
 
 
 def test_causes_stand_after_the_findings(run):
-    """
-    In the same report, held against the ceiling that was diagnosed; the exit status is the diagnosis's.
-    """
+    """In the same report, held against the ceiling that was diagnosed; the exit status is the diagnosis's."""
     status, text, asked = run(diagnose, PRESSED, "--dsn", DSN)
     places = [text.index(part) for part in ("WHY", "CAUSES", "HOW IT WAS MEASURED")]
     flat = " ".join(text.split())
@@ -91,9 +87,7 @@ def test_causes_stand_after_the_findings(run):
 
 
 def test_that_it_was_watched_at_another_time_is_said(run):
-    """
-    Causes of a minute today are no proof for a window of the past.
-    """
+    """Causes of a minute today are no proof for a window of the past."""
     _, text, _ = run(diagnose, PRESSED, "--dsn", DSN)
 
     assert "The ceiling was found at another time than the database was watched" in " ".join(
@@ -102,9 +96,7 @@ def test_that_it_was_watched_at_another_time_is_said(run):
 
 
 def test_every_form_has_the_causes(run, tmp_path):
-    """
-    Markdown, JSON and the page; the JSON is a document of the form of inspections.
-    """
+    """Markdown, JSON and the page; the JSON is a document of the form of inspections."""
     page = tmp_path / "page.html"
     _, marked, _ = run(diagnose, PRESSED, "--dsn", DSN, "--format", "markdown", "--html", page)
     _, result, asked = run(diagnose, PRESSED, "--dsn", DSN, "--for", "5m", "--format", "json")
@@ -118,9 +110,7 @@ def test_every_form_has_the_causes(run, tmp_path):
 
 
 def test_a_recording_keeps_what_was_observed(run, tmp_path):
-    """
-    `record --dsn` watches once; `diagnose FILE` then has the causes without a server.
-    """
+    """`record --dsn` watches once; `diagnose FILE` then has the causes without a server."""
     file = tmp_path / "search.json"
     _, _, recorded = run(record, PRESSED, "-o", file, "--dsn", DSN, "--for", "30s")
     _, text, asked = run(diagnose, file)
@@ -131,9 +121,7 @@ def test_a_recording_keeps_what_was_observed(run, tmp_path):
 
 
 def test_a_snapshot_with_an_observation_round_trips():
-    """
-    Every field of what was observed comes back as it was; without one the file is as before.
-    """
+    """Every field of what was observed comes back as it was; without one the file is as before."""
     bare = read(PRESSED)
     relations = databases.toast_of(databases.table(10, "public.a", options={"fillfactor": "70"}))
     found = databases.seen(
@@ -158,9 +146,7 @@ def test_a_snapshot_with_an_observation_round_trips():
     ],
 )
 def test_what_cannot_be_is_refused(run, arguments, message):
-    """
-    A time without a database, what is no time, and many instances.
-    """
+    """A time without a database, what is no time, and many instances."""
     with pytest.raises(UsageError, match=re.escape(message)) as caught:
         run(diagnose, *arguments)
 
@@ -168,9 +154,7 @@ def test_what_cannot_be_is_refused(run, arguments, message):
 
 
 def test_what_is_watched_beside_something_ends_with_it(monkeypatch):
-    """
-    Observing goes on until it is told to end, then reads once more; its clock only grows.
-    """
+    """Observing goes on until it is told to end, then reads once more; its clock only grows."""
     begun, seen = Event(), []
 
     def observe(dsn, *, duration_s, poolers, clock, sleep):
@@ -192,9 +176,7 @@ def test_what_is_watched_beside_something_ends_with_it(monkeypatch):
 
 
 def test_a_database_that_cannot_be_watched_ends_no_recording(monkeypatch):
-    """
-    What else is recorded stays; one line says why there are no causes.
-    """
+    """What else is recorded stays; one line says why there are no causes."""
 
     def observe(dsn, **_):
         raise Unreachable("PostgreSQL did not answer", "Check it.")
@@ -208,18 +190,14 @@ def test_a_database_that_cannot_be_watched_ends_no_recording(monkeypatch):
 
 
 def test_inspecting_needs_a_database(run, monkeypatch):
-    """
-    `record host --inspect` without a DSN is refused before anything is recorded.
-    """
+    """`record host --inspect` without a DSN is refused before anything is recorded."""
     monkeypatch.delenv("PLIMSOLL_DSN", raising=False)
     with pytest.raises(UsageError, match="--inspect needs a database"):
         run(record, "host", "--inspect", "--for", "1s")
 
 
 def test_a_vacuum_that_ended_at_the_ceiling_is_named():
-    """
-    The intervals of the diagnosis reach the detectors: who was at work when it was pegged.
-    """
+    """The intervals of the diagnosis reach the detectors: who was at work when it was pegged."""
     diagnosis, _ = CASES["pressed"]()
     longest = max(diagnosis.intervals, key=lambda i: i.end_s - i.start_s)
     large = databases.table(
@@ -237,9 +215,7 @@ def test_a_vacuum_that_ended_at_the_ceiling_is_named():
 
 
 def test_a_vacuum_under_a_gate_is_laid_beside_real_time():
-    """
-    On credit clock 60 half an hour of the diagnosis is half a minute of the database.
-    """
+    """On credit clock 60 half an hour of the diagnosis is half a minute of the database."""
     diagnosis, _ = CASES["pressed"]()
     start_s = float(diagnosis.window_s[0])
     clock = CreditClock(ratio=60.0, emulated_s=start_s, real_s=databases.START_S)

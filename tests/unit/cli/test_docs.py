@@ -18,9 +18,7 @@ def run(*arguments: str) -> Result:
 
 
 def test_all_pages_are_listed_by_section():
-    """
-    Each with its title; the list replaces the index.
-    """
+    """Each with its title; the list replaces the index."""
     text = run().stdout
 
     assert text.index("GUIDES") < text.index("CONCEPTS") < text.index("RUNBOOKS")
@@ -29,9 +27,7 @@ def test_all_pages_are_listed_by_section():
 
 
 def test_a_page_in_a_pipe_is_the_file():
-    """
-    A program gets the Markdown, or the JSON, byte for byte.
-    """
+    """A program gets the Markdown, or the JSON, byte for byte."""
     for name, file in (
         ("export-metrics", "guides/export-metrics.md"),
         ("iam-policy", "reference/iam-policy.json"),
@@ -40,9 +36,7 @@ def test_a_page_in_a_pipe_is_the_file():
 
 
 def test_a_page_in_a_terminal_is_formatted(monkeypatch: pytest.MonkeyPatch):
-    """
-    Marks are gone, lines fit, and links are commands.
-    """
+    """Marks are gone, lines fit, and links are commands."""
 
     class Terminal(io.StringIO):
         def isatty(self) -> bool:
@@ -64,17 +58,13 @@ def test_a_page_in_a_terminal_is_formatted(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_a_finding_is_a_name_too():
-    """
-    The code that a report in JSON has leads to the page that explains it.
-    """
+    """The code that a report in JSON has leads to the page that explains it."""
     assert run("EBSByteBalanceExhausted").stdout.startswith("# balance-empty")
     assert run("memory").stdout.startswith("# The ceilings")
 
 
 def test_search_prints_pages_and_the_lines():
-    """
-    The line is cut around the words.
-    """
+    """The line is cut around the words."""
     text = run("--search", "byte balance").stdout
 
     assert "\nbalance-empty\n    " in text
@@ -83,8 +73,6 @@ def test_search_prints_pages_and_the_lines():
 
 
 def test_a_page_and_a_search_contradict_each_other():
-    """
-    One sentence, and what to do.
-    """
+    """One sentence, and what to do."""
     with pytest.raises(UsageError, match="looks in all pages"):
         run("bound", "--search", "x")

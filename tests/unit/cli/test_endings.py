@@ -70,9 +70,7 @@ def assert_one_sentence(text: bytes) -> None:
     [ZeroDivisionError("float division"), RecursionError(), AssertionError("ours"), KeyError("x")],
 )
 def test_a_crash_is_one_sentence_that_says_whose_mistake_it_is(capsys, error):
-    """
-    Whatever is raised, the command ends with 2, says that it is a bug, and shows no traceback.
-    """
+    """Whatever is raised, the command ends with 2, says that it is a bug, and shows no traceback."""
     status, lines = output_of(failing(error), capsys)
 
     assert (2, 2) == (status, len(lines))
@@ -81,9 +79,7 @@ def test_a_crash_is_one_sentence_that_says_whose_mistake_it_is(capsys, error):
 
 
 def test_a_crash_says_where_it_happened(capsys):
-    """
-    The last place in our own code is named, not that in a library below it.
-    """
+    """The last place in our own code is named, not that in a library below it."""
 
     def run() -> int:
         return len(number("no number"))  # type: ignore[arg-type]
@@ -94,9 +90,7 @@ def test_a_crash_says_where_it_happened(capsys):
 
 
 def test_a_panic_is_a_crash(capsys):
-    """
-    A panic of a library in Rust is no Exception, and ends with 2 as well.
-    """
+    """A panic of a library in Rust is no Exception, and ends with 2 as well."""
 
     class PanicError(BaseException):
         pass
@@ -105,9 +99,7 @@ def test_a_panic_is_a_crash(capsys):
 
 
 def test_a_traceback_is_shown_where_it_was_asked_for(capsys, monkeypatch):
-    """
-    PLIMSOLL_TRACEBACK=1 adds what a bug report needs.
-    """
+    """PLIMSOLL_TRACEBACK=1 adds what a bug report needs."""
     monkeypatch.setenv("PLIMSOLL_TRACEBACK", "1")
     status, lines = output_of(failing(ZeroDivisionError("x")), capsys)
 
@@ -116,9 +108,7 @@ def test_a_traceback_is_shown_where_it_was_asked_for(capsys, monkeypatch):
 
 
 def test_what_the_system_refuses_is_not_called_a_bug(capsys):
-    """
-    A full disk or too little memory is said as it is.
-    """
+    """A full disk or too little memory is said as it is."""
     full = OSError(errno.ENOSPC, "No space left on device", "/t")
     for error, text in (
         (full, "error: the system refused '/t': no space left on device"),
@@ -139,9 +129,7 @@ def test_what_the_system_refuses_is_not_called_a_bug(capsys):
     ],
 )
 def test_what_was_foreseen_has_its_own_words(capsys, error, status, lines):
-    """
-    An error of the user is cause and hint, a reader that went away is silence, Ctrl-C is 130.
-    """
+    """An error of the user is cause and hint, a reader that went away is silence, Ctrl-C is 130."""
     texts = [line.partition(": ")[2] or line for line in output_of(failing(error), capsys)[1]]
 
     assert lines == texts
@@ -150,9 +138,7 @@ def test_what_was_foreseen_has_its_own_words(capsys, error, status, lines):
 
 @pytest.mark.parametrize("status", [0, 1, 2])
 def test_what_the_command_says_is_the_status(status):
-    """
-    A verdict passes through unchanged.
-    """
+    """A verdict passes through unchanged."""
     assert status == endings.run_to_end(lambda: status)
 
 
@@ -161,9 +147,7 @@ def test_what_the_command_says_is_the_status(status):
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_full_disk_is_no_verdict(name):
-    """
-    On /dev/full every command ends with 2 and says why.
-    """
+    """On /dev/full every command ends with 2 and says why."""
     result = plimsoll(*COMMANDS[name], streams=">/dev/full")
 
     assert 2 == result.returncode
@@ -173,9 +157,7 @@ def test_a_full_disk_is_no_verdict(name):
 
 @pytest.mark.parametrize("name", SOME)
 def test_a_closed_standard_output_is_no_verdict(name):
-    """
-    Nothing that was to be printed lands in a file that is opened meanwhile.
-    """
+    """Nothing that was to be printed lands in a file that is opened meanwhile."""
     result = plimsoll(*COMMANDS[name], streams=">&-")
 
     assert 2 == result.returncode
@@ -185,9 +167,7 @@ def test_a_closed_standard_output_is_no_verdict(name):
 
 @pytest.mark.parametrize("name", SOME)
 def test_a_reader_that_went_away_is_no_verdict(name):
-    """
-    Behind `| head` a command ends silently, and with neither 0 nor 1.
-    """
+    """Behind `| head` a command ends silently, and with neither 0 nor 1."""
     reader, writer = os.pipe()
     os.close(reader)
     try:
@@ -203,9 +183,7 @@ def test_a_reader_that_went_away_is_no_verdict(name):
     [("ascii", PRESSED, 1), ("latin-1", QUIET, 0), ("utf-16", QUIET, 0)],
 )
 def test_an_encoding_without_our_characters_replaces_them(encoding, target, status):
-    """
-    A terminal that has no `·` gets a question mark, and the verdict.
-    """
+    """A terminal that has no `·` gets a question mark, and the verdict."""
     result = plimsoll("diagnose", target, env={"PYTHONIOENCODING": encoding})
 
     assert (status, b"") == (result.returncode, result.stderr)
@@ -213,9 +191,7 @@ def test_an_encoding_without_our_characters_replaces_them(encoding, target, stat
 
 
 def test_messages_that_cannot_be_said_change_no_verdict(tmp_path):
-    """
-    A closed or full standard error loses messages, and nothing else.
-    """
+    """A closed or full standard error loses messages, and nothing else."""
     arguments = ("diagnose", PRESSED, "--html", tmp_path / "report.html")
     full_told = plimsoll(*arguments, streams="2>/dev/full")
     closed_told = plimsoll(*arguments[:2], streams="2>&-")
@@ -226,18 +202,14 @@ def test_messages_that_cannot_be_said_change_no_verdict(tmp_path):
 
 
 def test_nothing_can_be_said_at_all():
-    """
-    With all three streams closed there is no verdict either.
-    """
+    """With all three streams closed there is no verdict either."""
     result = plimsoll(*COMMANDS["diagnose"], streams="<&- >&- 2>&-")
 
     assert 2 == result.returncode
 
 
 def test_a_file_that_cannot_be_written_is_no_verdict(tmp_path, monkeypatch, capsys):
-    """
-    A link to itself, a folder, a full device: each is one sentence and 2.
-    """
+    """A link to itself, a folder, a full device: each is one sentence and 2."""
     (tmp_path / "loop").symlink_to("loop")
     for place in (tmp_path / "loop", tmp_path, "/dev/full", tmp_path / ("n" * 300)):
         for arguments in (("diagnose", QUIET, "--html", place), ("record", QUIET, "-o", place)):
@@ -257,9 +229,7 @@ def test_a_file_that_cannot_be_written_is_no_verdict(tmp_path, monkeypatch, caps
     "module", ["typer", "numpy", "plimsoll.cli.diagnose.run", "plimsoll.diagnosis"]
 )
 def test_ctrl_c_while_modules_are_loaded(module):
-    """
-    The first tenths of a second are imports: Ctrl-C then says one word and ends with 130.
-    """
+    """The first tenths of a second are imports: Ctrl-C then says one word and ends with 130."""
     script = f"""
 import os, signal, sys
 
@@ -280,9 +250,7 @@ main()
 
 
 def test_a_module_that_cannot_be_loaded_is_no_verdict():
-    """
-    A broken installation ends with 2 and a sentence, too.
-    """
+    """A broken installation ends with 2 and a sentence, too."""
     script = """
 import sys
 sys.modules["msgspec"] = None

@@ -32,9 +32,7 @@ def refusal(*arguments: str) -> str:
 
 
 def test_the_same_plan_in_a_hundred_times_the_time_is_status_1():
-    """
-    And the text says that it is not the query.
-    """
+    """And the text says that it is not the query."""
     result = run("compare", NORMAL, SLOW)
 
     assert 1 == result.exit_code
@@ -42,16 +40,12 @@ def test_the_same_plan_in_a_hundred_times_the_time_is_status_1():
 
 
 def test_a_file_beside_itself_is_status_0():
-    """
-    Nothing differs.
-    """
+    """Nothing differs."""
     assert 0 == run("compare", NORMAL, NORMAL).exit_code
 
 
 def test_the_json_has_its_schema():
-    """
-    And one entry for each statement.
-    """
+    """And one entry for each statement."""
     document = json.loads(run("compare", NORMAL, SLOW, "--format", "json").stdout)
 
     assert "plimsoll.explain-comparison/1" == document["schema"]
@@ -59,9 +53,7 @@ def test_the_json_has_its_schema():
 
 
 def test_a_log_is_recorded_without_its_literals(tmp_path: Path):
-    """
-    The file holds the plan, and nobody's values.
-    """
+    """The file holds the plan, and nobody's values."""
     (tmp_path / "server.log").write_text(LOG, encoding="utf-8")
     out = tmp_path / "out.json"
     result = run("record", "--log", str(tmp_path / "server.log"), "-o", str(out))
@@ -73,9 +65,7 @@ def test_a_log_is_recorded_without_its_literals(tmp_path: Path):
 
 
 def test_a_log_and_a_recording_have_statements_of_their_own(tmp_path: Path):
-    """
-    Nothing to compare is status 2.
-    """
+    """Nothing to compare is status 2."""
     (tmp_path / "server.log").write_text(LOG, encoding="utf-8")
     result = run("compare", NORMAL, str(tmp_path / "server.log"))
 
@@ -84,9 +74,7 @@ def test_a_log_and_a_recording_have_statements_of_their_own(tmp_path: Path):
 
 
 def test_files_of_one_name_are_told_apart_by_their_folders(tmp_path: Path):
-    """
-    As people name them: before/it.log and after/it.log.
-    """
+    """As people name them: before/it.log and after/it.log."""
     for name in ("before", "after"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "it.log").write_text(LOG, encoding="utf-8")
@@ -107,9 +95,7 @@ def test_files_of_one_name_are_told_apart_by_their_folders(tmp_path: Path):
     ],
 )
 def test_what_cannot_be_meant_is_refused(arguments, expected, monkeypatch):
-    """
-    Before anything is connected to.
-    """
+    """Before anything is connected to."""
     monkeypatch.delenv("PLIMSOLL_DSN", raising=False)
 
     assert expected in refusal(*arguments)

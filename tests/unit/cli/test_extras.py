@@ -83,9 +83,7 @@ def test_the_curve_on_a_page_without_drawings_is_of_characters(tmp_path):
     ],
 )
 def test_what_needs_an_extra_is_one_sentence(tmp_path, monkeypatch, arguments, extra):
-    """
-    Nothing is read or measured before, no file is left behind, and the command can be copied.
-    """
+    """Nothing is read or measured before, no file is left behind, and the command can be copied."""
     monkeypatch.chdir(tmp_path)
     Path("t.parquet").write_bytes(corpus.parquet(corpus.made(3)))
     found = run_plain(*arguments)

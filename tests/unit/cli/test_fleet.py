@@ -86,9 +86,7 @@ def test_every_form_has_the_same_headline(lake: str, tmp_path: Path):
 
 
 def test_tags_of_an_answer_of_aws_become_groups(tmp_path: Path):
-    """
-    From the file of `describe-db-instances` to the group: the last description has the tags.
-    """
+    """From the file of `describe-db-instances` to the group: the last description has the tags."""
     answer = [
         {
             "DBInstanceIdentifier": "search-service",

@@ -58,9 +58,7 @@ def shown(*arguments: str) -> str:
 
 
 def test_help_loads_nothing_heavy():
-    """
-    The help of the program and of every command comes without numpy and the libraries of reports.
-    """
+    """The help of the program and of every command comes without numpy and the libraries of reports."""
     lines = ["", *COMMANDS, *(" ".join(names) for names in SUBCOMMANDS)]
     result = subprocess.run(
         [sys.executable, "-c", PROGRAM],
@@ -74,9 +72,7 @@ def test_help_loads_nothing_heavy():
 
 
 def test_help_of_the_program_loads_no_command():
-    """
-    The list of commands has their summaries; their modules are loaded when they are called.
-    """
+    """The list of commands has their summaries; their modules are loaded when they are called."""
     program = "import sys\nfrom plimsoll.cli.commands import run\nrun(['--help'])\nprint(*sys.modules, file=sys.stderr)"
     result = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
@@ -87,9 +83,7 @@ def test_help_of_the_program_loads_no_command():
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_list_says_what_the_command_says(name):
-    """
-    A summary in the list is the first sentence of the command's own help.
-    """
+    """A summary in the list is the first sentence of the command's own help."""
     from typer.main import get_command
 
     command = get_command(app).commands[name]
@@ -98,9 +92,7 @@ def test_the_list_says_what_the_command_says(name):
 
 
 def test_no_summary_is_cut_off():
-    """
-    At 80 columns a long summary goes on in the next line.
-    """
+    """At 80 columns a long summary goes on in the next line."""
     text = " ".join(shown().split())
 
     assert "..." not in text.replace("COMMAND [ARGS]...", "")
@@ -109,9 +101,7 @@ def test_no_summary_is_cut_off():
 
 
 def test_options_stand_under_their_headings():
-    """
-    The instance, the window and live targets are groups of their own; files and columns come last.
-    """
+    """The instance, the window and live targets are groups of their own; files and columns come last."""
     for name in ("diagnose", "plan", "inspect"):
         lines = shown(name).splitlines()
         at = [lines.index(f"{heading}:") for heading in ("Options", "Instance", "Window", "Output")]
@@ -142,9 +132,7 @@ def test_the_version_is_printed(flag):
     ],
 )
 def test_a_shell_completes_commands_and_options(shell, environment, wanted):
-    """
-    As the script that was printed for the shell asks for it.
-    """
+    """As the script that was printed for the shell asks for it."""
     asked = environment | {"_PLIMSOLL_COMPLETE": f"complete_{shell}"}
     script = CliRunner().invoke(app, ["--completion", shell]).stdout
     result = subprocess.run(
@@ -160,9 +148,7 @@ def test_a_shell_completes_commands_and_options(shell, environment, wanted):
 
 
 def test_bash_completes_with_the_printed_script():
-    """
-    In a real bash, after `source <(plimsoll --completion bash)`.
-    """
+    """In a real bash, after `source <(plimsoll --completion bash)`."""
     session = (
         "source <(plimsoll --completion bash)\n"
         "COMP_WORDS=(plimsoll diag) COMP_CWORD=1\n_plimsoll_completion plimsoll\n"
@@ -187,9 +173,7 @@ def test_an_unknown_shell_is_refused():
 
 
 def test_help_names_values_and_says_defaults_in_words():
-    """
-    No type, no bounds and no brackets of the parser; a default is the end of the sentence.
-    """
+    """No type, no bounds and no brackets of the parser; a default is the end of the sentence."""
     texts = [shown(name) for name in COMMANDS] + [shown(*names) for names in SUBCOMMANDS]
 
     assert not [line for text in texts for line in text.splitlines() if PARSERS_OWN.search(line)]
@@ -197,9 +181,7 @@ def test_help_names_values_and_says_defaults_in_words():
 
 
 def test_every_report_has_the_same_options_of_output():
-    """
-    Form, file, page and columns, whatever the report is about.
-    """
+    """Form, file, page and columns, whatever the report is about."""
     for names in REPORTS:
         lines = shown(*names.split()).splitlines()
         group = lines[lines.index("Output:") :]
@@ -209,9 +191,7 @@ def test_every_report_has_the_same_options_of_output():
 
 
 def test_a_file_of_output_is_named_the_same_everywhere():
-    """
-    Whatever takes -o takes --output, and nothing takes another name for it.
-    """
+    """Whatever takes -o takes --output, and nothing takes another name for it."""
     texts = [shown(name) for name in COMMANDS] + [shown(*names) for names in SUBCOMMANDS]
     rows = [line.strip() for text in texts for line in text.splitlines() if "  -o, " in line]
 

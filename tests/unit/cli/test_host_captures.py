@@ -24,9 +24,7 @@ WITHOUT_TIMES = "\n".join(
 
 @pytest.fixture
 def plimsoll(monkeypatch: pytest.MonkeyPatch, capsys, tmp_path: Path):
-    """
-    Run a command line with something on standard input: exit status, output, standard error.
-    """
+    """Run a command line with something on standard input: exit status, output, standard error."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("PLIMSOLL_DSN", raising=False)
 
@@ -50,9 +48,7 @@ def saved(name: str = "f.json") -> Snapshot:
     "name", ["sar.txt", "sadf.json", "sar-iostat.txt", "saturated-iostat.json"]
 )
 def test_a_capture_is_diagnosed_from_standard_input_as_from_a_file(plimsoll, name: str):
-    """
-    The same report, but for the name of where it came from.
-    """
+    """The same report, but for the name of where it came from."""
     path = CAPTURES / name
     from_file = plimsoll("diagnose", str(path), "--format", "json")
     piped = plimsoll("diagnose", "-", "--format", "json", given=path.read_bytes())
@@ -64,9 +60,7 @@ def test_a_capture_is_diagnosed_from_standard_input_as_from_a_file(plimsoll, nam
 
 @pytest.mark.parametrize("name", ["metric-data.json", "wide.csv", "enhanced.jsonl", "long.parquet"])
 def test_every_format_is_read_from_standard_input(plimsoll, name: str):
-    """
-    Not only captures: whatever a file may hold, and a recorded snapshot again.
-    """
+    """Not only captures: whatever a file may hold, and a recorded snapshot again."""
     data = corpus.all_formats()[name]
     status, _, result = plimsoll("record", "-", "-o", "f.json", given=data)
     assert (0, True) == (status, "standard input" in result), result
@@ -78,9 +72,7 @@ def test_every_format_is_read_from_standard_input(plimsoll, name: str):
 
 
 def test_a_capture_is_recorded_for_chosen_devices_and_a_claimed_class(plimsoll):
-    """
-    The class brings its own number of volumes; the identifier is what the reports will say.
-    """
+    """The class brings its own number of volumes; the identifier is what the reports will say."""
     flags = ("--class", "db.r5.2xlarge", "--storage", "gp2", "--size-gib", "1000")
     given = SAR.read_bytes()
     arguments = ("record", "host", "--from", "-", "--device", "vda,loop0", "-o", "f.json")
@@ -96,9 +88,7 @@ def test_a_capture_is_recorded_for_chosen_devices_and_a_claimed_class(plimsoll):
 
 
 def test_a_capture_in_a_file_is_recorded_from_it(plimsoll):
-    """
-    Without -o the file is called after the host and the first moment.
-    """
+    """Without -o the file is called after the host and the first moment."""
     status, _, result = plimsoll("record", "host", "--from", str(SAR))
 
     assert 0 == status, result
@@ -106,9 +96,7 @@ def test_a_capture_in_a_file_is_recorded_from_it(plimsoll):
 
 
 def test_a_described_instance_goes_with_a_capture(plimsoll, tmp_path: Path):
-    """
-    A host's name is not the database's, so the one description is meant.
-    """
+    """A host's name is not the database's, so the one description is meant."""
     (tmp_path / "d.json").write_bytes(corpus.described())
     arguments = ("record", "-", "--instance", "d.json", "-o", "f.json")
     status, _, result = plimsoll(*arguments, given=SAR.read_bytes())
@@ -122,9 +110,7 @@ def test_a_described_instance_goes_with_a_capture(plimsoll, tmp_path: Path):
 
 
 def test_a_capture_without_times_is_read_by_the_second_or_as_told(plimsoll):
-    """
-    Its reports stand in a row; the report says that a second was assumed.
-    """
+    """Its reports stand in a row; the report says that a second was assumed."""
     given = WITHOUT_TIMES.encode()
     _, shown, result = plimsoll("diagnose", "-", given=given)
     assert ("", True) == (result, "1 s is assumed" in " ".join(shown.split()))
@@ -147,9 +133,7 @@ def test_a_capture_without_times_is_read_by_the_second_or_as_told(plimsoll):
     ],
 )
 def test_what_is_about_measuring_does_not_go_with_a_capture(plimsoll, more, says: str):
-    """
-    Contradictions are told before standard input is read.
-    """
+    """Contradictions are told before standard input is read."""
     status, _, result = plimsoll("record", "host", "--from", "-", *more)
 
     assert (2, True) == (status, says in result)
@@ -157,9 +141,7 @@ def test_what_is_about_measuring_does_not_go_with_a_capture(plimsoll, more, says
 
 
 def test_an_export_is_no_capture(plimsoll):
-    """
-    `record host --from` says where exports go.
-    """
+    """`record host --from` says where exports go."""
     status, _, result = plimsoll("record", "host", "--from", "-", given=b"timestamp,ReadIOPS\n")
 
     assert (2, True) == (status, "not a capture of iostat, sar or sadf" in result)
@@ -167,9 +149,7 @@ def test_an_export_is_no_capture(plimsoll):
 
 
 def test_a_missing_file_is_one_sentence(plimsoll):
-    """
-    As for every file.
-    """
+    """As for every file."""
     status, _, result = plimsoll("record", "host", "--from", "none.txt")
 
     assert (2, True) == (status, "unable to read 'none.txt'" in result)
@@ -186,9 +166,7 @@ class Interrupted(io.BytesIO):
 
 
 def test_ctrl_c_ends_a_capture_and_keeps_it(plimsoll, monkeypatch: pytest.MonkeyPatch):
-    """
-    The snapshot is there, and says that it was ended from outside.
-    """
+    """The snapshot is there, and says that it was ended from outside."""
     pipe = Interrupted(SAR.read_bytes())
     monkeypatch.setattr("plimsoll.sources.files.standard_input._stream", lambda: pipe)
     status, _, result = plimsoll("record", "host", "--from", "-", "-o", "f.json")

@@ -19,9 +19,7 @@ def run(*arguments: str) -> str:
 
 
 def test_the_sheet_is_printed():
-    """
-    Class and storage are enough; the prefix of the class does not matter.
-    """
+    """Class and storage are enough; the prefix of the class does not matter."""
     text = run("r5.2xlarge", *STORAGE)
 
     assert text.startswith("db.r5.2xlarge · postgres · gp2, 1,000 GiB on 4 volumes\n")
@@ -30,18 +28,14 @@ def test_the_sheet_is_printed():
 
 
 def test_a_class_alone_is_enough():
-    """
-    Without storage the limits of the class are shown, and that is said.
-    """
+    """Without storage the limits of the class are shown, and that is said."""
     assert "only the limits of the instance class are shown" in " ".join(
         run("db.r5.2xlarge").split()
     )
 
 
 def test_json_is_one_document():
-    """
-    The JSON names its schema and has rows, knees, ceilings, balances, what is unreachable.
-    """
+    """The JSON names its schema and has rows, knees, ceilings, balances, what is unreachable."""
     document = json.loads(run("db.r5.2xlarge", *STORAGE, "--format", "json"))
 
     assert document["schema"] == "plimsoll.limits/1"
@@ -66,9 +60,7 @@ def test_json_is_one_document():
 
 
 def test_flags_reach_the_instance():
-    """
-    Every flag is found again in the instance of the answer.
-    """
+    """Every flag is found again in the instance of the answer."""
     document = json.loads(
         run(
             "db.r5.2xlarge",
@@ -107,9 +99,7 @@ def test_flags_reach_the_instance():
 
 @pytest.mark.parametrize("ending", ["svg", "png", "html"])
 def test_a_chart_is_written_beside_the_text(tmp_path: Path, ending: str):
-    """
-    The ending chooses the kind; the text is printed all the same.
-    """
+    """The ending chooses the kind; the text is printed all the same."""
     path = tmp_path / f"curve.{ending}"
     text = run("db.r5.2xlarge", *STORAGE, "--chart", str(path))
     starts = {"svg": b"<svg", "png": b"\x89PNG", "html": b"<!doctype html>"}
@@ -139,9 +129,7 @@ def test_a_chart_is_written_beside_the_text(tmp_path: Path, ending: str):
     ],
 )
 def test_what_cannot_be_is_one_sentence(arguments: list[str], message: str):
-    """
-    Contradictions end before anything is printed.
-    """
+    """Contradictions end before anything is printed."""
     with pytest.raises(UsageError) as caught:
         CliRunner().invoke(app, ["limits", *arguments], catch_exceptions=False)
 
@@ -149,9 +137,7 @@ def test_what_cannot_be_is_one_sentence(arguments: list[str], message: str):
 
 
 def test_an_unknown_class_names_the_nearest():
-    """
-    A mistyped class is an error with a hint.
-    """
+    """A mistyped class is an error with a hint."""
     with pytest.raises(CatalogError) as caught:
         CliRunner().invoke(app, ["limits", "db.r5.3xlarge"], catch_exceptions=False)
 

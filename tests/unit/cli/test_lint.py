@@ -33,16 +33,12 @@ def call(*arguments: str, stdin: bytes | None = None) -> Result:
     ],
 )
 def test_the_exit_status_follows_the_severity(arguments: tuple[str, ...], status: int):
-    """
-    1 from --fail-on on, a warning by default.
-    """
+    """1 from --fail-on on, a warning by default."""
     assert status == call(*arguments).exit_code
 
 
 def test_secrets_of_a_plan_are_not_printed(tmp_path: Path):
-    """
-    A plan has passwords in clear text: in variables, in the values and in the state.
-    """
+    """A plan has passwords in clear text: in variables, in the values and in the state."""
     secret = "canary-4c1d"
     assert secret in Path(PLAN).read_text(encoding="utf-8")
 
@@ -53,9 +49,7 @@ def test_secrets_of_a_plan_are_not_printed(tmp_path: Path):
 
 
 def test_the_ending_chooses_sarif(tmp_path: Path):
-    """
-    `-o plimsoll.sarif` is SARIF without --format.
-    """
+    """`-o plimsoll.sarif` is SARIF without --format."""
     file = tmp_path / "plimsoll.sarif"
     assert 1 == call("terraform", PLAN, "-o", str(file)).exit_code
 
@@ -63,9 +57,7 @@ def test_the_ending_chooses_sarif(tmp_path: Path):
 
 
 def test_several_files_are_one_report():
-    """
-    A pre-commit hook gives all changed files at once.
-    """
+    """A pre-commit hook gives all changed files at once."""
     found = json.loads(
         call("terraform", PLAN, str(FIXTURES / "sound.json"), "--format", "json").output
     )
@@ -75,9 +67,7 @@ def test_several_files_are_one_report():
 
 
 def test_a_file_without_a_database_says_so(tmp_path: Path):
-    """
-    Nothing found in nothing is not the same as nothing found.
-    """
+    """Nothing found in nothing is not the same as nothing found."""
     file = tmp_path / "plan.json"
     file.write_text('{"format_version": "1.2", "resource_changes": []}')
     result = call("terraform", str(file))
@@ -87,9 +77,7 @@ def test_a_file_without_a_database_says_so(tmp_path: Path):
 
 
 def test_a_history_is_of_one_database(tmp_path: Path):
-    """
-    The batch of the claims pipeline spent the burst of db.m5.xlarge; on average it stayed below the baseline.
-    """
+    """The batch of the claims pipeline spent the burst of db.m5.xlarge; on average it stayed below the baseline."""
     assert 1 == call("terraform", PLAN, "--history", CLAIMS, "--format", "json").exit_code
     named = f"aws_db_instance.search={CLAIMS}"
     assert 1 == call("terraform", PLAN, "--history", named).exit_code
@@ -108,9 +96,7 @@ def test_a_history_is_of_one_database(tmp_path: Path):
     ],
 )
 def test_bad_input_is_one_sentence(arguments: tuple[str, ...], cause: str):
-    """
-    A cause and a hint, and exit status 2.
-    """
+    """A cause and a hint, and exit status 2."""
     result = call(*arguments)
 
     assert isinstance(result.exception, PlimsollError)
@@ -119,9 +105,7 @@ def test_bad_input_is_one_sentence(arguments: tuple[str, ...], cause: str):
 
 
 def test_a_plan_can_be_piped_in():
-    """
-    The report and SARIF name standard input, not a device of this machine.
-    """
+    """The report and SARIF name standard input, not a device of this machine."""
     plan = Path(PLAN).read_bytes()
 
     text = call("terraform", "-", stdin=plan)
@@ -146,9 +130,7 @@ def test_a_plan_can_be_piped_in():
 def test_a_pipe_with_nothing_of_use_is_refused(
     arguments: tuple[str, ...], piped: bytes, message: str
 ):
-    """
-    What comes when the program before the pipe has failed.
-    """
+    """What comes when the program before the pipe has failed."""
     refused = call(*arguments, stdin=piped).exception
 
     assert isinstance(refused, PlimsollError)

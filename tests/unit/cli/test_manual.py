@@ -27,9 +27,7 @@ def every_page() -> dict[str, str]:
 
 
 def test_every_command_has_a_page():
-    """
-    The program, its commands and those within groups; the command for targets is `record target`.
-    """
+    """The program, its commands and those within groups; the command for targets is `record target`."""
     found = every_page()
 
     assert {"plimsoll", *(f"plimsoll {name}" for name in COMMANDS)} <= found.keys()
@@ -42,9 +40,7 @@ def test_every_command_has_a_page():
 
 @pytest.mark.parametrize("words", ["diagnose", "gate run", "explain record", "pool-size"])
 def test_a_page_says_what_the_help_says(words: str):
-    """
-    Summary, options and their texts are the same.
-    """
+    """Summary, options and their texts are the same."""
     output = CliRunner().invoke(app, [*words.split(), "--help"], env={"COLUMNS": "200"}).stdout
     page = plain(every_page()[f"plimsoll {words}"])
 
@@ -58,9 +54,7 @@ def test_a_page_says_what_the_help_says(words: str):
 
 
 def test_no_text_is_a_request():
-    """
-    A line begins with a full stop only where it is one of the requests that are written.
-    """
+    """A line begins with a full stop only where it is one of the requests that are written."""
     known = re.compile(r'\.(TH "|SH |PP$|TP$)')
     for page in every_page().values():
         lines = page.splitlines()
@@ -69,9 +63,7 @@ def test_no_text_is_a_request():
 
 
 def test_the_pages_are_written_to_a_folder(tmp_path: Path):
-    """
-    One that is missing is made.
-    """
+    """One that is missing is made."""
     folder = tmp_path / "share" / "man1"
     found = CliRunner().invoke(app, ["--man-pages", str(folder)])
 
@@ -91,9 +83,7 @@ def test_a_folder_that_cannot_be_is_refused(tmp_path: Path):
 
 
 def test_man_reads_the_pages_without_a_warning(tmp_path: Path):
-    """
-    groff, which man calls, warns of what is no man(7).
-    """
+    """groff, which man calls, warns of what is no man(7)."""
     CliRunner().invoke(app, ["--man-pages", str(tmp_path)])
     page = tmp_path / "plimsoll-diagnose.1"
     shown = subprocess.run(

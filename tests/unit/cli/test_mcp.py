@@ -20,9 +20,7 @@ import pytest
     ],
 )
 def test_a_bad_option_is_one_sentence(arguments, message):
-    """
-    With a hint and status 2; nothing is written to the protocol.
-    """
+    """With a hint and status 2; nothing is written to the protocol."""
     found = subprocess.run(
         [sys.executable, "-m", "plimsoll", "mcp", *arguments],
         capture_output=True,

@@ -98,9 +98,7 @@ def account(monkeypatch):
 
 @pytest.mark.parametrize("name", ["claims-pipeline", "search-service", "search-service-after"])
 def test_what_an_example_prints_runs(run, name):
-    """
-    The command at the end of a report is a command: it answers.
-    """
+    """The command at the end of a report is a command: it answers."""
     result = run("diagnose", ROOT / "examples" / name)
     if "  plimsoll plan " not in result.out:
         assert "up against" not in result.out.splitlines()[0]
@@ -111,9 +109,7 @@ def test_what_an_example_prints_runs(run, name):
 
 
 def test_the_flags_of_an_export_are_printed_again(run, export):
-    """
-    A file does not say what was bought: class, engine, storage and size, and a region to be replaced.
-    """
+    """A file does not say what was bought: class, engine, storage and size, and a region to be replaced."""
     flags = (
         "--class",
         "db.t3.xlarge",
@@ -143,9 +139,7 @@ def test_the_flags_of_an_export_are_printed_again(run, export):
     ],
 )
 def test_the_window_of_a_live_instance_is_printed_again(run, account, window, printed):
-    """
-    The last samples may be late; a window that is too short to plan for is left to plan's two weeks.
-    """
+    """The last samples may be late; a window that is too short to plan for is left to plan's two weeks."""
     result = run("diagnose", "rds:orders", *window)
     ran = run(*result.printed)
 
@@ -155,9 +149,7 @@ def test_the_window_of_a_live_instance_is_printed_again(run, account, window, pr
 
 
 def test_secrets_are_not_printed_again():
-    """
-    A password in an address or a header; a tenant is none.
-    """
+    """A password in an address or a header; a tenant is none."""
     flags = InstanceOptions()
     headers = ReadOptions(headers=("Authorization:Bearer hunter2",))
     tenant = ReadOptions(headers=("X-Scope-OrgID:shop",), match=("db=a b",))
@@ -171,16 +163,12 @@ def test_secrets_are_not_printed_again():
 
 
 def test_standard_input_cannot_be_read_twice():
-    """
-    Nothing is printed that would wait for ever.
-    """
+    """Nothing is printed that would wait for ever."""
     assert plan_command("-", InstanceOptions(), ReadOptions()) is None
 
 
 def test_every_flag_has_an_option():
-    """
-    Whatever is given is printed again; a number as it was typed.
-    """
+    """Whatever is given is printed again; a number as it was typed."""
     flags = InstanceOptions(
         identifier="a b",
         instance_file=Path("i.json"),
@@ -210,9 +198,7 @@ def test_every_flag_has_an_option():
 
 
 def test_a_plan_that_cannot_be_made_leaves_the_report(run, tmp_path):
-    """
-    The status is that of the diagnosis, and one sentence says why there is no plan.
-    """
+    """The status is that of the diagnosis, and one sentence says why there is no plan."""
     page = tmp_path / "page.html"
     alone = run("diagnose", PRESSED, "--last", "14h")
     ran = run("diagnose", PRESSED, "--last", "14h", "--plan", "--html", page)
@@ -224,9 +210,7 @@ def test_a_plan_that_cannot_be_made_leaves_the_report(run, tmp_path):
 
 
 def test_a_plan_that_crashes_leaves_the_report(run, tmp_path, monkeypatch):
-    """
-    It ends with 2, for no crash ends with an answer; what was found is printed and written.
-    """
+    """It ends with 2, for no crash ends with an answer; what was found is printed and written."""
     page = tmp_path / "page.html"
 
     def crash(*_, **__):
@@ -244,9 +228,7 @@ def test_a_plan_that_crashes_leaves_the_report(run, tmp_path, monkeypatch):
 
 
 def test_a_plan_that_cannot_be_drawn_leaves_the_page(run, tmp_path, monkeypatch):
-    """
-    The page is written without it.
-    """
+    """The page is written without it."""
     from plimsoll.reports.diagnosis import html
 
     whole = html.render_html
@@ -266,9 +248,7 @@ def test_a_plan_that_cannot_be_drawn_leaves_the_page(run, tmp_path, monkeypatch)
 
 
 def test_an_instance_at_its_ceiling_but_for_its_first_burst_is_planned(tmp_path, run):
-    """
-    The free minutes are the job's own burst: nothing can be spread, and nothing crashes.
-    """
+    """The free minutes are the job's own burst: nothing can be spread, and nothing crashes."""
     snapshot = decode_snapshot((PRESSED / "snapshot.json").read_bytes())
     start_s = snapshot.window_s[0] + 330 * 60
     at = "--from", np.datetime64(start_s, "s"), "--to", np.datetime64(start_s + 775 * 60, "s")

@@ -51,9 +51,7 @@ def diagnosed(monkeypatch: pytest.MonkeyPatch, capsys, tmp_path: Path):
 
 @pytest.mark.parametrize("spread", [0.02, 0.2])
 def test_a_device_with_a_deep_queue_for_ten_minutes_is_not_acquitted(diagnosed, spread):
-    """
-    72 requests in the queue for ten minutes, and no limits known: it cannot be told.
-    """
+    """72 requests in the queue for ten minutes, and no limits known: it cannot be told."""
     status, report = diagnosed("iostat.txt", iostat(600, queue=72, ops=20_000, spread=spread))
 
     assert 2 == status
@@ -63,9 +61,7 @@ def test_a_device_with_a_deep_queue_for_ten_minutes_is_not_acquitted(diagnosed, 
 
 
 def test_six_seconds_of_iostat_are_too_few(diagnosed):
-    """
-    Too short to show a ceiling: the report says how long to measure.
-    """
+    """Too short to show a ceiling: the report says how long to measure."""
     status, report = diagnosed("iostat.txt", iostat(6, queue=0.5, ops=500))
 
     assert 2 == status
@@ -74,9 +70,7 @@ def test_six_seconds_of_iostat_are_too_few(diagnosed):
 
 
 def test_one_document_of_enhanced_monitoring_is_too_few(diagnosed):
-    """
-    A single sample cannot show a ceiling.
-    """
+    """A single sample cannot show a ceiling."""
     status, report = diagnosed("em.json", ENHANCED.read_text().splitlines()[0])
 
     assert 2 == status
@@ -85,9 +79,7 @@ def test_one_document_of_enhanced_monitoring_is_too_few(diagnosed):
 
 
 def test_a_calm_device_is_still_acquitted(diagnosed):
-    """
-    Ten minutes of shallow queue show no sign of a limit.
-    """
+    """Ten minutes of shallow queue show no sign of a limit."""
     status, report = diagnosed("iostat.txt", iostat(600, queue=0.5, ops=500))
 
     assert 0 == status

@@ -31,9 +31,7 @@ def output_of(name: str, form: str, *more: str) -> str:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_form_says_the_same_headline(name: str, tmp_path: Path):
-    """
-    The first sentence of the text is the title of the Markdown and of the page.
-    """
+    """The first sentence of the text is the title of the Markdown and of the page."""
     page = tmp_path / "report.html"
     marked = output_of(name, "markdown", "--html", str(page))
     title = marked.splitlines()[0].removeprefix("# ").replace("\\", "")
@@ -46,9 +44,7 @@ def test_every_form_says_the_same_headline(name: str, tmp_path: Path):
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_page_loads_nothing(name: str, tmp_path: Path):
-    """
-    One script of its own and no address: a page is read where it was sent, by whoever gets it.
-    """
+    """One script of its own and no address: a page is read where it was sent, by whoever gets it."""
     page = tmp_path / "report.html"
     output_of(name, "text", "--html", str(page))
     text = page.read_text(encoding="utf-8")
@@ -60,9 +56,7 @@ def test_a_page_loads_nothing(name: str, tmp_path: Path):
 
 @pytest.mark.parametrize(("name", "start"), [("r.json", "{"), ("r.md", "# "), ("r.txt", "")])
 def test_a_report_goes_to_a_file_in_the_form_of_its_name(name: str, start: str, tmp_path: Path):
-    """
-    It gets what would be printed, and standard output nothing.
-    """
+    """It gets what would be printed, and standard output nothing."""
     file = tmp_path / name
     forms = {".json": "json", ".md": "markdown", ".txt": "text"}
     printed = output_of("limits", forms[file.suffix], "--width", "100")
@@ -101,9 +95,7 @@ def test_a_dash_is_standard_output():
     ],
 )
 def test_a_file_that_cannot_be_written_is_refused_before_the_work(name, more, cause):
-    """
-    Nothing is read or measured for it.
-    """
+    """Nothing is read or measured for it."""
     result = CliRunner().invoke(app, [*COMMANDS[name].split(), *more])
 
     assert isinstance(result.exception, UsageError)
@@ -159,9 +151,7 @@ def test_a_file_that_cannot_be_written_is_refused_before_the_work(name, more, ca
 def test_an_ending_that_names_another_kind_of_file_is_refused_before_the_work(
     command: str, cause: str, hint: str
 ):
-    """
-    Nobody finds text in a file named .png; the target, the log and the account are not read first.
-    """
+    """Nobody finds text in a file named .png; the target, the log and the account are not read first."""
     result = CliRunner().invoke(app, command.split())
 
     assert isinstance(result.exception, UsageError)
@@ -171,9 +161,7 @@ def test_an_ending_that_names_another_kind_of_file_is_refused_before_the_work(
 
 @pytest.mark.parametrize("name", ["report", "orders-2026.11.20", "r.log", "r.JSON"])
 def test_an_ending_that_names_no_other_kind_of_file_is_taken(name: str, tmp_path: Path):
-    """
-    What follows the last full stop of a date is not a kind of file.
-    """
+    """What follows the last full stop of a date is not a kind of file."""
     output_of("limits", "text", "-o", str(tmp_path / name))
 
     assert (tmp_path / name).exists()

@@ -29,9 +29,7 @@ def test_a_larger_reserve_leaves_less():
 
 
 def test_an_instance_that_is_named_replaces_the_recorded_one():
-    """
-    db.m6g.xlarge has a baseline of 150 MB/s instead of 87.
-    """
+    """db.m6g.xlarge has a baseline of 150 MB/s instead of 87."""
     found = printed("--class", "db.m6g.xlarge")
 
     assert 148.5e6 == found["ceilings"][0]["baseline_per_s"]
@@ -77,9 +75,7 @@ def test_what_is_no_address_is_refused(text):
 
 
 def test_a_pipe_ends_when_its_reader_goes():
-    """
-    `| head` is no error that is told, and has exit status 2, as output was lost.
-    """
+    """`| head` is no error that is told, and has exit status 2, as output was lost."""
     command = (
         f"yes | head -c 2000000 | {sys.executable} -m plimsoll pace {CLAIMS} --cat | head -c 10"
     )

@@ -47,9 +47,7 @@ def test_what_is_no_secret_stays():
 
 
 def test_the_origin_is_that_of_the_command_line(monkeypatch: pytest.MonkeyPatch):
-    """
-    The command is quoted for a shell, and SOURCE_DATE_EPOCH is the time.
-    """
+    """The command is quoted for a shell, and SOURCE_DATE_EPOCH is the time."""
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1795694400")
     token = given_arguments.set(("diagnose", "rds:*", "--html", "of all.html"))
     try:

@@ -17,9 +17,7 @@ def call(*arguments: str) -> Result:
 
 
 def test_the_sum_is_held_against_server_and_machine():
-    """
-    960 against 497 and 16; the arithmetic is shown and the status is 1.
-    """
+    """960 against 497 and 16; the arithmetic is shown and the status is 1."""
     result = call(*ALIKE, "--max-connections", "500", "--vcpus", "8", "--width", "100")
 
     assert result.exit_code == 1
@@ -30,9 +28,7 @@ def test_the_sum_is_held_against_server_and_machine():
 
 
 def test_a_class_tells_its_processors():
-    """
-    db.r5.2xlarge has 8 vCPUs.
-    """
+    """db.r5.2xlarge has 8 vCPUs."""
     result = call(*ALIKE, "--class", "db.r5.2xlarge", "--format", "json")
 
     assert json.loads(result.output)["room"]["vcpu_count"] == 8
@@ -47,16 +43,12 @@ def test_a_class_tells_its_processors():
     ],
 )
 def test_a_part_is_told_as_a_part(most: str, expected: str):
-    """
-    Less than the whole in percent, more in times; of nothing nobody has a part.
-    """
+    """Less than the whole in percent, more in times; of nothing nobody has a part."""
     assert expected in call("pool-size", "--service", "a=2x5", "--max-connections", most).output
 
 
 def test_one_is_one():
-    """
-    A service of one container has no containers.
-    """
+    """A service of one container has no containers."""
     result = call("pool-size", "--service", "jobs=1x5", "--service", "a=2x5", "--vcpus", "8").output
 
     assert "jobs: 1 container × 5 = 5" in result
@@ -65,9 +57,7 @@ def test_one_is_one():
 
 
 def test_without_a_server_the_total_is_compared_with_classes():
-    """
-    PostgreSQL on RDS accepts 960 connections from 16 GiB on; 4 vCPUs run 8 active sessions.
-    """
+    """PostgreSQL on RDS accepts 960 connections from 16 GiB on; 4 vCPUs run 8 active sessions."""
     result = call(*ALIKE)
 
     assert result.exit_code == 0
@@ -78,9 +68,7 @@ def test_without_a_server_the_total_is_compared_with_classes():
 
 
 def test_what_fits_is_status_0_and_nothing_known_status_2():
-    """
-    Exit statuses are 0, 1 and 2; a server of which too little is known is no answer.
-    """
+    """Exit statuses are 0, 1 and 2; a server of which too little is known is no answer."""
     few = ("pool-size", "--service", "orders=2x5")
 
     assert call(*few, "--max-connections", "100", "--vcpus", "8").exit_code == 0
@@ -89,9 +77,7 @@ def test_what_fits_is_status_0_and_nothing_known_status_2():
 
 
 def test_points_of_a_measurement_are_used():
-    """
-    Throughputs of pgbench give a curve in place of the rule of thumb.
-    """
+    """Throughputs of pgbench give a curve in place of the rule of thumb."""
     points = ("1:900", "2:1700", "4:3000", "8:4400", "16:5000", "32:4800")
     given = [word for point in points for word in ("--point", point)]
     result = call(*ALIKE, "--vcpus", "2", "--format", "json", *given)
@@ -112,9 +98,7 @@ def test_points_of_a_measurement_are_used():
     ids=" ".join,
 )
 def test_what_makes_no_sense_is_said(wrong: tuple[str, ...]):
-    """
-    Each is a UsageError with a hint.
-    """
+    """Each is a UsageError with a hint."""
     error = call(*wrong).exception
 
     assert isinstance(error, UsageError)
@@ -122,9 +106,7 @@ def test_what_makes_no_sense_is_said(wrong: tuple[str, ...]):
 
 
 def test_what_could_not_be_looked_at_is_said(tmp_path: Path):
-    """
-    Nothing found is no proof where nothing was held against anything.
-    """
+    """Nothing found is no proof where nothing was held against anything."""
     file = tmp_path / "pgbouncer.ini"
     file.write_text("[databases]\na = \n[pgbouncer]\npool_mode = session\n")
     bare = call("lint", "pooler", str(file), "--width", "100").output
@@ -141,9 +123,7 @@ def test_what_could_not_be_looked_at_is_said(tmp_path: Path):
 
 
 def test_a_linted_file_gives_findings_to_programs(tmp_path: Path):
-    """
-    JSON has the settings that were set and the findings; the status is that of the worst.
-    """
+    """JSON has the settings that were set and the findings; the status is that of the worst."""
     file = tmp_path / "pgbouncer.ini"
     file.write_text("[pgbouncer]\npool_mode = transaction\nserver_lifetime = 0\n")
     result = call("lint", "pooler", str(file), "--version", "1.25.0", "--format", "json")

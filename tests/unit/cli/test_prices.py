@@ -11,24 +11,18 @@ from plimsoll.errors import PlimsollError
 
 
 def show(*options: str) -> Result:
-    """
-    Run the command in this process.
-    """
+    """Run the command in this process."""
     return CliRunner().invoke(app, ["prices", "show", *options])
 
 
 def row(result: Result, name: str) -> list[str]:
-    """
-    The cells of the one row of that name.
-    """
+    """The cells of the one row of that name."""
     (line,) = [line for line in result.stdout.splitlines() if line.startswith(f"{name} ")]
     return line.split()[1:]
 
 
 def test_a_class_is_shown_with_its_date_and_source():
-    """
-    Also by its EC2 name; the source is a footnote.
-    """
+    """Also by its EC2 name; the source is a footnote."""
     result = show("--class", "m6g.xlarge")
 
     assert 0 == result.exit_code, result.output
@@ -39,9 +33,7 @@ def test_a_class_is_shown_with_its_date_and_source():
 
 
 def test_what_is_not_known_is_said_and_never_zero():
-    """
-    A price that nobody printed is `unknown`, in a row of its own or among others.
-    """
+    """A price that nobody printed is `unknown`, in a row of its own or among others."""
     result = show("--class", "db.m6g.xlarge")
 
     assert ["GB-month", "0.115", "0.23", "unknown"] == row(result, "gp2_storage")[:4]
@@ -50,18 +42,14 @@ def test_what_is_not_known_is_said_and_never_zero():
 
 
 def test_a_weak_price_is_marked():
-    """
-    Where only the Multi-AZ price is weak, that is said.
-    """
+    """Where only the Multi-AZ price is weak, that is said."""
     result = show("--class", "db.r5.2xlarge", "--engine", "oracle-ee")
 
     assert ["Multi-AZ", "weak"] == row(result, "db.r5.2xlarge, byol")[-3:-1]
 
 
 def test_a_cluster_has_a_price_of_its_own():
-    """
-    Three instances of db.m6gd.xlarge are $1.044 an hour, and gp3 is paid three times.
-    """
+    """Three instances of db.m6gd.xlarge are $1.044 an hour, and gp3 is paid three times."""
     result = show("--class", "db.m6gd.xlarge")
 
     assert ["0.373", "0.747", "1.044"] == row(result, "db.m6gd.xlarge")[1:4]
@@ -69,9 +57,7 @@ def test_a_cluster_has_a_price_of_its_own():
 
 
 def test_a_class_without_a_price_is_status_2():
-    """
-    The sentence says what would supply it.
-    """
+    """The sentence says what would supply it."""
     result = show("--class", "db.m8a.large", "--engine", "mysql")
 
     assert 2 == result.exit_code
@@ -80,9 +66,7 @@ def test_a_class_without_a_price_is_status_2():
 
 
 def test_every_class_of_an_engine_is_listed_by_licence():
-    """
-    With each licence a row, and those without a price below.
-    """
+    """With each licence a row, and those without a price below."""
     result = show("--engine", "oracle-se2", "--region", "eu-west-1")
 
     assert 0 == result.exit_code
@@ -94,9 +78,7 @@ def test_every_class_of_an_engine_is_listed_by_licence():
 
 @pytest.mark.parametrize("write", [offer_json, offer_csv])
 def test_an_offer_file_is_all_there_is(write, tmp_path: Path):
-    """
-    The catalog fills nothing in: what the file lacks is unknown.
-    """
+    """The catalog fills nothing in: what the file lacks is unknown."""
     path = tmp_path / "offer"
     path.write_bytes(write(market()))
 
@@ -111,9 +93,7 @@ def test_an_offer_file_is_all_there_is(write, tmp_path: Path):
 
 
 def test_a_disputed_price_is_status_2(tmp_path: Path):
-    """
-    Two products that differ in price alone: neither is shown, and the sentence names both.
-    """
+    """Two products that differ in price alone: neither is shown, and the sentence names both."""
     path = tmp_path / "offer.json"
     path.write_bytes(offer_json([*market(), hours("db.t3.xlarge", "0.3", sku="OTHER")]))
 
@@ -134,9 +114,7 @@ def test_a_disputed_price_is_status_2(tmp_path: Path):
     ],
 )
 def test_what_cannot_be_is_one_sentence(options, expected):
-    """
-    A region, class, engine or file that is not there.
-    """
+    """A region, class, engine or file that is not there."""
     error = show(*options).exception
 
     assert isinstance(error, PlimsollError)

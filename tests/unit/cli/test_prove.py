@@ -24,9 +24,7 @@ def run(monkeypatch, capsys):
 
 
 def test_a_sample_needs_a_table(run):
-    """
-    Updates of which table? Nothing is connected to before that is known.
-    """
+    """Updates of which table? Nothing is connected to before that is known."""
     status, result = run(NOWHERE, "--decode", "5s")
 
     assert 2 == status
@@ -34,9 +32,7 @@ def test_a_sample_needs_a_table(run):
 
 
 def test_a_sample_is_no_longer_than_a_minute(run):
-    """
-    A slot holds things back, so a longer time is refused.
-    """
+    """A slot holds things back, so a longer time is refused."""
     status, result = run(NOWHERE, "--table", "public.docs", "--decode", "2m")
 
     assert 2 == status
@@ -44,9 +40,7 @@ def test_a_sample_is_no_longer_than_a_minute(run):
 
 
 def test_a_server_that_is_not_there_is_named_without_a_password(run):
-    """
-    The message says which server did not answer, and keeps the secret.
-    """
+    """The message says which server did not answer, and keeps the secret."""
     status, result = run(NOWHERE)
     wrong_status, wrong = run("hidden-word is no connection string")
 

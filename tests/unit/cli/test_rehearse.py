@@ -49,9 +49,7 @@ def test_what_cannot_be_rehearsed_is_said(tmp_path, flags, cause):
     [("absent.json", "unable to read '.*absent.json'"), ("there.json", "need a region")],
 )
 def test_prices_without_a_region_are_refused_before_the_sample(tmp_path, name, cause):
-    """
-    As with a region: nobody would read them.
-    """
+    """As with a region: nobody would read them."""
     (tmp_path / "there.json").write_text("{}")
     (tmp_path / "a.csv").write_text("1\n")
     bought = ("--class", "db.t3.micro", "--storage", "gp3", "--size-gib", "100")

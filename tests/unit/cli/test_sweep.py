@@ -20,16 +20,12 @@ def refusal(*arguments: str) -> str:
 
 
 def test_something_must_be_named():
-    """
-    A path or a database.
-    """
+    """A path or a database."""
     assert "no storage to measure" in refusal()
 
 
 def test_two_things_at_once_are_refused(tmp_path: Path, monkeypatch):
-    """
-    A server in the environment gives way to a path on the command line.
-    """
+    """A server in the environment gives way to a path on the command line."""
     nowhere = str(tmp_path / "nowhere")
 
     assert "cannot be measured together" in refusal(
@@ -41,18 +37,14 @@ def test_two_things_at_once_are_refused(tmp_path: Path, monkeypatch):
 
 
 def test_sizes_are_amounts_in_any_order():
-    """
-    Each once, increasing.
-    """
+    """Each once, increasing."""
     assert (8 * KIB, 64 * KIB, 1024 * KIB) == sizes_of("64KiB, 1MiB 8KiB,8KiB")
     with pytest.raises(UsageError, match="--sizes"):
         sizes_of("8 apples")
 
 
 def test_a_file_that_cannot_be_written_is_refused_before_measuring(tmp_path: Path):
-    """
-    Not after minutes of it.
-    """
+    """Not after minutes of it."""
     with pytest.raises(UsageError, match="no folder"):
         check_chart(tmp_path / "no" / "chart.png")
     with pytest.raises(UsageError, match=r"\.png or \.svg"):
@@ -60,17 +52,13 @@ def test_a_file_that_cannot_be_written_is_refused_before_measuring(tmp_path: Pat
 
 
 def test_a_place_that_is_not_there_is_one_sentence(tmp_path: Path):
-    """
-    And nothing is measured.
-    """
+    """And nothing is measured."""
     assert "does not exist" in refusal("--path", str(tmp_path / "nowhere"))
 
 
 @pytest.mark.parametrize("form", list(Format))
 def test_what_was_found_is_printed_and_written(form, tmp_path: Path, capsys):
-    """
-    In any form to standard output, and the files that were asked for.
-    """
+    """In any form to standard output, and the files that were asked for."""
     files = [tmp_path / name for name in ("s.html", "s.svg")]
 
     write_sweeps([report()], Output(format_given=form, html=files[0], width=80), files[1])

@@ -14,9 +14,7 @@ from plimsoll.sources.files.standard_input import InputProgress
 
 
 def seen_until(master: int, wanted: bytes, limit_s: float = 60.0) -> bytes:
-    """
-    What a terminal showed until it showed something.
-    """
+    """What a terminal showed until it showed something."""
     seen, deadline = b"", time.monotonic() + limit_s
     while wanted not in seen and time.monotonic() < deadline:
         seen += os.read(master, 4096)
@@ -24,9 +22,7 @@ def seen_until(master: int, wanted: bytes, limit_s: float = 60.0) -> bytes:
 
 
 def test_a_pipe_shows_what_came_so_far():
-    """
-    The newest line and how to end, while nothing is diagnosed yet; then the line is gone.
-    """
+    """The newest line and how to end, while nothing is diagnosed yet; then the line is gone."""
     master, slave = pty.openpty()
     with subprocess.Popen(
         [sys.executable, "-m", "plimsoll", "diagnose", "-"],
@@ -49,9 +45,7 @@ def test_a_pipe_shows_what_came_so_far():
 
 
 def test_what_came_is_counted_by_lines():
-    """
-    The newest whole line; a part of one is not shown, and nothing that a terminal would obey.
-    """
+    """The newest whole line; a part of one is not shown, and nothing that a terminal would obey."""
     input_progress = InputProgress()
     assert "waiting for standard input" == input_progress.text()
     input_progress.add(b"a\n\x1b[31mb\nhalf")
@@ -60,9 +54,7 @@ def test_what_came_is_counted_by_lines():
 
 
 def test_a_reading_from_aws_says_what_it_waits_for():
-    """
-    Nothing before the first request: a person may be typing a code then.
-    """
+    """Nothing before the first request: a person may be typing a code then."""
     account = SimpleNamespace(usage=Usage(calls=(), metrics_requested=0), is_waiting_for="")
     assert "" == waiting_for(account)
     account.usage = Usage(calls=(("rds:DescribeEvents", 12),), metrics_requested=0)
@@ -72,9 +64,7 @@ def test_a_reading_from_aws_says_what_it_waits_for():
 
 
 def test_a_log_gets_nothing(monkeypatch, capsys):
-    """
-    Standard error that is no terminal stays as it was.
-    """
+    """Standard error that is no terminal stays as it was."""
     monkeypatch.setattr("plimsoll.cli.waiting.FIRST_S", 0.0)
     with progress_while(lambda: "asking"):
         time.sleep(0.05)

@@ -38,9 +38,7 @@ def of(*more, level=60e6, held=True) -> Diagnosis:
 
 
 def test_a_level_on_aurora_is_of_throughput_and_of_no_documented_limit():
-    """
-    Its operations are log records: with a steady size they stand still too, and mean nothing.
-    """
+    """Its operations are log records: with a steady size they stand still too, and mean nothing."""
     found = of()
 
     assert found.intervals
@@ -58,9 +56,7 @@ def test_no_storage_limit_is_invented():
 
 
 def test_a_balance_of_the_local_disk_says_nothing_of_the_data():
-    """
-    CloudWatch lists EBSByteBalance% for Aurora; no bucket is learned from it and no proof made of it.
-    """
+    """CloudWatch lists EBSByteBalance% for Aurora; no bucket is learned from it and no proof made of it."""
     balance = np.full(8 * HOUR, 1.0)
     balance[2 * HOUR : 5 * HOUR] = np.linspace(1.0, 0.0, 3 * HOUR)
     found = of({Metric.BYTE_BALANCE_RATIO: balance})
@@ -72,9 +68,7 @@ def test_a_balance_of_the_local_disk_says_nothing_of_the_data():
 
 @pytest.mark.parametrize(("used", "verdict"), [(0.5, Verdict.SLACK), (0.97, Verdict.NEAR)])
 def test_cpu_and_connections_are_still_judged(used, verdict):
-    """
-    What bounds any instance bounds this one.
-    """
+    """What bounds any instance bounds this one."""
     cpu = np.full(8 * HOUR, used)
     limit = next(c for c in of().ceilings if c.family == Family.CONNECTIONS)
     found = of(

@@ -55,9 +55,7 @@ def fits(rate, *balances: Series, size_bytes: float = 65_536):
 @pytest.mark.parametrize("rounding", [0.01, 0.001])
 @pytest.mark.parametrize("seed", range(6))
 def test_refill_and_capacity_are_learned(seed, rounding):
-    """
-    From served bytes and a rounded balance both numbers of the bucket follow, within their errors.
-    """
+    """From served bytes and a rounded balance both numbers of the bucket follow, within their errors."""
     rate = demand(seed=seed)
     (fit,) = fits(rate, read(rate, rounding=rounding))
 
@@ -69,9 +67,7 @@ def test_refill_and_capacity_are_learned(seed, rounding):
 
 
 def test_errors_are_not_boasted():
-    """
-    The stated error of a fit to whole percents is a few percent at most and not a thousandth.
-    """
+    """The stated error of a fit to whole percents is a few percent at most and not a thousandth."""
     rate = demand()
     (fit,) = fits(rate, read(rate))
 
@@ -79,9 +75,7 @@ def test_errors_are_not_boasted():
 
 
 def test_the_sentence_says_size_refill_and_time():
-    """
-    A bucket is described by its size, its refill, and how long it takes to fill when idle.
-    """
+    """A bucket is described by its size, its refill, and how long it takes to fill when idle."""
     rate = demand()
     (fit,) = fits(rate, read(rate, rounding=0.001))
 
@@ -94,9 +88,7 @@ def test_the_sentence_says_size_refill_and_time():
 
 
 def test_a_bucket_of_operations_is_learned_in_operations():
-    """
-    A gp2 volume's balance is spent by operations: 3 IOPS per GiB refill 5.4 million credits.
-    """
+    """A gp2 volume's balance is spent by operations: 3 IOPS per GiB refill 5.4 million credits."""
     rate = demand() / 65_536 * 1.2
     balance = read(rate, metric=Metric.VOLUME_BALANCE_RATIO, baseline=1500, capacity=5.4e6)
     (fit,) = fits(rate * 65_536, balance)
@@ -109,9 +101,7 @@ def test_a_bucket_of_operations_is_learned_in_operations():
 
 
 def test_clamped_readings_teach_nothing():
-    """
-    A bucket that is full, or empty, for most of the day is learned from the rest alone.
-    """
+    """A bucket that is full, or empty, for most of the day is learned from the rest alone."""
     rate = np.concatenate((np.full(8 * HOUR, 5e6), demand(8), np.full(8 * HOUR, 3 * BASELINE)))
     series = read(rate, start=1.0)
     clamped = (series.value <= 0.02) | (series.value >= 0.98)
@@ -124,9 +114,7 @@ def test_clamped_readings_teach_nothing():
 
 @pytest.mark.parametrize("value", [0.0, 1.0])
 def test_a_balance_that_never_moves_teaches_nothing(value):
-    """
-    A full bucket, or an empty one, has no capacity to be seen.
-    """
+    """A full bucket, or an empty one, has no capacity to be seen."""
     rate = demand()
     constant = builders.series(BYTES, np.full(144, value), step_s=300)
 
@@ -134,18 +122,14 @@ def test_a_balance_that_never_moves_teaches_nothing(value):
 
 
 def test_too_few_readings_teach_nothing():
-    """
-    Half an hour of readings is no fit.
-    """
+    """Half an hour of readings is no fit."""
     rate = demand(1)
 
     assert () == fits(rate[:30], read(rate[:30]))
 
 
 def test_a_balance_that_does_not_follow_the_load_is_no_bucket():
-    """
-    Where spending does not lower the balance there is nothing to learn.
-    """
+    """Where spending does not lower the balance there is nothing to learn."""
     rate = demand()
     unrelated = builders.series(
         BYTES, 0.5 + 0.2 * np.sin(np.arange(144) / 9 + (rate[::5] > BASELINE)), step_s=300
@@ -156,9 +140,7 @@ def test_a_balance_that_does_not_follow_the_load_is_no_bucket():
 
 
 def test_hours_without_rates_are_left_out():
-    """
-    What was served while nothing was measured is unknown, so the readings of that time are not used.
-    """
+    """What was served while nothing was measured is unknown, so the readings of that time are not used."""
     rate = demand()
     series = read(rate)
     blind = rate.copy()
@@ -180,9 +162,7 @@ def daily(days: int, at_s: int, *, jitter_s: int = 0) -> tuple[np.ndarray, np.nd
 
 
 def test_a_daily_grant_is_seen_with_its_time_of_day():
-    """
-    A jump that no refill explains, every day at one time, is reported with that time.
-    """
+    """A jump that no refill explains, every day at one time, is reported with that time."""
     rate, added = daily(4, 14 * 3600 + 5 * 60)
     (fit,) = fits(rate, read(rate, added=added, rounding=0.001))
 
@@ -194,9 +174,7 @@ def test_a_daily_grant_is_seen_with_its_time_of_day():
 
 
 def test_grants_do_not_bend_the_fit():
-    """
-    The jumps are taken out, so refill and capacity are still learned.
-    """
+    """The jumps are taken out, so refill and capacity are still learned."""
     rate, added = daily(4, 14 * 3600)
     (fit,) = fits(rate, read(rate, added=added, rounding=0.001))
 
@@ -205,9 +183,7 @@ def test_grants_do_not_bend_the_fit():
 
 
 def test_grants_at_no_fixed_time_have_no_clock():
-    """
-    Jumps at different times of day are reported, but not as daily.
-    """
+    """Jumps at different times of day are reported, but not as daily."""
     rate, added = daily(4, 8 * 3600, jitter_s=6 * 3600)
     (fit,) = fits(rate, read(rate, added=added, rounding=0.001))
 
@@ -227,16 +203,12 @@ def test_grants_at_no_fixed_time_have_no_clock():
     ],
 )
 def test_a_clock_time_needs_two_that_agree(times, clock):
-    """
-    Grants within half an hour of their mean have a time of day; one alone has none.
-    """
+    """Grants within half an hour of their mean have a time of day; one alone has none."""
     assert clock == _clock_of([START_S + t for t in times])
 
 
 def test_a_rough_fit_says_so():
-    """
-    Two hours of whole percents give an estimate that is marked as rough.
-    """
+    """Two hours of whole percents give an estimate that is marked as rough."""
     rate = demand(3, seed=8)
     rough = [f for n in range(60, 180, 15) for f in fits(rate[:n], read(rate[:n], rounding=0.05))]
 
@@ -247,9 +219,7 @@ def test_a_rough_fit_says_so():
 
 
 def test_a_grant_around_midnight_has_a_clock():
-    """
-    A time of day just before and just after midnight is one time, not two.
-    """
+    """A time of day just before and just after midnight is one time, not two."""
     rate, added = daily(4, 0)
     added[:] = 0
     for day, minute in enumerate((1435, 1445, 1435)):
@@ -261,9 +231,7 @@ def test_a_grant_around_midnight_has_a_clock():
 
 
 def test_without_jumps_there_is_no_grant():
-    """
-    Refill, however fast, is not a grant.
-    """
+    """Refill, however fast, is not a grant."""
     rate = demand()
     (fit,) = fits(rate, read(rate))
 
@@ -272,9 +240,7 @@ def test_without_jumps_there_is_no_grant():
 
 
 def test_readings_outside_the_storage_window_are_not_used():
-    """
-    A balance read before storage was measured has nothing to be compared with.
-    """
+    """A balance read before storage was measured has nothing to be compared with."""
     rate = demand()
     whole = read(rate)
     late = builders.timed(

@@ -46,9 +46,7 @@ def quiet() -> dict:
 
 
 def test_a_baseline_without_credits_binds():
-    """
-    Four hours at 81 MB/s with an empty byte balance are the baseline of db.m5.large.
-    """
+    """Four hours at 81 MB/s with an empty byte balance are the baseline of db.m5.large."""
     diagnosis = of(pressed(81e6), EMPTIED)
     (interval,) = diagnosis.intervals
 
@@ -65,9 +63,7 @@ def test_a_baseline_without_credits_binds():
 
 
 def test_error_bars_lie_on_both_sides_of_the_level():
-    """
-    The bars of a level are as far above it as below, in its logarithm, and about half a percent.
-    """
+    """The bars of a level are as far above it as below, in its logarithm, and about half a percent."""
     (interval,) = of(pressed(81e6)).intervals
 
     np.testing.assert_allclose(
@@ -78,9 +74,7 @@ def test_error_bars_lie_on_both_sides_of_the_level():
 
 
 def test_the_reported_number_of_an_interval_is_its_middle():
-    """
-    One slow minute and one deep queue do not move the latency and queue of hours.
-    """
+    """One slow minute and one deep queue do not move the latency and queue of hours."""
     values = pressed(81e6)
     (before,) = of(values).intervals
     for metric in (*LATENCIES, Metric.QUEUE_DEPTH):
@@ -94,9 +88,7 @@ def test_the_reported_number_of_an_interval_is_its_middle():
 
 
 def test_half_of_storage_measured_is_measured():
-    """
-    Hours with operations and without bytes count as measured, hours with neither do not.
-    """
+    """Hours with operations and without bytes count as measured, hours with neither do not."""
     values = quiet()
     for metric in (Metric.READ_BYTES_PER_S, Metric.WRITE_BYTES_PER_S):
         values[metric][: 6 * HOUR] = np.nan
@@ -107,9 +99,7 @@ def test_half_of_storage_measured_is_measured():
 
 
 def test_the_neighbours_are_ruled_out():
-    """
-    Every other documented rate limit is listed with a reason.
-    """
+    """Every other documented rate limit is listed with a reason."""
     diagnosis = of(pressed(81e6), EMPTIED)
     documented = [c for c in diagnosis.ceilings if c.dimension != Dimension.AMOUNT]
     ruled_out = [out.ceiling for out in diagnosis.intervals[0].ruled_out]
@@ -120,9 +110,7 @@ def test_the_neighbours_are_ruled_out():
 
 
 def test_time_at_a_ceiling_adds_its_intervals():
-    """
-    Two stretches at one limit are one entry with the time of both.
-    """
+    """Two stretches at one limit are one entry with the time of both."""
     values = pressed(81e6)
     for value in values.values():
         value[5 * HOUR : 6 * HOUR] = np.nan
@@ -135,9 +123,7 @@ def test_time_at_a_ceiling_adds_its_intervals():
 
 
 def test_two_limits_are_listed_longest_first():
-    """
-    A burst of an hour and a baseline of four are two entries.
-    """
+    """A burst of an hour and a baseline of four are two entries."""
     rng = np.random.default_rng(23)
     demand = np.concatenate((20e6 * builders.wander(rng, 3 * HOUR, 0.3), 900e6 * np.ones(5 * HOUR)))
     limit = np.where(np.arange(demand.size) < 4 * HOUR, 591e6, 81e6)
@@ -153,9 +139,7 @@ def test_two_limits_are_listed_longest_first():
 
 
 def test_a_quiet_window_is_slack():
-    """
-    Everything measured and nothing near: slack, with the distance to every limit.
-    """
+    """Everything measured and nothing near: slack, with the distance to every limit."""
     diagnosis = of(quiet())
 
     assert Verdict.SLACK == diagnosis.verdict
@@ -165,9 +149,7 @@ def test_a_quiet_window_is_slack():
 
 
 def test_a_window_that_came_near_is_near():
-    """
-    Demand above four fifths of a baseline that never throttled it is near.
-    """
+    """Demand above four fifths of a baseline that never throttled it is near."""
     rng = np.random.default_rng(24)
     rate = np.clip(builders.working_day(rng, 10e6, 70e6, spread=0.1), 0, 79e6)
     latency = 0.0008 * builders.wander(rng, rate.size, 0.1)
@@ -178,9 +160,7 @@ def test_a_window_that_came_near_is_near():
 
 
 def test_without_storage_metrics_it_is_unknown():
-    """
-    CPU alone does not clear storage.
-    """
+    """CPU alone does not clear storage."""
     diagnosis = of({Metric.CPU_RATIO: np.full(60, 0.3)})
 
     assert Verdict.UNKNOWN == diagnosis.verdict
@@ -189,9 +169,7 @@ def test_without_storage_metrics_it_is_unknown():
 
 
 def test_an_empty_snapshot_is_unknown():
-    """
-    No series at all is a gap, not a crash.
-    """
+    """No series at all is a gap, not a crash."""
     diagnosis = diagnose(Snapshot(instance=Instance(), series={}, source=""), catalog())
 
     assert Verdict.UNKNOWN == diagnosis.verdict
@@ -200,9 +178,7 @@ def test_an_empty_snapshot_is_unknown():
 
 @pytest.mark.parametrize("count", [1, 2, 5])
 def test_a_handful_of_samples_is_not_a_crash(count):
-    """
-    A window of minutes has a diagnosis; nothing binds in it.
-    """
+    """A window of minutes has a diagnosis; nothing binds in it."""
     diagnosis = of(builders.storage(np.full(count, 81.25e6), latency_s=0.02))
 
     assert () == diagnosis.intervals
@@ -210,9 +186,7 @@ def test_a_handful_of_samples_is_not_a_crash(count):
 
 
 def test_near_a_limit_without_waiting_measured_it_is_unknown():
-    """
-    Rates that came near a baseline, but no latency and no queue depth: not cleared.
-    """
+    """Rates that came near a baseline, but no latency and no queue depth: not cleared."""
     rng = np.random.default_rng(26)
     rate = np.clip(builders.working_day(rng, 10e6, 62e6, spread=0.2), 0, 79e6)
     values = builders.storage(rate, size_bytes=65_536 * builders.wander(rng, rate.size, 0.2))
@@ -225,9 +199,7 @@ def test_near_a_limit_without_waiting_measured_it_is_unknown():
 
 
 def test_an_unknown_class_is_reported_and_the_ceiling_still_found():
-    """
-    A class the catalog does not hold costs the name of the limit, not the finding.
-    """
+    """A class the catalog does not hold costs the name of the limit, not the finding."""
     diagnosis = of(pressed(81e6), instance=Instance(db_class="db.m5.lage", engine="postgres"))
 
     assert Verdict.BINDS == diagnosis.verdict
@@ -237,9 +209,7 @@ def test_an_unknown_class_is_reported_and_the_ceiling_still_found():
 
 
 def test_a_class_that_only_the_account_knows_has_the_limits_of_its_ec2_type():
-    """
-    A class newer than the catalog is judged by what EC2 says of the same type, and that is reported.
-    """
+    """A class newer than the catalog is judged by what EC2 says of the same type, and that is reported."""
     found = EbsLimits(
         baseline_bytes_per_s=mb_per_s(78.125),
         burst_bytes_per_s=mb_per_s(1250),
@@ -257,9 +227,7 @@ def test_a_class_that_only_the_account_knows_has_the_limits_of_its_ec2_type():
 
 
 def test_the_volumes_limits_are_kept_for_an_unknown_class():
-    """
-    The storage that was bought has its limits whatever the class.
-    """
+    """The storage that was bought has its limits whatever the class."""
     storage = Storage(kind="gp3", size_gib=500.0)
     diagnosis = of(
         pressed(522e6, size_bytes=131_072 * builders.wander(np.random.default_rng(3), 720, 0.05)),
@@ -270,9 +238,7 @@ def test_the_volumes_limits_are_kept_for_an_unknown_class():
 
 
 def test_a_host_without_a_class_has_an_unknown_limit():
-    """
-    On a machine of one's own a plateau is still a plateau.
-    """
+    """On a machine of one's own a plateau is still a plateau."""
     diagnosis = of(pressed(100e6), instance=Instance(identifier="host"))
     (interval,) = diagnosis.intervals
 
@@ -285,9 +251,7 @@ def test_a_host_without_a_class_has_an_unknown_limit():
 
 
 def test_origin_and_simulation_are_carried_through():
-    """
-    What the snapshot says of itself is what the diagnosis says.
-    """
+    """What the snapshot says of itself is what the diagnosis says."""
     diagnosis = of(quiet())
 
     assert (True, "a test", M5) == (diagnosis.is_simulated, diagnosis.source, diagnosis.instance)
@@ -296,9 +260,7 @@ def test_origin_and_simulation_are_carried_through():
 
 
 def test_buckets_and_forecasts_are_part_of_it():
-    """
-    A balance that moves is fitted, and its end predicted.
-    """
+    """A balance that moves is fitted, and its end predicted."""
     rng = np.random.default_rng(25)
     blocks = np.repeat(81.25e6 * rng.uniform(0.1, 2.3, 24), HOUR // 2)
     balance = builders.bucket_balance(blocks, baseline=81.25e6, capacity=900e9, start_ratio=0.8)

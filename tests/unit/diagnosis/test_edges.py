@@ -30,9 +30,7 @@ def rates_only(seed):
 
 
 def test_a_steady_producer_without_latency_and_catalog_is_not_accused():
-    """
-    Without latency and queue only a documented number or an empty balance carries the claim.
-    """
+    """Without latency and queue only a documented number or an empty balance carries the claim."""
     assert 0 == sum(bool(diagnose_snapshot(rates_only(s)).intervals) for s in range(20))
 
 

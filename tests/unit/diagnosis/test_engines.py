@@ -74,9 +74,7 @@ def described(engine: str, db_class: str = "db.r5.12xlarge", **fields: Any) -> I
 def incident(
     instance: Instance, family: Family, level: float, *, size_bytes: float, **more: Any
 ) -> Diagnosis:
-    """
-    Twelve hours, four of them behind a level; the I/O size wanders as a workload's does.
-    """
+    """Twelve hours, four of them behind a level; the I/O size wanders as a workload's does."""
     rng = np.random.default_rng(20_261_120)
     demand = builders.working_day(rng, 0.3 * level, 1.8 * level)
     size = size_bytes * builders.wander(rng, demand.size, 0.08, memory=0.5)
@@ -87,9 +85,7 @@ def incident(
 
 @pytest.mark.parametrize("case", CASES, ids=lambda c: f"{c.engine}-{c.kib}k-{c.level:.0f}")
 def test_each_engine_is_up_against_its_own_limit(case: Case):
-    """
-    The binding ceiling, its number and its family, from the description that RDS gave.
-    """
+    """The binding ceiling, its number and its family, from the description that RDS gave."""
     instance = described(case.engine, **case.bought)
     found = incident(instance, case.family, case.level, size_bytes=case.kib * KIB)
 
@@ -106,9 +102,7 @@ def test_each_engine_is_up_against_its_own_limit(case: Case):
     ("engine", "most"), [("postgres", 3000), ("sqlserver-se", 3000), ("oracle-ee", 12_000)]
 )
 def test_bursts_of_gp2_follow_the_number_of_volumes(engine: str, most: float):
-    """
-    300 GiB of gp2 burst to 3,000 IOPS on one volume, and to 12,000 on the four of Oracle.
-    """
+    """300 GiB of gp2 burst to 3,000 IOPS on one volume, and to 12,000 on the four of Oracle."""
     falling = {Metric.VOLUME_BALANCE_RATIO: np.linspace(1.0, 0.3, 720)}
     found = incident(described(engine, **GP2_300), IOPS, most, size_bytes=16 * KIB, **falling)
 
@@ -118,9 +112,7 @@ def test_bursts_of_gp2_follow_the_number_of_volumes(engine: str, most: float):
 
 
 def test_several_storages_are_up_against_their_sum():
-    """
-    CloudWatch reports all storages together; three of Oracle have 36,000 IOPS.
-    """
+    """CloudWatch reports all storages together; three of Oracle have 36,000 IOPS."""
     extra = [
         {"VolumeName": name, "StorageType": "GP3", "AllocatedStorage": 200}
         for name in ("rdsdbdata2", "rdsdbdata3")
@@ -140,9 +132,7 @@ def test_several_storages_are_up_against_their_sum():
 
 
 def test_a_preconfigured_class_is_up_against_its_host():
-    """
-    db.r5.4xlarge.tpc2.mem2x runs on an r5.8xlarge, whose 850 MB/s are its limit.
-    """
+    """db.r5.4xlarge.tpc2.mem2x runs on an r5.8xlarge, whose 850 MB/s are its limit."""
     instance = described(
         "oracle-ee",
         db_class="db.r5.4xlarge.tpc2.mem2x",
@@ -158,9 +148,7 @@ def test_a_preconfigured_class_is_up_against_its_host():
 
 @pytest.mark.parametrize("engine", ["postgres", "mysql", "mariadb", "oracle-ee", "sqlserver-se"])
 def test_burstable_classes_pay_for_cpu_with_every_engine(engine: str):
-    """
-    db.t3 runs in unlimited mode: credits that were charged cost money, and slow nothing down.
-    """
+    """db.t3 runs in unlimited mode: credits that were charged cost money, and slow nothing down."""
     instance = described(engine, db_class="db.t3.xlarge", **GP3_300)
     found = incident(
         instance,
@@ -175,9 +163,7 @@ def test_burstable_classes_pay_for_cpu_with_every_engine(engine: str):
 
 @pytest.mark.parametrize("engine", ["aurora-postgresql", "aurora-mysql"])
 def test_aurora_is_never_reported_as_up_against_a_storage_limit(engine: str):
-    """
-    A level of Aurora agrees with no documented number, not even with one of the class's EBS limits.
-    """
+    """A level of Aurora agrees with no documented number, not even with one of the class's EBS limits."""
     instance = described(engine, db_class="db.r5.2xlarge", StorageType="aurora")
     for level in (287.5, 593.75):  # both are EBS limits of the class
         found = incident(
@@ -189,9 +175,7 @@ def test_aurora_is_never_reported_as_up_against_a_storage_limit(engine: str):
 
 
 def test_a_class_that_only_ec2_knows_is_diagnosed():
-    """
-    The provider's own numbers are enough, and the class is not called unknown.
-    """
+    """The provider's own numbers are enough, and the class is not called unknown."""
     instance = Instance(
         db_class="db.r99.2xlarge",
         engine="postgres",
@@ -212,9 +196,7 @@ def test_a_class_that_only_ec2_knows_is_diagnosed():
 
 
 def test_serverless_at_its_largest_capacity_is_near():
-    """
-    Nothing of Serverless binds by a rate: its capacity, its memory and its connections are judged.
-    """
+    """Nothing of Serverless binds by a rate: its capacity, its memory and its connections are judged."""
     rng = np.random.default_rng(7)
     instance = Instance(db_class="db.serverless", engine="aurora-mysql", capacity_acu_max=8.0)
     full = np.full(720, 0.4)

@@ -49,9 +49,7 @@ def pegged(level, *, annotations=(), instance=T3, from_hour=2, to_hour=5, seed=3
 
 
 def test_a_level_of_the_present_class_is_named():
-    """
-    Without any event the documented number explains the level.
-    """
+    """Without any event the documented number explains the level."""
     found = diagnose(pegged(BASELINE), catalog())
 
     assert {Family.INSTANCE_EBS_THROUGHPUT} == {i.family for i in found.intervals}
@@ -59,9 +57,7 @@ def test_a_level_of_the_present_class_is_named():
 
 
 def test_a_level_before_the_class_was_changed_is_not_explained_by_the_present_class():
-    """
-    The event does not name the earlier class, so its limits are unknown, and that is reported.
-    """
+    """The event does not name the earlier class, so its limits are unknown, and that is reported."""
     found = diagnose(pegged(BASELINE, annotations=[event(EventKind.CLASS_CHANGE, 7)]), catalog())
 
     assert found.intervals
@@ -75,9 +71,7 @@ def test_a_level_before_the_class_was_changed_is_not_explained_by_the_present_cl
 
 
 def test_what_is_left_of_the_class_is_judged_by_the_time_since_the_change():
-    """
-    The peak before the change says nothing of the class there is now.
-    """
+    """The peak before the change says nothing of the class there is now."""
     found = diagnose(pegged(BASELINE, annotations=[event(EventKind.CLASS_CHANGE, 7)]), catalog())
     throughput = next(r for r in found.resources if r.family == Family.INSTANCE_EBS_THROUGHPUT)
 
@@ -92,9 +86,7 @@ def test_a_level_after_the_change_is_explained_by_the_present_class():
 
 
 def test_a_change_of_storage_takes_the_volumes_limits_only():
-    """
-    Each kind of change ends the limits of what it changed, and no others.
-    """
+    """Each kind of change ends the limits of what it changed, and no others."""
     rows = (
         builders.ceiling(Family.INSTANCE_EBS_THROUGHPUT, Phase.BASELINE, BASELINE),
         builders.ceiling(Family.VOLUME_THROUGHPUT, Phase.FIXED, 250e6),
@@ -120,9 +112,7 @@ def test_a_change_outside_the_window_ends_no_epoch(hour):
 
 
 def test_findings_in_the_hours_after_a_restore_are_labelled():
-    """
-    The label stands in the intervals, in the finding, and in a finding of its own.
-    """
+    """The label stands in the intervals, in the finding, and in a finding of its own."""
     found = diagnose(pegged(40e6, annotations=[event(EventKind.RESTORE, 1)]), catalog())
     bound = [f for f in found.findings if f.severity == "critical"]
 
@@ -135,9 +125,7 @@ def test_findings_in_the_hours_after_a_restore_are_labelled():
 
 
 def test_findings_long_after_a_restore_are_not_labelled():
-    """
-    The hours after a restore end.
-    """
+    """The hours after a restore end."""
     found = diagnose(pegged(40e6, annotations=[event(EventKind.RESTORE, -30)]), catalog())
 
     assert found.intervals
@@ -146,9 +134,7 @@ def test_findings_long_after_a_restore_are_not_labelled():
 
 
 def test_a_large_volume_loads_for_as_long_as_reading_it_takes():
-    """
-    64 TiB at 86.875 MB/s are nine days.
-    """
+    """64 TiB at 86.875 MB/s are nine days."""
     large = replace(T3, storage=Storage(kind="gp2", size_gib=65_536))
     rows = (builders.ceiling(Family.INSTANCE_EBS_THROUGHPUT, Phase.BASELINE, BASELINE),)
     restore = (event(EventKind.RESTORE, 0),)
@@ -159,9 +145,7 @@ def test_a_large_volume_loads_for_as_long_as_reading_it_takes():
 
 
 def fine(level, *, share, seed=5):
-    """
-    Ten minutes of simulated seconds: each minute is at `level` for about `share` of it, else calm.
-    """
+    """Ten minutes of simulated seconds: each minute is at `level` for about `share` of it, else calm."""
     rng = np.random.default_rng(seed)
     count = 600
     held = np.repeat(60 * share * rng.uniform(0.5, 1.5, 10), 60)
@@ -194,9 +178,7 @@ def with_fine(*, share, level=VOLUME):
 
 
 def test_what_averages_hide_is_found_in_the_seconds():
-    """
-    Half of each minute at the ceiling is half of the ceiling on average.
-    """
+    """Half of each minute at the ceiling is half of the ceiling on average."""
     made = with_fine(share=0.5)
     by_minutes = diagnose(replace(made, fine={}), catalog())
     by_seconds = diagnose(made, catalog())
@@ -216,9 +198,7 @@ def test_calm_seconds_accuse_nobody():
 
 
 def test_a_balance_that_must_exist_and_was_not_read_is_named():
-    """
-    A class that bursts has the metric; one that cannot burst has none, and nothing is missing.
-    """
+    """A class that bursts has the metric; one that cannot burst has none, and nothing is missing."""
     rates = builders.storage(20e6 * np.ones(120))
     bursting = diagnose(builders.snapshot(rates, instance=T3), catalog())
     steady = diagnose(
@@ -230,9 +210,7 @@ def test_a_balance_that_must_exist_and_was_not_read_is_named():
 
 
 def test_sessions_that_waited_for_io_are_evidence():
-    """
-    What the sessions did while throttled is next to what they did otherwise.
-    """
+    """What the sessions did while throttled is next to what they did otherwise."""
     made = pegged(BASELINE)
     held = slice(2 * HOUR, 5 * HOUR)
     active, waiting = np.full(HOURS * HOUR, 2.0), np.full(HOURS * HOUR, 0.4)

@@ -69,9 +69,7 @@ def fortnight(
 @pytest.mark.parametrize("latencies", [[0.0031, 0.0028, 0.00093], [0.02, 0.00093, 0.02]])
 @pytest.mark.parametrize("number", NUMBERS.values(), ids=NUMBERS)
 def test_three_samples_of_which_one_did_not_wait_are_no_ceiling(number, latencies):
-    """
-    Three of four thousand samples lie at a documented number and one answered in 0.93 ms: chance.
-    """
+    """Three of four thousand samples lie at a documented number and one answered in 0.93 ms: chance."""
     diagnosis = fortnight(number, latencies)
 
     assert () == diagnosis.intervals
@@ -81,17 +79,13 @@ def test_three_samples_of_which_one_did_not_wait_are_no_ceiling(number, latencie
 @pytest.mark.parametrize("latencies", [[0.00093] * 3, None], ids=["at ease", "not measured"])
 @pytest.mark.parametrize("number", NUMBERS.values(), ids=NUMBERS)
 def test_the_number_alone_makes_no_ceiling_of_three_samples(number, latencies):
-    """
-    Three samples at a number without waiting, or without anything that tells it, prove nothing.
-    """
+    """Three samples at a number without waiting, or without anything that tells it, prove nothing."""
     assert () == fortnight(number, latencies).intervals
 
 
 @pytest.mark.parametrize("name", ["volume throughput", "volume IOPS", "class throughput"])
 def test_three_samples_that_all_waited_are_a_ceiling(name):
-    """
-    A quarter of an hour at the number with 25 times the latency in each sample is the ceiling.
-    """
+    """A quarter of an hour at the number with 25 times the latency in each sample is the ceiling."""
     (interval,) = fortnight(NUMBERS[name], [0.02, 0.019, 0.021]).intervals
 
     assert builders.START_S + FIRST * STEP_S == interval.start_s
@@ -100,9 +94,7 @@ def test_three_samples_that_all_waited_are_a_ceiling(name):
 
 @pytest.mark.parametrize("latencies", [[0.02, 0.019, 0.0008], None], ids=["measured", "not"])
 def test_an_empty_balance_stands_in_for_waiting(latencies):
-    """
-    Three samples at the baseline with no credits left are the baseline, whoever waited.
-    """
+    """Three samples at the baseline with no credits left are the baseline, whoever waited."""
     (interval,) = fortnight(NUMBERS["baseline"], latencies, balance=0.0).intervals
     waiting = [e.text for e in interval.evidence if e.kind == "waiting"]
 

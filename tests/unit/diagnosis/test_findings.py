@@ -87,9 +87,7 @@ def of(*intervals: Interval, instance=R5, **given) -> tuple[Finding, ...]:
 
 
 def test_the_title_has_number_unit_limit_time_and_moment():
-    """
-    What bound is reported in one sentence with everything needed to look it up.
-    """
+    """What bound is reported in one sentence with everything needed to look it up."""
     (found,) = of(interval(BASELINE))
 
     assert (
@@ -101,9 +99,7 @@ def test_the_title_has_number_unit_limit_time_and_moment():
 
 
 def test_the_first_moment_is_the_earliest_interval_at_that_ceiling():
-    """
-    An earlier interval at another ceiling does not count.
-    """
+    """An earlier interval at another ceiling does not count."""
     found = of(interval(BASELINE), interval(GP2, start_s=START_S - 7200))
 
     assert "first at 2021-03-08 10:14" in found[0].title
@@ -124,25 +120,19 @@ def test_the_first_moment_is_the_earliest_interval_at_that_ceiling():
     ],
 )
 def test_codes_are_compute_optimizers_where_it_has_one(row, code):
-    """
-    Machines know each finding by a stable code.
-    """
+    """Machines know each finding by a stable code."""
     assert code == of(interval(row))[0].code
 
 
 def test_a_balance_is_called_exhausted_only_where_that_is_known():
-    """
-    At a baseline whose balance nobody saw or could calculate, the limit itself is the finding.
-    """
+    """At a baseline whose balance nobody saw or could calculate, the limit itself is the finding."""
     unseen = (Evidence(kind="credits", text="only if it was not full at first"),)
 
     assert "EBSThroughputUnderprovisioned" == of(interval(BASELINE, evidence=unseen))[0].code
 
 
 def test_a_legacy_limit_is_lifted_for_free_first():
-    """
-    Before anything that costs money: stop and start, with what the class has now.
-    """
+    """Before anything that costs money: stop and start, with what the class has now."""
     (found,) = of(interval(LEGACY))
 
     assert found.moves[0].startswith("Stop and start the instance")
@@ -151,9 +141,7 @@ def test_a_legacy_limit_is_lifted_for_free_first():
 
 
 def test_a_legacy_limit_that_was_higher_is_no_reason_to_restart():
-    """
-    Where the class has no more now, stopping and starting would not help.
-    """
+    """Where the class has no more now, stopping and starting would not help."""
     higher = ceiling(EBS, Phase.LEGACY, 700e6, legacy=Phase.FIXED)
     (found,) = of(interval(higher))
 
@@ -161,9 +149,7 @@ def test_a_legacy_limit_that_was_higher_is_no_reason_to_restart():
 
 
 def test_a_present_limit_is_not_lifted_by_a_restart():
-    """
-    Stop and start changes nothing where today's number binds.
-    """
+    """Stop and start changes nothing where today's number binds."""
     (found,) = of(interval(BASELINE))
 
     assert not [move for move in found.moves if "Stop and start" in move]
@@ -180,9 +166,7 @@ def test_a_present_limit_is_not_lifted_by_a_restart():
     ],
 )
 def test_a_volumes_limit_is_lifted_on_the_volume(row, move):
-    """
-    Where the volume is the narrower one a larger class is advised against.
-    """
+    """Where the volume is the narrower one a larger class is advised against."""
     (found,) = of(interval(row))
 
     assert move in found.moves[0]
@@ -190,9 +174,7 @@ def test_a_volumes_limit_is_lifted_on_the_volume(row, move):
 
 
 def test_an_unknown_limit_asks_for_the_facts_first():
-    """
-    Where nothing fits, what was bought is checked before anything is done.
-    """
+    """Where nothing fits, what was bought is checked before anything is done."""
     (known,) = of(interval(None))
     (host,) = of(interval(None), instance=Instance(identifier="db1"))
 
@@ -203,18 +185,14 @@ def test_an_unknown_limit_asks_for_the_facts_first():
 
 
 def test_what_bound_longest_comes_first():
-    """
-    Findings follow the time at each ceiling.
-    """
+    """Findings follow the time at each ceiling."""
     found = of(interval(GP2), interval(BASELINE))
 
     assert ["BurstBalanceExhausted", "EBSByteBalanceExhausted"] == [f.code for f in found]
 
 
 def test_nothing_reached_says_how_near_it_came():
-    """
-    A quiet window is reported with the peak of each resource of storage.
-    """
+    """A quiet window is reported with the peak of each resource of storage."""
     (found,) = of(resources=(resource(BASELINE, 143.75e6, Verdict.SLACK),))
 
     assert ("NoCeilingReached", "note") == (found.code, found.severity)
@@ -223,16 +201,12 @@ def test_nothing_reached_says_how_near_it_came():
 
 
 def test_without_any_judged_storage_nothing_is_cleared():
-    """
-    If no storage limit could be judged, the report does not claim that none was reached.
-    """
+    """If no storage limit could be judged, the report does not claim that none was reached."""
     assert () == of(resources=(resource(BASELINE, 143.75e6, Verdict.UNKNOWN),))
 
 
 def test_near_is_a_warning_with_peak_and_time():
-    """
-    Coming near is reported with the peak, the ceiling and the time above four fifths.
-    """
+    """Coming near is reported with the peak, the ceiling and the time above four fifths."""
     found = of(resources=(resource(BASELINE, 270e6, Verdict.NEAR),))
     near = next(f for f in found if f.severity == "warning")
 
@@ -243,9 +217,7 @@ def test_near_is_a_warning_with_peak_and_time():
 
 @pytest.mark.parametrize("above", [0.0, None])
 def test_near_without_a_minute_above_says_nothing_of_time(above: float | None):
-    """
-    A peak of seconds, or one whose time is not known, is reported without a length.
-    """
+    """A peak of seconds, or one whose time is not known, is reported without a length."""
     found = of(resources=(resource(BASELINE, 270e6, Verdict.NEAR, above=above),))
     near = next(f for f in found if f.severity == "warning")
 
@@ -253,9 +225,7 @@ def test_near_without_a_minute_above_says_nothing_of_time(above: float | None):
 
 
 def test_amounts_are_reported_as_shares():
-    """
-    Connections and memory are reported in percent of their ceiling, not as a rate.
-    """
+    """Connections and memory are reported in percent of their ceiling, not as a rate."""
     row = ceiling(Family.CONNECTIONS, Phase.FIXED, 500)
     found = of(resources=(resource(row, 450, Verdict.NEAR),))
 
@@ -274,18 +244,14 @@ def forecast(empty_in_s: float | None) -> Forecast:
     ("empty_in_s", "count"), [(None, 0), (0.0, 0), (1800, 1), (6 * 3600, 1), (8 * 3600, 0)]
 )
 def test_credits_that_end_within_six_hours_are_a_warning(empty_in_s, count):
-    """
-    An end that is far, unknown, or already there, is no warning of its own.
-    """
+    """An end that is far, unknown, or already there, is no warning of its own."""
     found = of(forecasts=(forecast(empty_in_s),))
 
     assert ["EBSByteBalanceExhausted"] * count == [f.code for f in found]
 
 
 def test_cpu_credits_that_were_billed_are_reported():
-    """
-    RDS does not throttle a burstable CPU, it bills; the total is reported in vCPU-minutes.
-    """
+    """RDS does not throttle a burstable CPU, it bills; the total is reported in vCPU-minutes."""
     charged = builders.series(Metric.CPU_SURPLUS_CREDITS_CHARGED, [0, 12.0, np.nan, 30.5])
     found = of(series={charged.metric: charged})
 
@@ -295,18 +261,14 @@ def test_cpu_credits_that_were_billed_are_reported():
 
 @pytest.mark.parametrize("value", [[], [0.0, 0.0], [np.nan]])
 def test_no_cpu_credits_billed_is_no_finding(value):
-    """
-    Nothing charged, or nothing read, costs nothing that we know of.
-    """
+    """Nothing charged, or nothing read, costs nothing that we know of."""
     charged = builders.series(Metric.CPU_SURPLUS_CREDITS_CHARGED, value)
 
     assert () == of(series={charged.metric: charged})
 
 
 def test_storage_beyond_the_instance_is_reported():
-    """
-    30,000 IOPS bought for a class that takes 18,750 at most are paid for in part only.
-    """
+    """30,000 IOPS bought for a class that takes 18,750 at most are paid for in part only."""
     rows = (
         ceiling(Family.VOLUME_IOPS, Phase.FIXED, 30_000),
         ceiling(IOPS, Phase.BASELINE, 12_000),
@@ -322,9 +284,7 @@ def test_storage_beyond_the_instance_is_reported():
 
 
 def test_throughput_beyond_the_instance_is_reported():
-    """
-    1,000 MiB/s bought for a class that takes 593.75 MB/s at most.
-    """
+    """1,000 MiB/s bought for a class that takes 593.75 MB/s at most."""
     rows = (
         ceiling(Family.VOLUME_THROUGHPUT, Phase.FIXED, mib_per_s(1000)),
         BASELINE,
@@ -339,9 +299,7 @@ def test_throughput_beyond_the_instance_is_reported():
 
 
 def test_storage_the_class_can_take_is_not_reported():
-    """
-    Within a tenth of what the class takes, nothing is wasted.
-    """
+    """Within a tenth of what the class takes, nothing is wasted."""
     rows = (ceiling(Family.VOLUME_IOPS, Phase.FIXED, 19_000), ceiling(IOPS, Phase.BURST, 18_750))
     bought = Instance(storage=Storage(kind="io1", provisioned_ops_per_s=19_000.0))
 

@@ -30,9 +30,7 @@ def of(series, storage_bytes=None):
 
 
 def test_a_falling_balance_is_empty_when_it_is_used_up():
-    """
-    A balance at 30 % that falls by 20 % an hour is empty in an hour and a half.
-    """
+    """A balance at 30 % that falls by 20 % an hour is empty in an hour and a half."""
     (forecast,) = of(balance(0.90, -0.20, hours=3 + 1 / 12))
 
     assert Family.INSTANCE_EBS_THROUGHPUT == forecast.family
@@ -44,9 +42,7 @@ def test_a_falling_balance_is_empty_when_it_is_used_up():
 
 
 def test_the_band_holds_the_middle():
-    """
-    A balance that wavers is predicted with a band around the middle, not with a point.
-    """
+    """A balance that wavers is predicted with a band around the middle, not with a point."""
     (forecast,) = of(balance(0.9, -0.20, noise=0.01))
 
     assert forecast.empty_in_s_low < forecast.empty_in_s
@@ -54,9 +50,7 @@ def test_the_band_holds_the_middle():
 
 
 def test_the_band_is_two_standard_errors_wide():
-    """
-    Residuals of a percent over an hour of five-minute readings leave the slope this uncertain.
-    """
+    """Residuals of a percent over an hour of five-minute readings leave the slope this uncertain."""
     (forecast,) = of(balance(0.9, -0.20, hours=13 / 12, noise=0.01))
     hour = np.arange(13) / 12
     value = balance(0.9, -0.20, hours=13 / 12, noise=0.01).value
@@ -74,9 +68,7 @@ def test_the_band_is_two_standard_errors_wide():
 
 
 def test_a_band_without_an_end_is_reported():
-    """
-    Where the balance may as well stand still, the latest end is not known.
-    """
+    """Where the balance may as well stand still, the latest end is not known."""
     (forecast,) = of(balance(0.5, -0.03, noise=0.01))
 
     assert forecast.empty_in_s is not None
@@ -85,9 +77,7 @@ def test_a_band_without_an_end_is_reported():
 
 
 def test_only_the_last_hour_counts():
-    """
-    What the balance did in the morning says nothing about how it falls now.
-    """
+    """What the balance did in the morning says nothing about how it falls now."""
     falling = balance(0.9, -0.3, hours=1.5)
     value = np.concatenate((np.linspace(0.2, 0.9, 60), falling.value))
     (forecast,) = of(builders.series(BYTES, value, step_s=300))
@@ -96,9 +86,7 @@ def test_only_the_last_hour_counts():
 
 
 def test_beyond_an_hour_the_order_of_magnitude_is_all():
-    """
-    A forecast of hours says that it is a rough one; one of minutes does not.
-    """
+    """A forecast of hours says that it is a rough one; one of minutes does not."""
     (far,) = of(balance(0.9, -0.10))
     (near,) = of(balance(0.9, -0.28))
 
@@ -108,9 +96,7 @@ def test_beyond_an_hour_the_order_of_magnitude_is_all():
 
 @pytest.mark.parametrize("per_hour", [0.0, 0.2, -0.008])
 def test_a_balance_that_does_not_fall_has_no_end(per_hour):
-    """
-    Standing still, rising, or falling by less than the metric is rounded is no forecast of an end.
-    """
+    """Standing still, rising, or falling by less than the metric is rounded is no forecast of an end."""
     (forecast,) = of(balance(0.3, per_hour))
 
     assert forecast.empty_in_s is None
@@ -118,9 +104,7 @@ def test_a_balance_that_does_not_fall_has_no_end(per_hour):
 
 
 def test_a_fall_of_more_than_a_percent_an_hour_is_one():
-    """
-    What is more than the rounding of the metric has an end, however far.
-    """
+    """What is more than the rounding of the metric has an end, however far."""
     (forecast,) = of(balance(0.3, -0.015))
 
     assert forecast.empty_in_s is not None
@@ -128,9 +112,7 @@ def test_a_fall_of_more_than_a_percent_an_hour_is_one():
 
 
 def test_an_empty_balance_is_empty_now():
-    """
-    At zero there is nothing to foretell.
-    """
+    """At zero there is nothing to foretell."""
     (forecast,) = of(balance(0.2, -0.5))
 
     assert (0.0, 0.0) == (forecast.balance_ratio, forecast.empty_in_s)
@@ -138,24 +120,18 @@ def test_an_empty_balance_is_empty_now():
 
 
 def test_a_full_balance_is_not_mentioned():
-    """
-    A balance at a hundred percent needs no forecast.
-    """
+    """A balance at a hundred percent needs no forecast."""
     assert () == of(balance(1.0, 0.0))
 
 
 @pytest.mark.parametrize("value", [[], [0.5, 0.4], [0.6, 0.5, 0.4, np.nan]])
 def test_too_little_is_no_forecast(value):
-    """
-    Without a last reading, or with less than four, nothing is predicted.
-    """
+    """Without a last reading, or with less than four, nothing is predicted."""
     assert () == of(builders.series(BYTES, value, step_s=300))
 
 
 def test_each_balance_names_its_own_credits():
-    """
-    Instance throughput, instance IOPS and volume credits are three different things.
-    """
+    """Instance throughput, instance IOPS and volume credits are three different things."""
     named = {
         metric: forecasts_of(
             {metric: builders.series(metric, np.linspace(0.9, 0.4, 24), step_s=300)},
@@ -175,9 +151,7 @@ def test_each_balance_names_its_own_credits():
 
 
 def test_space_that_fills_is_forecast():
-    """
-    100 GiB of which 10 GiB a day are used up are full in two days when 20 GiB are left.
-    """
+    """100 GiB of which 10 GiB a day are used up are full in two days when 20 GiB are left."""
     day = np.arange(0, 8, 1 / 24)
     free = builders.series(SPACE, gib(100) - gib(10) * day, step_s=3600)
     (forecast,) = of(free, storage_bytes=gib(100))
@@ -191,9 +165,7 @@ def test_space_that_fills_is_forecast():
 
 
 def test_space_is_judged_by_its_last_week():
-    """
-    What was deleted a month ago does not hide that the space is filling now.
-    """
+    """What was deleted a month ago does not hide that the space is filling now."""
     free = np.concatenate((np.full(24 * 20, gib(40)), gib(80) - gib(5) * np.arange(168) / 24))
     (forecast,) = of(builders.series(SPACE, free, step_s=3600), storage_bytes=gib(100))
 
@@ -205,18 +177,14 @@ def test_space_is_judged_by_its_last_week():
     ("per_day", "storage_bytes"), [(0.01, gib(100)), (0.2, gib(100)), (-1, gib(100)), (10, None)]
 )
 def test_space_that_does_not_fill_is_not_mentioned(per_day, storage_bytes):
-    """
-    A fall of less than a percent, a rise, or an unknown size is no trend.
-    """
+    """A fall of less than a percent, a rise, or an unknown size is no trend."""
     free = gib(60) - gib(per_day) * np.arange(0, 4, 1 / 24)
 
     assert () == of(builders.series(SPACE, free, step_s=3600), storage_bytes=storage_bytes)
 
 
 def test_space_that_fills_slowly_is_forecast():
-    """
-    A percent and a half in four days is a trend.
-    """
+    """A percent and a half in four days is a trend."""
     free = gib(60) - gib(0.4) * np.arange(0, 4, 1 / 24)
     (forecast,) = of(builders.series(SPACE, free, step_s=3600), storage_bytes=gib(100))
 
@@ -237,9 +205,7 @@ def by_law(rate: np.ndarray, last: float, *, is_reliable: bool = True) -> Foreca
 
 
 def test_a_learned_bucket_empties_by_the_law():
-    """
-    Half of 600 GB, spent 100 MB/s faster than it refills, is gone in fifty minutes.
-    """
+    """Half of 600 GB, spent 100 MB/s faster than it refills, is gone in fifty minutes."""
     forecast = by_law(np.full(2 * HOUR, 180e6), 0.5)
 
     np.testing.assert_allclose(forecast.empty_in_s, 3000)
@@ -250,9 +216,7 @@ def test_a_learned_bucket_empties_by_the_law():
 
 
 def test_the_band_of_the_law_is_that_of_the_rates():
-    """
-    A busy minute in ten empties it sooner, a calm one in ten later.
-    """
+    """A busy minute in ten empties it sooner, a calm one in ten later."""
     rate = np.tile(np.repeat([130e6, 180e6, 230e6], [3, 14, 3]), 6)
     forecast = by_law(rate, 0.5)
 
@@ -261,18 +225,14 @@ def test_the_band_of_the_law_is_that_of_the_rates():
 
 
 def test_only_the_last_hour_of_rates_counts():
-    """
-    What was served before says nothing about the next hour.
-    """
+    """What was served before says nothing about the next hour."""
     forecast = by_law(np.repeat([20e6, 180e6], [3 * HOUR, HOUR + 1]), 0.5)
 
     np.testing.assert_allclose(forecast.empty_in_s, 3000)
 
 
 def test_a_learned_bucket_that_gains_has_no_end():
-    """
-    Below its refill a bucket does not empty.
-    """
+    """Below its refill a bucket does not empty."""
     forecast = by_law(np.full(2 * HOUR, 60e6), 0.5)
 
     assert forecast.empty_in_s is None
@@ -280,9 +240,7 @@ def test_a_learned_bucket_that_gains_has_no_end():
 
 
 def test_a_rough_fit_foretells_nothing():
-    """
-    A bucket that was not learned reliably leaves the forecast to the balance's own slope.
-    """
+    """A bucket that was not learned reliably leaves the forecast to the balance's own slope."""
     forecast = by_law(np.full(2 * HOUR, 180e6), 0.5, is_reliable=False)
 
     assert forecast.empty_in_s is None

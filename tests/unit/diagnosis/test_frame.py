@@ -20,9 +20,7 @@ def of(*every, **more):
 
 
 def test_totals_are_reads_and_writes_together():
-    """
-    Reads and writes share every limit, so rates are their sums.
-    """
+    """Reads and writes share every limit, so rates are their sums."""
     frame = of(builders.storage([30e6, 40e6], size_bytes=16 * KIB, read_share=0.25))
 
     np.testing.assert_allclose(frame.bytes_per_s, [30e6, 40e6])
@@ -32,9 +30,7 @@ def test_totals_are_reads_and_writes_together():
 
 @pytest.mark.parametrize("half", [Metric.READ_BYTES_PER_S, Metric.WRITE_BYTES_PER_S])
 def test_a_total_with_one_half_missing_is_unknown(half):
-    """
-    Without reads or without writes there is no total; the other half is not taken for it.
-    """
+    """Without reads or without writes there is no total; the other half is not taken for it."""
     values = builders.storage([30e6, 40e6])
     del values[half]
     frame = of(values)
@@ -44,9 +40,7 @@ def test_a_total_with_one_half_missing_is_unknown(half):
 
 
 def test_a_gap_in_one_half_is_a_gap_in_the_total():
-    """
-    A minute without writes measured has no total; its neighbours keep theirs.
-    """
+    """A minute without writes measured has no total; its neighbours keep theirs."""
     values = builders.storage([30e6] * 3)
     values[Metric.WRITE_BYTES_PER_S][1] = np.nan
     frame = of(values)
@@ -58,18 +52,14 @@ def test_a_gap_in_one_half_is_a_gap_in_the_total():
     ("size_kib", "counted"), [(8, 1000), (256, 1000), (257, 1000 * 257 / 256), (1024, 4000)]
 )
 def test_large_requests_count_in_units_of_256_kib(size_kib, counted):
-    """
-    An I/O up to 256 KiB is one operation; a larger one is as many as 256 KiB go into it.
-    """
+    """An I/O up to 256 KiB is one operation; a larger one is as many as 256 KiB go into it."""
     frame = of(builders.storage([1000 * size_kib * 1024.0], size_bytes=size_kib * 1024))
 
     np.testing.assert_allclose(frame.ops_per_s, [counted])
 
 
 def test_reads_and_writes_are_counted_apart():
-    """
-    Large reads are counted in units although small writes pull the mean size below 256 KiB.
-    """
+    """Large reads are counted in units although small writes pull the mean size below 256 KiB."""
     frame = of(
         {
             Metric.READ_BYTES_PER_S: [100 * 1024 * 1024.0],
@@ -83,9 +73,7 @@ def test_reads_and_writes_are_counted_apart():
 
 
 def test_without_bytes_operations_are_counted_as_they_are():
-    """
-    Where the size of the I/O is not known the operations are taken whole.
-    """
+    """Where the size of the I/O is not known the operations are taken whole."""
     frame = of({Metric.READ_OPS_PER_S: [5.0], Metric.WRITE_OPS_PER_S: [7.0]})
 
     assert [12.0] == frame.ops_per_s.tolist()
@@ -93,9 +81,7 @@ def test_without_bytes_operations_are_counted_as_they_are():
 
 
 def test_without_storage_rates_there_is_no_frame():
-    """
-    Latency and CPU alone make no frame, and neither do empty series.
-    """
+    """Latency and CPU alone make no frame, and neither do empty series."""
     cpu = builders.snapshot({Metric.CPU_RATIO: [0.5], Metric.READ_LATENCY_S: [0.001]})
     empty = builders.snapshot({metric: [] for metric in builders.RATES})
 
@@ -104,9 +90,7 @@ def test_without_storage_rates_there_is_no_frame():
 
 
 def test_the_densest_storage_series_is_the_grid():
-    """
-    A rate by the minute sets the grid; one by five minutes is held on it.
-    """
+    """A rate by the minute sets the grid; one by five minutes is held on it."""
     frame = of(
         builders.series(Metric.WRITE_BYTES_PER_S, [3e6, 4e6], step_s=300),
         builders.series(Metric.READ_BYTES_PER_S, np.full(10, 1e6)),
@@ -117,18 +101,14 @@ def test_the_densest_storage_series_is_the_grid():
 
 
 def test_a_series_on_the_same_grid_is_taken_exactly():
-    """
-    Equal times need no placing: the very values are used.
-    """
+    """Equal times need no placing: the very values are used."""
     one = builders.series(Metric.CPU_RATIO, np.linspace(0, 1, 10))
 
     assert on_grid(one, MINUTES, WIDTHS) is one.value
 
 
 def test_a_coarser_series_is_used_for_its_own_step_only():
-    """
-    A five-minute reading covers five minutes, not the minutes after it.
-    """
+    """A five-minute reading covers five minutes, not the minutes after it."""
     one = builders.timed(Metric.BYTE_BALANCE_RATIO, [START_S], [0.7], step_s=300)
 
     held = on_grid(one, MINUTES, WIDTHS)
@@ -138,9 +118,7 @@ def test_a_coarser_series_is_used_for_its_own_step_only():
 
 
 def test_nothing_is_reported_before_the_first_reading():
-    """
-    A series that begins later says nothing about what came before.
-    """
+    """A series that begins later says nothing about what came before."""
     one = builders.series(Metric.QUEUE_DEPTH, [4.0, 5.0], step_s=300, start_s=START_S + 300)
 
     held = on_grid(one, MINUTES, WIDTHS)
@@ -150,9 +128,7 @@ def test_nothing_is_reported_before_the_first_reading():
 
 
 def test_a_finer_series_is_averaged():
-    """
-    Readings of ten seconds are averaged over each minute; readings that say nothing are left out.
-    """
+    """Readings of ten seconds are averaged over each minute; readings that say nothing are left out."""
     value = np.concatenate([np.arange(6.0), [np.nan, 4, np.nan, 8, np.nan, np.nan], [np.nan] * 6])
     one = builders.series(Metric.QUEUE_DEPTH, value, step_s=10)
 
@@ -163,26 +139,20 @@ def test_a_finer_series_is_averaged():
 
 
 def test_an_absent_series_is_all_unknown():
-    """
-    What was not measured is NaN at every sample.
-    """
+    """What was not measured is NaN at every sample."""
     assert np.isnan(on_grid(None, MINUTES, WIDTHS)).all()
     assert np.isnan(on_grid(builders.series(Metric.CPU_RATIO, []), MINUTES, WIDTHS)).all()
 
 
 def test_a_gap_is_not_a_long_sample():
-    """
-    Minutes around a hole of an hour are still a minute long.
-    """
+    """Minutes around a hole of an hour are still a minute long."""
     times = np.array([0, 60, 120, 3720, 3780]) + START_S
 
     assert [60.0] * 5 == sample_widths(times, 60).tolist()
 
 
 def test_periods_may_be_mixed():
-    """
-    Old samples of an hour and of five minutes are next to new ones of a minute.
-    """
+    """Old samples of an hour and of five minutes are next to new ones of a minute."""
     hours = START_S + 3600 * np.arange(3)
     fives = START_S + 3 * 3600 + 300 * np.arange(3)
     minutes = fives[-1] + 300 + 60 * np.arange(3)
@@ -193,16 +163,12 @@ def test_periods_may_be_mixed():
 
 
 def test_a_single_sample_has_the_usual_width():
-    """
-    One sample has no neighbour to measure by.
-    """
+    """One sample has no neighbour to measure by."""
     assert [300.0] == sample_widths(np.array([START_S]), 300).tolist()
 
 
 def test_measured_balances_are_in_the_frame_and_others_not():
-    """
-    A balance that was not measured, or is empty, is absent: it is not a balance of zero.
-    """
+    """A balance that was not measured, or is empty, is absent: it is not a balance of zero."""
     frame = of(
         builders.storage([1e6, 1e6]),
         {Metric.BYTE_BALANCE_RATIO: [0.9, 0.8], Metric.IO_BALANCE_RATIO: []},
@@ -212,9 +178,7 @@ def test_measured_balances_are_in_the_frame_and_others_not():
 
 
 def test_runs_are_half_open():
-    """
-    A run is its first index and the one past its last; runs at both ends count.
-    """
+    """A run is its first index and the one past its last; runs at both ends count."""
     mask = np.array([True, True, False, True, False, True])
 
     assert [[0, 2], [3, 4], [5, 6]] == runs_of(mask).tolist()

@@ -37,9 +37,7 @@ def minutes(calm: float, busy: float, count: int, total: int = 240) -> np.ndarra
 
 
 def test_every_resource_is_listed_in_one_order():
-    """
-    Storage comes first, then the rest of the machine, whether measured or not.
-    """
+    """Storage comes first, then the rest of the machine, whether measured or not."""
     found = resources_of(builders.snapshot(), None, (), ())
 
     assert [
@@ -60,9 +58,7 @@ def test_every_resource_is_listed_in_one_order():
     ("count", "verdict"), [(0, Verdict.SLACK), (4, Verdict.SLACK), (5, Verdict.NEAR)]
 )
 def test_near_is_above_four_fifths_for_five_minutes(count, verdict):
-    """
-    A stray minute above 80 % of the ceiling is not near; five minutes are.
-    """
+    """A stray minute above 80 % of the ceiling is not near; five minutes are."""
     resource = of(EBS, builders.storage(minutes(20e6, 85e6, count)))
 
     assert verdict == resource.verdict
@@ -70,9 +66,7 @@ def test_near_is_above_four_fifths_for_five_minutes(count, verdict):
 
 
 def test_in_a_window_of_minutes_a_twentieth_is_near():
-    """
-    Half a minute of ten is as near as five minutes of hours.
-    """
+    """Half a minute of ten is as near as five minutes of hours."""
     fast = np.where(np.arange(600) < 30, 85e6, 20e6)
     snapshot = builders.snapshot(builders.storage(fast), step_s=1)
     found = resources_of(snapshot, frame_of(snapshot), CEILINGS, ())
@@ -82,9 +76,7 @@ def test_in_a_window_of_minutes_a_twentieth_is_near():
 
 
 def test_the_ceiling_is_what_can_be_sustained_forever():
-    """
-    Headroom is measured from the present baseline, not from the burst and not from a legacy number.
-    """
+    """Headroom is measured from the present baseline, not from the burst and not from a legacy number."""
     resource = of(EBS, builders.storage(minutes(20e6, 70e6, 10)))
 
     assert BASELINE == resource.ceiling
@@ -92,9 +84,7 @@ def test_the_ceiling_is_what_can_be_sustained_forever():
 
 
 def test_peak_p99_and_mean_are_of_what_is_used():
-    """
-    One busy minute of 240 is the peak and not the 99th percentile.
-    """
+    """One busy minute of 240 is the peak and not the 99th percentile."""
     resource = of(EBS, builders.storage(minutes(20e6, 70e6, 1)))
 
     np.testing.assert_allclose(
@@ -103,16 +93,12 @@ def test_peak_p99_and_mean_are_of_what_is_used():
 
 
 def test_headroom_is_never_negative():
-    """
-    On credits more than the baseline is served; that is no negative room.
-    """
+    """On credits more than the baseline is served; that is no negative room."""
     assert 0.0 == of(EBS, builders.storage(minutes(20e6, 310e6, 30))).headroom
 
 
 def test_more_than_the_baseline_is_judged_by_the_burst_ceiling():
-    """
-    What credits paid for is compared with the most they allow, and the baseline is reported next to it.
-    """
+    """What credits paid for is compared with the most they allow, and the baseline is reported next to it."""
     resource = of(
         EBS,
         builders.storage(minutes(20e6, 200e6, 30)),
@@ -129,9 +115,7 @@ def test_more_than_the_baseline_is_judged_by_the_burst_ceiling():
 
 
 def test_a_network_above_its_baseline_has_samples_of_its_own():
-    """
-    It is judged by its own samples: storage may have been read at fewer moments, or never.
-    """
+    """It is judged by its own samples: storage may have been read at fewer moments, or never."""
     burst = ceiling(Family.NETWORK, Phase.BURST, 250e6)
     received = builders.series(Metric.NETWORK_RECEIVE_BYTES_PER_S, minutes(20e6, 200e6, 30))
     wanted = "above its baseline of 125 MB/s for 30 min, on credits"
@@ -150,9 +134,7 @@ def test_a_network_above_its_baseline_has_samples_of_its_own():
     ],
 )
 def test_above_the_baseline_credits_decide(peak, balance, verdict):
-    """
-    Few credits or an unknown number of them are near the baseline; four fifths of the burst near that.
-    """
+    """Few credits or an unknown number of them are near the baseline; four fifths of the burst near that."""
     given = [builders.storage(minutes(20e6, peak, 30))]
     if balance is not None:
         given.append(builders.series(Metric.BYTE_BALANCE_RATIO, np.full(240, balance)))
@@ -161,9 +143,7 @@ def test_above_the_baseline_credits_decide(peak, balance, verdict):
 
 
 def test_the_ceiling_that_binds_is_the_one_shown():
-    """
-    Where a legacy limit binds, its number stands in the row, and the time above 80 % is of it.
-    """
+    """Where a legacy limit binds, its number stands in the row, and the time above 80 % is of it."""
     at = CeilingTime(
         family=EBS, phase=Phase.LEGACY, dimension=Dimension.THROUGHPUT, level=60e6, seconds=2400,
         interval_count=1, ceiling=LEGACY,
@@ -175,9 +155,7 @@ def test_the_ceiling_that_binds_is_the_one_shown():
 
 
 def test_unmeasured_is_unknown_with_the_metric_named():
-    """
-    What was not measured is not slack: the missing metric is named.
-    """
+    """What was not measured is not slack: the missing metric is named."""
     resource = of(Family.CPU, builders.storage([1e6]))
 
     assert Verdict.UNKNOWN == resource.verdict
@@ -186,9 +164,7 @@ def test_unmeasured_is_unknown_with_the_metric_named():
 
 
 def test_what_is_free_of_an_unknown_size_is_not_called_unmeasured():
-    """
-    FreeableMemory alone does not say how much is used; what is missing is the size.
-    """
+    """FreeableMemory alone does not say how much is used; what is missing is the size."""
     found = of(Family.MEMORY, {Metric.FREEABLE_MEMORY_BYTES: np.full(60, gib(2))}, ceilings=())
 
     assert Verdict.UNKNOWN == found.verdict
@@ -196,9 +172,7 @@ def test_what_is_free_of_an_unknown_size_is_not_called_unmeasured():
 
 
 def test_without_a_ceiling_the_peak_is_shown_and_the_verdict_unknown():
-    """
-    Measured but not documented: how near it came cannot be reported.
-    """
+    """Measured but not documented: how near it came cannot be reported."""
     resource = of(EBS, builders.storage(minutes(20e6, 70e6, 10)), ceilings=())
 
     assert Verdict.UNKNOWN == resource.verdict
@@ -210,9 +184,7 @@ def test_without_a_ceiling_the_peak_is_shown_and_the_verdict_unknown():
 
 @pytest.mark.parametrize(("phase", "expected"), [(Phase.BASELINE, False), (Phase.LEGACY, True)])
 def test_what_bound_binds(phase, expected):
-    """
-    Time at a ceiling makes the verdict, with its length; a legacy limit is called so.
-    """
+    """Time at a ceiling makes the verdict, with its length; a legacy limit is called so."""
     row = BASELINE if phase == Phase.BASELINE else LEGACY
     at = CeilingTime(
         family=EBS,
@@ -231,9 +203,7 @@ def test_what_bound_binds(phase, expected):
 
 
 def test_memory_is_what_is_not_freeable():
-    """
-    4 GiB freeable of 16 are 12 GiB in use.
-    """
+    """4 GiB freeable of 16 are 12 GiB in use."""
     resource = of(Family.MEMORY, {Metric.FREEABLE_MEMORY_BYTES: np.full(60, gib(4))})
 
     np.testing.assert_allclose(resource.peak, gib(12))
@@ -242,9 +212,7 @@ def test_memory_is_what_is_not_freeable():
 
 @pytest.mark.parametrize(("free_gib", "verdict"), [(2.0, Verdict.SLACK), (1.0, Verdict.NEAR)])
 def test_memory_is_tight_below_a_tenth(free_gib, verdict):
-    """
-    A database fills memory on purpose: an eighth freeable is usual, a sixteenth is tight.
-    """
+    """A database fills memory on purpose: an eighth freeable is usual, a sixteenth is tight."""
     resource = of(Family.MEMORY, {Metric.FREEABLE_MEMORY_BYTES: np.full(60, gib(free_gib))})
 
     assert verdict == resource.verdict
@@ -253,9 +221,7 @@ def test_memory_is_tight_below_a_tenth(free_gib, verdict):
 
 
 def test_each_direction_has_the_whole_network():
-    """
-    90 MB/s in and 40 MB/s out are 90 of 125 MB/s, not 130: bandwidth is full duplex.
-    """
+    """90 MB/s in and 40 MB/s out are 90 of 125 MB/s, not 130: bandwidth is full duplex."""
     inward, outward = Metric.NETWORK_RECEIVE_BYTES_PER_S, Metric.NETWORK_TRANSMIT_BYTES_PER_S
     resource = of(Family.NETWORK, {inward: np.full(60, 90e6), outward: np.full(60, 40e6)})
 
@@ -266,16 +232,12 @@ def test_each_direction_has_the_whole_network():
     "only", [Metric.NETWORK_RECEIVE_BYTES_PER_S, Metric.NETWORK_TRANSMIT_BYTES_PER_S]
 )
 def test_one_direction_is_better_than_none(only):
-    """
-    With one direction measured, that one is shown.
-    """
+    """With one direction measured, that one is shown."""
     assert 90e6 == of(Family.NETWORK, {only: np.full(60, 90e6)}).peak
 
 
 def test_directions_at_different_times_are_compared_by_their_peaks():
-    """
-    Series on different grids are not added up; the busier one is shown.
-    """
+    """Series on different grids are not added up; the busier one is shown."""
     resource = of(
         Family.NETWORK,
         builders.series(Metric.NETWORK_RECEIVE_BYTES_PER_S, np.full(60, 30e6)),
@@ -286,9 +248,7 @@ def test_directions_at_different_times_are_compared_by_their_peaks():
 
 
 def test_space_is_what_is_used_up():
-    """
-    15 GiB free of 100 are 85 GiB in use, and near.
-    """
+    """15 GiB free of 100 are 85 GiB in use, and near."""
     resource = of(Family.STORAGE_SPACE, {Metric.FREE_STORAGE_BYTES: np.full(60, gib(15))})
 
     np.testing.assert_allclose(resource.peak, gib(85))
@@ -296,9 +256,7 @@ def test_space_is_what_is_used_up():
 
 
 def test_connections_and_cpu_are_taken_as_they_are():
-    """
-    450 of 500 connections are near; a CPU at 30 % is slack.
-    """
+    """450 of 500 connections are near; a CPU at 30 % is slack."""
     assert (
         Verdict.NEAR == of(Family.CONNECTIONS, {Metric.CONNECTION_COUNT: np.full(9, 450)}).verdict
     )
@@ -306,9 +264,7 @@ def test_connections_and_cpu_are_taken_as_they_are():
 
 
 def test_long_samples_weigh_more():
-    """
-    Five minutes above 80 % in one sample are five minutes, in the mean too.
-    """
+    """Five minutes above 80 % in one sample are five minutes, in the mean too."""
     rate = builders.storage([90e6, 20e6])
     snapshot = builders.snapshot(rate, step_s=300)
     resource = resources_of(snapshot, frame_of(snapshot), CEILINGS, ())[0]
@@ -317,9 +273,7 @@ def test_long_samples_weigh_more():
 
 
 def test_gaps_are_left_out():
-    """
-    A minute without a reading is neither used nor free.
-    """
+    """A minute without a reading is neither used nor free."""
     resource = of(Family.CPU, {Metric.CPU_RATIO: [0.9, np.nan, 0.1]})
 
     np.testing.assert_allclose(resource.mean, 0.5)

@@ -33,18 +33,14 @@ def resources(
 
 
 def filled(free_gib: float, filled_gib: float, *, minutes: int = 30) -> dict[Metric, np.ndarray]:
-    """
-    Four hours of a local disk with some GiB free, and fewer for some minutes.
-    """
+    """Four hours of a local disk with some GiB free, and fewer for some minutes."""
     value = np.full(240, gib(free_gib))
     value[100 : 100 + minutes] = gib(filled_gib)
     return {FREE: value}
 
 
 def test_aurora_is_judged_by_what_it_has():
-    """
-    No row for EBS, volumes or allocated storage; local storage in their place.
-    """
+    """No row for EBS, volumes or allocated storage; local storage in their place."""
     busy = builders.storage(np.full(60, 400e6))
 
     assert list(resources(PROVISIONED, busy)) == [
@@ -57,9 +53,7 @@ def test_aurora_is_judged_by_what_it_has():
 
 
 def test_serverless_has_a_capacity_and_no_local_storage():
-    """
-    FreeLocalStorage is not reported for Aurora Serverless v2.
-    """
+    """FreeLocalStorage is not reported for Aurora Serverless v2."""
     families = list(resources(SERVERLESS))
 
     assert families[-1] == Family.CAPACITY
@@ -67,9 +61,7 @@ def test_serverless_has_a_capacity_and_no_local_storage():
 
 
 def test_other_engines_show_local_storage_where_it_was_measured():
-    """
-    RDS classes with NVMe disks report FreeLocalStorage as well; their size is not in the catalog.
-    """
+    """RDS classes with NVMe disks report FreeLocalStorage as well; their size is not in the catalog."""
     postgres = Instance(db_class="db.m6gd.large", engine="postgres")
 
     assert Family.LOCAL_STORAGE not in resources(postgres)
@@ -80,9 +72,7 @@ def test_other_engines_show_local_storage_where_it_was_measured():
     ("free_gib", "verdict", "peak_gib"), [(4, Verdict.NEAR, 28), (20, Verdict.SLACK, 12)]
 )
 def test_local_storage_of_a_documented_size(free_gib, verdict, peak_gib):
-    """
-    db.r6g.large has 32 GiB under Aurora PostgreSQL; what is not free is in use.
-    """
+    """db.r6g.large has 32 GiB under Aurora PostgreSQL; what is not free is in use."""
     local = resources(PROVISIONED, filled(30, free_gib))[Family.LOCAL_STORAGE]
 
     assert verdict == local.verdict
@@ -90,9 +80,7 @@ def test_local_storage_of_a_documented_size(free_gib, verdict, peak_gib):
 
 
 def test_local_storage_of_unknown_size_may_be_near():
-    """
-    The most that was free is a lower bound of the size; 90 % of it in use is at least near.
-    """
+    """The most that was free is a lower bound of the size; 90 % of it in use is at least near."""
     local = resources(NVME, filled(100, 10))[Family.LOCAL_STORAGE]
 
     assert Verdict.NEAR == local.verdict
@@ -104,9 +92,7 @@ def test_local_storage_of_unknown_size_may_be_near():
 
 
 def test_local_storage_of_unknown_size_is_never_slack():
-    """
-    A disk with 50 of at least 100 GiB in use may be nearly full: how much it holds is not known.
-    """
+    """A disk with 50 of at least 100 GiB in use may be nearly full: how much it holds is not known."""
     local = resources(NVME, filled(100, 50))[Family.LOCAL_STORAGE]
 
     assert Verdict.UNKNOWN == local.verdict
@@ -115,9 +101,7 @@ def test_local_storage_of_unknown_size_is_never_slack():
 
 
 def test_a_window_without_use_of_local_storage_shows_nothing():
-    """
-    A constant amount of free space says nothing about the size.
-    """
+    """A constant amount of free space says nothing about the size."""
     local = resources(NVME, filled(100, 99.5))[Family.LOCAL_STORAGE]
 
     assert Verdict.UNKNOWN == local.verdict
@@ -126,9 +110,7 @@ def test_a_window_without_use_of_local_storage_shows_nothing():
 
 
 def test_more_free_than_documented_refutes_the_document():
-    """
-    With 60 GiB free, the documented 32 GiB are not the size; what was seen bounds it.
-    """
+    """With 60 GiB free, the documented 32 GiB are not the size; what was seen bounds it."""
     local = resources(PROVISIONED, filled(60, 6))[Family.LOCAL_STORAGE]
 
     assert Verdict.NEAR == local.verdict
@@ -137,9 +119,7 @@ def test_more_free_than_documented_refutes_the_document():
 
 
 def test_local_storage_that_was_not_measured_is_unknown():
-    """
-    The row stays and names the metric.
-    """
+    """The row stays and names the metric."""
     local = resources(PROVISIONED, {Metric.CPU_RATIO: np.full(60, 0.2)})[Family.LOCAL_STORAGE]
 
     assert Verdict.UNKNOWN == local.verdict
@@ -159,9 +139,7 @@ def test_local_storage_that_was_not_measured_is_unknown():
     ],
 )
 def test_capacity_is_near_like_cpu(busy, verdict, note):
-    """
-    Above 80 % for minutes is near; at 100 % there is nothing left to grow into.
-    """
+    """Above 80 % for minutes is near; at 100 % there is nothing left to grow into."""
     value = np.full(240, 0.3)
     value[:30] = busy
     capacity = resources(SERVERLESS, {Metric.CAPACITY_RATIO: value})[Family.CAPACITY]
@@ -171,9 +149,7 @@ def test_capacity_is_near_like_cpu(busy, verdict, note):
 
 
 def test_serverless_memory_is_that_of_its_largest_capacity():
-    """
-    16 units have about 32 GiB; more than that may be reported free, and is no use below zero.
-    """
+    """16 units have about 32 GiB; more than that may be reported free, and is no use below zero."""
     memory = resources(SERVERLESS, {Metric.FREEABLE_MEMORY_BYTES: np.full(60, gib(32.3))})[
         Family.MEMORY
     ]
@@ -183,9 +159,7 @@ def test_serverless_memory_is_that_of_its_largest_capacity():
 
 
 def test_connections_of_aurora_are_judged_by_its_own_default():
-    """
-    A db.r6g.large has 1,000 under Aurora MySQL, where MySQL would have 1,365.
-    """
+    """A db.r6g.large has 1,000 under Aurora MySQL, where MySQL would have 1,365."""
     mysql = Instance(db_class="db.r6g.large", engine="aurora-mysql")
     connections = resources(mysql, {Metric.CONNECTION_COUNT: np.full(60, 950.0)})[
         Family.CONNECTIONS
@@ -195,9 +169,7 @@ def test_connections_of_aurora_are_judged_by_its_own_default():
 
 
 def test_a_ceiling_handed_in_is_used():
-    """
-    The documented size may come from anywhere.
-    """
+    """The documented size may come from anywhere."""
     local = resources(
         NVME, filled(100, 10), ceilings=(ceiling(Family.LOCAL_STORAGE, Phase.FIXED, gib(1000)),)
     )[Family.LOCAL_STORAGE]

@@ -49,9 +49,7 @@ def test_minutes_within_the_spread_of_a_ceiling_belong_to_it():
 def test_waiting_that_hardly_varies_cannot_show_that_the_rate_moves_along(
     rate_sd, waiting_sd, is_known
 ):
-    """
-    An enforced rate jitters by 0.6 %: with waiting that varies by 7 % that looks as if both changed together.
-    """
+    """An enforced rate jitters by 0.6 %: with waiting that varies by 7 % that looks as if both changed together."""
     rng = np.random.default_rng(2)
     distance, excess = rng.normal(0, rate_sd, 200), 2 + rng.normal(0, waiting_sd, 200)
     level = Level(value=1e8, log_sd=rate_sd, band_log=4 * rate_sd, runs=np.array([[0, 200]]))
@@ -61,9 +59,7 @@ def test_waiting_that_hardly_varies_cannot_show_that_the_rate_moves_along(
 
 
 def test_hours_without_latency_belong_to_a_ceiling_that_is_known():
-    """
-    Latency and queue are missing for the first four of twelve hours at 500 MiB/s: unknown is not idle.
-    """
+    """Latency and queue are missing for the first four of twelve hours at 500 MiB/s: unknown is not idle."""
     rng = np.random.default_rng(3)
     wanted = LEVEL * np.repeat([1.5, 0.2], 12 * 60) * builders.wander(rng, MINUTES, 0.1)
     values = builders.held_at(wanted, LEVEL, rng=rng, size_bytes=64 * KIB)

@@ -56,16 +56,12 @@ def test_a_third_more_latency_shows_an_unlisted_limit():
 
 
 def test_a_limiter_of_the_application_makes_no_step():
-    """
-    The same rates, with the latency of 75 MB/s as that of 70 MB/s: somebody asks for no more.
-    """
+    """The same rates, with the latency of 75 MB/s as that of 70 MB/s: somebody asks for no more."""
     assert held_h(day(UNLISTED, step=1.0), UNLISTED) == 0
 
 
 def test_where_the_load_is_never_light_the_hours_next_to_the_level_are_the_reference():
-    """
-    The load stays above two thirds of gp3's 125 MiB/s all day, so no light hour tells what requests take.
-    """
+    """The load stays above two thirds of gp3's 125 MiB/s all day, so no light hour tells what requests take."""
     values = day(GP3_FLOOR, step=1.25, night=0.8)
 
     assert held_h(values, GP3_FLOOR) > 12
@@ -85,23 +81,17 @@ def step_at(latency, *, size_bytes=64 * KIB, below=0.95) -> float:
 
 
 def test_the_step_is_the_ratio_of_the_two_latencies():
-    """
-    2 ms at the level and 1 ms below it: twice as long, less what is transfer.
-    """
+    """2 ms at the level and 1 ms below it: twice as long, less what is transfer."""
     assert pytest.approx(np.log(2), abs=0.2) == step_at([1e-3, 2e-3])
 
 
 def test_requests_of_another_size_are_other_work():
-    """
-    What is below the level is not compared with when its requests are four times as large.
-    """
+    """What is below the level is not compared with when its requests are four times as large."""
     size = np.repeat([256 * KIB, 64 * KIB], HOUR)
 
     assert np.isnan(step_at([1e-3, 2e-3], size_bytes=size))
 
 
 def test_rates_far_below_tell_nothing():
-    """
-    Latency grows with load by itself: half the rate is no neighbour.
-    """
+    """Latency grows with load by itself: half the rate is no neighbour."""
     assert np.isnan(step_at([1e-3, 2e-3], below=0.5))

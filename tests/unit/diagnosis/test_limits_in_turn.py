@@ -41,9 +41,7 @@ def minutes_of(plateaus: list[Plateau], dimension: Dimension) -> set[int]:
 
 
 def test_each_limit_has_the_minutes_in_which_it_was_reached():
-    """
-    Larger I/O meets the limit of bytes, smaller the one of operations, and no minute is lost.
-    """
+    """Larger I/O meets the limit of bytes, smaller the one of operations, and no minute is lost."""
     found = in_turn(0.015, 0.06)
 
     assert set(np.flatnonzero(SMALL).tolist()) == minutes_of(found, Dimension.IOPS)
@@ -51,9 +49,7 @@ def test_each_limit_has_the_minutes_in_which_it_was_reached():
 
 
 def test_limits_that_cannot_be_distinguished_are_one():
-    """
-    Where both rates stand at their numbers at once, all time belongs to one of them.
-    """
+    """Where both rates stand at their numbers at once, all time belongs to one of them."""
     (plateau,) = in_turn(0.0, 0.0)
 
     assert Dimension.THROUGHPUT == plateau.dimension

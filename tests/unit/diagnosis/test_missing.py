@@ -42,16 +42,12 @@ def of(snapshot: Snapshot, *, unknown_class: str = "", ceilings=()) -> tuple[Mis
 
 
 def test_a_whole_snapshot_misses_nothing():
-    """
-    With class, storage, rates and waiting there is no gap to name.
-    """
+    """With class, storage, rates and waiting there is no gap to name."""
     assert () == of(builders.snapshot(values(), instance=KNOWN))
 
 
 def test_without_rates_nothing_can_be_reported():
-    """
-    Without any storage rate the verdict is hidden, and the metrics and the permission are named.
-    """
+    """Without any storage rate the verdict is hidden, and the metrics and the permission are named."""
     (gap,) = of(builders.snapshot({Metric.CPU_RATIO: [0.5]}, instance=KNOWN))
 
     assert VERDICT == gap.hides
@@ -62,9 +58,7 @@ def test_without_rates_nothing_can_be_reported():
 
 @pytest.mark.parametrize("metric", builders.RATES)
 def test_half_a_total_is_named(metric):
-    """
-    Reads without writes are no total: the half that is missing is named with the permission for it.
-    """
+    """Reads without writes are no total: the half that is missing is named with the permission for it."""
     have = values()
     del have[metric]
     (gap,) = of(builders.snapshot(have, instance=KNOWN))
@@ -74,9 +68,7 @@ def test_half_a_total_is_named(metric):
 
 
 def test_without_waiting_a_ceiling_and_a_steady_load_look_alike():
-    """
-    Without latency and queue depth the verdict is hidden; either of them is enough.
-    """
+    """Without latency and queue depth the verdict is hidden; either of them is enough."""
     have = values()
     for metric in LATENCIES:
         del have[metric]
@@ -91,9 +83,7 @@ def test_without_waiting_a_ceiling_and_a_steady_load_look_alike():
 
 
 def test_a_window_without_calm_hides_the_verdict_only_without_numbers():
-    """
-    Where nothing is documented and no light load was seen, a longer window is asked for.
-    """
+    """Where nothing is documented and no light load was seen, a longer window is asked for."""
     steady = builders.snapshot(builders.storage(np.full(180, 90e6)), instance=KNOWN)
     (gap,) = of(steady)
 
@@ -103,18 +93,14 @@ def test_a_window_without_calm_hides_the_verdict_only_without_numbers():
 
 
 def test_a_load_that_never_stands_still_needs_no_calm():
-    """
-    Rates that vary by a tenth are at no ceiling, whether or not a light load was seen.
-    """
+    """Rates that vary by a tenth are at no ceiling, whether or not a light load was seen."""
     breathing = 90e6 * builders.wander(np.random.default_rng(2), 180, 0.1)
 
     assert () == of(builders.snapshot(builders.storage(breathing), instance=KNOWN))
 
 
 def test_an_instance_without_a_class_misses_its_limits():
-    """
-    That the class is not known hides its limits, not the verdict.
-    """
+    """That the class is not known hides its limits, not the verdict."""
     (gap,) = of(builders.snapshot(values()))
 
     assert "instance class" == gap.name
@@ -124,9 +110,7 @@ def test_an_instance_without_a_class_misses_its_limits():
 
 @pytest.mark.parametrize(("measured_h", "expected"), [(3.0, "70 % of the window"), (9.6, None)])
 def test_what_was_asked_for_and_not_measured_is_reported(measured_h, expected):
-    """
-    Three of ten hours asked for leave seven unknown; a late sample leaves nothing to say.
-    """
+    """Three of ten hours asked for leave seven unknown; a late sample leaves nothing to say."""
     asked_s = (builders.START_S, builders.START_S + 36_000)
     snapshot = msgspec.structs.replace(builders.snapshot(values()), asked_s=asked_s)
     names = [gap.name for gap in not_covered(snapshot, measured_h * 3600)]
@@ -135,9 +119,7 @@ def test_what_was_asked_for_and_not_measured_is_reported(measured_h, expected):
 
 
 def test_an_unknown_class_is_named_with_its_neighbours():
-    """
-    What the catalog has for the class is the remedy.
-    """
+    """What the catalog has for the class is the remedy."""
     text = "class 'db.r5.3xlarge' is not in the catalog. Nearest: db.r5.2xlarge, db.r5.4xlarge."
     (gap,) = of(builders.snapshot(values(), instance=KNOWN), unknown_class=text)
 
@@ -145,9 +127,7 @@ def test_an_unknown_class_is_named_with_its_neighbours():
 
 
 def test_storage_that_is_not_described_is_named():
-    """
-    A class without a storage type misses the volume's limits.
-    """
+    """A class without a storage type misses the volume's limits."""
     (gap,) = of(builders.snapshot(values(), instance=Instance(db_class="db.r5.large")))
 
     assert "storage type and size" == gap.name
@@ -155,9 +135,7 @@ def test_storage_that_is_not_described_is_named():
 
 
 def test_what_the_source_could_not_read_is_passed_on():
-    """
-    A gap of the source keeps its reason and its remedy, under the name people know.
-    """
+    """A gap of the source keeps its reason and its remedy, under the name people know."""
     whole = builders.snapshot(values(), instance=KNOWN)
     gaps = (
         Gap(metric="read_latency_s", reason="access denied", remedy="Allow it."),
@@ -185,9 +163,7 @@ def test_what_the_source_could_not_read_is_passed_on():
     ],
 )
 def test_a_window_must_be_long_enough_to_show_a_ceiling(count, step_s, is_short, needed):
-    """
-    Ten samples and a minute of them, or the verdict is hidden and the remedy says how long to measure.
-    """
+    """Ten samples and a minute of them, or the verdict is hidden and the remedy says how long to measure."""
     gaps = too_short(frame_of(builders.snapshot(builders.storage([5e6] * count), step_s=step_s)))
 
     assert [(SHORT_WINDOW, VERDICT)] * is_short == [(g.name, g.hides) for g in gaps]
@@ -195,9 +171,7 @@ def test_a_window_must_be_long_enough_to_show_a_ceiling(count, step_s, is_short,
 
 
 def test_a_window_without_rates_is_not_called_short():
-    """
-    Where nothing was measured that is the gap, not the length.
-    """
+    """Where nothing was measured that is the gap, not the length."""
     assert () == too_short(None)
     assert () == too_short(frame_of(builders.snapshot(builders.storage([float("nan")] * 3))))
 
@@ -220,9 +194,7 @@ def pressed_gap(rate, latency_s, ceilings=()) -> tuple[Missing, ...]:
     ],
 )
 def test_a_queue_that_is_deep_all_the_time_leaves_the_verdict_open(latency_s, ceilings, is_open):
-    """
-    Storage that was never seen under light load may be at a limit of its own.
-    """
+    """Storage that was never seen under light load may be at a limit of its own."""
     rate = 10_000 * 16_384 * builders.wander(np.random.default_rng(2), 120, 0.1)
     gaps = pressed_gap(rate, latency_s, ceilings)
 
@@ -230,18 +202,14 @@ def test_a_queue_that_is_deep_all_the_time_leaves_the_verdict_open(latency_s, ce
 
 
 def test_many_requests_under_way_are_no_queue_where_the_limits_are_known():
-    """
-    50,000 IOPS at 0.5 ms keep 25 requests under way: that is what fast storage does.
-    """
+    """50,000 IOPS at 0.5 ms keep 25 requests under way: that is what fast storage does."""
     rate = 50_000 * 4096.0 * np.ones(120)
 
     assert () == pressed_gap(rate, 0.0005, DOCUMENTED)
 
 
 def test_a_quiet_tenth_and_more_shows_the_storage_unpressed():
-    """
-    The gap is for windows without any light load, not for busy ones.
-    """
+    """The gap is for windows without any light load, not for busy ones."""
     rate = 10_000 * 16_384 * np.ones(120)
     latency = np.full(120, 0.005)
     rate[:20], latency[:20] = 1e6, 0.0005
@@ -271,9 +239,7 @@ def test_a_window_that_stands_still_and_waits_leaves_the_verdict_open(spread, la
 
 
 def test_a_steady_load_with_nothing_in_flight_waits_for_no_limit():
-    """
-    200 kB/s of heartbeats at 4 ms keep storage busy for a twentieth of the time.
-    """
+    """200 kB/s of heartbeats at 4 ms keep storage busy for a twentieth of the time."""
     rate = 200e3 * builders.wander(np.random.default_rng(2), 1440, 0.002)
     frame = frame_of(builders.snapshot(builders.storage(rate, latency_s=0.004)))
     assert frame is not None

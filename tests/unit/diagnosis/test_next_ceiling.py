@@ -49,62 +49,46 @@ def of(
 
 
 def test_nothing_binds_so_nothing_is_next():
-    """
-    Without a binding ceiling there is no successor.
-    """
+    """Without a binding ceiling there is no successor."""
     assert next_ceiling_of((), (), ALL) is None
 
 
 def test_at_small_requests_iops_are_next():
-    """
-    At 32 KiB, 12,000 IOPS let 393 MB/s through, less than the volume's 500 MB/s.
-    """
+    """At 32 KiB, 12,000 IOPS let 393 MB/s through, less than the volume's 500 MB/s."""
     assert OPS == of(BASELINE, size_bytes=32 * KIB)
 
 
 def test_at_large_requests_throughput_is_next():
-    """
-    At 64 KiB, 12,000 IOPS let 786 MB/s through, more than the volume's 500 MB/s.
-    """
+    """At 64 KiB, 12,000 IOPS let 786 MB/s through, more than the volume's 500 MB/s."""
     assert VOLUME == of(BASELINE, size_bytes=64 * KIB)
 
 
 def test_of_many_intervals_the_middle_size_counts():
-    """
-    One stretch of small requests, and one of large ones, do not decide what three others show.
-    """
+    """One stretch of small requests, and one of large ones, do not decide what three others show."""
     sizes = [8, 32, 32, 32, 1024], [32, 32, 64, 64, 64]
 
     assert [OPS, VOLUME] == [of(BASELINE, sizes_bytes=[k * KIB for k in one]) for one in sizes]
 
 
 def test_the_successor_is_of_another_family():
-    """
-    Raising a baseline raises its family, so the burst of the same family is not next.
-    """
+    """Raising a baseline raises its family, so the burst of the same family is not next."""
     assert of(BASELINE, size_bytes=64 * KIB, ceilings=(BASELINE, BURST)) is None
 
 
 def test_after_a_legacy_limit_its_successor_may_be_next():
-    """
-    Stopping and starting lifts 212.5 to 287.5 MB/s, and then that binds.
-    """
+    """Stopping and starting lifts 212.5 to 287.5 MB/s, and then that binds."""
     assert BASELINE == of(LEGACY, size_bytes=64 * KIB)
 
 
 def test_legacy_limits_are_never_next():
-    """
-    A legacy limit does not come back.
-    """
+    """A legacy limit does not come back."""
     found = of(OPS, size_bytes=16 * KIB, dimension=Dimension.IOPS, ceilings=(OPS, LEGACY, BASELINE))
 
     assert BASELINE == found
 
 
 def test_an_iops_level_is_compared_in_bytes():
-    """
-    12,000 IOPS of 16 KiB are 197 MB/s: a volume of 100 MB/s lies below, not next.
-    """
+    """12,000 IOPS of 16 KiB are 197 MB/s: a volume of 100 MB/s lies below, not next."""
     slow = ceiling(Family.VOLUME_THROUGHPUT, Phase.FIXED, 100e6)
     found = of(OPS, size_bytes=16 * KIB, dimension=Dimension.IOPS, ceilings=(OPS, slow, BASELINE))
 
@@ -112,23 +96,17 @@ def test_an_iops_level_is_compared_in_bytes():
 
 
 def test_an_unknown_level_has_a_documented_successor():
-    """
-    Above an unknown limit of 150 MB/s the first documented number comes next.
-    """
+    """Above an unknown limit of 150 MB/s the first documented number comes next."""
     assert BASELINE == of(None, level=150e6, size_bytes=64 * KIB)
 
 
 def test_a_number_just_at_the_level_is_not_next():
-    """
-    The ceiling that binds, read a little low, is not its own successor.
-    """
+    """The ceiling that binds, read a little low, is not its own successor."""
     assert VOLUME == of(None, level=285e6, size_bytes=64 * KIB, ceilings=(BASELINE, VOLUME))
 
 
 def test_without_an_io_size_it_is_not_known():
-    """
-    Bytes and operations compare only through the I/O size.
-    """
+    """Bytes and operations compare only through the I/O size."""
     assert of(BASELINE, size_bytes=None) is None
 
 
@@ -142,7 +120,5 @@ def test_without_an_io_size_it_is_not_known():
     ],
 )
 def test_what_a_ceiling_lets_through(row, size_bytes, bytes_per_s):
-    """
-    An IOPS ceiling lets more through the larger the requests, up to the unit of 256 KiB.
-    """
+    """An IOPS ceiling lets more through the larger the requests, up to the unit of 256 KiB."""
     np.testing.assert_allclose(bytes_per_s_through(row, size_bytes), bytes_per_s)

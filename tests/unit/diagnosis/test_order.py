@@ -12,9 +12,7 @@ from plimsoll.diagnosis.order import median, quantile
     share=st.floats(0, 1),
 )
 def test_a_quantile_is_numpys_to_the_last_bit(values, share):
-    """
-    A share that falls between two values is interpolated as numpy interpolates it.
-    """
+    """A share that falls between two values is interpolated as numpy interpolates it."""
     numbers = np.array(values, dtype=float)
 
     assert float(np.quantile(numbers, share)) == quantile(numbers, share)
@@ -24,9 +22,7 @@ def test_a_quantile_is_numpys_to_the_last_bit(values, share):
     st.lists(st.floats(allow_nan=False, allow_infinity=False, width=32), min_size=1, max_size=40)
 )
 def test_a_median_is_numpys_to_the_last_bit(values):
-    """
-    Of an even number of values it is the mean of the two in the middle.
-    """
+    """Of an even number of values it is the mean of the two in the middle."""
     numbers = np.array(values, dtype=float)
 
     assert float(np.median(numbers)) == median(numbers)

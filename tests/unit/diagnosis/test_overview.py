@@ -63,9 +63,7 @@ def held_until(end_s, **fields):
 
 
 def test_the_binding_ceiling_comes_with_number_time_and_share():
-    """
-    Family, phase, the documented value, time at it, its share of the measured time, first and last.
-    """
+    """Family, phase, the documented value, time at it, its share of the measured time, first and last."""
     binding = row_of(measured_s=DAY_S / 2).binding
 
     assert (Family.INSTANCE_EBS_THROUGHPUT, Phase.LEGACY, Phase.BASELINE) == (
@@ -80,9 +78,7 @@ def test_the_binding_ceiling_comes_with_number_time_and_share():
 
 
 def test_first_and_last_are_those_of_this_ceiling():
-    """
-    Intervals at another ceiling of the same limit do not count.
-    """
+    """Intervals at another ceiling of the same limit do not count."""
     binding = row_of(binding=TIME_AT[1]).binding
 
     assert (NIGHT[0][0], NIGHT[1][1]) == (binding.first_s, binding.last_s)
@@ -90,9 +86,7 @@ def test_first_and_last_are_those_of_this_ceiling():
 
 
 def test_an_unknown_limit_has_the_level_that_was_served():
-    """
-    Where no documented number agrees, the measured level stands in its place.
-    """
+    """Where no documented number agrees, the measured level stands in its place."""
     binding = row_of(binding=TIME_AT[2]).binding
 
     assert (Family.UNKNOWN, 81.3e6) == (binding.family, binding.value)
@@ -100,9 +94,7 @@ def test_an_unknown_limit_has_the_level_that_was_served():
 
 
 def test_unknown_limits_are_distinguished_by_their_level():
-    """
-    An interval at another unknown level is not one at this level.
-    """
+    """An interval at another unknown level is not one at this level."""
     low, high = (
         interval(
             START_S + start_s,
@@ -141,9 +133,7 @@ def test_now_is_the_end_of_the_window(step_s, ago_s, is_now):
 
 
 def test_now_may_be_at_another_ceiling():
-    """
-    An instance that spent the day at one ceiling may end it at another.
-    """
+    """An instance that spent the day at one ceiling may end it at another."""
     late = interval(END_S - 600, END_S, LEGACY_BURST, level=437e6)
     found = row_of(intervals=(*pressed()[0].intervals, late))
 
@@ -152,9 +142,7 @@ def test_now_may_be_at_another_ceiling():
 
 
 def test_where_a_ceiling_bound_no_other_resource_is_nearest():
-    """
-    The nearest resource is reported only for an instance that no ceiling throttled.
-    """
+    """The nearest resource is reported only for an instance that no ceiling throttled."""
     others = pressed()[0].resources[1:]
 
     assert row_of().nearest is None
@@ -162,9 +150,7 @@ def test_where_a_ceiling_bound_no_other_resource_is_nearest():
 
 
 def test_the_nearest_is_one_that_is_near_before_one_with_a_larger_share():
-    """
-    A verdict of near weighs more than a ratio: what is near was near for more than a moment.
-    """
+    """A verdict of near weighs more than a ratio: what is near was near for more than a moment."""
     at_once = resource(Family.CPU, Verdict.SLACK, "CPU", CPU, 1.0, 0.3, 0.2, 1.0)
     close = resource(
         Family.VOLUME_IOPS, Verdict.NEAR, "volume IOPS", VOLUME_IOPS, 27_000.0, 26_000.0, 9e3, 90.0
@@ -176,9 +162,7 @@ def test_the_nearest_is_one_that_is_near_before_one_with_a_larger_share():
 
 
 def test_memory_is_nearest_only_when_it_is_near():
-    """
-    A database fills memory on purpose; only too little of it is worth a word.
-    """
+    """A database fills memory on purpose; only too little of it is worth a word."""
     full = resource(Family.MEMORY, Verdict.SLACK, "memory", MEMORY, 6e10, 6e10, 6e10, 1440.0)
     busy = resource(Family.CPU, Verdict.SLACK, "CPU", CPU, 0.4, 0.3, 0.2, 0.0)
 
@@ -188,9 +172,7 @@ def test_memory_is_nearest_only_when_it_is_near():
 
 
 def test_what_was_not_measured_is_not_nearest():
-    """
-    Without a ceiling or a measurement there is no share to compare.
-    """
+    """Without a ceiling or a measurement there is no share to compare."""
     unmeasured = resource(Family.CPU, Verdict.UNKNOWN, "CPU", CPU, None, None, None, None)
     unlimited = resource(Family.NETWORK, Verdict.UNKNOWN, "network", None, 1e9, 1e9, 1e8, None)
 
@@ -198,9 +180,7 @@ def test_what_was_not_measured_is_not_nearest():
 
 
 def test_the_lowest_balance_is_reported_and_space_apart_from_it():
-    """
-    Credits and space are different things: the lowest balance, and what fills soonest.
-    """
+    """Credits and space are different things: the lowest balance, and what fills soonest."""
     found = row_of(
         forecasts=(
             forecast(Family.INSTANCE_EBS_THROUGHPUT, 0.6, 3600.0),
@@ -217,27 +197,21 @@ def test_the_lowest_balance_is_reported_and_space_apart_from_it():
 
 
 def test_full_balances_and_space_that_does_not_fill_are_not_reported():
-    """
-    Without a forecast nothing is reported; space that is not filling has no end.
-    """
+    """Without a forecast nothing is reported; space that is not filling has no end."""
     found = row_of(forecasts=(forecast(Family.STORAGE_SPACE, 0.5, None),))
 
     assert (None, None) == (found.credits_left, found.space_left)
 
 
 def test_the_worst_latency_is_compared_with_that_of_calm_hours():
-    """
-    Seven times as long is 7; an interval without either latency says nothing.
-    """
+    """Seven times as long is 7; an interval without either latency says nothing."""
     assert pytest.approx(7.0) == row_of().latency_ratio
     mute = tuple(changed(i, latency_s=None) for i in pressed()[0].intervals)
     assert row_of(intervals=mute).latency_ratio is None
 
 
 def test_gaps_are_those_that_hide_the_verdict_or_the_limits():
-    """
-    A gap that hides neither stays in the report of the instance.
-    """
+    """A gap that hides neither stays in the report of the instance."""
     small = Missing(name="CPUUtilization", hides="CPU", remedy="Export it.")
 
     assert (NO_RATES, NO_CLASS) == row_of(missing=(NO_RATES, small, NO_CLASS)).gaps
@@ -245,18 +219,14 @@ def test_gaps_are_those_that_hide_the_verdict_or_the_limits():
 
 
 def test_contexts_come_by_the_time_they_explain():
-    """
-    What explains most of the time at ceilings is reported first; each once.
-    """
+    """What explains most of the time at ceilings is reported first; each once."""
     text = ("lazy loading after a restore", "storage optimisation after a change of storage")
 
     assert (text[1], text[0]) == row_of().contexts
 
 
 def test_nothing_measured_is_a_row_too():
-    """
-    An instance without storage metrics has a row that claims nothing.
-    """
+    """An instance without storage metrics has a row that claims nothing."""
     found = overview_row(unknown()[0])
 
     assert Verdict.UNKNOWN == found.verdict
@@ -264,9 +234,7 @@ def test_nothing_measured_is_a_row_too():
 
 
 def test_samples_that_end_early_say_nothing_of_now():
-    """
-    Bound at the end of its own samples is not bound now, when those end an hour before the others.
-    """
+    """Bound at the end of its own samples is not bound now, when those end an hour before the others."""
     old = held_until(END_S)
     fresh, late = (
         overview_of([old], (), window_s=(START_S, END_S + more_s), source="x").rows[0]
@@ -278,9 +246,7 @@ def test_samples_that_end_early_say_nothing_of_now():
 
 
 def test_what_should_have_been_measured_is_the_window_that_was_asked_for():
-    """
-    Without a window asked for it is that of the instance's own samples: a folder may hold two years.
-    """
+    """Without a window asked for it is that of the instance's own samples: a folder may hold two years."""
     own = row_of()
     asked, unasked = (
         overview_of([own], (), window_s=window_s, source="x").rows[0].expected_s
@@ -291,9 +257,7 @@ def test_what_should_have_been_measured_is_the_window_that_was_asked_for():
 
 
 def test_the_order_is_that_of_urgency():
-    """
-    Bound now, bound for longer, near, unknown, unread, slack.
-    """
+    """Bound now, bound for longer, near, unknown, unread, slack."""
     overview = fleet()
     names = [
         item.identifier if isinstance(item, UnreadInstance) else item.instance.identifier
@@ -310,9 +274,7 @@ def test_the_order_is_that_of_urgency():
 
 
 def test_bound_now_goes_before_bound_longer():
-    """
-    A short stretch at the end is more urgent than a long one in the morning.
-    """
+    """A short stretch at the end is more urgent than a long one in the morning."""
     longer, now = (
         changed(PRESSED[0], instance=changed(PRESSED[0].instance, identifier=n)) for n in "ab"
     )
@@ -323,18 +285,14 @@ def test_bound_now_goes_before_bound_longer():
 
 
 def test_ties_are_broken_by_identifier():
-    """
-    Of equal instances the first in the alphabet is first.
-    """
+    """Of equal instances the first in the alphabet is first."""
     rows = [row(name, Verdict.UNKNOWN) for name in ("c", "a", "b")]
 
     assert ["a", "b", "c"] == [r.instance.identifier for r in fleet(rows, ()).rows]
 
 
 def test_the_window_is_what_the_rows_cover_where_none_was_asked_for():
-    """
-    First start and last end over all instances that have samples.
-    """
+    """First start and last end over all instances that have samples."""
     early = row("a", window_s=(WINDOW[0] - 600, WINDOW[1] - 600))
     empty = row("c", Verdict.UNKNOWN, window_s=(0, 0))
 
@@ -392,9 +350,7 @@ unread = st.builds(
     st.lists(rows(), max_size=12), st.lists(unread, max_size=5), st.randoms(use_true_random=False)
 )
 def test_the_rank_does_not_depend_on_the_order_of_arrival(found, lost, dice):
-    """
-    However instances come, the table is the same, and nobody is lost.
-    """
+    """However instances come, the table is the same, and nobody is lost."""
     mixed = (dice.sample(found, len(found)), dice.sample(lost, len(lost)))
     overview = fleet(found, lost)
 
@@ -405,9 +361,7 @@ def test_the_rank_does_not_depend_on_the_order_of_arrival(found, lost, dice):
 @settings(deadline=None)
 @given(st.lists(rows(), max_size=12))
 def test_the_rank_is_total_and_stable(found):
-    """
-    Only equal rows have equal keys, and ranking what is ranked changes nothing.
-    """
+    """Only equal rows have equal keys, and ranking what is ranked changes nothing."""
     once = fleet(found, ()).rows
 
     assert once == fleet(once, ()).rows
@@ -420,9 +374,7 @@ def test_the_rank_is_total_and_stable(found):
 @settings(deadline=None)
 @given(st.lists(rows(), max_size=12), st.lists(unread, max_size=3))
 def test_no_less_urgent_kind_comes_before_a_more_urgent_one(found, lost):
-    """
-    Down the rank: binding now, binding, near, unknown, unread, slack.
-    """
+    """Down the rank: binding now, binding, near, unknown, unread, slack."""
     order = []
     for item in fleet(found, lost).ranked:
         if isinstance(item, OverviewRow):
@@ -435,18 +387,14 @@ def test_no_less_urgent_kind_comes_before_a_more_urgent_one(found, lost):
 
 
 def test_equal_fleets_are_equal():
-    """
-    The same rows shuffled give the same bytes.
-    """
+    """The same rows shuffled give the same bytes."""
     shuffled = random.Random(7).sample(ROWS, len(ROWS))
 
     assert msgspec.json.encode(fleet()) == msgspec.json.encode(fleet(shuffled))
 
 
 def test_every_documented_ceiling_can_be_named():
-    """
-    A row can be made of time at any ceiling of an instance.
-    """
+    """A row can be made of time at any ceiling of an instance."""
     for one in CEILINGS:
         at = CeilingTime(
             family=one.family,

@@ -61,9 +61,7 @@ def judged(*events: OwnEvent, bound: tuple[tuple[int, int], ...] = (), **options
 
 
 def test_an_event_has_the_io_of_its_time_to_the_second():
-    """
-    Half a sample counts half; shares are those of the window.
-    """
+    """Half a sample counts half; shares are those of the window."""
     (found,) = judged(event("a", 10.5, 15.75)).events
 
     assert pytest.approx(READ * 315) == found.read_bytes
@@ -74,9 +72,7 @@ def test_an_event_has_the_io_of_its_time_to_the_second():
 
 
 def test_what_was_not_measured_is_not_zero():
-    """
-    The sum covers the measured seconds and says how many; without any, nothing is known.
-    """
+    """The sum covers the measured seconds and says how many; without any, nothing is known."""
     part, none = judged(event("a", 0, 20), event("b", 10, 20), gap=slice(10, 20)).events
 
     assert (1200.0, 600.0) == (part.seconds, part.measured_s)
@@ -85,9 +81,7 @@ def test_what_was_not_measured_is_not_zero():
 
 
 def test_events_that_overlap_share_nothing_and_name_each_other():
-    """
-    Both have the whole I/O of their time; events that only meet did not run together.
-    """
+    """Both have the whole I/O of their time; events that only meet did not run together."""
     found = judged(event("a", 0, 20), event("b", 10, 30), event("c", 30, 40))
     a, b, c = found.events
 
@@ -97,9 +91,7 @@ def test_events_that_overlap_share_nothing_and_name_each_other():
 
 
 def test_time_at_a_ceiling_is_counted_with_and_without_each_name():
-    """
-    Runs of one name that overlap count their time once; the rest is what remains without them.
-    """
+    """Runs of one name that overlap count their time once; the rest is what remains without them."""
     found = judged(
         event("a", 0, 10), event("a", 5, 15), event("b", 30, 40), bound=((8, 20), (35, 37))
     )
@@ -114,9 +106,7 @@ def test_time_at_a_ceiling_is_counted_with_and_without_each_name():
 
 
 def test_a_moment_has_no_io_and_may_be_at_a_ceiling():
-    """
-    A deploy costs nothing that could be counted.
-    """
+    """A deploy costs nothing that could be counted."""
     during, after = judged(event("d", 9, None), event("d", 30, None), bound=((8, 20),)).events
 
     assert (None, 0.0, True) == (during.read_bytes, during.seconds, during.is_at_ceiling)
@@ -124,9 +114,7 @@ def test_a_moment_has_no_io_and_may_be_at_a_ceiling():
 
 
 def test_only_the_part_within_the_window_counts():
-    """
-    An event that began before or goes on is cut; one that lies outside is counted as left out.
-    """
+    """An event that began before or goes on is cut; one that lies outside is counted as left out."""
     found = judged(
         event("before", -30, 10),
         event("running", 50, None, is_running=True),
@@ -140,9 +128,7 @@ def test_only_the_part_within_the_window_counts():
 
 
 def test_ten_thousand_events_are_judged():
-    """
-    The largest file that is read is judged in seconds, with its runs compared pairwise.
-    """
+    """The largest file that is read is judged in seconds, with its runs compared pairwise."""
     many = [event(f"task {n % 50}", (n % 600) / 10, (n % 600) / 10 + 0.5) for n in range(10_000)]
     found = judged(*many, bound=((8, 20),))
 
@@ -151,9 +137,7 @@ def test_ten_thousand_events_are_judged():
 
 
 def test_without_metrics_nothing_is_claimed():
-    """
-    An event of a snapshot without rates has no I/O, known or zero.
-    """
+    """An event of a snapshot without rates has no I/O, known or zero."""
     empty = replace(snapshot(), series={})
     file = OwnEventFile(name="e", events=(event("a", 0, 10),))
     (found,) = own_events_io(file, empty, diagnosis()).events

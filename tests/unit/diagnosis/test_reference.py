@@ -54,9 +54,7 @@ def levels(diagnosis: Diagnosis) -> list[float | None]:
 @pytest.mark.parametrize("calm_minutes", [0, 60])
 @pytest.mark.parametrize("first", [VOLUME, BURST], ids=["volume", "burst"])
 def test_a_fast_ceiling_and_the_baseline_after_it_are_two_intervals(first, calm_minutes):
-    """
-    Half an hour at what credits or the volume allow, then the baseline: both are ceilings.
-    """
+    """Half an hour at what credits or the volume allow, then the baseline: both are ceilings."""
     minutes = 45 if first == VOLUME else 31
     diagnosis = scan((first, minutes), (BASE, HOUR), calm_minutes=calm_minutes)
 
@@ -65,9 +63,7 @@ def test_a_fast_ceiling_and_the_baseline_after_it_are_two_intervals(first, calm_
 
 @pytest.mark.parametrize("minutes", [25, HOUR])
 def test_the_faster_ceiling_is_no_reference(minutes):
-    """
-    Latency at the baseline is compared with unpressed storage, not with the queue at the burst.
-    """
+    """Latency at the baseline is compared with unpressed storage, not with the queue at the burst."""
     diagnosis = scan((BURST, 31), (BASE, minutes))
     at_base = diagnosis.intervals[-1]
 
@@ -77,18 +73,14 @@ def test_the_faster_ceiling_is_no_reference(minutes):
 
 @pytest.mark.parametrize(("level", "phase"), [(BURST, Phase.BURST), (BASE, Phase.BASELINE)])
 def test_a_window_that_is_one_ceiling_has_one_interval(level, phase):
-    """
-    Nothing unpressed is seen, so the general reference is used; what is documented is found.
-    """
+    """Nothing unpressed is seen, so the general reference is used; what is documented is found."""
     diagnosis = scan((level, 30))
 
     assert [(level, phase)] == [(i.ceiling.value, i.ceiling.phase) for i in diagnosis.intervals]
 
 
 def test_no_evidence_argues_against_its_verdict_unreported():
-    """
-    If the rate is as flat at other times because of another ceiling, the evidence says so.
-    """
+    """If the rate is as flat at other times because of another ceiling, the evidence says so."""
     diagnosis = scan((BURST, 31), (BASE, HOUR))
     noise = [e for i in diagnosis.intervals for e in i.evidence if e.kind == "noise"]
 

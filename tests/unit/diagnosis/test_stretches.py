@@ -18,16 +18,12 @@ from unit.reports.fixture_diagnosis import CASES
     ],
 )
 def test_spans_that_meet_are_joined(spans, expected):
-    """
-    Spans come in order of time, and no moment is in two of them.
-    """
+    """Spans come in order of time, and no moment is in two of them."""
     assert expected == merged(spans)
 
 
 def test_the_longest_stretch_at_a_ceiling_is_compared_with_the_longest_without():
-    """
-    Of the time without a ceiling the longest part counts, also at an end of the window.
-    """
+    """Of the time without a ceiling the longest part counts, also at an end of the window."""
     made = CASES["pressed"]()[0]
     one = made.intervals[0]
     spans = ((100, 200), (150, 400), (500, 550))
@@ -52,9 +48,7 @@ def test_the_longest_stretch_at_a_ceiling_is_compared_with_the_longest_without()
 
 
 def test_without_a_ceiling_and_without_waiting_nothing_is_asked():
-    """
-    A quiet window costs no request.
-    """
+    """A quiet window costs no request."""
     quiet = replace(CASES["quiet"]()[0], intervals=(), waiting=())
 
     assert stretches_of(quiet) is None

@@ -12,9 +12,7 @@ STATEMENT = "select * from orders where customer = 7"
 
 
 def scan(**changes) -> Node:
-    """
-    A sequential scan of 1,000 blocks, 800 of them read at a tenth of a millisecond each.
-    """
+    """A sequential scan of 1,000 blocks, 800 of them read at a tenth of a millisecond each."""
     plain = Node(
         label="Seq Scan",
         relation="orders",
@@ -29,9 +27,7 @@ def scan(**changes) -> Node:
 
 
 def capture(plan: Node | None = None, **changes) -> Capture:
-    """
-    An execution of the scan.
-    """
+    """An execution of the scan."""
     plan = plan or scan()
     plain = Capture(
         statement=STATEMENT,
@@ -46,17 +42,13 @@ def capture(plan: Node | None = None, **changes) -> Capture:
 
 
 def slow(block_s: float, *, hit: int = 200, read: int = 800, other_s: float = 0.02) -> Capture:
-    """
-    The same scan with another time for each block.
-    """
+    """The same scan with another time for each block."""
     blocks = Blocks(hit=hit, read=read, read_s=read * block_s, write_s=0.0)
     return capture(scan(seconds=read * block_s + other_s, blocks=blocks))
 
 
 def counted(**changes) -> Capture:
-    """
-    The mean call of the statement as `pg_stat_statements` counts it.
-    """
+    """The mean call of the statement as `pg_stat_statements` counts it."""
     return replace(capture(), plan=None, source=Source.PG_STAT_STATEMENTS, calls=500, **changes)
 
 
@@ -65,9 +57,7 @@ def file(*captures: Capture, **changes) -> CaptureFile:
 
 
 def test_a_difference_is_indented_as_explain_indents_a_plan():
-    """
-    Conditions of a node and the nodes below it are indented one step further.
-    """
+    """Conditions of a node and the nodes below it are indented one step further."""
     below = Node(label="Sort", details=("Sort Key: customer",), children=(scan(),))
     lines = difference(below, replace(below, children=(scan(relation="parts"),)))
 
@@ -75,9 +65,7 @@ def test_a_difference_is_indented_as_explain_indents_a_plan():
 
 
 def test_small_differences_of_time_and_literals_are_the_same():
-    """
-    A third more time is no difference; different literals are the same plan.
-    """
+    """A third more time is no difference; different literals are the same plan."""
     other = capture(scan(details=("Filter: (customer = 8)",), seconds=0.13))
     pair = compare_pair(capture(), replace(other, execution_s=0.13))
 
@@ -86,9 +74,7 @@ def test_small_differences_of_time_and_literals_are_the_same():
 
 
 def test_the_same_plan_and_blocks_in_more_time_is_not_the_query():
-    """
-    The ratios of time, I/O and each block are given, and the node that took the time.
-    """
+    """The ratios of time, I/O and each block are given, and the node that took the time."""
     pair = compare_pair(capture(), slow(0.01))
 
     assert PairOutcome.NOT_THE_QUERY is pair.outcome
@@ -101,9 +87,7 @@ def test_the_same_plan_and_blocks_in_more_time_is_not_the_query():
 
 
 def test_time_without_io_points_to_waits_and_cpu():
-    """
-    With the same blocks at the same speed it waited or computed, so storage is not the reason.
-    """
+    """With the same blocks at the same speed it waited or computed, so storage is not the reason."""
     pair = compare_pair(capture(), slow(0.0001, other_s=5.0))
 
     assert PairOutcome.NOT_THE_QUERY is pair.outcome
@@ -112,9 +96,7 @@ def test_time_without_io_points_to_waits_and_cpu():
 
 
 def test_untimed_io_is_reported():
-    """
-    Without track_io_timing the verdict is the same, but storage and locks cannot be distinguished.
-    """
+    """Without track_io_timing the verdict is the same, but storage and locks cannot be distinguished."""
     blocks = Blocks(hit=200, read=800)
     untimed = [capture(scan(blocks=blocks, seconds=s)) for s in (0.1, 9.0)]
     pair = compare_pair(*untimed)
@@ -125,9 +107,7 @@ def test_untimed_io_is_reported():
 
 
 def test_more_reads_at_the_same_speed_are_the_cache():
-    """
-    The same blocks were touched, but more of them were read.
-    """
+    """The same blocks were touched, but more of them were read."""
     pair = compare_pair(slow(0.001, hit=990, read=10), slow(0.001, hit=0, read=1000))
 
     assert PairOutcome.CACHE is pair.outcome
@@ -135,18 +115,14 @@ def test_more_reads_at_the_same_speed_are_the_cache():
 
 
 def test_more_reads_at_a_much_lower_speed_are_the_storage():
-    """
-    A few more reads do not hide that each read takes a hundred times as long.
-    """
+    """A few more reads do not hide that each read takes a hundred times as long."""
     pair = compare_pair(slow(0.0001, hit=400, read=600), slow(0.01, hit=200, read=800))
 
     assert PairOutcome.NOT_THE_QUERY is pair.outcome
 
 
 def test_a_different_plan_is_shown_line_by_line():
-    """
-    Lines of both plans, of the first and of the second are marked.
-    """
+    """Lines of both plans, of the first and of the second are marked."""
     index = scan(
         label="Index Scan",
         index="orders_customer_idx",
@@ -168,9 +144,7 @@ def test_a_different_plan_is_shown_line_by_line():
 
 
 def test_a_different_number_of_workers_is_a_different_plan():
-    """
-    The number of workers is compared like a condition.
-    """
+    """The number of workers is compared like a condition."""
     gather = Node(label="Gather", details=("Workers Planned: 2",), loops=1.0, rows=1.0)
     other = replace(gather, details=("Workers Planned: 4",))
 
@@ -178,9 +152,7 @@ def test_a_different_number_of_workers_is_a_different_plan():
 
 
 def test_more_rows_are_no_verdict_on_the_storage():
-    """
-    More rows explain more time.
-    """
+    """More rows explain more time."""
     pair = compare_pair(capture(), capture(scan(rows=250.0, seconds=0.9)))
 
     assert PairOutcome.ROWS is pair.outcome
@@ -188,9 +160,7 @@ def test_more_rows_are_no_verdict_on_the_storage():
 
 
 def test_more_blocks_for_the_same_rows_are_bloat():
-    """
-    The same rows come from three times as many blocks.
-    """
+    """The same rows come from three times as many blocks."""
     pair = compare_pair(capture(), slow(0.0001, hit=600, read=2400))
 
     assert PairOutcome.BLOCKS is pair.outcome
@@ -198,9 +168,7 @@ def test_more_blocks_for_the_same_rows_are_bloat():
 
 
 def test_temporary_files_are_other_blocks():
-    """
-    A sort that no longer fits its memory is reported with the changed setting.
-    """
+    """A sort that no longer fits its memory is reported with the changed setting."""
     spilled = Blocks(hit=200, read=800, temp_read=500, temp_written=500, read_s=0.1, write_s=0.1)
     pair = compare_pair(
         capture(settings={"work_mem": "64MB"}), capture(scan(blocks=spilled), settings={})
@@ -213,27 +181,21 @@ def test_temporary_files_are_other_blocks():
 
 
 def test_settings_that_one_side_lacks_are_not_compared():
-    """
-    A log without auto_explain.log_settings does not mean default settings.
-    """
+    """A log without auto_explain.log_settings does not mean default settings."""
     found = capture(settings={"work_mem": "64MB"})
 
     assert () == compare_pair(found, capture(settings_known=False)).settings
 
 
 def test_what_was_only_planned_cannot_be_judged():
-    """
-    The plan is the same, but its time is unknown.
-    """
+    """The plan is the same, but its time is unknown."""
     planned = capture(scan(rows=None, loops=None, seconds=None, blocks=None), was_run=False)
 
     assert PairOutcome.UNKNOWN is compare_pair(capture(), planned).outcome
 
 
 def test_without_blocks_a_slower_execution_is_unknown():
-    """
-    A slower execution may come from the cache; one as fast is the same.
-    """
+    """A slower execution may come from the cache; one as fast is the same."""
     bare = [capture(scan(blocks=None, seconds=s)) for s in (0.1, 5.0)]
 
     assert PairOutcome.UNKNOWN is compare_pair(*bare).outcome
@@ -241,9 +203,7 @@ def test_without_blocks_a_slower_execution_is_unknown():
 
 
 def test_counters_alone_give_the_same_verdict():
-    """
-    With as many blocks and rows per call, but slower blocks, it is not the query.
-    """
+    """With as many blocks and rows per call, but slower blocks, it is not the query."""
     blocks = Blocks(hit=200, read=800, read_s=8.0, write_s=0.0)
     pair = compare_pair(counted(), counted(blocks=blocks, execution_s=8.02))
 
@@ -253,9 +213,7 @@ def test_counters_alone_give_the_same_verdict():
 
 
 def test_statements_are_paired_by_what_they_do():
-    """
-    Literals, case and white space are ignored; counters pair with counters; unpaired ones are named.
-    """
+    """Literals, case and white space are ignored; counters pair with counters; unpaired ones are named."""
     like = capture(statement="SELECT *\nFROM orders WHERE customer = $1;")
     alone = capture(statement="select 1 from customers")
     comparison = plans.compare(
@@ -268,9 +226,7 @@ def test_statements_are_paired_by_what_they_do():
 
 
 def test_a_plan_without_its_statement_pairs_with_the_only_one():
-    """
-    A plan of EXPLAIN has no statement; with several on the other side it stays unpaired.
-    """
+    """A plan of EXPLAIN has no statement; with several on the other side it stays unpaired."""
     unnamed = file(capture(statement=""))
     one = plans.compare(file(capture()), unnamed, names=("a", "b"))
     several = plans.compare(
@@ -283,9 +239,7 @@ def test_a_plan_without_its_statement_pairs_with_the_only_one():
 
 
 def test_the_median_of_the_heaviest_plan_is_compared():
-    """
-    The median of many logged executions is compared; several plans are mentioned.
-    """
+    """The median of many logged executions is compared; several plans are mentioned."""
     index = replace(scan(label="Index Scan", index="i"), seconds=0.001)
     many = [capture(scan(seconds=s)) for s in (0.1, 0.11, 90.0)]
     comparison = plans.compare(file(capture()), file(*many, capture(index)), names=("a", "b"))
@@ -302,18 +256,14 @@ def test_the_median_of_the_heaviest_plan_is_compared():
     [((capture(),), 0), ((slow(0.01),), 1), ((replace(capture(), was_run=False),), 2), ((), 2)],
 )
 def test_the_exit_status_is_same_different_or_unknown(second, status):
-    """
-    The status is 0, 1 or 2; without a pair it is unknown.
-    """
+    """The status is 0, 1 or 2; without a pair it is unknown."""
     comparison = plans.compare(file(capture()), file(*second), names=("a", "b"))
 
     assert status == plans.status_of(comparison)
 
 
 def test_counters_decide_for_a_statement_that_was_only_planned():
-    """
-    The plan was not executed, but its calls were counted, so the verdict is known.
-    """
+    """The plan was not executed, but its calls were counted, so the verdict is known."""
     planned = capture(was_run=False)
     both = file(planned, counted())
 
@@ -322,9 +272,7 @@ def test_counters_decide_for_a_statement_that_was_only_planned():
 
 
 def test_uncaptured_statements_and_simulated_files_are_noted():
-    """
-    The notes say it, with the file's name.
-    """
+    """The notes say it, with the file's name."""
     comparison = plans.compare(
         file(capture(), is_simulated=True, note="Made up."),
         file(capture(), server_version="18.1"),
@@ -347,9 +295,7 @@ def test_uncaptured_statements_and_simulated_files_are_noted():
     ],
 )
 def test_statements_that_differ_in_literals_are_alike(one: str, other: str):
-    """
-    They are alike, as pg_stat_statements normalises them.
-    """
+    """They are alike, as pg_stat_statements normalises them."""
     assert likeness(one) == likeness(other)
 
 
@@ -362,7 +308,5 @@ def test_statements_that_differ_in_literals_are_alike(one: str, other: str):
     ],
 )
 def test_names_are_no_literals(one: str, other: str):
-    """
-    Digits in names and the case of quoted names are significant.
-    """
+    """Digits in names and the case of quoted names are significant."""
     assert likeness(one) != likeness(other)

@@ -48,9 +48,7 @@ def minutes(first: int, count: int, mean: float = 100.0, instance: str = "orders
 
 
 def test_the_table_has_the_points_of_the_lake(tmp_path: Path):
-    """
-    After new points, points that come again, late ones on a day before, and a part that was compacted.
-    """
+    """After new points, points that come again, late ones on a day before, and a part that was compacted."""
     lake = open_lake(str(tmp_path / "lake"))
     counts = []
     for number in range(9):
@@ -100,9 +98,7 @@ class Killed(BaseException):
 def test_killed_between_the_commits_the_next_ingest_makes_it_good(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kill_at: int
 ):
-    """
-    The lake has the points, and the table has none, some, or all of them without saying so.
-    """
+    """The lake has the points, and the table has none, some, or all of them without saying so."""
     json_file(tmp_path / "in/a.gz", [*minutes(0, 5), *minutes(1440, 5), *minutes(2880, 5)])
     lake = open_lake(str(tmp_path / "lake"))
     monkeypatch.setattr(iceberg, "ROWS_A_TRANSACTION", 1)

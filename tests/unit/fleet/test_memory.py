@@ -6,9 +6,7 @@ from plimsoll.fleet import memory
 
 
 class Library:
-    """
-    A C library that keeps what it is asked.
-    """
+    """A C library that keeps what it is asked."""
 
     def __init__(self, asked: list[tuple[int, int]]) -> None:
         def mallopt(name: int, value: int) -> int:
@@ -19,9 +17,7 @@ class Library:
 
 
 def test_freed_memory_is_kept_by_three_settings_of_glibc(monkeypatch):
-    """
-    M_MMAP_THRESHOLD, M_TRIM_THRESHOLD and M_TOP_PAD of mallopt(3), each within an int.
-    """
+    """M_MMAP_THRESHOLD, M_TRIM_THRESHOLD and M_TOP_PAD of mallopt(3), each within an int."""
     asked: list[tuple[int, int]] = []
     monkeypatch.setattr(memory.ctypes, "CDLL", lambda _name: Library(asked))
 
@@ -33,9 +29,7 @@ def test_freed_memory_is_kept_by_three_settings_of_glibc(monkeypatch):
 
 @pytest.mark.parametrize("error", [OSError, TypeError])
 def test_without_such_a_library_nothing_is_done(monkeypatch, error):
-    """
-    musl and macOS have no mallopt, and Windows no library of this name.
-    """
+    """musl and macOS have no mallopt, and Windows no library of this name."""
 
     def missing(_name):
         raise error

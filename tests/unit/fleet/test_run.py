@@ -93,9 +93,7 @@ def _wait_but_for_one(points: pa.Table, _described: pa.Table) -> pa.Table:
 
 
 def test_an_interrupted_run_waits_for_no_bucket(lake: Lake):
-    """
-    Its processes end with it, however long their buckets would take.
-    """
+    """Its processes end with it, however long their buckets would take."""
     begun: list[psutil.Process] = []
 
     def interrupt(_done: int, _of: int) -> None:

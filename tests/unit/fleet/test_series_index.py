@@ -88,9 +88,7 @@ def test_an_instance_has_the_points_that_count(
     window_s: tuple[int, int] | None,
     tmp_path_factory: pytest.TempPathFactory,
 ):
-    """
-    Late points, points that come again, and files that become one: of equal points the last one counts.
-    """
+    """Late points, points that come again, and files that become one: of equal points the last one counts."""
     lake = Lake(LakePlace(str(tmp_path_factory.mktemp("lake"))))
     manifest = Manifest(bucket_count=1)
     for number, rows in enumerate(commits):
@@ -190,9 +188,7 @@ def test_an_instance_without_points_in_the_window_has_no_table():
 
 
 def test_a_table_has_a_chunk_for_each_metric_and_equal_times_once():
-    """
-    Whoever judges it needs not look where a metric ends, nor compare times.
-    """
+    """Whoever judges it needs not look where a metric ends, nor compare times."""
     found: dict = {}
     add_table(
         part([*REGULAR, *((1, time_s, total, 60.0) for _, time_s, total, _ in REGULAR)]), found
@@ -211,9 +207,7 @@ points_and_blocks = st.lists(st.one_of(points, regular), min_size=1, max_size=4)
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(commits=points_and_blocks)
 def test_points_by_metric_do_not_depend_on_the_shape_of_the_table(commits: list[list[Point]]):
-    """
-    A chunk for each metric, one chunk of dictionaries, plain texts and another order: the same points.
-    """
+    """A chunk for each metric, one chunk of dictionaries, plain texts and another order: the same points."""
     rows = [
         (key[0], key[1], *row) for key, row in sorted(truth(commits).items()) if key[0] in (0, 1)
     ]
@@ -249,9 +243,7 @@ def test_points_by_metric_do_not_depend_on_the_shape_of_the_table(commits: list[
 
 
 def test_a_file_keeps_values_to_the_last_bit_and_splits_them_into_streams():
-    """
-    Streams of bytes compress better and are read faster; polars and pyarrow read them as the numbers they were.
-    """
+    """Streams of bytes compress better and are read faster; polars and pyarrow read them as the numbers they were."""
     rows = part([(0, 60 * n, value, 60.0) for n, value in enumerate((0.0, -0.0, 1e-300, 1 / 3))])
     content = points_file(rows)
     group = pq.ParquetFile(content).metadata.row_group(0)

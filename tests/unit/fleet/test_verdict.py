@@ -72,9 +72,7 @@ def test_the_order_of_points_changes_no_byte():
 
 
 def test_columns_of_another_engine_change_no_byte():
-    """
-    Spark hands over other string types and further columns.
-    """
+    """Spark hands over other string types and further columns."""
     points, described = tables()
     large = points.set_column(3, "metric", points.column("metric").cast(pa.large_string()))
 
@@ -94,9 +92,7 @@ def test_a_poisoned_instance_is_one_error_row(value: float):
 
 
 def test_a_zero_below_zero_is_a_zero():
-    """
-    A sum of −0.0 is a value, and no mistake of the source.
-    """
+    """A sum of −0.0 is a value, and no mistake of the source."""
     points, described = tables()
     sums = [-0.0, *points.column("sum").to_pylist()[1:]]
     zeros = [0.0, *sums[1:]]
@@ -143,9 +139,7 @@ def test_points_before_a_change_of_class_are_left_out():
 
 
 def described_twice(first: object, second: object) -> pa.Table:
-    """
-    Two descriptions of the instance that differ in tags, the second from the middle of the window on.
-    """
+    """Two descriptions of the instance that differ in tags, the second from the middle of the window on."""
     snapshot = example(STORY)
     start_s, end_s = snapshot.window_s or (0, 0)
     rows = []
@@ -180,26 +174,20 @@ def test_tags_are_those_of_the_last_description_that_has_any(first, second, tags
 
 
 def saving(*, usd: str, chance: float, judgement: Judgement) -> Option:
-    """
-    Return an option that costs less than now.
-    """
+    """Return an option that costs less than now."""
     amount = Decimal(usd)
     return plans.option(title=usd, usd_per_day_more=amount, probability=chance, judgement=judgement)
 
 
 def row_of_plan(plan: Plan) -> dict[str, object]:
-    """
-    Return the row of an instance with this plan.
-    """
+    """Return the row of an instance with this plan."""
     law = VerdictLaw(diagnose=diagnose_snapshot, plan=lambda _d, _s: plan)
     [row] = instance_verdict(*tables("quiet"), law).to_pylist()
     return row
 
 
 def test_the_cheaper_setup_is_that_of_the_plan_whatever_its_role():
-    """
-    The example's plan has one, which is its cheapest option and not one of a smaller class alone.
-    """
+    """The example's plan has one, which is its cheapest option and not one of a smaller class alone."""
     [row] = verdict(*tables("quiet"), has_plan=True).to_pylist()
 
     assert "db.t4g.large, storage as it is" == row["cheaper"]
@@ -232,9 +220,7 @@ def test_where_a_limit_binds_a_setup_that_costs_less_is_a_step_and_no_saving():
 
 
 def test_what_is_missing_is_told_by_an_ingest():
-    """
-    A ranking has no options for the class of an instance, so its remedy names none.
-    """
+    """A ranking has no options for the class of an instance, so its remedy names none."""
     points, described = tables()
     [row] = verdict(points, described.slice(0, 0)).to_pylist()
 

@@ -8,9 +8,7 @@ from plimsoll.gate import class_group
 
 
 def simulate_cgroup(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """
-    Point `class_group` at a tree below a folder, and at 32 GiB of memory; return its root. Simulated.
-    """
+    """Point `class_group` at a tree below a folder, and at 32 GiB of memory; return its root. Simulated."""
     place = folder / "cgroup"
     own = place / "user.slice/run.scope"
     own.mkdir(parents=True)

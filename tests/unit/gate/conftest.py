@@ -10,9 +10,7 @@ import pytest
 
 @pytest.fixture
 def tmp_path() -> Iterator[Path]:
-    """
-    A folder with a short path: a socket's path has about a hundred characters, and pytest's is long.
-    """
+    """A folder with a short path: a socket's path has about a hundred characters, and pytest's is long."""
     folder = Path(tempfile.mkdtemp(prefix="p-"))
     yield folder
     shutil.rmtree(folder, ignore_errors=True)

@@ -15,9 +15,7 @@ from pathlib import Path
 
 
 def main() -> int:
-    """
-    Answer questions until asked to stop.
-    """
+    """Answer questions until asked to stop."""
     config = json.loads(Path(sys.argv[1]).read_text())
     backing = Path(config["backing"])
     if (backing / "refuse").exists():
@@ -45,9 +43,7 @@ def main() -> int:
 
 
 def answer(question: dict, config: dict, balances: dict) -> dict:
-    """
-    Return the answer to one question; orders change later answers.
-    """
+    """Return the answer to one question; orders change later answers."""
     match question:
         case {"ask": "status"}:
             return status(config, balances)
@@ -66,9 +62,7 @@ def answer(question: dict, config: dict, balances: dict) -> dict:
 
 
 def status(config: dict, balances: dict) -> dict:
-    """
-    Return reads of 128 KiB at 86.875 MB/s, throttled by the first stage.
-    """
+    """Return reads of 128 KiB at 86.875 MB/s, throttled by the first stage."""
     first = config["chain"][0]["name"]
     with_credits = {s["name"] for s in config["chain"] if s["capacity"] > 0}
     return {
@@ -88,9 +82,7 @@ def status(config: dict, balances: dict) -> dict:
 
 
 def write_line(config: dict) -> None:
-    """
-    Write one line of a record: a second in which the first stage throttled requests.
-    """
+    """Write one line of a record: a second in which the first stage throttled requests."""
     first = config["chain"][0]["name"]
     line = {
         "t": time.time(),

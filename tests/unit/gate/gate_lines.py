@@ -21,9 +21,7 @@ def line(
     late_s_max: float = 0.0,
     late_s_sum: float = 0.0,
 ) -> RecordLine:
-    """
-    Return a step that begins `at_s` after START_S and lasts `dt`, with constant rates.
-    """
+    """Return a step that begins `at_s` after START_S and lasts `dt`, with constant rates."""
     reads, writes = (rate * dt / size_bytes for rate in (read_bytes_per_s, write_bytes_per_s))
     return RecordLine(
         t=START_S + at_s + dt,
@@ -46,14 +44,10 @@ def line(
 
 
 def lines(count: int, dt: float = 1.0, **facts) -> list[RecordLine]:
-    """
-    Return steps of one length, one after the other, all equal.
-    """
+    """Return steps of one length, one after the other, all equal."""
     return [line(index * dt, dt, **facts) for index in range(count)]
 
 
 def held(seconds: float, phase: Phase = Phase.BASELINE) -> dict[str, Bound]:
-    """
-    The instance's throughput made requests wait.
-    """
+    """The instance's throughput made requests wait."""
     return {"instance_ebs_throughput": Bound(seconds, phase)}

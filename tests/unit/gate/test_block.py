@@ -13,9 +13,7 @@ from plimsoll.gate.block import IMAGE, make_image
     "refused, status 2; nothing is written",
 )
 def test_an_image_that_is_a_link_is_refused(tmp_path: Path):
-    """
-    Root would mount and write the target of the link.
-    """
+    """Root would mount and write the target of the link."""
     (tmp_path / "precious").write_bytes(b"old")
     (tmp_path / IMAGE).symlink_to("precious")
     with pytest.raises(SourceError, match="is a symbolic link"):

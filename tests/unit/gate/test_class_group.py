@@ -15,9 +15,7 @@ M6G = catalog().instance_limits("db.m6g.large")
 
 @pytest.fixture
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """
-    Simulate a machine whose cgroup v2 delegates cpu and memory to one account, with a folder.
-    """
+    """Simulate a machine whose cgroup v2 delegates cpu and memory to one account, with a folder."""
     return simulate_cgroup(tmp_path, monkeypatch)
 
 
@@ -26,9 +24,7 @@ def group(count: int = 8) -> ClassGroup:
 
 
 def test_a_group_has_the_quota_and_the_memory_of_the_class(root: Path):
-    """
-    db.m6g.large has two vCPUs and 8 GiB: 200 ms in every 100 ms, in the nearest usable group.
-    """
+    """db.m6g.large has two vCPUs and 8 GiB: 200 ms in every 100 ms, in the nearest usable group."""
     with group() as made:
         assert root / "user.slice" == made.folder.parent
         found = {path.name: path.read_text() for path in made.folder.iterdir()}
@@ -53,9 +49,7 @@ def test_a_group_has_the_quota_and_the_memory_of_the_class(root: Path):
 def test_what_this_machine_cannot_give_is_refused_with_the_reason(
     root: Path, file: str, text: str, expected: str
 ):
-    """
-    Nothing is created; the error has the cause, the hint a way out.
-    """
+    """Nothing is created; the error has the cause, the hint a way out."""
     (root / file).write_text(text)
 
     with pytest.raises(UsageError) as raised:
@@ -65,9 +59,7 @@ def test_what_this_machine_cannot_give_is_refused_with_the_reason(
 
 
 def test_a_machine_with_fewer_processors_is_refused(root: Path):
-    """
-    A quota above the number of processors would limit nothing.
-    """
+    """A quota above the number of processors would limit nothing."""
     with pytest.raises(UsageError) as raised:
         group(1)
 

@@ -11,9 +11,7 @@ from plimsoll.gate.command import ChildCommand
 
 
 def test_a_command_runs_with_its_variables_and_returns_its_status():
-    """
-    Variables are added to ours; the exit status is the command's.
-    """
+    """Variables are added to ours; the exit status is the command's."""
     command = ChildCommand(
         ["sh", "-c", 'test "$PLIMSOLL_LAB" = yes && test -n "$PATH" && exit 7'],
         environment={"PLIMSOLL_LAB": "yes"},
@@ -26,9 +24,7 @@ def test_a_command_runs_with_its_variables_and_returns_its_status():
 
 
 def test_a_command_that_never_ran_is_not_over():
-    """
-    Stopping it is no error.
-    """
+    """Stopping it is no error."""
     command = ChildCommand(["sh"])
 
     assert not command.is_over()
@@ -37,9 +33,7 @@ def test_a_command_that_never_ran_is_not_over():
 
 
 def test_a_program_is_looked_up_in_the_commands_own_path(tmp_path):
-    """
-    The command's own PATH counts, so that a wheel's programs are found.
-    """
+    """The command's own PATH counts, so that a wheel's programs are found."""
     program = tmp_path / "plimsoll-lab-program"
     program.write_text("#!/bin/sh\nexit 3\n")
     program.chmod(0o755)
@@ -52,9 +46,7 @@ def test_a_program_is_looked_up_in_the_commands_own_path(tmp_path):
 
 
 def test_a_program_that_is_not_there_is_an_error_before_anything_runs():
-    """
-    Nothing is recorded for a command that cannot run.
-    """
+    """Nothing is recorded for a command that cannot run."""
     with pytest.raises(UsageError) as raised:
         ChildCommand(["no-such-program-anywhere", "secret"])
 
@@ -63,9 +55,7 @@ def test_a_program_that_is_not_there_is_an_error_before_anything_runs():
 
 
 def test_a_file_that_is_no_program_is_an_error(tmp_path):
-    """
-    The error says that the system cannot run the file.
-    """
+    """The error says that the system cannot run the file."""
     program = tmp_path / "broken"
     program.write_bytes(b"\x7fELF not really")
     program.chmod(0o755)
@@ -77,9 +67,7 @@ def test_a_file_that_is_no_program_is_an_error(tmp_path):
 
 
 def test_a_command_that_runs_on_is_ended_gently_first():
-    """
-    SIGINT comes first, so a program can still print its summary.
-    """
+    """SIGINT comes first, so a program can still print its summary."""
     code = (
         "import signal, sys, time\n"
         "def end(*_): print('ended'); sys.exit(5)\n"
@@ -99,9 +87,7 @@ def test_a_command_that_runs_on_is_ended_gently_first():
 
 
 def test_waiting_ends_after_the_given_time():
-    """
-    A command that still runs then has no status yet, and can be ended.
-    """
+    """A command that still runs then has no status yet, and can be ended."""
     command = ChildCommand(["sleep", "600"])
     command.start()
 
@@ -111,9 +97,7 @@ def test_waiting_ends_after_the_given_time():
 
 
 def test_output_goes_to_the_given_files(tmp_path):
-    """
-    Output and errors may go to two files.
-    """
+    """Output and errors may go to two files."""
     with (tmp_path / "out").open("w") as out, (tmp_path / "err").open("w") as err:
         command = ChildCommand(["sh", "-c", "echo done; echo late >&2"], output=out, errors=err)
         command.start()

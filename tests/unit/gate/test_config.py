@@ -38,9 +38,7 @@ def launched(instance: Instance, day: str) -> GateSetup:
 
 
 def test_the_chain_is_that_of_the_instance():
-    """
-    db.t3.xlarge on four gp2 volumes: four stages, with documented capacities whatever the clock.
-    """
+    """db.t3.xlarge on four gp2 volumes: four stages, with documented capacities whatever the clock."""
     configured = config(GateSetup(instance=T3, clock=60.0, credits=0.2))
 
     assert [
@@ -58,9 +56,7 @@ def test_the_chain_is_that_of_the_instance():
 
 
 def test_the_document_has_the_names_that_the_daemon_knows():
-    """
-    Paths and settings have the names that the daemon knows, and the document is plain JSON.
-    """
+    """Paths and settings have the names that the daemon knows, and the document is plain JSON."""
     report = json.loads(json.dumps(config(GateSetup(instance=T3))))
 
     assert {
@@ -80,18 +76,14 @@ def test_the_document_has_the_names_that_the_daemon_knows():
     ("scale", "turn_bytes"), [(1.0, 262_144), (10.0, 26_214.4), (1000.0, 4096)]
 )
 def test_a_turn_is_scaled_with_the_rates(scale, turn_bytes):
-    """
-    So that it takes as long as at the whole rate; never less than a page.
-    """
+    """So that it takes as long as at the whole rate; never less than a page."""
     report = config(GateSetup(instance=T3, scale=scale))
 
     assert report["portion_bytes"] == pytest.approx(turn_bytes)
 
 
 def test_a_block_image_has_its_size():
-    """
-    In block mode the daemon serves one file, and needs its size.
-    """
+    """In block mode the daemon serves one file, and needs its size."""
     paths = {name: Path(f"/{name}") for name in ("backing", "mount", "socket", "record")}
     configured = config_of(
         GateSetup(instance=T3, mode="block"), catalog(), **paths, image_bytes=2**30
@@ -102,9 +94,7 @@ def test_a_block_image_has_its_size():
 
 @pytest.mark.parametrize("kind", sorted(BASE_LATENCIES))
 def test_the_base_latency_is_that_of_the_storage_type(kind: str):
-    """
-    Each storage type has its own, a given one takes precedence, and no storage is needed.
-    """
+    """Each storage type has its own, a given one takes precedence, and no storage is needed."""
     bought = replace(R5, storage=Storage(kind=kind, size_gib=500, provisioned_ops_per_s=3000))
     given = Latency(read_s=0.01, write_s=0.02)
     usual = BASE_LATENCIES[kind]
@@ -133,9 +123,7 @@ def test_an_instance_launched_before_a_limit_was_raised_keeps_its_legacy_one():
 
 
 def test_legacy_limits_can_be_required_and_refused():
-    """
-    Without a launch date the last legacy limits apply; with one, today's can still be requested.
-    """
+    """Without a launch date the last legacy limits apply; with one, today's can still be requested."""
     insisted = legacy_limits_for(GateSetup(instance=R5, legacy=True), catalog())
     refused = legacy_limits_for(replace(launched(R5, "2019-06-01"), legacy=False), catalog())
 
@@ -146,9 +134,7 @@ def test_legacy_limits_can_be_required_and_refused():
 
 
 def test_legacy_limits_that_nobody_knows_are_an_error():
-    """
-    A request is not silently ignored.
-    """
+    """A request is not silently ignored."""
     with pytest.raises(UsageError) as raised:
         legacy_limits_for(replace(launched(R5, "2024-01-01"), legacy=True), catalog())
 
@@ -174,9 +160,7 @@ def test_legacy_limits_that_nobody_knows_are_an_error():
     ],
 )
 def test_what_cannot_be_emulated_is_refused(setup: GateSetup, expected: str):
-    """
-    Each error names the number or fact, and what to do.
-    """
+    """Each error names the number or fact, and what to do."""
     with pytest.raises(UsageError) as raised:
         config(setup)
 
@@ -185,9 +169,7 @@ def test_what_cannot_be_emulated_is_refused(setup: GateSetup, expected: str):
 
 
 def test_every_class_with_limits_can_be_emulated():
-    """
-    For each class of the catalog that has EBS limits the gate gets exactly the chain of the law.
-    """
+    """For each class of the catalog that has EBS limits the gate gets exactly the chain of the law."""
     facts = catalog()
     asked = [Instance(db_class=name, engine="postgres") for name in facts.classes()]
     with_limits = [one for one in asked if chain_of(one, facts)]
@@ -207,9 +189,7 @@ OWN = b"""{"chain": [
 
 
 def test_limits_of_a_file_take_the_place_of_class_and_storage():
-    """
-    Rates, capacities and latencies are those of the file; a stage without burst is fixed.
-    """
+    """Rates, capacities and latencies are those of the file; a stage without burst is fixed."""
     own = parse_limits(OWN, "disk.json")
     setup = GateSetup(
         instance=Instance(), stages=own.stages, latency=own.latency, limits_name="disk.json"
@@ -248,9 +228,7 @@ def test_limits_of_a_file_take_the_place_of_class_and_storage():
     ],
 )
 def test_limits_that_cannot_be_name_the_place(text: str, expected: str):
-    """
-    A file of limits is refused with its name, the stage and what is wrong with it.
-    """
+    """A file of limits is refused with its name, the stage and what is wrong with it."""
     with pytest.raises(DataError) as raised:
         parse_limits(text.encode(), "disk.json")
 

@@ -37,9 +37,7 @@ Make = Callable[..., Gate]
 
 @pytest.fixture
 def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Make:
-    """
-    Make a gate whose daemon is the double; nothing is started yet.
-    """
+    """Make a gate whose daemon is the double; nothing is started yet."""
     program = tmp_path / "daemon"
     program.write_text(f'#!/bin/sh\nexec {sys.executable} {gate_double.__file__} "$@"\n')
     program.chmod(0o755)
@@ -57,9 +55,7 @@ def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Make:
 
 
 def ended(pid: int) -> bool:
-    """
-    Whether a process that is not our child ends soon; one that nobody waits for is left as a zombie.
-    """
+    """Whether a process that is not our child ends soon; one that nobody waits for is left as a zombie."""
     state = Path(f"/proc/{pid}/stat")
     for _ in range(3000):
         if not state.exists() or state.read_text().rpartition(")")[2].split()[0] == "Z":
@@ -73,9 +69,7 @@ def asked(gate: Gate) -> list[dict]:
 
 
 def test_a_gate_is_there_for_the_block_and_gone_after(make: Make):
-    """
-    The mount is made for it and removed; the daemon ends; the record can still be read.
-    """
+    """The mount is made for it and removed; the daemon ends; the record can still be read."""
     with make() as gate:
         assert gate.mount.is_dir()
         assert gate.is_running
@@ -94,9 +88,7 @@ def test_a_gate_is_there_for_the_block_and_gone_after(make: Make):
 
 
 def test_its_folder_goes_with_the_object(make: Make):
-    """
-    Nothing is left in the temporary folder once nobody can read the record any more.
-    """
+    """Nothing is left in the temporary folder once nobody can read the record any more."""
     with make() as gate:
         folder = gate.folder
     del gate
@@ -105,9 +97,7 @@ def test_its_folder_goes_with_the_object(make: Make):
 
 
 def test_a_folder_that_was_there_stays(make: Make):
-    """
-    Only what was made for the mount is removed.
-    """
+    """Only what was made for the mount is removed."""
     gate = make()
     gate.mount.mkdir()
     with gate:
@@ -117,9 +107,7 @@ def test_a_folder_that_was_there_stays(make: Make):
 
 
 def test_the_daemon_gets_the_setup(make: Make):
-    """
-    The file it starts from has the chain, the clock and the folders.
-    """
+    """The file it starts from has the chain, the clock and the folders."""
     with make() as gate:
         report = json.loads((gate.folder / "config.json").read_text())
 
@@ -130,9 +118,7 @@ def test_the_daemon_gets_the_setup(make: Make):
 
 
 def test_the_status_is_what_the_daemon_answers(make: Make):
-    """
-    Rates, balances and what binds; stages without credits have no balance.
-    """
+    """Rates, balances and what binds; stages without credits have no balance."""
     with make() as gate:
         status = gate.status()
 
@@ -148,9 +134,7 @@ def test_the_status_is_what_the_daemon_answers(make: Make):
 
 
 def test_time_to_empty_follows_the_law_on_the_credit_clock(make: Make):
-    """
-    At 347.5 MB/s half a bucket lasts 15 minutes, which are 15 s at clock 60.
-    """
+    """At 347.5 MB/s half a bucket lasts 15 minutes, which are 15 s at clock 60."""
     with make() as gate:
         status = gate.status()
     at_burst = replace(status, read_bytes_per_s=347.5e6, read_ops_per_s=347.5e6 / 131_072)
@@ -161,9 +145,7 @@ def test_time_to_empty_follows_the_law_on_the_credit_clock(make: Make):
 
 
 def test_a_change_of_class_keeps_the_shares_and_is_remembered(make: Make):
-    """
-    The daemon gets the new chain with the old balances; the snapshot has the event.
-    """
+    """The daemon gets the new chain with the old balances; the snapshot has the event."""
     with make() as gate:
         gate.change(replace(T3, db_class="db.m6g.xlarge"))
         order = asked(gate)[-1]
@@ -181,9 +163,7 @@ def test_a_change_of_class_keeps_the_shares_and_is_remembered(make: Make):
 
 
 def test_a_change_of_storage_names_both(make: Make):
-    """
-    Storage is said with what was bought of it.
-    """
+    """Storage is said with what was bought of it."""
     bought = Storage(kind="io1", size_gib=1000, provisioned_ops_per_s=8000)
     with make() as gate:
         gate.change(replace(T3, storage=bought))
@@ -194,9 +174,7 @@ def test_a_change_of_storage_names_both(make: Make):
 
 
 def test_a_restart_brings_todays_limits(make: Make):
-    """
-    Legacy limits end with a stop and start, as EC2 documents.
-    """
+    """Legacy limits end with a stop and start, as EC2 documents."""
     old = Instance(db_class="db.r5.2xlarge", engine="postgres", launched_s=1_559_347_200)
     with make(GateSetup(instance=old)) as gate:
         before = gate.status().chain[0].baseline
@@ -208,9 +186,7 @@ def test_a_restart_brings_todays_limits(make: Make):
 
 
 def test_credits_are_granted_and_drained(make: Make):
-    """
-    By family; the record of changes has it in words.
-    """
+    """By family; the record of changes has it in words."""
     with make() as gate:
         gate.set_balance(Family.INSTANCE_EBS_THROUGHPUT, 0.0)
         drained = gate.status().balance["instance_ebs_throughput"]
@@ -232,9 +208,7 @@ def test_credits_are_granted_and_drained(make: Make):
 def test_credits_that_do_not_exist_are_refused(
     make: Make, family: Family, ratio: float, expected: str
 ):
-    """
-    The hint names the stages that have some.
-    """
+    """The hint names the stages that have some."""
     with make() as gate, pytest.raises(UsageError) as raised:
         gate.set_balance(family, ratio)
 
@@ -243,9 +217,7 @@ def test_credits_that_do_not_exist_are_refused(
 
 
 def test_a_refusal_of_the_daemon_is_passed_on(make: Make):
-    """
-    Its sentence and its hint; nothing is left.
-    """
+    """Its sentence and its hint; nothing is left."""
     gate = make()
     (gate.backing / "refuse").write_text("error: the backing folder is full\nhint: Make room.\n")
     with pytest.raises(SourceError) as raised:
@@ -258,9 +230,7 @@ def test_a_refusal_of_the_daemon_is_passed_on(make: Make):
 
 
 def test_a_daemon_that_says_nothing_is_an_error_too(make: Make):
-    """
-    The hint says where its log was.
-    """
+    """The hint says where its log was."""
     gate = make()
     (gate.backing / "mute").touch()
     with pytest.raises(SourceError) as raised:
@@ -271,9 +241,7 @@ def test_a_daemon_that_says_nothing_is_an_error_too(make: Make):
 
 
 def test_a_daemon_that_was_killed_is_noticed(make: Make):
-    """
-    The sentence says that it has ended, the hint where the data is.
-    """
+    """The sentence says that it has ended, the hint where the data is."""
     with make() as gate:
         os.kill(gate.daemon_pid, signal.SIGKILL)
         assert gate.wait(30)
@@ -290,9 +258,7 @@ def test_a_daemon_that_was_killed_is_noticed(make: Make):
 
 
 def test_a_daemon_whose_keeper_was_killed_is_ended_all_the_same(make: Make):
-    """
-    The work of a keeper that was ended by force is left to its owner.
-    """
+    """The work of a keeper that was ended by force is left to its owner."""
     with make() as gate:
         gate._keeper.kill()
         gate.wait(30)
@@ -302,9 +268,7 @@ def test_a_daemon_whose_keeper_was_killed_is_ended_all_the_same(make: Make):
 
 @pytest.mark.parametrize("data", ["disk/data", "disk", "."])
 def test_data_and_mount_must_not_lie_within_each_other(make: Make, tmp_path: Path, data: str):
-    """
-    A file system that shows itself has no end.
-    """
+    """A file system that shows itself has no end."""
     with pytest.raises(UsageError) as raised, Gate(AT_60, tmp_path / data, tmp_path / "disk"):
         pass
 
@@ -312,9 +276,7 @@ def test_data_and_mount_must_not_lie_within_each_other(make: Make, tmp_path: Pat
 
 
 def test_a_mount_that_is_not_empty_is_refused(make: Make):
-    """
-    What is in the folder would vanish under the mount.
-    """
+    """What is in the folder would vanish under the mount."""
     gate = make()
     gate.mount.mkdir()
     (gate.mount / "letter").touch()
@@ -326,9 +288,7 @@ def test_a_mount_that_is_not_empty_is_refused(make: Make):
 
 
 def test_a_folder_that_cannot_be_made_is_refused(make: Make, tmp_path: Path):
-    """
-    With the system's own reason.
-    """
+    """With the system's own reason."""
     (tmp_path / "file").touch()
     with pytest.raises(UsageError) as raised, Gate(AT_60, tmp_path / "data", tmp_path / "file"):
         pass
@@ -337,9 +297,7 @@ def test_a_folder_that_cannot_be_made_is_refused(make: Make, tmp_path: Path):
 
 
 def test_a_gate_that_was_not_started_says_so(make: Make):
-    """
-    There is nothing to ask.
-    """
+    """There is nothing to ask."""
     with pytest.raises(SourceError) as raised:
         make().status()
 
@@ -347,9 +305,7 @@ def test_a_gate_that_was_not_started_says_so(make: Make):
 
 
 def test_another_process_finds_the_only_gate(make: Make):
-    """
-    By itself, by its folder, or by its socket.
-    """
+    """By itself, by its folder, or by its socket."""
     with make() as gate:
         for place in (None, gate.folder, gate.socket_path):
             assert gate.folder == find_gate(place).folder
@@ -364,9 +320,7 @@ def test_another_process_finds_the_only_gate(make: Make):
 
 
 def test_with_several_gates_one_must_be_chosen(make: Make, tmp_path: Path):
-    """
-    The hint lists their sockets.
-    """
+    """The hint lists their sockets."""
     other = Gate(AT_60, tmp_path / "data2", tmp_path / "disk2")
     with make() as gate, other, pytest.raises(UsageError) as raised:
         find_gate(None)
@@ -379,9 +333,7 @@ def test_with_several_gates_one_must_be_chosen(make: Make, tmp_path: Path):
 def test_what_a_killed_gate_left_is_cleared_at_the_next_start(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ):
-    """
-    A folder whose gate and owner are gone goes; one whose owner lives, or whose gate answers, stays.
-    """
+    """A folder whose gate and owner are gone goes; one whose owner lives, or whose gate answers, stays."""
     gate = make()
     with gate:
         control = GateControl(gate.folder)
@@ -398,9 +350,7 @@ def test_what_a_killed_gate_left_is_cleared_at_the_next_start(
 
 
 def test_limits_of_a_file_give_way_to_a_class(make: Make):
-    """
-    A gate that was started with a chain of its own can become an instance.
-    """
+    """A gate that was started with a chain of its own can become an instance."""
     own = parse_limits(
         b'{"chain": [{"name": "mine", "counts": "bytes", "baseline": 1e6}]}', "disk.json"
     )
@@ -414,9 +364,7 @@ def test_limits_of_a_file_give_way_to_a_class(make: Make):
 
 
 def test_the_snapshot_of_a_gate_is_that_of_its_record(make: Make):
-    """
-    One line of the record at clock 60 is one minute, and the truth says what bound in it.
-    """
+    """One line of the record at clock 60 is one minute, and the truth says what bound in it."""
     with make() as gate:
         pass
 
@@ -425,9 +373,7 @@ def test_the_snapshot_of_a_gate_is_that_of_its_record(make: Make):
 
 
 def test_the_last_minutes_cost_no_more_in_a_long_record(make: Make):
-    """
-    Of a record of an hour at clock 60 only the end is read, and its samples stay where they are.
-    """
+    """Of a record of an hour at clock 60 only the end is read, and its samples stay where they are."""
     with make() as gate:
         pass
     with gate.record_path.open("wb") as file:
@@ -447,17 +393,13 @@ def test_the_last_minutes_cost_no_more_in_a_long_record(make: Make):
 
 
 def test_an_answer_that_is_no_status_is_an_error():
-    """
-    Two versions that do not understand each other say so.
-    """
+    """Two versions that do not understand each other say so."""
     with pytest.raises(Exception, match="is not a status"):
         status_of({"balance": {}})
 
 
 def test_a_question_that_is_none_is_answered_with_an_error(make: Make):
-    """
-    The daemon's own sentence and hint are passed on.
-    """
+    """The daemon's own sentence and hint are passed on."""
     with make() as gate, pytest.raises(SourceError) as raised:
         GateControl(gate.folder).ask({"ask": "the way"})
 

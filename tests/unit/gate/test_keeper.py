@@ -30,9 +30,7 @@ Start = Callable[..., subprocess.Popen]
 
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
-    """
-    A gate's folder with a file in it, a folder to also remove, and one that was made for it.
-    """
+    """A gate's folder with a file in it, a folder to also remove, and one that was made for it."""
     for name in ("home", "also_remove", "made"):
         (tmp_path / name).mkdir()
     (tmp_path / "home" / "gate.json").touch()
@@ -42,9 +40,7 @@ def place(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def start(place: Path):
-    """
-    Start a keeper over a daemon; it has said its process id and `ready` when this returns.
-    """
+    """Start a keeper over a daemon; it has said its process id and `ready` when this returns."""
     keepers = []
 
     def call(code: str = DAEMON) -> tuple[subprocess.Popen, int]:
@@ -77,9 +73,7 @@ def start(place: Path):
 
 
 def test_an_owner_that_ends_silently_leaves_nothing(start: Start, place: Path):
-    """
-    Its input ends: the daemon ends in good order, and the folders to also remove are removed.
-    """
+    """Its input ends: the daemon ends in good order, and the folders to also remove are removed."""
     keeper, pid = start()
     keeper.communicate(timeout=PATIENCE_S)
 
@@ -104,9 +98,7 @@ def test_an_owner_that_asks_for_the_end_keeps_its_folders(start: Start, place: P
 
 
 def test_what_was_done_is_undone_in_reverse_before_the_daemon_ends(start: Start, place: Path):
-    """
-    A file system on the gate is unmounted first, then its loop device goes, then the gate.
-    """
+    """A file system on the gate is unmounted first, then its loop device goes, then the gate."""
     keeper, _ = start()
     for word in ("loop", "mount"):
         undo = ["sh", "-c", f"echo {word} >> {place}/told"]
@@ -117,9 +109,7 @@ def test_what_was_done_is_undone_in_reverse_before_the_daemon_ends(start: Start,
 
 
 def test_an_undo_that_fails_stops_nothing_else(start: Start, place: Path):
-    """
-    The next one is run, and the log has the reason.
-    """
+    """The next one is run, and the log has the reason."""
     keeper, _ = start()
     for undo in (["sh", "-c", f"echo loop >> {place}/told"], ["/nonexistent/umount"]):
         keeper.stdin.write(json.dumps({"undo": undo}) + "\n")
@@ -130,9 +120,7 @@ def test_an_undo_that_fails_stops_nothing_else(start: Start, place: Path):
 
 
 def test_a_killed_daemon_gives_exit_status_1(start: Start, place: Path):
-    """
-    The owner finds the keeper gone, with 1; the owner removes the folders itself.
-    """
+    """The owner finds the keeper gone, with 1; the owner removes the folders itself."""
     keeper, pid = start()
     os.kill(pid, signal.SIGKILL)
 
@@ -141,9 +129,7 @@ def test_a_killed_daemon_gives_exit_status_1(start: Start, place: Path):
 
 
 def test_a_daemon_that_ends_cleanly_gives_exit_status_3(start: Start):
-    """
-    Someone unmounted: that is no failure, and the status is 3.
-    """
+    """Someone unmounted: that is no failure, and the status is 3."""
     keeper, pid = start()
     os.kill(pid, signal.SIGTERM)
 
@@ -151,9 +137,7 @@ def test_a_daemon_that_ends_cleanly_gives_exit_status_3(start: Start):
 
 
 def test_signals_to_the_keeper_change_nothing(start: Start, place: Path):
-    """
-    Ctrl-C and a hang-up are for the owner.
-    """
+    """Ctrl-C and a hang-up are for the owner."""
     keeper, pid = start()
     for sign in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
         keeper.send_signal(sign)
@@ -167,9 +151,7 @@ def test_signals_to_the_keeper_change_nothing(start: Start, place: Path):
 
 
 def test_a_daemon_that_cannot_be_run_is_in_the_log(place: Path):
-    """
-    The owner reads why.
-    """
+    """The owner reads why."""
     job = {
         "daemon": ["/nonexistent/plimsoll-gate"],
         "log": str(place / "home" / "log"),

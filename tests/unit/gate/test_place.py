@@ -20,18 +20,14 @@ TABLE = (
 
 @pytest.fixture
 def device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """
-    A file instead of FUSE's device.
-    """
+    """A file instead of FUSE's device."""
     path = tmp_path / "fuse"
     monkeypatch.setattr(gate_place, "FUSE", path)
     return path
 
 
 def test_the_mount_table_is_read_with_blanks_in_names():
-    """
-    Places, types and devices; blanks are octal in the table.
-    """
+    """Places, types and devices; blanks are octal in the table."""
     found = gate_place.parse_mounts(TABLE)
 
     assert [
@@ -42,9 +38,7 @@ def test_the_mount_table_is_read_with_blanks_in_names():
 
 
 def test_only_a_file_system_of_fuse_is_a_gate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """
-    Other mounts are never detached.
-    """
+    """Other mounts are never detached."""
     table = tmp_path / "mountinfo"
     table.write_text(TABLE)
     monkeypatch.setattr(gate_place, "MOUNT_TABLE", table)
@@ -56,9 +50,7 @@ def test_only_a_file_system_of_fuse_is_a_gate(tmp_path: Path, monkeypatch: pytes
 
 
 def test_a_machine_without_a_mount_table_has_no_mounts(monkeypatch: pytest.MonkeyPatch):
-    """
-    A missing /proc is not an error here.
-    """
+    """A missing /proc is not an error here."""
     monkeypatch.setattr(gate_place, "MOUNT_TABLE", Path("/nonexistent/mountinfo"))
 
     assert [] == gate_place.mounts()
@@ -66,9 +58,7 @@ def test_a_machine_without_a_mount_table_has_no_mounts(monkeypatch: pytest.Monke
 
 @pytest.mark.parametrize(("platform", "name"), [("darwin", "macOS"), ("win32", "Windows")])
 def test_other_systems_are_refused_by_name(platform: str, name: str):
-    """
-    The sentence names the system, the hint a way round.
-    """
+    """The sentence names the system, the hint a way round."""
     with pytest.raises(UsageError) as raised:
         gate_place.check_machine(platform=platform)
 
@@ -77,9 +67,7 @@ def test_other_systems_are_refused_by_name(platform: str, name: str):
 
 
 def test_a_machine_without_fuse_is_refused(device: Path):
-    """
-    In a container the device has to be handed in; the hint has the flags.
-    """
+    """In a container the device has to be handed in; the hint has the flags."""
     with pytest.raises(UsageError) as raised:
         gate_place.check_machine(platform="linux")
 
@@ -88,9 +76,7 @@ def test_a_machine_without_fuse_is_refused(device: Path):
 
 
 def test_a_plain_user_without_fusermount3_is_refused(device: Path, monkeypatch: pytest.MonkeyPatch):
-    """
-    Root mounts by itself; a plain user needs the program, and is told the package.
-    """
+    """Root mounts by itself; a plain user needs the program, and is told the package."""
     device.touch()
     monkeypatch.setenv("PATH", "/nonexistent")
 
@@ -102,9 +88,7 @@ def test_a_plain_user_without_fusermount3_is_refused(device: Path, monkeypatch: 
 
 
 def test_a_device_that_may_not_be_opened_is_access_denied(device: Path):
-    """
-    It exists, but we may not open it: the error has the system's own reason.
-    """
+    """It exists, but we may not open it: the error has the system's own reason."""
     device.mkdir()
 
     with pytest.raises(AccessDenied) as raised:
@@ -115,9 +99,7 @@ def test_a_device_that_may_not_be_opened_is_access_denied(device: Path):
 def test_a_missing_daemon_says_where_it_was_looked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    """
-    Next to Python, in a checkout, in PATH; the hint builds it.
-    """
+    """Next to Python, in a checkout, in PATH; the hint builds it."""
     monkeypatch.setattr(gate_place, "_checkout", lambda: [tmp_path])
     monkeypatch.setattr("sys.executable", str(tmp_path / "python"))
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
@@ -128,9 +110,7 @@ def test_a_missing_daemon_says_where_it_was_looked_for(
 
 
 def test_the_daemon_beside_python_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """
-    Then that of the checkout, then that of PATH.
-    """
+    """Then that of the checkout, then that of PATH."""
     places = [tmp_path / "venv", tmp_path / "tree/target/release", tmp_path / "path"]
     monkeypatch.setattr(gate_place, "_checkout", lambda: [tmp_path / "tree"])
     monkeypatch.setattr("sys.executable", str(places[0] / "python"))
@@ -146,17 +126,13 @@ def test_the_daemon_beside_python_comes_first(tmp_path: Path, monkeypatch: pytes
 
 @pytest.fixture
 def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """
-    A temporary folder of our own.
-    """
+    """A temporary folder of our own."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     return tmp_path
 
 
 def test_each_gate_has_a_folder_that_only_we_may_enter(temporary: Path):
-    """
-    Its socket accepts commands, so nobody else may reach it.
-    """
+    """Its socket accepts commands, so nobody else may reach it."""
     home = gate_place.new_home()
 
     assert 0o700 == stat.S_IMODE(home.stat().st_mode)
@@ -166,9 +142,7 @@ def test_each_gate_has_a_folder_that_only_we_may_enter(temporary: Path):
 
 
 def test_a_folder_that_someone_else_made_is_not_used(temporary: Path):
-    """
-    Its creator would control our sockets.
-    """
+    """Its creator would control our sockets."""
     folder = temporary / f"plimsoll-gates-{os.geteuid()}"
     folder.mkdir(mode=0o777)
     folder.chmod(0o777)
@@ -185,9 +159,7 @@ def test_a_folder_that_someone_else_made_is_not_used(temporary: Path):
 
 
 def test_a_path_too_long_for_a_socket_is_refused(temporary: Path, monkeypatch: pytest.MonkeyPatch):
-    """
-    The system would truncate it; nothing stays behind.
-    """
+    """The system would truncate it; nothing stays behind."""
     deep = temporary / ("x" * 90)
     deep.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(deep))
@@ -199,9 +171,7 @@ def test_a_path_too_long_for_a_socket_is_refused(temporary: Path, monkeypatch: p
 
 
 def test_removing_a_folder_never_goes_below_it(temporary: Path):
-    """
-    A mount that could not be detached has the user's data, and stays.
-    """
+    """A mount that could not be detached has the user's data, and stays."""
     home = gate_place.new_home()
     (home / "gate.sock").touch()
     (home / "empty").mkdir()
@@ -218,9 +188,7 @@ def test_removing_a_folder_never_goes_below_it(temporary: Path):
 
 
 def test_data_goes_to_a_disk_rather_than_to_memory(monkeypatch: pytest.MonkeyPatch):
-    """
-    /var/tmp, unless TMPDIR names a place.
-    """
+    """/var/tmp, unless TMPDIR names a place."""
     monkeypatch.delenv("TMPDIR", raising=False)
     assert Path("/var/tmp") == gate_place.disk_folder()
 
@@ -230,9 +198,7 @@ def test_data_goes_to_a_disk_rather_than_to_memory(monkeypatch: pytest.MonkeyPat
 
 
 def test_the_daemon_of_the_package_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """
-    A Linux wheel has it beside this module, wherever Python is.
-    """
+    """A Linux wheel has it beside this module, wherever Python is."""
     program = tmp_path / gate_place.DAEMON
     program.touch(mode=0o755)
     monkeypatch.setattr(gate_place, "__file__", str(tmp_path / "place.py"))

@@ -33,9 +33,7 @@ SIZE = 131_072
 
 
 def test_a_second_at_clock_60_is_a_minute():
-    """
-    Three seconds are three samples a minute apart, with the real rates.
-    """
+    """Three seconds are three samples a minute apart, with the real rates."""
     snapshot = snapshot_of(lines(3), AT_60)
     reads = snapshot.series[Metric.READ_BYTES_PER_S]
 
@@ -49,9 +47,7 @@ def test_a_second_at_clock_60_is_a_minute():
 
 
 def test_a_real_minute_takes_sixty_lines():
-    """
-    At clock 1 a sample of CloudWatch is a minute, and the seconds are kept with it.
-    """
+    """At clock 1 a sample of CloudWatch is a minute, and the seconds are kept with it."""
     snapshot = snapshot_of(lines(125), GateSetup(instance=T3))
 
     assert 2 == snapshot.series[Metric.READ_BYTES_PER_S].value.size
@@ -62,25 +58,19 @@ def test_a_real_minute_takes_sixty_lines():
 
 @pytest.mark.parametrize(("clock", "step_s"), [(1, 1), (7.5, 10), (10, 10), (30, 30)])
 def test_what_is_finer_than_a_minute_has_a_step_that_divides_it(clock: float, step_s: int):
-    """
-    A second is `clock` emulated seconds long, so nothing finer is known.
-    """
+    """A second is `clock` emulated seconds long, so nothing finer is known."""
     snapshot = snapshot_of(lines(80), replace(AT_60, clock=clock))
 
     assert step_s == snapshot.fine[Metric.READ_BYTES_PER_S].step_s
 
 
 def test_nothing_is_finer_than_a_minute_at_clock_60():
-    """
-    One line is one minute.
-    """
+    """One line is one minute."""
     assert {} == snapshot_of(lines(3), AT_60).fine
 
 
 def test_balances_are_those_at_the_end_of_the_minute():
-    """
-    A balance that falls is shown as low as it is at the end; stages without credits have none.
-    """
+    """A balance that falls is shown as low as it is at the end; stages without credits have none."""
     falling = [
         line(i, balance={"instance_ebs_throughput": 0.9 - 0.1 * i, "volume_throughput": None})
         for i in range(4)
@@ -95,9 +85,7 @@ def test_balances_are_those_at_the_end_of_the_minute():
 
 
 def test_a_minute_that_was_not_whole_is_no_sample():
-    """
-    The end of a record, and a minute in which the machine slept, are left out rather than guessed.
-    """
+    """The end of a record, and a minute in which the machine slept, are left out rather than guessed."""
     slept = [line(0), line(1), line(3.4, 0.6), line(4), line(5, 0.5)]
     snapshot = snapshot_of(slept, AT_60)
     minutes = (snapshot.series[Metric.READ_BYTES_PER_S].time_s - int(START_S)) // 60
@@ -106,9 +94,7 @@ def test_a_minute_that_was_not_whole_is_no_sample():
 
 
 def test_minutes_begin_where_the_record_begins():
-    """
-    A record that begins in the middle of a minute of the day loses nothing of its first one.
-    """
+    """A record that begins in the middle of a minute of the day loses nothing of its first one."""
     late = [line(i + 17.25) for i in range(3)]
     snapshot = snapshot_of(late, AT_60)
 
@@ -117,9 +103,7 @@ def test_minutes_begin_where_the_record_begins():
 
 
 def test_a_moment_of_the_series_is_found_in_real_time():
-    """
-    A user who looked at another clock needs the right minute; files keep the relation.
-    """
+    """A user who looked at another clock needs the right minute; files keep the relation."""
     snapshot = snapshot_of([line(i + 17.25) for i in range(3)], AT_60)
     clock = decode_snapshot(encode_snapshot(snapshot)).credit_clock
 
@@ -129,9 +113,7 @@ def test_a_moment_of_the_series_is_found_in_real_time():
 
 
 def test_the_last_part_of_a_record_keeps_its_place():
-    """
-    With the moment at which the record began, its last lines alone give its last samples.
-    """
+    """With the moment at which the record began, its last lines alone give its last samples."""
     whole = lines(10)
     part = snapshot_of(whole[-3:], AT_60, began_s=START_S)
     all_of_it = snapshot_of(whole, AT_60)
@@ -143,9 +125,7 @@ def test_the_last_part_of_a_record_keeps_its_place():
 
 
 def test_a_record_shorter_than_a_minute_is_an_error():
-    """
-    Half a minute gives no sample; the message says what to do.
-    """
+    """Half a minute gives no sample; the message says what to do."""
     with pytest.raises(DataError) as raised:
         snapshot_of(lines(20), GateSetup(instance=T3))
 
@@ -156,9 +136,7 @@ def test_a_record_shorter_than_a_minute_is_an_error():
 
 
 def test_a_minute_without_a_write_has_no_write_latency():
-    """
-    The latency of nothing is unknown, not zero; rates of zero are known.
-    """
+    """The latency of nothing is unknown, not zero; rates of zero are known."""
     snapshot = snapshot_of([*lines(2, write_bytes_per_s=0.0), line(2)], AT_60)
 
     assert 1 == snapshot.series[Metric.WRITE_LATENCY_S].value.size
@@ -166,9 +144,7 @@ def test_a_minute_without_a_write_has_no_write_latency():
 
 
 def test_every_snapshot_says_that_limits_were_emulated_and_at_which_clock():
-    """
-    The load is real, so it is not simulated. The limits are emulated, and the note says so.
-    """
+    """The load is real, so it is not simulated. The limits are emulated, and the note says so."""
     snapshot = snapshot_of(lines(2), AT_60)
 
     assert not snapshot.is_simulated
@@ -182,9 +158,7 @@ def test_every_snapshot_says_that_limits_were_emulated_and_at_which_clock():
 
 
 def test_changes_are_on_the_credit_clock():
-    """
-    Ten real seconds after the start are ten minutes in the snapshot; its instance is the last one.
-    """
+    """Ten real seconds after the start are ten minutes in the snapshot; its instance is the last one."""
     bigger = replace(T3, db_class="db.t3.2xlarge")
     changes = (
         GateChange(
@@ -208,9 +182,7 @@ def test_changes_are_on_the_credit_clock():
     st.floats(0, 59),
 )
 def test_no_byte_is_lost_or_counted_twice(lengths: list[float], clock: float, offset: float):
-    """
-    However long the lines are and wherever minutes begin, the samples have the same totals.
-    """
+    """However long the lines are and wherever minutes begin, the samples have the same totals."""
     starts = np.concatenate(([0.0], np.cumsum(lengths)))
     record = [line(offset + s, dt) for s, dt in zip(starts, lengths, strict=False)]
     emulated_s = sum(lengths) * clock
@@ -226,9 +198,7 @@ def test_no_byte_is_lost_or_counted_twice(lengths: list[float], clock: float, of
 
 @given(st.lists(st.floats(0, 6e8), min_size=2, max_size=40))
 def test_rates_that_change_are_shared_out_by_time(rates: list[float]):
-    """
-    Seconds of any rates at clock 6: a sample is the mean of the ten seconds it covers.
-    """
+    """Seconds of any rates at clock 6: a sample is the mean of the ten seconds it covers."""
     record = [line(i, read_bytes_per_s=rate) for i, rate in enumerate(rates * 10)]
     snapshot = snapshot_of(record, replace(AT_60, clock=6.0))
     expected = np.array(rates * 10).reshape(-1, 10).mean(axis=1)
@@ -239,9 +209,7 @@ def test_rates_that_change_are_shared_out_by_time(rates: list[float]):
 
 
 def test_the_truth_names_what_made_requests_wait():
-    """
-    Of several stages in one step the one that bound longest; a step that nothing bound has none.
-    """
+    """Of several stages in one step the one that bound longest; a step that nothing bound has none."""
     both = held(0.7) | {"volume_iops": Bound(0.2, Phase.BURST)}
     truth = truth_of([line(0, binding=both), line(1), line(2, binding=held(1.0))])
     first, calm, last = truth.moments
@@ -258,9 +226,7 @@ def test_the_truth_names_what_made_requests_wait():
 
 
 def test_a_host_slower_than_the_emulated_disk_makes_the_run_void():
-    """
-    The share of late operations decides; the sentence has the share and the worst delay.
-    """
+    """The share of late operations decides; the sentence has the share and the worst delay."""
     ops = (line(0).read_ops + line(0).write_ops) * 2
     late = truth_of([line(0), line(1, late_ops=ops * 0.12, late_s_max=0.34)])
     kept_up = truth_of([line(0), line(1, late_ops=ops * 0.9 * LATE_RATIO_MAX, late_s_max=0.002)])
@@ -282,9 +248,7 @@ def test_a_host_slower_than_the_emulated_disk_makes_the_run_void():
 def test_clients_without_a_processor_make_the_run_void(
     held_s: float, cpu_wait_s: float | None, starved: float
 ):
-    """
-    305.9 of 347.5 MB/s were served and nothing was late: the clients sent fewer requests, without a CPU.
-    """
+    """305.9 of 347.5 MB/s were served and nothing was late: the clients sent fewer requests, without a CPU."""
     bound = {"instance_ebs_throughput": Bound(held_s, Phase.BURST, 0.12)}
     step = line(0, binding=bound)
     truth = truth_of([replace(step, cpu_wait_s=cpu_wait_s)] * 10)
@@ -299,18 +263,14 @@ def test_clients_without_a_processor_make_the_run_void(
 
 
 def test_a_limit_used_in_full_makes_no_run_void():
-    """
-    On a busy machine requests came in bunches, and the limit made up for the time between them.
-    """
+    """On a busy machine requests came in bunches, and the limit made up for the time between them."""
     bound = {"instance_ebs_iops": Bound(0.55, Phase.BASELINE)}
 
     assert 0.0 == truth_of([replace(line(0, binding=bound), cpu_wait_s=1.0)]).starved_ratio
 
 
 def test_one_long_delay_differs_from_many_short_ones():
-    """
-    The sum of the delays is reported as a share of all waiting, with the number of late operations.
-    """
+    """The sum of the delays is reported as a share of all waiting, with the number of late operations."""
     waited_s = 2 * (line(0).read_wait_s_sum + line(0).write_wait_s_sum)
     many = truth_of([line(0), line(1, late_ops=20, late_s_max=0.001, late_s_sum=0.02)])
     one = truth_of([line(0), line(1, late_ops=1, late_s_max=0.6, late_s_sum=0.25 * waited_s)])
@@ -325,18 +285,14 @@ def test_one_long_delay_differs_from_many_short_ones():
 
 
 def test_a_void_run_says_so_in_its_snapshot():
-    """
-    A snapshot is passed on without its truth.
-    """
+    """A snapshot is passed on without its truth."""
     record = lines(3, late_ops=600.0, late_s_max=0.2)
 
     assert "This run is void" in snapshot_of(record, AT_60).note
 
 
 def test_the_truth_is_a_document_with_the_clock_in_it():
-    """
-    The file has the setup, the seconds for which each limit bound, and each step.
-    """
+    """The file has the setup, the seconds for which each limit bound, and each step."""
     truth = truth_of(lines(2, binding=held(0.9, Phase.BURST)))
     change = GateChange(t=START_S, text="balance of volume iops set to 0 %")
     document = json.loads(encode_truth(truth, AT_60, (change,)))

@@ -26,9 +26,7 @@ SCALED = GateSetup(
 
 
 def test_every_number_of_every_limit_is_divided():
-    """
-    Baseline, burst and capacity of each stage are a 25th; what a request costs stays.
-    """
+    """Baseline, burst and capacity of each stage are a 25th; what a request costs stays."""
     whole, part = (of(SCALED, catalog()) for of in (stages_of, enforced_stages_of))
 
     assert len(whole) == len(part) == 4
@@ -40,9 +38,7 @@ def test_every_number_of_every_limit_is_divided():
 
 
 def test_a_bucket_is_empty_after_the_same_time():
-    """
-    Credits and rates shrink together, so time to empty does not depend on the scale.
-    """
+    """Credits and rates shrink together, so time to empty does not depend on the scale."""
     whole, part = (of(SCALED, catalog())[0] for of in (stages_of, enforced_stages_of))
 
     assert whole.time_to_empty_s(whole.capacity, whole.burst) == pytest.approx(
@@ -51,9 +47,7 @@ def test_a_bucket_is_empty_after_the_same_time():
 
 
 def test_the_record_of_a_part_stands_for_the_whole():
-    """
-    Rates and the queue are multiplied; latencies, binding and shares of late operations stay.
-    """
+    """Rates and the queue are multiplied; latencies, binding and shares of late operations stay."""
     part = lines(10, latency_s=0.02, binding=held(0.9), late_ops=2.0, late_s_sum=0.01)
     whole = whole_lines(part, 25)
     one, other = (
@@ -75,9 +69,7 @@ def test_the_record_of_a_part_stands_for_the_whole():
 
 
 def test_the_note_says_the_scale():
-    """
-    Whoever reads the snapshot knows that rates were multiplied.
-    """
+    """Whoever reads the snapshot knows that rates were multiplied."""
     note = snapshot_of(whole_lines(lines(3), 25), SCALED).note
 
     assert "Scale 1:25: one of 25 equal parts ran under limits divided by 25." in note
@@ -85,9 +77,7 @@ def test_the_note_says_the_scale():
 
 
 def test_the_present_state_is_that_of_the_whole():
-    """
-    Rates, queue and limits of a status are multiplied; credits are a share and stay.
-    """
+    """Rates, queue and limits of a status are multiplied; credits are a share and stay."""
     status = GateStatus(
         balance={"instance_ebs_throughput": 0.25},
         read_bytes_per_s=1e6,
@@ -115,9 +105,7 @@ def test_the_present_state_is_that_of_the_whole():
 
 
 def test_a_part_of_a_part_is_the_whole_again():
-    """
-    Dividing by N and by 1/N gives the same stage.
-    """
+    """Dividing by N and by 1/N gives the same stage."""
     stage = stages_of(SCALED, catalog())[0]
 
     assert part_of(part_of(stage, 8), 1 / 8) == stage
@@ -125,8 +113,6 @@ def test_a_part_of_a_part_is_the_whole_again():
 
 @pytest.mark.parametrize("scale", [0.5, 0, -1, 1001, float("nan")])
 def test_scales_that_are_no_part_are_refused(scale: float):
-    """
-    Only 1 to 1000 parts are possible.
-    """
+    """Only 1 to 1000 parts are possible."""
     with pytest.raises(UsageError, match="scale"):
         check_setup(replace(SCALED, scale=scale))

@@ -19,9 +19,7 @@ SETUP = GateSetup(instance=Instance(db_class="db.t3.xlarge"))
 
 
 class Machine:
-    """
-    A machine with one mount whose daemon is gone.
-    """
+    """A machine with one mount whose daemon is gone."""
 
     def __init__(self) -> None:
         self.is_mounted, self.answer, self.refuses, self.aborted = True, MountAnswer.DEAD, False, 0
@@ -43,9 +41,7 @@ class Machine:
 
 @pytest.fixture
 def machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Machine:
-    """
-    Use no real mount of this machine.
-    """
+    """Use no real mount of this machine."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     found = Machine()
     for name in ("is_gate_at", "answer_of", "abort", "detach"):
@@ -75,9 +71,7 @@ def left(owner_pid: int, owner_ticks: int | None = None) -> GateControl:
 
 
 def test_a_dead_mount_goes_and_then_its_record(machine: Machine):
-    """
-    Owner, keeper and daemon were killed: the next start removes the mount.
-    """
+    """Owner, keeper and daemon were killed: the next start removes the mount."""
     control = left(ended_pid())
 
     assert [Path("/srv/disk")] == clean_stale()
@@ -86,9 +80,7 @@ def test_a_dead_mount_goes_and_then_its_record(machine: Machine):
 
 @pytest.mark.parametrize("answer", [MountAnswer.DEAD, MountAnswer.NONE, MountAnswer.SERVED])
 def test_a_record_stays_as_long_as_its_mount(machine: Machine, answer: MountAnswer):
-    """
-    A mount that could not be detached, or that still answers, is tried again at the next start.
-    """
+    """A mount that could not be detached, or that still answers, is tried again at the next start."""
     machine.answer, machine.refuses = answer, True
     control = left(ended_pid())
     assert [] == clean_stale()
@@ -100,9 +92,7 @@ def test_a_record_stays_as_long_as_its_mount(machine: Machine, answer: MountAnsw
 
 
 def test_a_mount_that_answers_nothing_is_ended_first(machine: Machine):
-    """
-    Processes that wait for the rest of a killed gate get an error.
-    """
+    """Processes that wait for the rest of a killed gate get an error."""
     machine.answer = MountAnswer.NONE
     left(ended_pid())
 
@@ -111,9 +101,7 @@ def test_a_mount_that_answers_nothing_is_ended_first(machine: Machine):
 
 
 def test_a_number_that_another_process_has_now_is_no_owner(machine: Machine):
-    """
-    An owner is identified by its process id and its start time.
-    """
+    """An owner is identified by its process id and its start time."""
     us = os.getpid()
     living = left(us, place.started_ticks(us))
     assert [] == clean_stale()
@@ -125,9 +113,7 @@ def test_a_number_that_another_process_has_now_is_no_owner(machine: Machine):
 
 
 def test_a_folder_without_a_record_goes_with_its_maker(machine: Machine):
-    """
-    A start that was killed before it wrote anything leaves an empty folder until the next start.
-    """
+    """A start that was killed before it wrote anything leaves an empty folder until the next start."""
     ours = place.new_home()
     other = ours.with_name(f"gate-{ended_pid()}-x")
     other.mkdir()

@@ -13,9 +13,7 @@ HOLDS = "import sys; held = open(sys.argv[1]); print('open', flush=True); sys.st
 
 @pytest.mark.parametrize("way", ["file", "directory"])
 def test_a_process_with_an_open_file_or_standing_there_is_found(tmp_path: Path, way: str):
-    """
-    Its id and name are found; a process in a neighbouring folder is not.
-    """
+    """Its id and name are found; a process in a neighbouring folder is not."""
     for name in ("disk", "disk2"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "file").touch()
@@ -44,9 +42,7 @@ def test_a_process_with_an_open_file_or_standing_there_is_found(tmp_path: Path, 
 
 
 def test_some_are_named_and_the_rest_counted():
-    """
-    Three names are enough to find the program; without any, the text says that it is not visible.
-    """
+    """Three names are enough to find the program; without any, the text says that it is not visible."""
     users = [User(pid=number, name="postgres") for number in range(1, 6)]
 
     assert "a process that cannot be seen from here" == user_names([])

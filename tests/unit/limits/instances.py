@@ -10,16 +10,12 @@ from plimsoll.model.instance import Instance, Storage
 
 
 def instance(db_class: str | None = "db.r5.2xlarge", **fields: Any) -> Instance:
-    """
-    Return a PostgreSQL instance, without storage by default.
-    """
+    """Return a PostgreSQL instance, without storage by default."""
     return Instance(db_class=db_class, **({"engine": "postgres"} | fields))
 
 
 def on(kind: str, size_gib: float, *, engine: str = "postgres", **storage: Any) -> Instance:
-    """
-    Return an instance with storage only, for the limits of volumes.
-    """
+    """Return an instance with storage only, for the limits of volumes."""
     return Instance(engine=engine, storage=Storage(kind=kind, size_gib=size_gib, **storage))
 
 

@@ -41,9 +41,7 @@ def serverless(capacity: float | None, *, engine: str = "aurora-postgresql") -> 
     ],
 )
 def test_no_storage_rate_is_made_up(subject: Instance):
-    """
-    No throughput, IOPS or size of the cluster volume is documented, so there is none; no legacy one.
-    """
+    """No throughput, IOPS or size of the cluster volume is documented, so there is none; no legacy one."""
     assert not STORAGE_RATES & {c.family for c in ceilings_of(subject, catalog())}
     assert chain_of(subject, catalog()) == ()
     assert legacy_limits_of(subject, catalog()) == ()
@@ -64,9 +62,7 @@ def test_no_storage_rate_is_made_up(subject: Instance):
     ],
 )
 def test_local_storage_follows_engine_and_class(engine: str, db_class: str, gib: float):
-    """
-    The tables "Temporary storage limits" of the Aurora User Guide, read 2026-04-13.
-    """
+    """The tables "Temporary storage limits" of the Aurora User Guide, read 2026-04-13."""
     (ceiling,) = of(aurora(db_class, engine=engine), Family.LOCAL_STORAGE)
 
     assert (ceiling.value, ceiling.unit) == (gib * GIB, "bytes")
@@ -78,16 +74,12 @@ def test_local_storage_follows_engine_and_class(engine: str, db_class: str, gib:
     [aurora("db.r6gd.2xlarge"), aurora(engine="aurora"), aurora(None), serverless(16), instance()],
 )
 def test_local_storage_is_unknown_where_nothing_is_documented(subject: Instance):
-    """
-    NVMe classes, an engine or an unknown class, Serverless; and RDS has no such table.
-    """
+    """NVMe classes, an engine or an unknown class, Serverless; and RDS has no such table."""
     assert of(subject, Family.LOCAL_STORAGE) == ()
 
 
 def test_local_storage_means_something_where_it_is_reported():
-    """
-    Aurora reports FreeLocalStorage for its classes, and not for Serverless v2.
-    """
+    """Aurora reports FreeLocalStorage for its classes, and not for Serverless v2."""
     assert local_storage.applies(aurora("db.r6gd.2xlarge"))
     assert not local_storage.applies(serverless(16))
     assert not local_storage.applies(instance())
@@ -105,9 +97,7 @@ def test_local_storage_means_something_where_it_is_reported():
     ],
 )
 def test_default_connections_of_aurora(engine: str, db_class: str, count: int):
-    """
-    Aurora MySQL has a table, unlike MySQL; Aurora PostgreSQL the formula of PostgreSQL.
-    """
+    """Aurora MySQL has a table, unlike MySQL; Aurora PostgreSQL the formula of PostgreSQL."""
     (ceiling,) = of(aurora(db_class, engine=engine), Family.CONNECTIONS)
 
     assert ceiling.value == count
@@ -127,9 +117,7 @@ def test_default_connections_of_aurora(engine: str, db_class: str, count: int):
     ],
 )
 def test_default_connections_of_serverless(capacity: float, mysql: int, postgresql: int):
-    """
-    The table "Maximum connections for Aurora Serverless v2", read 2026-04-13.
-    """
+    """The table "Maximum connections for Aurora Serverless v2", read 2026-04-13."""
     for engine, count in (("aurora-mysql", mysql), ("aurora-postgresql", postgresql)):
         (ceiling,) = of(serverless(capacity, engine=engine), Family.CONNECTIONS)
 
@@ -141,9 +129,7 @@ def test_default_connections_of_serverless(capacity: float, mysql: int, postgres
     ("capacity", "mysql", "postgresql"), [(2, 135, 450), (24, 3000, 5000), (0.5, 90, 112)]
 )
 def test_between_two_capacities_the_larger_bounds(capacity: float, mysql: int, postgresql: int):
-    """
-    A capacity that is not in the table has no more than the next one that is, nor than the formula.
-    """
+    """A capacity that is not in the table has no more than the next one that is, nor than the formula."""
     for engine, count in (("aurora-mysql", mysql), ("aurora-postgresql", postgresql)):
         (ceiling,) = of(serverless(capacity, engine=engine), Family.CONNECTIONS)
 
@@ -152,9 +138,7 @@ def test_between_two_capacities_the_larger_bounds(capacity: float, mysql: int, p
 
 
 def test_a_small_least_capacity_caps_connections_of_postgresql():
-    """
-    With a smallest capacity of 0 or 0.5 units the default ends at 2,000; it is not known here.
-    """
+    """With a smallest capacity of 0 or 0.5 units the default ends at 2,000; it is not known here."""
     (large,) = of(serverless(64), Family.CONNECTIONS)
     (small,) = of(serverless(8), Family.CONNECTIONS)
 
@@ -163,9 +147,7 @@ def test_a_small_least_capacity_caps_connections_of_postgresql():
 
 
 def test_serverless_has_the_memory_and_cpu_of_its_largest_capacity():
-    """
-    About 2 GiB a unit; CPUUtilization and FreeableMemory are counted up to the largest capacity.
-    """
+    """About 2 GiB a unit; CPUUtilization and FreeableMemory are counted up to the largest capacity."""
     subject = instance(
         "db.serverless", engine="aurora-mysql", capacity_acu_max=64.0, memory_bytes=4 * GIB
     )
@@ -178,9 +160,7 @@ def test_serverless_has_the_memory_and_cpu_of_its_largest_capacity():
 
 
 def test_capacity_is_a_ratio_of_the_largest():
-    """
-    A serverless instance at 100 % has nothing left to grow into.
-    """
+    """A serverless instance at 100 % has nothing left to grow into."""
     (known,), (bare,) = of(serverless(64), Family.CAPACITY), of(serverless(None), Family.CAPACITY)
 
     assert (known.phase, known.value, known.unit) == (Phase.FIXED, 1.0, "ratio")
@@ -191,9 +171,7 @@ def test_capacity_is_a_ratio_of_the_largest():
 
 @pytest.mark.parametrize("capacity", [None, 0.0, -1.0, float("nan"), 1e9])
 def test_a_capacity_that_cannot_be_gives_no_numbers(capacity: float | None):
-    """
-    Without a capacity neither connections nor memory are known; that is no error.
-    """
+    """Without a capacity neither connections nor memory are known; that is no error."""
     families = {c.family for c in ceilings_of(serverless(capacity), catalog())}
 
     assert {Family.CPU, Family.CAPACITY} <= families
@@ -201,17 +179,13 @@ def test_a_capacity_that_cannot_be_gives_no_numbers(capacity: float | None):
 
 
 def test_the_network_of_aurora_leaves_the_cluster_volume_out():
-    """
-    The ceiling is that of the class; the metrics count the traffic of clients only.
-    """
+    """The ceiling is that of the class; the metrics count the traffic of clients only."""
     assert all("cluster volume" in c.note for c in of(aurora(), Family.NETWORK))
     assert all("cluster volume" not in c.note for c in of(instance(), Family.NETWORK))
 
 
 def test_metrics_that_mean_another_thing_are_named():
-    """
-    Aurora counts log records as writes, and its EBS balances are those of a local disk.
-    """
+    """Aurora counts log records as writes, and its EBS balances are those of a local disk."""
     assert set(other_meaning(aurora())) == {
         Metric.WRITE_OPS_PER_S,
         Metric.BYTE_BALANCE_RATIO,
@@ -222,9 +196,7 @@ def test_metrics_that_mean_another_thing_are_named():
 
 
 def test_the_sheet_says_why_no_balance_is_used():
-    """
-    Neither of the two EBS balances is claimed to move.
-    """
+    """Neither of the two EBS balances is claimed to move."""
     notes = {note.metric: note for note in sheet_of(aurora(), catalog()).balances}
 
     assert notes[Metric.BYTE_BALANCE_RATIO].can_move is None

@@ -10,9 +10,7 @@ GP2 = Storage(kind="gp2", size_gib=1000)
 
 
 def test_requests_meet_the_instance_then_the_volumes():
-    """
-    Four stages: throughput and IOPS of the instance, throughput and IOPS of its four volumes.
-    """
+    """Four stages: throughput and IOPS of the instance, throughput and IOPS of its four volumes."""
     chain = chain_of(instance(storage=GP2), catalog())
 
     assert [(stage.name, stage.counts, stage.stripes) for stage in chain] == [
@@ -24,9 +22,7 @@ def test_requests_meet_the_instance_then_the_volumes():
 
 
 def test_stages_of_volumes_are_those_of_one():
-    """
-    A stage carries the rates and credits of one stripe, and counts I/O in units of 256 KiB.
-    """
+    """A stage carries the rates and credits of one stripe, and counts I/O in units of 256 KiB."""
     *_, throughput, ops = chain_of(instance(storage=GP2), catalog())
 
     assert (throughput.baseline, throughput.burst) == (mib_per_s(250), mib_per_s(250))
@@ -36,18 +32,14 @@ def test_stages_of_volumes_are_those_of_one():
 
 
 def test_an_instance_bucket_promises_no_more_than_is_documented():
-    """
-    The chain takes the smaller reading: a full bucket lasts 30 minutes at the maximum.
-    """
+    """The chain takes the smaller reading: a full bucket lasts 30 minutes at the maximum."""
     stage = chain_of(instance(), catalog())[0]
 
     assert stage.capacity / (stage.burst - stage.baseline) == 1800
 
 
 def test_legacy_limits_replace_those_of_the_instance():
-    """
-    With the limits of 2018 the instance stages change, and the volumes stay.
-    """
+    """With the limits of 2018 the instance stages change, and the volumes stay."""
     legacy = catalog().legacy_limits("db.r5.2xlarge")[-1]
     then = chain_of(instance(storage=GP2), catalog(), use_legacy=legacy)
     now = chain_of(instance(storage=GP2), catalog())
@@ -57,9 +49,7 @@ def test_legacy_limits_replace_those_of_the_instance():
 
 
 def test_a_legacy_maximum_alone_is_held_forever():
-    """
-    Where the page of the time gave no baseline, none is made up.
-    """
+    """Where the page of the time gave no baseline, none is made up."""
     legacy = catalog().legacy_limits("db.r6gd.large")[0]
     stage = chain_of(instance("db.r6gd.large"), catalog(), use_legacy=legacy)[0]
 
@@ -67,9 +57,7 @@ def test_a_legacy_maximum_alone_is_held_forever():
 
 
 def test_what_is_not_documented_is_no_stage():
-    """
-    Unknown EBS limits, no storage, magnetic throughput and Aurora leave stages out.
-    """
+    """Unknown EBS limits, no storage, magnetic throughput and Aurora leave stages out."""
     names = [
         [stage.name for stage in chain_of(subject, catalog())]
         for subject in (

@@ -23,9 +23,7 @@ def ec2_answer(
     burst_ops_per_s: float = 18_750,
     read_on: str = "2027-02-03",
 ) -> EbsLimits:
-    """
-    Return an answer of EC2 in MB/s and IOPS; by default that of db.r5.2xlarge.
-    """
+    """Return an answer of EC2 in MB/s and IOPS; by default that of db.r5.2xlarge."""
     return EbsLimits(
         baseline_bytes_per_s=mb_per_s(baseline),
         burst_bytes_per_s=mb_per_s(burst),
@@ -46,16 +44,12 @@ def legacy(subject: Instance, family: Family) -> dict[float, Phase | None]:
 
 @pytest.mark.parametrize("answer", [ec2_answer(), ec2_answer(287.4, 593.0, 11_990, 18_800)])
 def test_where_ec2_agrees_the_catalog_stays(answer: EbsLimits):
-    """
-    Half a percent is rounding; the catalog's origin says more than an API call.
-    """
+    """Half a percent is rounding; the catalog's origin says more than an API call."""
     assert ceilings_of(instance(ebs_limits=answer), catalog()) == ceilings_of(instance(), catalog())
 
 
 def test_where_ec2_differs_its_numbers_are_used():
-    """
-    Today's ceilings are EC2's, with the call and its date, and the note names both numbers.
-    """
+    """Today's ceilings are EC2's, with the call and its date, and the note names both numbers."""
     subject = instance(ebs_limits=ec2_answer(burst=1000))
     baseline, burst = present(subject, THROUGHPUT)
 
@@ -71,9 +65,7 @@ def test_where_ec2_differs_its_numbers_are_used():
 
 
 def test_iops_differ_in_iops():
-    """
-    The other bucket says its numbers in its own unit.
-    """
+    """The other bucket says its numbers in its own unit."""
     baseline, burst = present(instance(ebs_limits=ec2_answer(baseline_ops_per_s=15_000)), IOPS)
 
     assert baseline.note.startswith(
@@ -83,9 +75,7 @@ def test_iops_differ_in_iops():
 
 
 def test_one_number_for_ever_may_come_from_ec2():
-    """
-    A baseline equal to the maximum is a fixed number, without a balance.
-    """
+    """A baseline equal to the maximum is a fixed number, without a balance."""
     (fixed,) = present(instance(ebs_limits=ec2_answer(1000, 1000)), THROUGHPUT)
 
     assert (fixed.phase, fixed.value) == (Phase.FIXED, mb_per_s(1000))
@@ -93,9 +83,7 @@ def test_one_number_for_ever_may_come_from_ec2():
 
 
 def test_the_chain_replays_what_ec2_says():
-    """
-    The law is handed the same numbers as the list of ceilings.
-    """
+    """The law is handed the same numbers as the list of ceilings."""
     chain = {
         stage.name: stage for stage in chain_of(instance(ebs_limits=ec2_answer(400)), catalog())
     }
@@ -104,9 +92,7 @@ def test_the_chain_replays_what_ec2_says():
 
 
 def test_what_the_catalog_has_becomes_a_legacy_limit():
-    """
-    An instance that ran before the change may still have the catalog's number, until it restarts.
-    """
+    """An instance that ran before the change may still have the catalog's number, until it restarts."""
     old = instance(ebs_limits=ec2_answer(burst=1000), launched_s=epoch("2024-01-01"))
     new = replace(old, launched_s=epoch("2027-01-01"))
 
@@ -118,18 +104,14 @@ def test_what_the_catalog_has_becomes_a_legacy_limit():
 
 
 def test_legacy_limits_still_come_from_the_catalog():
-    """
-    What EC2 reports today does not change what was documented in 2019.
-    """
+    """What EC2 reports today does not change what was documented in 2019."""
     old = instance(launched_s=epoch("2019-06-01"))
 
     assert legacy(replace(old, ebs_limits=ec2_answer()), THROUGHPUT) == legacy(old, THROUGHPUT)
 
 
 def test_an_older_answer_supersedes_nothing():
-    """
-    An answer from before the catalog was read is used for its own time, and makes no legacy limit.
-    """
+    """An answer from before the catalog was read is used for its own time, and makes no legacy limit."""
     subject = instance(
         ebs_limits=ec2_answer(burst=1000, read_on="2026-01-01"), launched_s=epoch("2024-01-01")
     )
@@ -138,9 +120,7 @@ def test_an_older_answer_supersedes_nothing():
 
 
 def test_a_class_the_catalog_does_not_know_has_ec2s_limits():
-    """
-    The EBS ceilings are EC2's alone; memory and network stay unknown, and nothing is raised.
-    """
+    """The EBS ceilings are EC2's alone; memory and network stay unknown, and nothing is raised."""
     subject = instance("db.r99.large", ebs_limits=ec2_answer())
     families = {c.family for c in ceilings_of(subject, catalog())}
 
@@ -151,9 +131,7 @@ def test_a_class_the_catalog_does_not_know_has_ec2s_limits():
 
 
 def test_a_class_that_runs_is_not_called_unoffered():
-    """
-    The account has such an instance: only the catalog does not know it, and the sheet says that.
-    """
+    """The account has such an instance: only the catalog does not know it, and the sheet says that."""
     notes = sheet_of(instance("db.r99.large", ebs_limits=ec2_answer()), catalog()).notes
 
     assert "The catalog does not know this class." in notes
@@ -161,9 +139,7 @@ def test_a_class_that_runs_is_not_called_unoffered():
 
 
 def test_a_class_of_which_nothing_is_known_stays_an_error():
-    """
-    Neither the catalog nor EC2 knows it.
-    """
+    """Neither the catalog nor EC2 knows it."""
     with pytest.raises(CatalogError, match=r"unknown instance class 'db\.r99\.large'"):
         ceilings_of(instance("db.r99.large"), catalog())
 
@@ -179,18 +155,14 @@ def test_a_class_of_which_nothing_is_known_stays_an_error():
     ],
 )
 def test_an_answer_that_cannot_be_is_no_answer(answer: EbsLimits):
-    """
-    A snapshot may hold anything; zero, infinity and a baseline above the maximum are no limits.
-    """
+    """A snapshot may hold anything; zero, infinity and a baseline above the maximum are no limits."""
     assert ceilings_of(instance(ebs_limits=answer), catalog()) == ceilings_of(instance(), catalog())
     with pytest.raises(CatalogError):
         ceilings_of(instance("db.r99.large", ebs_limits=answer), catalog())
 
 
 def test_a_listed_class_without_numbers_gets_ec2s():
-    """
-    db.x2m is listed and has no numbers in the catalog.
-    """
+    """db.x2m is listed and has no numbers in the catalog."""
     (fixed,) = present(instance("db.x2m.xlarge", ebs_limits=ec2_answer(500, 500)), THROUGHPUT)
 
     assert fixed.value == mb_per_s(500)
@@ -198,9 +170,7 @@ def test_a_listed_class_without_numbers_gets_ec2s():
 
 
 def test_numbers_that_the_instance_reported_are_used():
-    """
-    vCPUs and memory read from the instance replace those of the class; a host has no class at all.
-    """
+    """vCPUs and memory read from the instance replace those of the class; a host has no class at all."""
     limits = limits_of(instance(vcpu_count=4, memory_bytes=3 * GIB), catalog())
 
     assert (limits.vcpu_count, limits.memory_bytes) == (4, 3 * GIB)
@@ -208,9 +178,7 @@ def test_numbers_that_the_instance_reported_are_used():
 
 
 def test_no_ebs_limit_for_aurora_whatever_ec2_says():
-    """
-    The class's EBS limits are not those of the cluster volume.
-    """
+    """The class's EBS limits are not those of the cluster volume."""
     subject = instance(engine="aurora-mysql", ebs_limits=ec2_answer())
 
     assert of(subject, THROUGHPUT) == ()
@@ -226,9 +194,7 @@ def test_no_ebs_limit_for_aurora_whatever_ec2_says():
     ],
 )
 def test_preconfigured_oracle_classes_have_the_limits_of_their_host(db_class: str, host: str):
-    """
-    mem2x is the memory of a class twice as large; its EC2 type has the EBS limits of that one.
-    """
+    """mem2x is the memory of a class twice as large; its EC2 type has the EBS limits of that one."""
     born = epoch("2025-01-01")
     subject = instance(db_class, engine="oracle-ee", launched_s=born)
     larger = instance(host, engine="oracle-ee", launched_s=born)

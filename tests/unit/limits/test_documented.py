@@ -14,9 +14,7 @@ def having(value: float, dimension: Dimension, engine: str = "postgres") -> list
 
 
 def test_legacy_numbers_are_found_with_the_date_until_which_they_held():
-    """
-    212.5 MB/s was the baseline of db.r5.2xlarge until 2019-12-04, and is db.r4.2xlarge's maximum.
-    """
+    """212.5 MB/s was the baseline of db.r5.2xlarge until 2019-12-04, and is db.r4.2xlarge's maximum."""
     found = having(mb_per_s(212.5), Dimension.THROUGHPUT)
 
     legacy = next(n for n in found if n.valid_to == "2019-12-04")
@@ -26,9 +24,7 @@ def test_legacy_numbers_are_found_with_the_date_until_which_they_held():
 
 
 def test_3000_iops_are_gp3_and_the_burst_of_gp2():
-    """
-    Below 400 GiB, where RDS for PostgreSQL begins to stripe over four volumes.
-    """
+    """Below 400 GiB, where RDS for PostgreSQL begins to stripe over four volumes."""
     found = having(3_000, Dimension.IOPS)
     storage = {(n.storage_kind, n.phase, n.size_gib) for n in found if n.storage_kind}
 
@@ -43,34 +39,26 @@ def test_3000_iops_are_gp3_and_the_burst_of_gp2():
     [(128, (5.0, 170.0)), (250, (171.0, 399.0)), (512, (400.0, 680.0)), (1000, (684.0, 65_536.0))],
 )
 def test_gp2_moves_more_when_larger_and_when_striped(mib, sizes):
-    """
-    A volume of 170 GiB or less moves 128 MiB/s, a larger one 250; from 400 GiB there are four.
-    """
+    """A volume of 170 GiB or less moves 128 MiB/s, a larger one 250; from 400 GiB there are four."""
     found = having(mib_per_s(mib), Dimension.THROUGHPUT)
 
     assert [sizes] == [n.size_gib for n in found if n.storage_kind == "gp2"]
 
 
 def test_storage_is_laid_out_by_engine():
-    """
-    Oracle's storage is striped from 200 GiB: 12,000 IOPS come with a smaller gp3.
-    """
+    """Oracle's storage is striped from 200 GiB: 12,000 IOPS come with a smaller gp3."""
     found = having(12_000, Dimension.IOPS, engine="oracle")
 
     assert (200.0, 65_536.0) in [n.size_gib for n in found if n.storage_kind == "gp3"]
 
 
 def test_classes_that_rds_does_not_sell_are_no_candidates():
-    """
-    What cannot be an RDS instance does not explain one.
-    """
+    """What cannot be an RDS instance does not explain one."""
     offered = set(catalog().classes())
 
     assert all(set(n.classes) <= offered for n in documented(catalog(), "postgres"))
 
 
 def test_numbers_are_gathered_once():
-    """
-    The same catalog and engine give the same object, not one more search of all classes.
-    """
+    """The same catalog and engine give the same object, not one more search of all classes."""
     assert documented(catalog(), "postgres") is documented(catalog(), "postgres")

@@ -32,9 +32,7 @@ def bought(
     mib: int | None = None,
     **more: Any,
 ) -> Instance:
-    """
-    An instance as RDS describes it.
-    """
+    """An instance as RDS describes it."""
     return instance_of(
         {
             "DBInstanceIdentifier": "a1",
@@ -107,9 +105,7 @@ TABLE = [
 
 @pytest.mark.parametrize("case", TABLE, ids=lambda c: f"{c.engine}-{c.kind}-{c.size_gib}-{c.iops}")
 def test_storage_gives_what_is_documented_for_its_engine(case: Case):
-    """
-    Volumes, IOPS and MiB/s by engine, type and size; see the sources above.
-    """
+    """Volumes, IOPS and MiB/s by engine, type and size; see the sources above."""
     subject = bought(case.engine, case.kind, case.size_gib, iops=case.iops, mib=case.mib)
     ops = values(of(subject, IOPS))
 
@@ -131,9 +127,7 @@ def test_storage_gives_what_is_documented_for_its_engine(case: Case):
     ],
 )
 def test_what_is_not_documented_has_no_ceiling(engine: str, kind: str, size_gib: int):
-    """
-    A storage that RDS does not document for the engine is unknown, not guessed from another.
-    """
+    """A storage that RDS does not document for the engine is unknown, not guessed from another."""
     subject = bought(engine, kind, size_gib)
 
     assert not of(subject, IOPS)
@@ -141,9 +135,7 @@ def test_what_is_not_documented_has_no_ceiling(engine: str, kind: str, size_gib:
 
 
 def test_the_standard_edition_of_an_engine_changes_nothing():
-    """
-    Editions and container databases have the storage of their engine.
-    """
+    """Editions and container databases have the storage of their engine."""
     for engines in (
         ("oracle-ee", "oracle-se2", "oracle-ee-cdb", "oracle-se2-cdb", "custom-oracle-ee"),
         ("sqlserver-ee", "sqlserver-se", "sqlserver-ex", "sqlserver-web", "custom-sqlserver-se"),
@@ -163,9 +155,7 @@ def more(kind: str = "GP3", size_gib: int = 200, **fields: Any) -> dict[str, Any
 
 
 def test_additional_storage_of_oracle_is_added():
-    """
-    Each storage of 200 GiB and more is striped over four volumes of its own.
-    """
+    """Each storage of 200 GiB and more is striped over four volumes of its own."""
     subject = bought("oracle-ee", "gp3", 1000, AdditionalStorageVolumes=[more(), more()])
     (ops,), (throughput,) = of(subject, IOPS), of(subject, THROUGHPUT)
 
@@ -176,9 +166,7 @@ def test_additional_storage_of_oracle_is_added():
 
 
 def test_additional_storage_of_sql_server_is_one_volume_each():
-    """
-    SQL Server stripes nothing, so three gp3 storages have 3 × 3,000 IOPS.
-    """
+    """SQL Server stripes nothing, so three gp3 storages have 3 × 3,000 IOPS."""
     extra = [more(size_gib=500), more("IO2", 500, IOPS=10_000)]
     subject = bought("sqlserver-ee", "gp3", 1000, AdditionalStorageVolumes=extra)
 
@@ -188,9 +176,7 @@ def test_additional_storage_of_sql_server_is_one_volume_each():
 
 
 def test_additional_storage_beside_gp2_keeps_its_bursts():
-    """
-    gp2 earns credits, the gp3 beside it has none: baseline and burst are raised by the same.
-    """
+    """gp2 earns credits, the gp3 beside it has none: baseline and burst are raised by the same."""
     subject = bought("oracle-ee", "gp2", 1000, AdditionalStorageVolumes=[more()])
     baseline, burst = of(subject, IOPS)
 
@@ -201,9 +187,7 @@ def test_additional_storage_beside_gp2_keeps_its_bursts():
 
 @pytest.mark.parametrize("unknown", [more("ST1"), more(StorageType=None), more("IO2")])
 def test_a_part_that_is_unknown_leaves_the_sum_unknown(unknown: dict[str, Any]):
-    """
-    The first storage alone is no bound of what all of them serve.
-    """
+    """The first storage alone is no bound of what all of them serve."""
     subject = bought("oracle-ee", "gp3", 1000, AdditionalStorageVolumes=[unknown])
 
     assert of(subject, IOPS) == ()
@@ -211,9 +195,7 @@ def test_a_part_that_is_unknown_leaves_the_sum_unknown(unknown: dict[str, Any]):
 
 
 def test_the_chain_has_the_sum_of_additional_storage():
-    """
-    What the law replays is the sum that CloudWatch reports the load of.
-    """
+    """What the law replays is the sum that CloudWatch reports the load of."""
     subject = bought("oracle-ee", "gp3", 1000, AdditionalStorageVolumes=[more()])
     stage = next(s for s in chain_of(subject, catalog()) if s.name == "volume_iops")
 
@@ -221,9 +203,7 @@ def test_the_chain_has_the_sum_of_additional_storage():
 
 
 def test_volumes_seen_in_all_are_not_those_of_the_first_storage():
-    """
-    Enhanced Monitoring counts every device; with several storages the rule of each one decides.
-    """
+    """Enhanced Monitoring counts every device; with several storages the rule of each one decides."""
     subject = bought("oracle-ee", "gp3", 1000, AdditionalStorageVolumes=[more()])
     seen = replace(subject, storage=replace(subject.storage, volume_count=8))
 

@@ -19,9 +19,7 @@ def legacy(subject: Instance, family: Family) -> dict[float, Phase | None]:
 
 
 def test_a_bursting_class_has_baseline_and_burst():
-    """
-    db.r5.2xlarge holds 287.5 MB/s and bursts to 593.75 MB/s.
-    """
+    """db.r5.2xlarge holds 287.5 MB/s and bursts to 593.75 MB/s."""
     now = [c for c in of(instance(), THROUGHPUT) if c.phase is not Phase.LEGACY]
 
     assert values(tuple(now)) == {Phase.BASELINE: mb_per_s(287.5), Phase.BURST: mb_per_s(593.75)}
@@ -29,9 +27,7 @@ def test_a_bursting_class_has_baseline_and_burst():
 
 
 def test_a_bucket_is_bounded_by_its_two_readings():
-    """
-    Thirty minutes at the maximum need (M − B)·1800 s of credits, or M·1800 s.
-    """
+    """Thirty minutes at the maximum need (M − B)·1800 s of credits, or M·1800 s."""
     now = of(instance(launched_s=epoch("2024-01-01")), THROUGHPUT)
 
     assert {(c.capacity_low, c.capacity_high) for c in now} == {
@@ -40,9 +36,7 @@ def test_a_bucket_is_bounded_by_its_two_readings():
 
 
 def test_a_class_whose_numbers_are_equal_has_no_bucket():
-    """
-    db.r5.4xlarge has one number for ever: no baseline, no burst, no balance.
-    """
+    """db.r5.4xlarge has one number for ever: no baseline, no burst, no balance."""
     (ceiling,) = of(instance("db.r5.4xlarge", launched_s=epoch("2024-01-01")), IOPS)
 
     assert (ceiling.phase, ceiling.value) == (Phase.FIXED, 18_750)
@@ -51,9 +45,7 @@ def test_a_class_whose_numbers_are_equal_has_no_bucket():
 
 
 def test_legacy_limits_are_kept_for_an_old_instance():
-    """
-    An instance of June 2019 may have the 212.5 and 437.5 MB/s of its day.
-    """
+    """An instance of June 2019 may have the 212.5 and 437.5 MB/s of its day."""
     old = instance(launched_s=epoch("2019-06-01"))
 
     assert legacy(old, THROUGHPUT) == {
@@ -63,24 +55,18 @@ def test_legacy_limits_are_kept_for_an_old_instance():
 
 
 def test_an_instance_of_the_last_day_may_have_the_legacy_limits():
-    """
-    Numbers that were documented up to a day are those of an instance launched on that day.
-    """
+    """Numbers that were documented up to a day are those of an instance launched on that day."""
     assert mb_per_s(212.5) in legacy(instance(launched_s=epoch("2019-12-04")), THROUGHPUT)
 
 
 @pytest.mark.parametrize("day", ["2019-12-05", "2024-01-01"])
 def test_a_young_instance_has_no_legacy_limits(day: str):
-    """
-    Numbers that were no longer documented on the day of the launch are left out.
-    """
+    """Numbers that were no longer documented on the day of the launch are left out."""
     assert legacy(instance(launched_s=epoch(day)), THROUGHPUT) == {}
 
 
 def test_without_a_launch_date_all_legacy_limits_are_possible():
-    """
-    All are listed, and each says that the age is not known.
-    """
+    """All are listed, and each says that the age is not known."""
     found = [c for c in of(instance("db.m5.large"), THROUGHPUT) if c.phase is Phase.LEGACY]
 
     assert {c.value for c in found} == {mb_per_s(60), mb_per_s(265), mb_per_s(437.5)}
@@ -88,9 +74,7 @@ def test_without_a_launch_date_all_legacy_limits_are_possible():
 
 
 def test_each_legacy_number_stands_once():
-    """
-    60 MB/s was the baseline of db.m5.large in two editions: one ceiling over both.
-    """
+    """60 MB/s was the baseline of db.m5.large in two editions: one ceiling over both."""
     (ceiling,) = [c for c in of(instance("db.m5.large"), THROUGHPUT) if c.value == mb_per_s(60)]
 
     assert ceiling.former_phase is Phase.BASELINE
@@ -100,25 +84,19 @@ def test_each_legacy_number_stands_once():
 
 
 def test_a_number_printed_for_days_yields_to_the_one_printed_for_a_year():
-    """
-    437.5 MB/s was a fixed number for ten days and then a burst for sixteen months: it is a burst.
-    """
+    """437.5 MB/s was a fixed number for ten days and then a burst for sixteen months: it is a burst."""
     (ceiling,) = [c for c in of(instance(), THROUGHPUT) if c.value == mb_per_s(437.5)]
 
     assert ceiling.former_phase is Phase.BURST
 
 
 def test_a_legacy_number_that_is_todays_is_not_repeated():
-    """
-    The IOPS of db.r5.2xlarge are the same as in 2018.
-    """
+    """The IOPS of db.r5.2xlarge are the same as in 2018."""
     assert legacy(instance(), IOPS) == {}
 
 
 def test_a_legacy_limit_says_what_lifts_it():
-    """
-    For the changes of 2019 and 2020 EC2 documents that a stop and start does; for others nothing.
-    """
+    """For the changes of 2019 and 2020 EC2 documents that a stop and start does; for others nothing."""
     documented = [c for c in of(instance(), THROUGHPUT) if c.phase is Phase.LEGACY]
     other = [c for c in of(instance("db.t4g.xlarge"), THROUGHPUT) if c.phase is Phase.LEGACY]
 
@@ -129,17 +107,13 @@ def test_a_legacy_limit_says_what_lifts_it():
 
 
 def test_unknown_numbers_give_no_ceiling():
-    """
-    db.m3.large has no documented EBS limit: none is made up.
-    """
+    """db.m3.large has no documented EBS limit: none is made up."""
     assert of(instance("db.m3.large"), THROUGHPUT) == ()
     assert of(instance("db.m3.large"), IOPS) == ()
 
 
 def test_aurora_has_no_ebs_limits():
-    """
-    Aurora does not keep its data on EBS volumes of the instance.
-    """
+    """Aurora does not keep its data on EBS volumes of the instance."""
     aurora = instance(engine="aurora-postgresql")
 
     assert of(aurora, THROUGHPUT) == ()
@@ -147,9 +121,7 @@ def test_aurora_has_no_ebs_limits():
 
 
 def test_an_unknown_class_is_an_error_and_no_class_is_not():
-    """
-    A class that the catalog does not know is refused; a host without a class has other ceilings.
-    """
+    """A class that the catalog does not know is refused; a host without a class has other ceilings."""
     assert ceilings_of(instance(None), catalog())
     with pytest.raises(CatalogError):
         ceilings_of(instance("db.r5.3xlarge"), catalog())

@@ -12,18 +12,14 @@ from unit.limits.instances import instance, of, on, values
 
 
 def test_cpu_is_a_ratio_of_all_vcpus():
-    """
-    The ceiling is one; the note gives their number.
-    """
+    """The ceiling is one; the note gives their number."""
     (ceiling,) = of(instance(), Family.CPU)
 
     assert (ceiling.value, ceiling.unit, ceiling.note) == (1.0, "ratio", "8 vCPUs")
 
 
 def test_numbers_of_the_instance_win_over_its_class():
-    """
-    Numbers that the instance itself gave are taken before those of its class.
-    """
+    """Numbers that the instance itself gave are taken before those of its class."""
     host = instance(vcpu_count=3, memory_bytes=5 * GIB, connection_max=77)
 
     assert of(host, Family.CPU)[0].note == "3 vCPUs"
@@ -32,9 +28,7 @@ def test_numbers_of_the_instance_win_over_its_class():
 
 
 def test_a_single_connection_is_a_limit():
-    """
-    0 stands for no limit on SQL Server; 1 is one.
-    """
+    """0 stands for no limit on SQL Server; 1 is one."""
     (ceiling,) = of(instance(connection_max=1), Family.CONNECTIONS)
 
     assert ceiling.value == 1
@@ -42,9 +36,7 @@ def test_a_single_connection_is_a_limit():
 
 @pytest.mark.parametrize("number", [0, -1, -(10**18), 10**18])
 def test_impossible_numbers_are_unknown(number: int):
-    """
-    Numbers that no instance has give no ceiling of zero or less, and no failure.
-    """
+    """Numbers that no instance has give no ceiling of zero or less, and no failure."""
     strange = instance(
         memory_bytes=min(number, 0),
         connection_max=min(number, 0),
@@ -62,9 +54,7 @@ def test_impossible_numbers_are_unknown(number: int):
 
 
 def test_cpu_credits_are_those_of_a_day():
-    """
-    db.t3.large earns 36 credits an hour and saves 864; it holds 30 % of its CPU forever.
-    """
+    """db.t3.large earns 36 credits an hour and saves 864; it holds 30 % of its CPU forever."""
     saved, held = of(instance("db.t3.large"), Family.CPU_CREDITS)
 
     assert (saved.value, saved.unit, saved.phase) == (864, "credits", Phase.FIXED)
@@ -74,18 +64,14 @@ def test_cpu_credits_are_those_of_a_day():
 
 
 def test_the_mode_of_t2_is_not_claimed():
-    """
-    Whether RDS slows T2 down at zero credits is not documented, so no note claims it.
-    """
+    """Whether RDS slows T2 down at zero credits is not documented, so no note claims it."""
     saved, _ = of(instance("db.t2.medium"), Family.CPU_CREDITS)
 
     assert "no documentation" in saved.note
 
 
 def test_other_classes_earn_no_cpu_credits():
-    """
-    db.r5.2xlarge has no CPU credits.
-    """
+    """db.r5.2xlarge has no CPU credits."""
     assert of(instance(), Family.CPU_CREDITS) == ()
 
 
@@ -102,18 +88,14 @@ def test_other_classes_earn_no_cpu_credits():
     ],
 )
 def test_default_connections_follow_the_engine(engine: str, version: str | None, count: int):
-    """
-    16 GiB under the default formulas; the result is an upper bound, or a constant.
-    """
+    """16 GiB under the default formulas; the result is an upper bound, or a constant."""
     subject = instance("db.r5.large", engine=engine, engine_version=version)
 
     assert [c.value for c in of(subject, Family.CONNECTIONS)] == [count]
 
 
 def test_default_connections_of_postgres_end_at_5000():
-    """
-    The formula of PostgreSQL is capped.
-    """
+    """The formula of PostgreSQL is capped."""
     assert of(instance("db.r5.4xlarge"), Family.CONNECTIONS)[0].value == 5000
 
 
@@ -128,16 +110,12 @@ def test_default_connections_of_postgres_end_at_5000():
     ],
 )
 def test_unknown_defaults_are_not_guessed(subject: Instance):
-    """
-    Aurora of an unknown kind or class, MariaDB of an unknown version, no engine, unknown memory.
-    """
+    """Aurora of an unknown kind or class, MariaDB of an unknown version, no engine, unknown memory."""
     assert of(subject, Family.CONNECTIONS) == ()
 
 
 def test_network_has_baseline_and_burst():
-    """
-    db.r5.2xlarge has 2.5 Gbit/s and up to 10; no metric tells what is left.
-    """
+    """db.r5.2xlarge has 2.5 Gbit/s and up to 10; no metric tells what is left."""
     ceilings = of(instance(), Family.NETWORK)
 
     assert values(ceilings) == {Phase.BASELINE: gbit_per_s(2.5), Phase.BURST: gbit_per_s(10)}
@@ -145,40 +123,30 @@ def test_network_has_baseline_and_burst():
 
 
 def test_network_of_one_number_is_fixed():
-    """
-    db.r5.24xlarge has 25 Gbit/s.
-    """
+    """db.r5.24xlarge has 25 Gbit/s."""
     assert values(of(instance("db.r5.24xlarge"), Family.NETWORK)) == {Phase.FIXED: gbit_per_s(25)}
 
 
 def test_storage_space_is_what_was_allocated():
-    """
-    100 GiB hold 100 GiB; Aurora's storage grows by itself.
-    """
+    """100 GiB hold 100 GiB; Aurora's storage grows by itself."""
     assert of(on("gp3", 100), Family.STORAGE_SPACE)[0].value == 100 * GIB
     assert of(on("aurora", 100, engine="aurora-mysql"), Family.STORAGE_SPACE) == ()
 
 
 def test_a_bare_host_has_its_cpu():
-    """
-    Without class, engine or storage only the CPU is known.
-    """
+    """Without class, engine or storage only the CPU is known."""
     assert [c.family for c in ceilings_of(Instance(), catalog())] == [Family.CPU]
 
 
 def test_a_class_without_numbers_has_its_cpu():
-    """
-    Unknown numbers leave ceilings out, and are no error.
-    """
+    """Unknown numbers leave ceilings out, and are no error."""
     families = {c.family for c in ceilings_of(instance("db.x2m.xlarge"), catalog())}
 
     assert families == {Family.CPU}
 
 
 def test_every_family_answers_for_any_instance():
-    """
-    Each family file answers for any instance, and there is one to which it applies.
-    """
+    """Each family file answers for any instance, and there is one to which it applies."""
     full = instance(storage=Storage(kind="gp3", size_gib=400))
     aurora = instance(engine="aurora-mysql")
     serverless = instance("db.serverless", engine="aurora-mysql")

@@ -27,9 +27,7 @@ from unit.limits.instances import on
     ],
 )
 def test_what_rds_sells_passes(subject: Instance):
-    """
-    Documented combinations are no error.
-    """
+    """Documented combinations are no error."""
     assert check_purchase(subject, catalog()) is None
 
 
@@ -132,9 +130,7 @@ def test_what_rds_sells_passes(subject: Instance):
     ],
 )
 def test_contradictions_are_named(subject: Instance, message: str, hint: str):
-    """
-    The message says what cannot be, the hint what can.
-    """
+    """The message says what cannot be, the hint what can."""
     with pytest.raises(UsageError) as caught:
         check_purchase(subject, catalog())
 

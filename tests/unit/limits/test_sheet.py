@@ -29,9 +29,7 @@ def reason(subject: Instance, metric: Metric) -> str:
 
 
 def test_rows_go_from_a_page_to_a_mebibyte():
-    """
-    The table has a row for each doubling from 8 KiB to 1 MiB.
-    """
+    """The table has a row for each doubling from 8 KiB to 1 MiB."""
     assert [row.io_size_bytes / KIB for row in sheet(instance()).rows] == [
         8, 16, 32, 64, 128, 256, 512, 1024,
     ]  # fmt: skip
@@ -39,9 +37,7 @@ def test_rows_go_from_a_page_to_a_mebibyte():
 
 
 def test_the_curve_passes_through_the_rows():
-    """
-    It goes from 8 KiB to 1 MiB in equal steps of a sixteenth of a doubling, and meets every row.
-    """
+    """It goes from 8 KiB to 1 MiB in equal steps of a sixteenth of a doubling, and meets every row."""
     found = sheet(instance())
     sizes = [row.io_size_bytes / KIB for row in found.curve]
 
@@ -51,9 +47,7 @@ def test_the_curve_passes_through_the_rows():
 
 
 def test_small_io_meets_iops_and_large_io_throughput():
-    """
-    On db.r5.2xlarge with 1,000 GiB of gp2 the volumes' IOPS bind small I/O, the class large I/O.
-    """
+    """On db.r5.2xlarge with 1,000 GiB of gp2 the volumes' IOPS bind small I/O, the class large I/O."""
     rows = sheet(instance(storage=GP2)).rows
 
     assert [rows[0].baseline.binding, rows[-1].baseline.binding] == [
@@ -66,9 +60,7 @@ def test_small_io_meets_iops_and_large_io_throughput():
 
 
 def test_the_knee_is_where_both_bind():
-    """
-    287.5 MB/s over 3,000 IOPS is 95,833 bytes; with credits 593.75 over 12,000 is 49,479.
-    """
+    """287.5 MB/s over 3,000 IOPS is 95,833 bytes; with credits 593.75 over 12,000 is 49,479."""
     found = sheet(instance(storage=GP2))
 
     assert found.knee is not None
@@ -82,9 +74,7 @@ def test_the_knee_is_where_both_bind():
 
 
 def test_a_chain_bound_by_iops_at_every_size_has_no_knee():
-    """
-    300 IOPS of at most 256 KiB are 75 MiB/s, below the 128 MiB/s of a small gp2 volume.
-    """
+    """300 IOPS of at most 256 KiB are 75 MiB/s, below the 128 MiB/s of a small gp2 volume."""
     small = sheet(on("gp2", 100))
 
     assert small.knee is None
@@ -92,9 +82,7 @@ def test_a_chain_bound_by_iops_at_every_size_has_no_knee():
 
 
 def test_without_a_burst_there_is_one_knee():
-    """
-    gp3 under db.m3.large does not burst.
-    """
+    """gp3 under db.m3.large does not burst."""
     found = sheet(
         instance("db.m3.large", engine="mysql", storage=Storage(kind="gp3", size_gib=100))
     )
@@ -104,9 +92,7 @@ def test_without_a_burst_there_is_one_knee():
 
 
 def test_balances_that_the_volumes_cannot_reach_do_not_move():
-    """
-    Volumes that give no more than the class's baseline leave its credits alone.
-    """
+    """Volumes that give no more than the class's baseline leave its credits alone."""
     gp3 = instance(storage=Storage(kind="gp3", size_gib=100), launched_s=epoch("2024-01-01"))
 
     assert balances(gp3) == {
@@ -119,16 +105,12 @@ def test_balances_that_the_volumes_cannot_reach_do_not_move():
 
 
 def test_volumes_as_fast_as_the_baseline_do_not_move_it_either():
-    """
-    Four gp2 volumes burst to 12,000 IOPS, exactly what db.r5.2xlarge holds forever.
-    """
+    """Four gp2 volumes burst to 12,000 IOPS, exactly what db.r5.2xlarge holds forever."""
     assert balances(instance(storage=GP2))[Metric.IO_BALANCE_RATIO] is False
 
 
 def test_under_legacy_limits_such_a_balance_may_move():
-    """
-    262 MB/s are below today's baseline of 287.5 MB/s and above the 212.5 MB/s of 2018.
-    """
+    """262 MB/s are below today's baseline of 287.5 MB/s and above the 212.5 MB/s of 2018."""
     volume = Storage(kind="gp2", size_gib=1024, volume_count=1)
     old = instance(storage=volume, launched_s=epoch("2019-06-01"))
     young = instance(storage=volume, launched_s=epoch("2024-01-01"))
@@ -139,9 +121,7 @@ def test_under_legacy_limits_such_a_balance_may_move():
 
 
 def test_a_legacy_limit_without_credits_moves_no_balance():
-    """
-    db.m5.12xlarge had fixed limit in 2018, 625 MB/s, as it has one now: there were never credits.
-    """
+    """db.m5.12xlarge had fixed limit in 2018, 625 MB/s, as it has one now: there were never credits."""
     storage = Storage(kind="gp3", size_gib=1000, provisioned_bytes_per_s=mib_per_s(1000))
     old = instance("db.m5.12xlarge", storage=storage, launched_s=epoch("2018-06-01"))
 
@@ -150,18 +130,14 @@ def test_a_legacy_limit_without_credits_moves_no_balance():
 
 
 def test_all_balances_of_a_small_burstable_class_move():
-    """
-    db.t3.xlarge with 1,024 GiB of gp2 has all four kinds of credits.
-    """
+    """db.t3.xlarge with 1,024 GiB of gp2 has all four kinds of credits."""
     storage = Storage(kind="gp2", size_gib=1024)
 
     assert set(balances(instance("db.t3.xlarge", storage=storage)).values()) == {True}
 
 
 def test_gp2_credits_that_the_class_cannot_reach_do_not_move():
-    """
-    A class that takes no more than the volumes' baseline never spends their credits.
-    """
+    """A class that takes no more than the volumes' baseline never spends their credits."""
     small = instance("db.m1.large", storage=Storage(kind="gp2", size_gib=3900))
 
     assert balances(small)[Metric.VOLUME_BALANCE_RATIO] is False
@@ -169,9 +145,7 @@ def test_gp2_credits_that_the_class_cannot_reach_do_not_move():
 
 
 def test_large_gp2_volumes_have_no_credits_to_move():
-    """
-    From 1,000 GiB a volume on BurstBalance stands still.
-    """
+    """From 1,000 GiB a volume on BurstBalance stands still."""
     large = instance(storage=Storage(kind="gp2", size_gib=4000))
 
     assert balances(large)[Metric.VOLUME_BALANCE_RATIO] is False
@@ -182,17 +156,13 @@ def test_large_gp2_volumes_have_no_credits_to_move():
     [instance("db.m3.large"), instance(engine="aurora-postgresql")],
 )
 def test_what_is_not_documented_is_not_known(subject: Instance):
-    """
-    Without EBS limits, or on Aurora, it is unknown whether the instance balances move.
-    """
+    """Without EBS limits, or on Aurora, it is unknown whether the instance balances move."""
     assert balances(subject)[Metric.BYTE_BALANCE_RATIO] is None
     assert balances(subject)[Metric.IO_BALANCE_RATIO] is None
 
 
 def test_a_class_with_one_number_has_no_moving_balance():
-    """
-    db.r5.4xlarge launched today has neither throughput nor IOPS credits.
-    """
+    """db.r5.4xlarge launched today has neither throughput nor IOPS credits."""
     plain = instance("db.r5.4xlarge", launched_s=epoch("2024-01-01"))
 
     assert balances(plain)[Metric.BYTE_BALANCE_RATIO] is False
@@ -200,9 +170,7 @@ def test_a_class_with_one_number_has_no_moving_balance():
 
 
 def test_storage_above_the_class_is_unreachable():
-    """
-    30,000 provisioned IOPS under a class that takes 18,750 are money without IOPS.
-    """
+    """30,000 provisioned IOPS under a class that takes 18,750 are money without IOPS."""
     storage = Storage(kind="io1", size_gib=4000, provisioned_ops_per_s=30_000)
     found = {item.family: item for item in sheet(instance(storage=storage)).unreachable}
     ops = found[Family.VOLUME_IOPS]
@@ -212,9 +180,7 @@ def test_storage_above_the_class_is_unreachable():
 
 
 def test_storage_between_baseline_and_burst_is_reached_on_credits():
-    """
-    db.t3.micro takes 500 of 3,072 bought IOPS forever, and all of them while credits last.
-    """
+    """db.t3.micro takes 500 of 3,072 bought IOPS forever, and all of them while credits last."""
     storage = Storage(kind="gp2", size_gib=1024, volume_count=1)
     found = {i.family: i for i in sheet(instance("db.t3.micro", storage=storage)).unreachable}
     ops = found[Family.VOLUME_IOPS]
@@ -223,16 +189,12 @@ def test_storage_between_baseline_and_burst_is_reached_on_credits():
 
 
 def test_storage_below_the_class_is_reachable():
-    """
-    3,000 IOPS and 125 MiB/s under db.r5.2xlarge can be used in full.
-    """
+    """3,000 IOPS and 125 MiB/s under db.r5.2xlarge can be used in full."""
     assert sheet(instance(storage=Storage(kind="gp3", size_gib=100))).unreachable == ()
 
 
 def test_sources_are_named_once_with_their_dates():
-    """
-    Every published ceiling's origin is listed, and none twice.
-    """
+    """Every published ceiling's origin is listed, and none twice."""
     found = sheet(instance("db.t3.xlarge", storage=GP2))
     named = [(origin.source, origin.read_on) for origin in found.origins]
     used = {(c.origin.source, c.origin.read_on) for c in found.ceilings if c.origin.read_on}
@@ -264,16 +226,12 @@ def test_sources_are_named_once_with_their_dates():
     ],
 )
 def test_every_doubt_is_a_note(subject: Instance, words: str):
-    """
-    Every doubt about the numbers is a note.
-    """
+    """Every doubt about the numbers is a note."""
     assert words in " ".join(sheet(subject).notes)
 
 
 def test_an_instance_without_any_rate_has_no_rows():
-    """
-    Aurora has ceilings, and no curve.
-    """
+    """Aurora has ceilings, and no curve."""
     found = sheet(instance(engine="aurora-mysql"))
 
     assert (found.rows, found.curve, found.knee) == ((), (), None)

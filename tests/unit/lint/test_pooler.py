@@ -63,9 +63,7 @@ def one(causes: list[Cause], code: str) -> Cause:
     ],
 )
 def test_missing_facts_name_their_option(room: ServerRoom | None, flags: list[str]):
-    """
-    Each unchecked part is named with the option that allows the check.
-    """
+    """Each unchecked part is named with the option that allows the check."""
     config = PoolerConfig(kind="pgpool", place="pgpool.conf", version=None, settings={})
     found = unknown_of(config, room)
 
@@ -74,9 +72,7 @@ def test_missing_facts_name_their_option(room: ServerRoom | None, flags: list[st
 
 @pytest.mark.parametrize("version", BROKEN)
 def test_the_life_time_is_ignored_before_the_fix(version: str):
-    """
-    Every branch has the defect up to the release before the published one; dead branches have it forever.
-    """
+    """Every branch has the defect up to the release before the published one; dead branches have it forever."""
     cause = one(pgpool(version, **STORY), "LifeTimeIgnoredUnderSerializeAccept")
 
     assert cause.severity == "critical"
@@ -85,16 +81,12 @@ def test_the_life_time_is_ignored_before_the_fix(version: str):
 
 @pytest.mark.parametrize("version", [*FIXED, "4.3.5", "4.7.3", "4.10.0"])
 def test_the_life_time_works_from_the_fix_on(version: str):
-    """
-    4.2.0, 4.1.4, 4.0.11, 3.7.16, 3.6.23, 3.5.27 and every newer branch have the fix.
-    """
+    """4.2.0, 4.1.4, 4.0.11, 3.7.16, 3.6.23, 3.5.27 and every newer branch have the fix."""
     assert "LifeTimeIgnoredUnderSerializeAccept" not in codes(pgpool(version, **STORY))
 
 
 def test_an_unknown_version_is_reported_as_unknown():
-    """
-    Without a version the finding is a warning that names all releases with the fix.
-    """
+    """Without a version the finding is a warning that names all releases with the fix."""
     cause = one(pgpool(None, **STORY), "LifeTimeIgnoredUnderSerializeAccept")
 
     assert cause.severity == "warning"
@@ -108,18 +100,14 @@ def test_an_unknown_version_is_reported_as_unknown():
     ids=str,
 )
 def test_the_defect_needs_all_three_settings(change: dict[str, str]):
-    """
-    Without the lock, with a child_life_time, or without a life time, the defect has no effect.
-    """
+    """Without the lock, with a child_life_time, or without a life time, the defect has no effect."""
     found = codes(pgpool("4.1.3", **{**STORY, **change}))
 
     assert "LifeTimeIgnoredUnderSerializeAccept" not in found
 
 
 def test_the_upgrade_stays_in_the_branch():
-    """
-    4.0.5 needs 4.0.11; a branch without a fix needs the oldest branch that has one.
-    """
+    """4.0.5 needs 4.0.11; a branch without a fix needs the oldest branch that has one."""
     found = {
         version: one(pgpool(version, **STORY), "LifeTimeIgnoredUnderSerializeAccept")
         .remedies[0]
@@ -135,9 +123,7 @@ def test_the_upgrade_stays_in_the_branch():
 
 @pytest.mark.parametrize("version", NODE_0_FIXED)
 def test_the_timer_of_node_0_was_fixed_one_release_earlier(version: str):
-    """
-    The second defect ends in 4.1.3, 4.0.10, 3.7.15, 3.6.22 and 3.5.26; 4.2 began without it.
-    """
+    """The second defect ends in 4.1.3, 4.0.10, 3.7.15, 3.6.22 and 3.5.26; 4.2 began without it."""
     settings = Settings(
         config=PoolerConfig(kind="pgpool", place="", version=version), facts=catalog()
     )
@@ -150,9 +136,7 @@ def test_the_timer_of_node_0_was_fixed_one_release_earlier(version: str):
 
 
 def test_node_0_matters_only_with_several_nodes():
-    """
-    A single node is always node 0.
-    """
+    """A single node is always node 0."""
     several = pgpool("4.1.2", connection_life_time="60", **THREE_NODES)
     alone = pgpool("4.1.2", connection_life_time="60", backend_hostname0="pg0")
 
@@ -161,9 +145,7 @@ def test_node_0_matters_only_with_several_nodes():
 
 
 def test_children_times_pools_are_compared_with_each_node():
-    """
-    32 children with 4 connections each open 128 at each of three nodes; 97 of 100 are usable.
-    """
+    """32 children with 4 connections each open 128 at each of three nodes; 97 of 100 are usable."""
     cause = one(
         pgpool("4.3.5", ServerRoom(connection_max=100), **THREE_NODES), "PoolsExceedMaxConnections"
     )
@@ -175,9 +157,7 @@ def test_children_times_pools_are_compared_with_each_node():
 
 
 def test_the_remedy_does_not_add_children():
-    """
-    90 children with 4 connections each exceed 97; 90 with one each fit.
-    """
+    """90 children with 4 connections each exceed 97; 90 with one each fit."""
     cause = one(
         pgpool("4.3.5", ServerRoom(connection_max=100), num_init_children="90"),
         "PoolsExceedMaxConnections",
@@ -187,9 +167,7 @@ def test_the_remedy_does_not_add_children():
 
 
 def test_cancelling_needs_twice_as_many():
-    """
-    128 connections fit into 200, but not with a cancel request each; 259 less 3 are enough.
-    """
+    """128 connections fit into 200, but not with a cancel request each; 259 less 3 are enough."""
     tight = pgpool("4.3.5", ServerRoom(connection_max=200))
 
     assert one(tight, "NoRoomToCancel").severity == "note"
@@ -197,9 +175,7 @@ def test_cancelling_needs_twice_as_many():
 
 
 def test_default_settings_are_sound():
-    """
-    Default settings and an unknown server give no finding.
-    """
+    """Default settings and an unknown server give no finding."""
     assert pgpool() == []
     assert pgpool("4.3.5") == []
     assert pgbouncer() == []
@@ -225,18 +201,14 @@ def test_default_settings_are_sound():
     ids=lambda x: x if isinstance(x, str) else "",
 )
 def test_pgpool_settings_that_conflict(settings: dict, code: str, severity: str):
-    """
-    Each of these settings alone gives exactly this finding.
-    """
+    """Each of these settings alone gives exactly this finding."""
     (cause,) = pgpool("4.3.5", **settings)
 
     assert (cause.code, cause.severity) == (code, severity)
 
 
 def test_only_some_releases_miscount_their_clients():
-    """
-    4.1.0 to 4.1.8 and 4.2.0 to 4.2.5 can refuse clients too early, unless connections are reserved.
-    """
+    """4.1.0 to 4.1.8 and 4.2.0 to 4.2.5 can refuse clients too early, unless connections are reserved."""
     has = {v: "ClientsMiscounted" in codes(pgpool(v)) for v in ("4.0.9", "4.1.8", "4.1.9", "4.2.5")}
 
     assert has == {"4.0.9": False, "4.1.8": True, "4.1.9": False, "4.2.5": True}
@@ -257,9 +229,7 @@ def test_only_some_releases_miscount_their_clients():
     ],
 )
 def test_prepared_statements_depend_on_version_and_setting(version, settings, severity):
-    """
-    They break before 1.21 always, from 1.21 on by default, and from 1.24 on only if disabled.
-    """
+    """They break before 1.21 always, from 1.21 on by default, and from 1.24 on only if disabled."""
     found = pgbouncer(version, pool_mode="transaction", **settings)
     texts = [cause.severity for cause in found if cause.code == "PreparedStatementsBreak"]
 
@@ -267,9 +237,7 @@ def test_prepared_statements_depend_on_version_and_setting(version, settings, se
 
 
 def test_session_mode_keeps_sessions():
-    """
-    Lost session state is reported only for pools in transaction or statement mode.
-    """
+    """Lost session state is reported only for pools in transaction or statement mode."""
     shared = pgbouncer("1.25.0", pool_mode="transaction")
     one_database = pgbouncer(
         "1.25.0", (PooledDatabase(name="orders", mode="transaction"),), pool_mode="session"
@@ -301,9 +269,7 @@ def test_session_mode_keeps_sessions():
     ids=lambda x: x if isinstance(x, str) else "",
 )
 def test_pgbouncer_settings_that_conflict(settings: dict, code: str, severity: str):
-    """
-    Each of these settings alone gives exactly this finding.
-    """
+    """Each of these settings alone gives exactly this finding."""
     (cause,) = pgbouncer("1.25.0", **settings)
 
     assert (cause.code, cause.severity) == (code, severity)
@@ -323,24 +289,18 @@ def test_pgbouncer_settings_that_conflict(settings: dict, code: str, severity: s
     ],
 )
 def test_findings_of_transaction_mode(version: str, settings: dict, code: str):
-    """
-    A reset that never runs, one that always runs, one that forgets statements, and pinned servers.
-    """
+    """A reset that never runs, one that always runs, one that forgets statements, and pinned servers."""
     assert code in codes(pgbouncer(version, pool_mode="transaction", **settings))
     assert code not in codes(pgbouncer(version, pool_mode="session", **settings))
 
 
 def test_statement_mode_refuses_transactions():
-    """
-    BEGIN is an error there.
-    """
+    """BEGIN is an error there."""
     assert one(pgbouncer("1.25.0", pool_mode="statement"), "TransactionsRefused")
 
 
 def test_pools_are_summed_over_databases():
-    """
-    20 + 5 for one database and 80 + 5 for another make 110; max_db_connections bounds each.
-    """
+    """20 + 5 for one database and 80 + 5 for another make 110; max_db_connections bounds each."""
     databases = (PooledDatabase(name="a"), PooledDatabase(name="b", size_max=80))
     room = ServerRoom(connection_max=100)
     settings = {"default_pool_size": "20", "reserve_pool_size": "5"}
@@ -353,9 +313,7 @@ def test_pools_are_summed_over_databases():
 
 
 def test_dynamic_children_end_their_cached_backends():
-    """
-    In dynamic mode spare children end, whatever their time.
-    """
+    """In dynamic mode spare children end, whatever their time."""
     never = {"child_life_time": "0"}
 
     assert "CachedServersNeverEnd" in codes(pgpool("4.5.2", **never))
@@ -365,9 +323,7 @@ def test_dynamic_children_end_their_cached_backends():
 
 
 def test_a_pooler_that_saves_no_connection_is_found():
-    """
-    100 clients that may open 100 servers gain no connection.
-    """
+    """100 clients that may open 100 servers gain no connection."""
     databases = (PooledDatabase(name="a", size_max=100),)
 
     assert "NothingShared" in codes(pgbouncer("1.25.0", databases, max_client_conn="100"))
@@ -385,7 +341,5 @@ def test_a_pooler_that_saves_no_connection_is_found():
     ids=str,
 )
 def test_settings_that_just_agree_are_sound(settings: dict):
-    """
-    Equal bounds contradict nothing.
-    """
+    """Equal bounds contradict nothing."""
     assert pgbouncer("1.25.0", **settings) == []

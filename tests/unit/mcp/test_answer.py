@@ -56,9 +56,7 @@ CALLS = (
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory) -> Path:
-    """
-    The examples, a snapshot with hostile names, and files with a canary, in the root and beside it.
-    """
+    """The examples, a snapshot with hostile names, and files with a canary, in the root and beside it."""
     place = tmp_path_factory.mktemp("place")
     folder = place / "root"
     shutil.copytree(ROOT / "examples", folder)
@@ -84,9 +82,7 @@ def root(tmp_path_factory) -> Path:
 
 @pytest.fixture(autouse=True)
 def environment(monkeypatch, root):
-    """
-    Secrets where people keep them; the working folder is put back.
-    """
+    """Secrets where people keep them; the working folder is put back."""
     monkeypatch.chdir(root)
     for name, value in SECRETS.items():
         monkeypatch.setenv(name, value)
@@ -102,9 +98,7 @@ def everything(found: ToolAnswer | Refusal) -> str:
 
 @pytest.mark.parametrize(("tool", "arguments"), CALLS, ids=lambda one: str(one)[:60])
 def test_an_answer_is_small_and_valid(root, tool, arguments):
-    """
-    The short report is valid against the tool's output schema, the whole one against the documented form.
-    """
+    """The short report is valid against the tool's output schema, the whole one against the documented form."""
     found = answer(tool, arguments, terms(root), 60)
     assert isinstance(found, ToolAnswer), found
     (listed,) = (one for one in tools.listed() if one.name == tool)
@@ -120,9 +114,7 @@ def test_an_answer_is_small_and_valid(root, tool, arguments):
 )
 @pytest.mark.parametrize("tool", ["diagnose", "inspect", "plan"])
 def test_hostile_names_are_data(root, tool):
-    """
-    They are neither first nor last, and end no mark.
-    """
+    """They are neither first nor last, and end no mark."""
     found = answer(tool, {"target": "hostile.json"}, terms(root), 60)
     assert isinstance(found, ToolAnswer), found
     fenced = found.text.partition("\n</data ")[0]
@@ -161,9 +153,7 @@ def test_hostile_names_are_data(root, tool):
     ids=lambda one: str(one)[:60],
 )
 def test_no_answer_contains_a_secret(root, tool, arguments):
-    """
-    Success and failure alike; what is refused has a cause and a remedy.
-    """
+    """Success and failure alike; what is refused has a cause and a remedy."""
     found = answer(tool, arguments, terms(root), 60)
 
     assert CANARY not in everything(found)
@@ -244,9 +234,7 @@ _KEYS = st.sampled_from(
     names=st.fixed_dictionaries({"target": _NAMES, "before": _NAMES}),
 )
 def test_arguments_never_leave_the_root(root, tool, arguments, names):
-    """
-    Every opened file belongs to the root, the package, or the interpreter.
-    """
+    """Every opened file belongs to the root, the package, or the interpreter."""
     (first,) = (one for one in tools.listed() if one.name == tool)
     arguments |= {
         name: one for name, one in names.items() if name in first.input_schema["properties"]
@@ -271,9 +259,7 @@ def test_arguments_never_leave_the_root(root, tool, arguments, names):
 
 
 def test_paths_in_answers_begin_at_the_root(root):
-    """
-    An assistant learns nothing about the folders above.
-    """
+    """An assistant learns nothing about the folders above."""
     found = answer("diagnose", {"target": "broken.json"}, terms(root), 60)
 
     assert isinstance(found, Refusal)
@@ -281,9 +267,7 @@ def test_paths_in_answers_begin_at_the_root(root):
 
 
 def test_a_mistake_of_ours_is_an_error_without_details(root, monkeypatch):
-    """
-    The message of an unexpected exception may quote anything.
-    """
+    """The message of an unexpected exception may quote anything."""
     monkeypatch.setattr("plimsoll.mcp.answer.diagnose_snapshot", lambda _: 1 / 0)
 
     found = answer("diagnose", {"target": "quiet"}, terms(root), 60)
@@ -292,9 +276,7 @@ def test_a_mistake_of_ours_is_an_error_without_details(root, monkeypatch):
 
 
 def test_a_server_without_a_database_says_who_can_give_one(root):
-    """
-    An assistant cannot name a server to connect to.
-    """
+    """An assistant cannot name a server to connect to."""
     found = answer("inspect", {"seconds": 1}, terms_of(root, (), None), 60)
 
     assert (
@@ -307,9 +289,7 @@ def test_a_server_without_a_database_says_who_can_give_one(root):
 
 
 def test_every_tool_is_said_to_only_read():
-    """
-    Of the annotations, clients show or use these four.
-    """
+    """Of the annotations, clients show or use these four."""
     for tool in tools.listed():
         notes = tool.annotations
         assert (True, False, True) == (
@@ -321,9 +301,7 @@ def test_every_tool_is_said_to_only_read():
 
 
 def test_an_output_schema_is_the_documented_form():
-    """
-    Without descriptions and addresses; nothing else is changed.
-    """
+    """Without descriptions and addresses; nothing else is changed."""
 
     def without_texts(node):
         if isinstance(node, dict):

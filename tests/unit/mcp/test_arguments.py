@@ -24,9 +24,7 @@ KINDS = (
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_schema_explains_every_argument(kind):
-    """
-    It is a valid schema of an object, refuses other names, and is small enough to be read with each chat.
-    """
+    """It is a valid schema of an object, refuses other names, and is small enough to be read with each chat."""
     schema = input_schema(kind)
     jsonschema.Draft202012Validator.check_schema(schema)
 
@@ -37,9 +35,7 @@ def test_a_schema_explains_every_argument(kind):
 
 
 def test_arguments_have_the_names_of_options():
-    """
-    So that a hint of the command line names an argument, with `_` for `-`.
-    """
+    """So that a hint of the command line names an argument, with `_` for `-`."""
     found = checked(
         {"target": "x", "class": "db.r5.large", "from": "2026-01-01", "size_gib": 5},
         DiagnoseArguments,
@@ -50,9 +46,7 @@ def test_arguments_have_the_names_of_options():
 
 
 def test_null_is_the_same_as_nothing():
-    """
-    Some assistants send every argument.
-    """
+    """Some assistants send every argument."""
     assert checked({"target": "x"}, PlanArguments) == checked(
         {"target": "x", "engine": None}, PlanArguments
     )
@@ -75,9 +69,7 @@ def test_null_is_the_same_as_nothing():
     ],
 )
 def test_what_is_no_argument_is_refused_with_the_names(given):
-    """
-    Missing, unknown, too long, or of another type.
-    """
+    """Missing, unknown, too long, or of another type."""
     with pytest.raises(UsageError, match="the arguments are not valid: ") as refused:
         checked(given, PlanArguments)
 

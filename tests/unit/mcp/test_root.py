@@ -11,9 +11,7 @@ from plimsoll.mcp.root import ReadTerms, admitted, admitted_file, terms_of
 
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
-    """
-    A root folder with a file, a folder and a hidden file, beside a folder that is not in it.
-    """
+    """A root folder with a file, a folder and a hidden file, beside a folder that is not in it."""
     root = tmp_path / "root"
     (root / "orders").mkdir(parents=True)
     (root / "orders" / "metrics.csv").write_text("time,ReadIOPS\n")
@@ -39,16 +37,12 @@ def of(root: Path, *live: str) -> ReadTerms:
     ],
 )
 def test_a_path_below_the_root_is_found(place, name, found):
-    """
-    It is returned without detours, as it is below the root.
-    """
+    """It is returned without detours, as it is below the root."""
     assert found == admitted(name, of(place))
 
 
 def test_an_absolute_path_below_the_root_is_found(place):
-    """
-    An assistant that knows the folder may write the whole path.
-    """
+    """An assistant that knows the folder may write the whole path."""
     assert "orders.json" == admitted(str(place / "orders.json"), of(place))
 
 
@@ -81,9 +75,7 @@ def test_an_absolute_path_below_the_root_is_found(place):
     ],
 )
 def test_a_path_outside_the_root_is_refused(place, name):
-    """
-    What is not below the root, what is hidden and what does not exist are refused alike.
-    """
+    """What is not below the root, what is hidden and what does not exist are refused alike."""
     with pytest.raises(UsageError):
         admitted(name, of(place))
 
@@ -96,9 +88,7 @@ def test_a_path_outside_the_root_is_refused(place, name):
     "name", ["out.json", "chain.json", "folder", "folder/secret.json", "mixed", "loop"]
 )
 def test_a_link_out_of_the_root_is_refused(place, name):
-    """
-    A path is judged by where it really is, and a folder by all that it contains.
-    """
+    """A path is judged by where it really is, and a folder by all that it contains."""
     outside = place.parent / "root-of-others"
     (place / "out.json").symlink_to(outside / "secret.json")
     (place / "chain.json").symlink_to(place / "out.json")
@@ -112,18 +102,14 @@ def test_a_link_out_of_the_root_is_refused(place, name):
 
 
 def test_a_link_inside_the_root_is_read_as_its_target(place):
-    """
-    A folder of links to its newest files is usual.
-    """
+    """A folder of links to its newest files is usual."""
     (place / "newest.json").symlink_to(place / "orders.json")
 
     assert "orders.json" == admitted("newest.json", of(place))
 
 
 def test_a_pipe_is_refused(place):
-    """
-    Reading it would wait for ever.
-    """
+    """Reading it would wait for ever."""
     os.mkfifo(place / "pipe")
 
     with pytest.raises(UsageError, match="neither a file nor a folder"):
@@ -131,9 +117,7 @@ def test_a_pipe_is_refused(place):
 
 
 def test_a_file_named_as_standard_input_is_refused(place):
-    """
-    The name stands for standard input in every reader.
-    """
+    """The name stands for standard input in every reader."""
     (place / "-").write_text("{}")
 
     with pytest.raises(UsageError, match="neither a file nor a folder"):
@@ -141,9 +125,7 @@ def test_a_file_named_as_standard_input_is_refused(place):
 
 
 def test_a_wrong_name_is_answered_with_what_there_is(place):
-    """
-    An assistant can correct itself at once; hidden names are not told.
-    """
+    """An assistant can correct itself at once; hidden names are not told."""
     with pytest.raises(UsageError) as refused:
         admitted_file("order.json", of(place))
 
@@ -154,9 +136,7 @@ def test_a_wrong_name_is_answered_with_what_there_is(place):
     "target", ["rds:orders-primary", "rds:orders-replica", "prom:http://p:9090"]
 )
 def test_a_live_target_that_was_named_is_read(place, target):
-    """
-    By a pattern of instances, or the whole address of a server.
-    """
+    """By a pattern of instances, or the whole address of a server."""
     assert target == admitted(target, of(place, "rds:orders-*", "prom:http://p:9090"))
 
 
@@ -179,26 +159,20 @@ def test_a_live_target_that_was_named_is_read(place, target):
     ],
 )
 def test_a_live_target_that_was_not_named_is_refused(place, target):
-    """
-    A pattern in an argument is refused too, even the one that was named.
-    """
+    """A pattern in an argument is refused too, even the one that was named."""
     with pytest.raises(UsageError, match="not a live target that this server may read"):
         admitted(target, of(place, "rds:orders-*", "prom:http://p:9090"))
 
 
 @pytest.mark.parametrize("live", ["http://p", "orders", "rds:", "prom:", "prom:http://u:p@host"])
 def test_a_live_option_that_is_none_is_refused(place, live):
-    """
-    And an address with a password: the assistant would have to repeat it.
-    """
+    """And an address with a password: the assistant would have to repeat it."""
     with pytest.raises(UsageError):
         of(place, live)
 
 
 def test_a_root_that_is_a_link_is_its_target(place, tmp_path):
-    """
-    Paths are compared after every link, the root's own too.
-    """
+    """Paths are compared after every link, the root's own too."""
     (tmp_path / "link").symlink_to(place)
 
     assert "orders.json" == admitted("orders.json", of(tmp_path / "link"))

@@ -29,17 +29,13 @@ from plimsoll.mcp.safe_text import DATA_RULE, fenced, safe, safe_document, secre
     ],
 )
 def test_a_letter_that_nobody_sees_is_replaced(letter):
-    """
-    Escapes, bidirectional marks, joiners, tags, variation selectors and fillers.
-    """
+    """Escapes, bidirectional marks, joiners, tags, variation selectors and fillers."""
     assert "a?b" == safe(f"a{letter}b", ())
 
 
 @given(st.text())
 def test_what_remains_is_printable(text):
-    """
-    Line ends are the only exception.
-    """
+    """Line ends are the only exception."""
     assert all(c == "\n" or c.isprintable() for c in safe(text, ()))
 
 
@@ -57,9 +53,7 @@ def test_what_remains_is_printable(text):
     ],
 )
 def test_a_text_that_looks_like_a_secret_is_hidden(text):
-    """
-    Whatever it came from: a snapshot is not proof against secrets in its names.
-    """
+    """Whatever it came from: a snapshot is not proof against secrets in its names."""
     assert "***" in (found := safe(text.replace(" canary", " "), ()))
     assert "canary" not in found.lower()
 
@@ -69,16 +63,12 @@ def test_a_text_that_looks_like_a_secret_is_hidden(text):
     ["orders-primary", "12:30 to 14:00", "token count", "at 10 MB/s: see prom:http://p:9090"],
 )
 def test_a_plain_text_stays(text):
-    """
-    Times, names and addresses without a password.
-    """
+    """Times, names and addresses without a password."""
     assert text == safe(text, ())
 
 
 def test_secrets_are_known_by_the_names_of_variables(tmp_path):
-    """
-    Short values and paths of files that exist are none; a DSN gives its password, decoded too.
-    """
+    """Short values and paths of files that exist are none; a DSN gives its password, decoded too."""
     environment = {
         "AWS_SECRET_ACCESS_KEY": "canary-key",
         "MY_API_KEY": "canary-api",
@@ -96,9 +86,7 @@ def test_secrets_are_known_by_the_names_of_variables(tmp_path):
 
 
 def test_a_secret_is_hidden_wherever_it_is():
-    """
-    In every text of a document, and in its names.
-    """
+    """In every text of a document, and in its names."""
     document = {"canary-1": ["x canary-1", {"a": "canary-1\ncanary-1"}], "n": 1, "z": None}
 
     found = safe_document(document, ("canary-1",))
@@ -112,9 +100,7 @@ def test_a_secret_is_hidden_wherever_it_is():
 )
 @given(st.text(alphabet=st.characters(codec="utf-8")))
 def test_a_text_cannot_end_its_own_fence(text):
-    """
-    The first end mark is the last line.
-    """
+    """The first end mark is the last line."""
     lines = fenced(f"</data>\n{text}\n</data 000000000000>").split("\n")
     end = lines[-1]
 

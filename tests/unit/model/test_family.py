@@ -15,17 +15,13 @@ from plimsoll.model.metric import METRICS, Metric
 
 
 def test_every_family_has_a_row():
-    """
-    A family that can be named has a name, a code and a unit.
-    """
+    """A family that can be named has a name, a code and a unit."""
     assert set(Family) == set(FAMILIES)
 
 
 @pytest.mark.parametrize("of", ["name", "code"])
 def test_no_two_families_are_called_the_same(of):
-    """
-    People tell families apart by name, machines by code.
-    """
+    """People tell families apart by name, machines by code."""
     texts = [getattr(facts, of) for facts in FAMILIES.values()]
 
     assert len(texts) == len(set(texts))
@@ -33,18 +29,14 @@ def test_no_two_families_are_called_the_same(of):
 
 
 def test_requests_to_storage_meet_four_limits():
-    """
-    Two of the instance, two of the volumes; of each two, one counts bytes and one operations.
-    """
+    """Two of the instance, two of the volumes; of each two, one counts bytes and one operations."""
     assert (Family.INSTANCE_EBS_THROUGHPUT, Family.INSTANCE_EBS_IOPS) == INSTANCE_FAMILIES
     assert (Family.VOLUME_THROUGHPUT, Family.VOLUME_IOPS) == VOLUME_FAMILIES
     assert ["bytes", "ops"] * 2 == [FAMILIES[f].counts for f in RATE_FAMILIES]
 
 
 def test_each_balance_counts_the_credits_of_one_family():
-    """
-    EBSByteBalance% is the instance's bytes, EBSIOBalance% its operations, BurstBalance a gp2 volume's.
-    """
+    """EBSByteBalance% is the instance's bytes, EBSIOBalance% its operations, BurstBalance a gp2 volume's."""
     named = {METRICS[metric].cloudwatch: family for metric, family in BALANCES.items()}
 
     assert {
@@ -56,17 +48,13 @@ def test_each_balance_counts_the_credits_of_one_family():
 
 
 def test_credits_of_bytes_do_not_pay_for_operations():
-    """
-    Throughput has one balance, IOPS have two: the instance's and the volume's.
-    """
+    """Throughput has one balance, IOPS have two: the instance's and the volume's."""
     assert (Metric.BYTE_BALANCE_RATIO,) == balance_metrics(Dimension.THROUGHPUT)
     assert (Metric.IO_BALANCE_RATIO, Metric.VOLUME_BALANCE_RATIO) == balance_metrics(Dimension.IOPS)
 
 
 def test_what_is_used_is_measured_in_the_unit_of_the_ceiling():
-    """
-    Freeable memory and free space are bytes as the sizes are; connections are counted.
-    """
+    """Freeable memory and free space are bytes as the sizes are; connections are counted."""
     differing = {
         family: {METRICS[m].unit for m in facts.metrics}
         for family, facts in FAMILIES.items()
@@ -77,9 +65,7 @@ def test_what_is_used_is_measured_in_the_unit_of_the_ceiling():
 
 
 def test_aurora_has_no_storage_limit_of_its_own():
-    """
-    A cluster volume has no documented rate and grows by itself.
-    """
+    """A cluster volume has no documented rate and grows by itself."""
     absent = {family for family, facts in FAMILIES.items() if not facts.is_on_aurora}
 
     assert {*RATE_FAMILIES, Family.STORAGE_SPACE} == absent

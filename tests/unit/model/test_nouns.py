@@ -24,16 +24,12 @@ STRUCTS = [
 
 @pytest.mark.parametrize("noun", STRUCTS)
 def test_nouns_are_frozen(noun):
-    """
-    A value that travels between stages cannot be changed on the way.
-    """
+    """A value that travels between stages cannot be changed on the way."""
     assert noun.__struct_config__.frozen
 
 
 def test_every_metric_has_its_facts():
-    """
-    Unit, meaning and scale are there for each metric.
-    """
+    """Unit, meaning and scale are there for each metric."""
     assert set(Metric) == set(METRICS)
     for facts in METRICS.values():
         assert facts.meaning
@@ -44,27 +40,21 @@ def test_every_metric_has_its_facts():
 
 
 def test_the_unit_is_in_the_name():
-    """
-    Rates, times and ratios say their unit as the last word of their name.
-    """
+    """Rates, times and ratios say their unit as the last word of their name."""
     endings = {"bytes/s": "_bytes_per_s", "ops/s": "_per_s", "s": "_s", "ratio": "_ratio"}
     for metric, facts in METRICS.items():
         assert metric.value.endswith(endings.get(facts.unit, "")), metric
 
 
 def test_percentages_become_ratios():
-    """
-    What CloudWatch publishes in percent is divided by a hundred, and nothing else is.
-    """
+    """What CloudWatch publishes in percent is divided by a hundred, and nothing else is."""
     scaled = {metric for metric, facts in METRICS.items() if facts.scale != 1}
 
     assert {metric for metric, facts in METRICS.items() if facts.unit == "ratio"} == scaled
 
 
 def test_cloudwatch_names_are_unique():
-    """
-    A name of CloudWatch means one of our metrics.
-    """
+    """A name of CloudWatch means one of our metrics."""
     named = [facts.cloudwatch for facts in METRICS.values() if facts.cloudwatch]
 
     assert len(named) == len(BY_CLOUDWATCH_NAME)
@@ -94,16 +84,12 @@ def test_cloudwatch_names_are_unique():
     ],
 )
 def test_engines_belong_to_families(engine, family):
-    """
-    The storage rules of an engine follow from its family; a stranger has none.
-    """
+    """The storage rules of an engine follow from its family; a stranger has none."""
     assert family == engine_family(engine)
 
 
 def test_a_legacy_limit_remembers_which_number_it_was():
-    """
-    A legacy baseline behaves as a baseline; a present one is what it is.
-    """
+    """A legacy baseline behaves as a baseline; a present one is what it is."""
     ebs = Family.INSTANCE_EBS_THROUGHPUT
     legacy = ceiling(ebs, Phase.LEGACY, 212.5e6, legacy=Phase.BASELINE)
 

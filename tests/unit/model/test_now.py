@@ -22,25 +22,19 @@ END_S = START_S + DAY_S
     ],
 )
 def test_the_end_is_a_step_or_ten_short_ones_wide(step_s, late_s, is_now):
-    """
-    One long step may be missing, or ten short ones, at most five minutes of them.
-    """
+    """One long step may be missing, or ten short ones, at most five minutes of them."""
     diagnosis = replace(pressed()[0], step_s=step_s)
 
     assert is_now == reaches_end(diagnosis, END_S - late_s)
 
 
 def test_what_ended_before_is_not_open():
-    """
-    The last interval of the fixture ends five hours before its window.
-    """
+    """The last interval of the fixture ends five hours before its window."""
     assert open_at(pressed()[0]) is None
 
 
 def test_the_ceiling_of_the_last_interval_is_open():
-    """
-    Prolonged to the end of the window, its ceiling is the one that binds then.
-    """
+    """Prolonged to the end of the window, its ceiling is the one that binds then."""
     diagnosis = pressed()[0]
     longest = max(intervals_at(diagnosis, diagnosis.binding), key=lambda i: i.end_s)
     others = tuple(i for i in diagnosis.intervals if i != longest)

@@ -19,7 +19,5 @@ from plimsoll.model.price import is_old
     ],
 )
 def test_a_price_is_old_after_a_year(as_of: str | None, today: str, expected: bool):
-    """
-    To the day, or to the month where only that is known; a price without a date may be of any year.
-    """
+    """To the day, or to the month where only that is known; a price without a date may be of any year."""
     assert expected == is_old(as_of, today)

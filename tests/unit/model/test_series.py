@@ -11,9 +11,7 @@ CPU = Metric.CPU_RATIO
 
 
 def test_equal_series_are_equal_with_their_gaps():
-    """
-    NaN equals NaN in a series: the same gap twice is the same measurement.
-    """
+    """NaN equals NaN in a series: the same gap twice is the same measurement."""
     assert builders.series(CPU, [0.1, np.nan]) == builders.series(CPU, [0.1, np.nan])
     assert hash(builders.series(CPU, [0.1])) == hash(builders.series(CPU, [0.1]))
 
@@ -30,9 +28,7 @@ def test_equal_series_are_equal_with_their_gaps():
     ],
 )
 def test_any_difference_makes_another_series(other):
-    """
-    Metric, step, times and values all count.
-    """
+    """Metric, step, times and values all count."""
     assert builders.series(CPU, [0.1, 0.2]) != other
 
 
@@ -47,15 +43,11 @@ def test_any_difference_makes_another_series(other):
     ],
 )
 def test_a_series_out_of_order_is_our_mistake(time_s, value, step_s):
-    """
-    Sources sort and deduplicate; what is out of order here is a bug, not bad input.
-    """
+    """Sources sort and deduplicate; what is out of order here is a bug, not bad input."""
     with pytest.raises(AssertionError):
         Series(metric=CPU, step_s=step_s, time_s=np.array(time_s), value=np.array(value))
 
 
 def test_an_empty_series_is_a_series():
-    """
-    Nothing measured has no times, and equals itself.
-    """
+    """Nothing measured has no times, and equals itself."""
     assert builders.series(CPU, []) == builders.series(CPU, [])

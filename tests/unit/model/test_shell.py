@@ -38,9 +38,7 @@ aws() { note aws "$@"; }
 
 
 def pasted(command: str, folder: Path) -> list[str]:
-    """
-    The words that a program gets when the command is pasted into bash; nothing else may happen.
-    """
+    """The words that a program gets when the command is pasted into bash; nothing else may happen."""
     done = subprocess.run(
         ["bash", "-c", _NOTE + command], cwd=folder, capture_output=True, text=True, check=False
     )
@@ -50,9 +48,7 @@ def pasted(command: str, folder: Path) -> list[str]:
 
 
 def renamed(observation: Observation, name: str) -> Observation:
-    """
-    The observation with another name for its table.
-    """
+    """The observation with another name for its table."""
 
     def of(reading):
         relations = tuple(
@@ -65,18 +61,14 @@ def renamed(observation: Observation, name: str) -> Observation:
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_word_is_passed_on_as_it_is(name: str, tmp_path: Path):
-    """
-    Whatever its letters, a program gets just that, and no other runs.
-    """
+    """Whatever its letters, a program gets just that, and no other runs."""
     assert ["plimsoll", "prove", name] == pasted(
         command_line(["plimsoll", "prove", name]), tmp_path
     )
 
 
 def test_a_nul_is_left_out():
-    """
-    No program could be given one.
-    """
+    """No program could be given one."""
     assert "ab" == shell_word("a\0b")
 
 
@@ -89,9 +81,7 @@ def test_a_nul_is_left_out():
 def test_the_proof_that_a_cause_names_takes_the_tables_name_as_one_word(
     name: str, form: str, tmp_path: Path
 ):
-    """
-    In every form; lines that are printed below each other are pasted together.
-    """
+    """In every form; lines that are printed below each other are pasted together."""
     found = inspect(renamed(database_stories.rewriting(), name))
     commands = [c for cause in found.causes for r in cause.remedies for c in r.commands]
     (command,) = (c for c in commands if c.startswith("plimsoll prove"))
@@ -113,9 +103,7 @@ def test_the_proof_that_a_cause_names_takes_the_tables_name_as_one_word(
 )
 @pytest.mark.parametrize("name", [name for name in HOSTILE if name.isprintable()])
 def test_the_order_of_a_plan_takes_identifier_and_region_as_words(name: str, tmp_path: Path):
-    """
-    Snapshots say what an instance is called, and anybody can write one.
-    """
+    """Snapshots say what an instance is called, and anybody can write one."""
     before = Instance(
         identifier=name,
         db_class="db.r5.large",
@@ -132,9 +120,7 @@ def test_the_order_of_a_plan_takes_identifier_and_region_as_words(name: str, tmp
 
 
 def test_commands_are_made_in_one_place():
-    """
-    No other file quotes for a shell.
-    """
+    """No other file quotes for a shell."""
     folder = ROOT / "src/plimsoll"
     files = [p for p in folder.rglob("*.py") if "shlex" in p.read_text()]
 

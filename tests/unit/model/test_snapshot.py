@@ -34,9 +34,7 @@ def file(**changes) -> bytes:
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(strategies.snapshots(may_have_nan=True))
 def test_a_snapshot_survives_its_file_form(snapshot):
-    """
-    What is decoded equals what was encoded, exactly, and encodes to the same bytes.
-    """
+    """What is decoded equals what was encoded, exactly, and encodes to the same bytes."""
     text = encode_snapshot(snapshot)
 
     assert snapshot == decode_snapshot(text)
@@ -44,9 +42,7 @@ def test_a_snapshot_survives_its_file_form(snapshot):
 
 
 def test_everything_is_kept():
-    """
-    Instance, origin, gaps and annotations come back with the series.
-    """
+    """Instance, origin, gaps and annotations come back with the series."""
     snapshot = Snapshot(
         instance=Instance(
             identifier="orders", db_class="db.r5.large", storage=Storage(kind="gp3", size_gib=500.0)
@@ -65,9 +61,7 @@ def test_everything_is_kept():
 
 
 def test_the_window_is_from_the_first_start_to_the_last_end():
-    """
-    Each sample covers its step, so the window ends a step after the last sample.
-    """
+    """Each sample covers its step, so the window ends a step after the last sample."""
     snapshot = builders.snapshot(
         builders.series(CPU, [0.1] * 3),
         builders.series(Metric.QUEUE_DEPTH, [1.0] * 2, step_s=300),
@@ -79,9 +73,7 @@ def test_the_window_is_from_the_first_start_to_the_last_end():
 
 
 def test_a_regular_series_is_written_as_its_start():
-    """
-    A series on its grid needs no times; a hole in it is a null.
-    """
+    """A series on its grid needs no times; a hole in it is a null."""
     whole = written({CPU: [0.1, 0.2, 0.3]})
     holed = written(builders.timed(CPU, [START_S, START_S + 120, START_S + 180], [1, 2, 3]))
 
@@ -99,9 +91,7 @@ def test_a_regular_series_is_written_as_its_start():
     ],
 )
 def test_an_irregular_series_is_written_with_its_times(series):
-    """
-    Where the grid would lose something, or be mostly empty, the times are written.
-    """
+    """Where the grid would lose something, or be mostly empty, the times are written."""
     document = written(series)
 
     assert series.time_s.tolist() == document["time_s"]
@@ -109,9 +99,7 @@ def test_an_irregular_series_is_written_with_its_times(series):
 
 
 def test_equal_snapshots_give_equal_bytes():
-    """
-    The order in which series were read does not show in the file.
-    """
+    """The order in which series were read does not show in the file."""
     one = {CPU: [0.1], Metric.QUEUE_DEPTH: [1.0]}
     other = {Metric.QUEUE_DEPTH: [1.0], CPU: [0.1]}
 
@@ -137,9 +125,7 @@ def test_equal_snapshots_give_equal_bytes():
     ],
 )
 def test_what_is_no_snapshot_is_refused_with_a_hint(text, cause):
-    """
-    A broken or foreign file is told in one sentence, with what to do.
-    """
+    """A broken or foreign file is told in one sentence, with what to do."""
     with pytest.raises(DataError) as refused:
         decode_snapshot(text)
 
@@ -160,16 +146,12 @@ def test_what_is_no_snapshot_is_refused_with_a_hint(text, cause):
     ],
 )
 def test_a_snapshot_is_known_by_its_schema(document, is_one):
-    """
-    A snapshot of any version says that it is one.
-    """
+    """A snapshot of any version says that it is one."""
     assert is_one == is_snapshot(document)
 
 
 def test_statements_stay_with_the_window_that_has_their_stretch():
-    """
-    A part of a snapshot keeps who was active only if the whole stretch lies in it.
-    """
+    """A part of a snapshot keeps who was active only if the whole stretch lies in it."""
     whole = builders.snapshot(builders.series(CPU, [0.5] * 60))
     start_s = whole.window_s[0]
     load = session_load((start_s, start_s + 600), None)

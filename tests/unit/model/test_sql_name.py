@@ -19,9 +19,7 @@ from plimsoll.model.sql_name import quoted_name, spellings
     ],
 )
 def test_a_name_means_what_it_means_in_sql_first(text: str, meant: tuple[str, str]):
-    """
-    Letters without quotes are small, those with quotes are as they are written.
-    """
+    """Letters without quotes are small, those with quotes are as they are written."""
     assert meant == spellings(text, ["first", "second"])[0]
 
 
@@ -38,22 +36,16 @@ def test_a_name_means_what_it_means_in_sql_first(text: str, meant: tuple[str, st
     ],
 )
 def test_a_name_whose_quotes_a_shell_took_is_understood(text: str, meant: tuple[str, str]):
-    """
-    The letters as they were written are among the meanings.
-    """
+    """The letters as they were written are among the meanings."""
     assert meant in spellings(text, ["first", "second"])
 
 
 @pytest.mark.parametrize("text", ["", ".", "a.", ".a", '"', '"a', 'a"', '"a"b', "..", '""'])
 def test_what_is_no_name_is_only_itself(text: str):
-    """
-    Nothing is made up, and nothing is raised.
-    """
+    """Nothing is made up, and nothing is raised."""
     assert set(spellings(text, ["public"])) <= {("public", text)}
 
 
 def test_quotes_are_doubled():
-    """
-    A quote cannot end a quoted name.
-    """
+    """A quote cannot end a quoted name."""
     assert '"a""; drop table t; --"' == quoted_name('a"; drop table t; --')

@@ -28,18 +28,14 @@ def taking(minutes: float, **changed: object) -> Option:
     ],
 )
 def test_the_same_work_is_reported_in_hours_or_in_minutes(took, takes, expected):
-    """
-    Whichever reads better, without digits that mean nothing.
-    """
+    """Whichever reads better, without digits that mean nothing."""
     found = headline_of(taking(took, is_present=True), (taking(takes),), (), None)
 
     assert expected in found
 
 
 def test_a_price_is_reported_whole_where_its_difference_is_not_known():
-    """
-    What is paid now has no price, what would be paid has.
-    """
+    """What is paid now has no price, what would be paid has."""
     option = replace(plans.option(), usd_per_day_more=None)
     free_of_price = replace(option, cost=plans.cost(None))
 

@@ -22,9 +22,7 @@ from unit.plan.judge.test_effect import demand_of, level
     [(25, Judgement.LIFTS), (45, Judgement.UNSURE), (75, Judgement.DOES_NOT)],
 )
 def test_at_least_30_minutes_may_be_an_hour_and_are_no_more(minutes: int, expected: Judgement):
-    """
-    EC2 promises the maximum for 30 minutes at least: 25 are safe, 45 are unknown, 75 are not promised.
-    """
+    """EC2 promises the maximum for 30 minutes at least: 25 are safe, 45 are unknown, 75 are not promised."""
     # Drained at (M − B), the smaller capacity lasts exactly 30 minutes.
     baseline, burst = 50.0, 1000.0
     stage = Stage(
@@ -55,9 +53,7 @@ def loop_with(sessions: FloatArray) -> LoadResponse:
 
 @pytest.mark.parametrize(("others", "loop"), [(5, LoadResponse.CLOSED), (25, LoadResponse.UNKNOWN)])
 def test_clients_are_known_where_little_else_moves_the_connections(others: int, loop: LoadResponse):
-    """
-    60 clients among a few connections of others show; among others that vary as much they do not.
-    """
+    """60 clients among a few connections of others show; among others that vary as much they do not."""
     _, count, _ = clients(60)
     come_and_go = np.random.default_rng(7).normal(0, others, N)
 
@@ -65,9 +61,7 @@ def test_clients_are_known_where_little_else_moves_the_connections(others: int, 
 
 
 def free_before(rates: FloatArray) -> FloatArray:
-    """
-    What is seen of a load at liberty before its first plateau, of a simulated window.
-    """
+    """What is seen of a load at liberty before its first plateau, of a simulated window."""
     latency = np.where(np.abs(rates - CEILING_OPS) < 60, 0.02, 0.0008)
     snapshot = builders.snapshot(builders.storage(rates * SIZE, size_bytes=SIZE, latency_s=latency))
     seen = seen_of(snapshot)

@@ -29,9 +29,7 @@ DAY = 24 * HOUR
 
 @cache
 def of_example(name: str, **constraints) -> Plan:
-    """
-    The plan for an example, searched once in a session.
-    """
+    """The plan for an example, searched once in a session."""
     return planned(example(name), **constraints)
 
 
@@ -64,18 +62,14 @@ def instance(db_class: str = "db.m5.large", **storage) -> Instance:
 
 
 def day(level: float, *, hours: int = 6, **more) -> dict:
-    """
-    A simulated day with some hours behind a level, a quarter of it otherwise.
-    """
+    """A simulated day with some hours behind a level, a quarter of it otherwise."""
     demand = np.full(DAY, 0.25 * level)
     demand[6 * HOUR : (6 + hours) * HOUR] = 2 * level
     return builders.held_at(demand, level, rng=np.random.default_rng(5), **more)
 
 
 def test_claims_ingestion_is_sped_up_by_the_next_class_for_67_cents():
-    """
-    db.m6g.xlarge costs $0.672 more a day, holds 148.5 MB/s, and the gp2 volume stays.
-    """
+    """db.m6g.xlarge costs $0.672 more a day, holds 148.5 MB/s, and the gp2 volume stays."""
     found = of_example("claims-pipeline")
     (option,) = in_role(found, "faster for the money")
 
@@ -138,9 +132,7 @@ def test_the_published_remedy_of_the_search_service_is_reported_as_the_law_has_i
 
 
 def test_what_suffices_is_reported_and_only_cheaper_ones_are_shown():
-    """
-    Nothing bound: a smaller class is proposed as far as CPU, memory and connections fit it.
-    """
+    """Nothing bound: a smaller class is proposed as far as CPU, memory and connections fit it."""
     found = of_example("quiet")
 
     assert Judgement.LIFTS == found.present.judgement
@@ -151,9 +143,7 @@ def test_what_suffices_is_reported_and_only_cheaper_ones_are_shown():
 
 
 def test_a_limit_without_a_document_is_never_reported_as_lifted():
-    """
-    No catalog names 40 MB/s for this class: whether another one has that limit is not known.
-    """
+    """No catalog names 40 MB/s for this class: whether another one has that limit is not known."""
     found = planned(builders.snapshot(day(40e6), instance=instance()))
 
     assert Judgement.DOES_NOT == found.present.judgement
@@ -164,9 +154,7 @@ def test_a_limit_without_a_document_is_never_reported_as_lifted():
 
 
 def test_a_budget_is_kept():
-    """
-    Nothing is proposed that costs more in a day than was allowed.
-    """
+    """Nothing is proposed that costs more in a day than was allowed."""
     found = of_example("claims-pipeline", usd_per_day_max=Decimal(14))
 
     assert found.options
@@ -179,9 +167,7 @@ def test_a_budget_is_kept():
     ("wish", "stays"), [("keep_class", "db_class"), ("keep_storage", "storage")]
 )
 def test_what_shall_stay_stays(wish: str, stays: str):
-    """
-    Class or storage, in every option.
-    """
+    """Class or storage, in every option."""
     found = of_example("claims-pipeline", **{wish: True})
     now = getattr(found.instance, stays)
 
@@ -189,9 +175,7 @@ def test_what_shall_stay_stays(wish: str, stays: str):
 
 
 def test_everything_that_is_shown_is_shown_once():
-    """
-    An arrangement that is the cheapest in several roles has its first.
-    """
+    """An arrangement that is the cheapest in several roles has its first."""
     for name in ("claims-pipeline", "search-service", "quiet"):
         found = of_example(name)
         shown = [(o.instance, o.disruption.is_restart) for o in found.options]
@@ -200,9 +184,7 @@ def test_everything_that_is_shown_is_shown_once():
 
 
 def test_credits_that_ran_out_show_what_was_asked_for():
-    """
-    Demand was seen while credits lasted, so a change with enough capacity is judged to lift the ceiling.
-    """
+    """Demand was seen while credits lasted, so a change with enough capacity is judged to lift the ceiling."""
     limits = catalog().instance_limits("db.m5.large")
     baseline = limits.ebs_baseline_bytes_per_s
     demand = np.full(2 * DAY, 0.2 * baseline)
@@ -226,24 +208,18 @@ def test_credits_that_ran_out_show_what_was_asked_for():
 
 
 def test_wishes_that_contradict_each_other_are_refused():
-    """
-    In one sentence, before anything is replayed.
-    """
+    """In one sentence, before anything is replayed."""
     with pytest.raises(UsageError):
         of_example("claims-pipeline", keep_class=True, deny=("db.t3.xlarge",))
 
 
 def test_equal_inputs_give_equal_plans():
-    """
-    Nothing is thrown.
-    """
+    """Nothing is thrown."""
     assert of_example("claims-pipeline") == planned(example("claims-pipeline"))
 
 
 def test_an_unknown_license_leaves_options_without_a_price_until_it_is_given():
-    """
-    Oracle is sold with and without its licence: no guess is made, and the reason is given.
-    """
+    """Oracle is sold with and without its licence: no guess is made, and the reason is given."""
     oracle = replace(instance(kind="gp2", size_gib=200.0), engine="oracle-se2", license_model=None)
     mine = builders.snapshot(day(57e6), instance=oracle)
     altered = replace(mine, instance=replace(oracle, license_model="license-included"))
@@ -259,9 +235,7 @@ def test_an_unknown_license_leaves_options_without_a_price_until_it_is_given():
 
 
 def test_sentences_begin_with_a_capital_and_spread_work_promises_nothing():
-    """
-    What a free move is goes before its reason; what spread work will see is not known.
-    """
+    """What a free move is goes before its reason; what spread work will see is not known."""
     found = of_example("search-service")
     restart = found.options[0]
     (spread,) = [o for o in found.options if o.moves and o.moves[0].kind is MoveKind.SCHEDULE]
@@ -275,9 +249,7 @@ def test_sentences_begin_with_a_capital_and_spread_work_promises_nothing():
 
 
 def test_a_requested_standby_is_ordered_and_reported():
-    """
-    Prices are with it, also of what is there; the command brings it, and a note says what it is now.
-    """
+    """Prices are with it, also of what is there; the command brings it, and a note says what it is now."""
     found = of_example("claims-pipeline", multi_az=True)
     options = [o for o in found.options if o.commands]
 
@@ -294,9 +266,7 @@ def test_a_requested_standby_is_ordered_and_reported():
 
 
 def test_a_budget_below_what_is_paid_now_is_reported():
-    """
-    Nothing else tells why the list is so short.
-    """
+    """Nothing else tells why the list is so short."""
     found = of_example("claims-pipeline", usd_per_day_max=Decimal(5))
 
     assert any("costs $11.50 a day, more than the $5.00 you allow" in note for note in found.notes)
@@ -344,9 +314,7 @@ def test_prices_older_than_a_year_say_their_date():
 
 @pytest.mark.parametrize("name", ["claims-pipeline", "search-service"])
 def test_no_option_lies_above_the_most_that_can_be_had(name: str):
-    """
-    The line, the table and the options count the same: what is served at once of the middle demand.
-    """
+    """The line, the table and the options count the same: what is served at once of the middle demand."""
     found = of_example(name)
     line = [point for point in found.curve if not point.is_present]
     priced = [o for o in found.options if o.commands and o.cost.usd_per_month is not None]

@@ -30,9 +30,7 @@ def truth_n95(contention: float, coherence: float) -> int:
 
 
 def simulated(contention: float, coherence: float, most: int, seed: int) -> list[LoadPoint]:
-    """
-    Return three noisy measurements at each level up to `most`, from a fixed seed.
-    """
+    """Return three noisy measurements at each level up to `most`, from a fixed seed."""
     rng = np.random.default_rng(seed)
     return [
         LoadPoint(busy=n, per_s=law(n, contention, coherence) * math.exp(rng.normal(0, 0.03)))
@@ -43,9 +41,7 @@ def simulated(contention: float, coherence: float, most: int, seed: int) -> list
 
 
 def test_points_without_sessions_or_transactions_are_ignored():
-    """
-    The median counts for each number of active sessions; idle and stuck servers give no point.
-    """
+    """The median counts for each number of active sessions; idle and stuck servers give no point."""
     points = [(2, 10.0), (2, 12.0), (2, 90.0), (0, 5.0), (3, 0.0)]
     found = median_points([LoadPoint(busy=busy, per_s=per_s) for busy, per_s in points])
 
@@ -57,9 +53,7 @@ def test_points_without_sessions_or_transactions_are_ignored():
     ("contention", "coherence"), [(0.02, 1e-4), (0.1, 1e-3), (0.05, 5e-4), (0.3, 1e-3)]
 )
 def test_a_curve_measured_beyond_its_knee_is_found(contention: float, coherence: float, seed: int):
-    """
-    If the knee was measured, N95 gives at least 90 % of the true maximum, and is not extrapolated.
-    """
+    """If the knee was measured, N95 gives at least 90 % of the true maximum, and is not extrapolated."""
     curve = fit_curve(simulated(contention, coherence, 128, seed))
     assert curve is not None
     most = max(law(n, contention, coherence) for n in range(1, 2000))
@@ -71,9 +65,7 @@ def test_a_curve_measured_beyond_its_knee_is_found(contention: float, coherence:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_a_curve_measured_in_part_is_extrapolated(seed: int):
-    """
-    Eight sessions of 63 were measured: the answer is extrapolated.
-    """
+    """Eight sessions of 63 were measured: the answer is extrapolated."""
     curve = fit_curve(simulated(0.02, 1e-4, 8, seed))
     assert curve is not None
 
@@ -81,9 +73,7 @@ def test_a_curve_measured_in_part_is_extrapolated(seed: int):
 
 
 def test_one_bad_measurement_does_not_bend_the_curve():
-    """
-    Medians by level and the soft L1 cost keep the effect of one disturbed run small.
-    """
+    """Medians by level and the soft L1 cost keep the effect of one disturbed run small."""
     points = simulated(0.1, 1e-3, 128, 1)
     disturbed = [*points, LoadPoint(busy=16, per_s=200.0)]
     clean, bent = fit_curve(points), fit_curve(disturbed)
@@ -105,16 +95,12 @@ def test_one_bad_measurement_does_not_bend_the_curve():
     ids=["none", "one level", "two levels", "too near", "nothing done"],
 )
 def test_too_little_gives_no_curve(points: list[LoadPoint]):
-    """
-    A curve needs at least three numbers of sessions, the largest twice the smallest.
-    """
+    """A curve needs at least three numbers of sessions, the largest twice the smallest."""
     assert fit_curve(points) is None
 
 
 def test_a_curve_that_never_falls_has_a_bound():
-    """
-    Throughput that never falls still gives a finite answer, which is extrapolated.
-    """
+    """Throughput that never falls still gives a finite answer, which is extrapolated."""
     curve = fit_curve([LoadPoint(busy=n, per_s=100.0 * n) for n in LEVELS])
     assert curve is not None
 
@@ -123,18 +109,14 @@ def test_a_curve_that_never_falls_has_a_bound():
 
 
 def test_the_published_cluster_needs_555_sessions():
-    """
-    4,500 to 5,000 queries per second at 100 ms are 450 to 500 active sessions; Erlang's formula gives 555.
-    """
+    """4,500 to 5,000 queries per second at 100 ms are 450 to 500 active sessions; Erlang's formula gives 555."""
     assert erlang_sessions(5_000 * 0.1) == 555
     assert mean_duration_s(500, 5_000) == pytest.approx(0.1)
 
 
 @pytest.mark.parametrize("busy", [0.5, 3.0, 20.0])
 def test_erlangs_formula_agrees_with_its_definition(busy: float):
-    """
-    By the textbook's sum, at most 1 % wait with this number of sessions, and more with one fewer.
-    """
+    """By the textbook's sum, at most 1 % wait with this number of sessions, and more with one fewer."""
 
     def waits(count: int) -> float:
         if count <= busy:
@@ -148,9 +130,7 @@ def test_erlangs_formula_agrees_with_its_definition(busy: float):
 
 
 def test_twelve_services_of_four_containers_make_960():
-    """
-    960 connections exceed 497; 8 vCPUs run 16 sessions; one connection per container makes 48.
-    """
+    """960 connections exceed 497; 8 vCPUs run 16 sessions; one connection per container makes 48."""
     sizing = size_pools(TWELVE, ServerCapacity(connection_max=500, vcpu_count=8))
 
     assert sizing.connections == 960
@@ -162,9 +142,7 @@ def test_twelve_services_of_four_containers_make_960():
 
 
 def test_the_server_bounds_where_the_machine_is_larger():
-    """
-    Nine tenths of 997 are 897; divided among 48 containers they are 18 each.
-    """
+    """Nine tenths of 997 are 897; divided among 48 containers they are 18 each."""
     sizing = size_pools(TWELVE, ServerCapacity(connection_max=1000, vcpu_count=1000))
 
     assert sizing.verdict is PoolVerdict.FITS
@@ -174,9 +152,7 @@ def test_the_server_bounds_where_the_machine_is_larger():
 
 
 def test_services_share_in_proportion_to_their_pools():
-    """
-    100 are divided into 80 and 20, so 20 and 10 per container; no pool grows.
-    """
+    """100 are divided into 80 and 20, so 20 and 10 per container; no pool grows."""
     services = (
         Service(name="orders", containers=4, pool=40),
         Service(name="search", containers=2, pool=20),
@@ -192,9 +168,7 @@ def test_services_share_in_proportion_to_their_pools():
 
 
 def shaped(containers: int) -> tuple[Service, ...]:
-    """
-    One service with so many containers.
-    """
+    """One service with so many containers."""
     return (Service(name="orders", containers=containers, pool=50),)
 
 
@@ -210,9 +184,7 @@ def shaped(containers: int) -> tuple[Service, ...]:
     ],
 )
 def test_pools_are_whole_numbers_near_their_part(containers: int, vcpus: int, pool: int, word: str):
-    """
-    Two sessions per vCPU are divided among the containers; the report says how it was rounded.
-    """
+    """Two sessions per vCPU are divided among the containers; the report says how it was rounded."""
     (found,) = size_pools(shaped(containers), ServerCapacity(vcpu_count=vcpus)).recommended
 
     assert pool == found.pool
@@ -220,9 +192,7 @@ def test_pools_are_whole_numbers_near_their_part(containers: int, vcpus: int, po
 
 
 def test_rounding_gives_up_a_tenth_of_the_throughput_at_most():
-    """
-    Rounded down, four containers would have four of the seven sessions that are needed.
-    """
+    """Rounded down, four containers would have four of the seven sessions that are needed."""
     curve = fit_curve([LoadPoint(busy=n, per_s=100.0 * min(n, 7)) for n in (1, 2, 4, 7, 8, 16, 32)])
     assert curve is not None
     best = curve.most_per_s
@@ -234,9 +204,7 @@ def test_rounding_gives_up_a_tenth_of_the_throughput_at_most():
 
 
 def test_rounding_up_stays_within_the_server():
-    """
-    Nine tenths of 10 are 9: four containers get 2 each, although 3 would be nearer to the curve.
-    """
+    """Nine tenths of 10 are 9: four containers get 2 each, although 3 would be nearer to the curve."""
     room = ServerCapacity(connection_max=10, reserved=0, vcpu_count=100)
     (found,) = size_pools(shaped(4), room).recommended
 
@@ -244,9 +212,7 @@ def test_rounding_up_stays_within_the_server():
 
 
 def test_a_connection_is_taken_while_a_transaction_is_idle_too():
-    """
-    8 sessions at work need 20 connections if a transaction runs a statement for two fifths of its time.
-    """
+    """8 sessions at work need 20 connections if a transaction runs a statement for two fifths of its time."""
     room = ServerCapacity(vcpu_count=4, taken_ratio=2.5)
     sizing = size_pools(shaped(1), room)
 
@@ -256,9 +222,7 @@ def test_a_connection_is_taken_while_a_transaction_is_idle_too():
 
 @pytest.mark.parametrize("ratio", [None, 1.0, 0.5])
 def test_a_ratio_of_one_or_none_changes_nothing(ratio: float | None):
-    """
-    Nor does a measurement below one, which cannot be.
-    """
+    """Nor does a measurement below one, which cannot be."""
     sizing = size_pools(shaped(1), ServerCapacity(vcpu_count=4, taken_ratio=ratio))
 
     assert (8, 8) == (sizing.runs, sizing.target)
@@ -266,9 +230,7 @@ def test_a_ratio_of_one_or_none_changes_nothing(ratio: float | None):
 
 
 def test_a_measured_curve_comes_before_the_rule_of_thumb():
-    """
-    A measured curve comes first; the basis says if it is extrapolated or measured at a ceiling.
-    """
+    """A measured curve comes first; the basis says if it is extrapolated or measured at a ceiling."""
     whole = fit_curve(simulated(0.1, 1e-3, 128, 1))
     part = fit_curve(simulated(0.02, 1e-4, 8, 1))
     at_ceiling_curve = fit_curve(simulated(0.1, 1e-3, 128, 1), at_ceiling=True)
@@ -286,9 +248,7 @@ def test_a_measured_curve_comes_before_the_rule_of_thumb():
 
 
 def test_nothing_known_gives_no_number():
-    """
-    Without server and machine the answer has the total and what is missing.
-    """
+    """Without server and machine the answer has the total and what is missing."""
     sizing = size_pools(TWELVE, ServerCapacity())
 
     assert (sizing.verdict, sizing.target, sizing.recommended) == (PoolVerdict.UNKNOWN, None, ())
@@ -296,9 +256,7 @@ def test_nothing_known_gives_no_number():
 
 
 def test_an_almost_idle_server_does_not_size_pools():
-    """
-    Little's law needs active sessions; for an almost idle server the note says so instead.
-    """
+    """Little's law needs active sessions; for an almost idle server the note says so instead."""
     quiet, busy = (
         " ".join(size_pools(TWELVE, ServerCapacity(vcpu_count=8, busy=n, per_s=100.0)).notes)
         for n in (0.04, 0.2)

@@ -16,9 +16,7 @@ CHAIN = [
 
 @cache
 def report() -> SweepReport:
-    """
-    gp2 at baseline and burst, with something known and something published.
-    """
+    """gp2 at baseline and burst, with something known and something published."""
     measured = sweep(CHAIN, phases=(Phase.BASELINE, Phase.BURST), patterns=tuple(Pattern))
     fit = fit_sweep(measured)
     return SweepReport(

@@ -23,16 +23,12 @@ UNEXPLAINED = {"ChangePending"}
 
 @pytest.mark.parametrize("kind", sorted(set(KINDS)))
 def test_every_family_and_cause_has_a_page_that_exists(kind: str):
-    """
-    The names are those of `plimsoll docs`.
-    """
+    """The names are those of `plimsoll docs`."""
     assert page_of(kind) in {page.name for page in documentation()}
 
 
 def test_every_finding_of_a_diagnosis_has_a_page():
-    """
-    The codes are those that stand in diagnosis/, so that a new one cannot be forgotten.
-    """
+    """The codes are those that stand in diagnosis/, so that a new one cannot be forgotten."""
     codes = {
         keyword.value.value
         for path, tree in python_files(SRC)
@@ -48,9 +44,7 @@ def test_every_finding_of_a_diagnosis_has_a_page():
 
 
 def test_an_unknown_kind_has_none():
-    """
-    Nothing is guessed.
-    """
+    """Nothing is guessed."""
     assert page_of("SomethingElse") == ""
     assert page_of("toast") == "find-rewritten-values"
     assert page_of("EBSByteBalanceExhausted") == "balance-empty"

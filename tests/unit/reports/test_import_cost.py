@@ -7,9 +7,7 @@ HEAVY = ("altair", "jinja2", "jsonschema", "plotext", "polars", "psycopg", "pyar
 
 
 def test_text_and_json_load_nothing_heavy():
-    """
-    Rendering text, JSON and Markdown imports none of the libraries for pages, tables and pictures.
-    """
+    """Rendering text, JSON and Markdown imports none of the libraries for pages, tables and pictures."""
     program = (
         "import sys\n"
         "import plimsoll.reports.diagnosis.text, plimsoll.reports.diagnosis.json, plimsoll.reports.diagnosis.markdown\n"

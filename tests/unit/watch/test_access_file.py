@@ -15,9 +15,7 @@ TLS = "tls_server_config:\n  cert_file: localhost.pem\n  key_file: localhost.pem
 
 
 def written(folder: Path, text: str) -> Path:
-    """
-    A file with this text, beside a certificate.
-    """
+    """A file with this text, beside a certificate."""
     signed_by_itself(folder)
     path = folder / "web.yml"
     path.write_text(text)
@@ -25,9 +23,7 @@ def written(folder: Path, text: str) -> Path:
 
 
 def test_a_whole_file_is_read(tmp_path: Path):
-    """
-    Paths begin in the folder of the file; what has no effect here is accepted.
-    """
+    """Paths begin in the folder of the file; what has no effect here is accepted."""
     found = read_web_config(
         written(
             tmp_path,
@@ -47,9 +43,7 @@ def test_a_whole_file_is_read(tmp_path: Path):
 
 
 def test_an_empty_file_protects_nothing(tmp_path: Path):
-    """
-    As with the toolkit: no TLS, no users, no headers.
-    """
+    """As with the toolkit: no TLS, no users, no headers."""
     found = read_web_config(written(tmp_path, ""))
 
     assert (found.tls, found.users, found.headers) == (None, {}, {})
@@ -144,9 +138,7 @@ def test_an_empty_file_protects_nothing(tmp_path: Path):
 def test_what_cannot_be_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, cause: str
 ):
-    """
-    One sentence that names the place and no secret, and a hint that is a sentence.
-    """
+    """One sentence that names the place and no secret, and a hint that is a sentence."""
     monkeypatch.chdir(tmp_path)
     written(tmp_path, text)
 
@@ -161,9 +153,7 @@ def test_what_cannot_be_is_refused(
 
 
 def test_a_file_that_is_not_there_is_refused(tmp_path: Path):
-    """
-    The hint names both ways to give one.
-    """
+    """The hint names both ways to give one."""
     with pytest.raises(UsageError, match="no such file") as refused:
         read_web_config(tmp_path / "none.yml")
 
@@ -171,9 +161,7 @@ def test_a_file_that_is_not_there_is_refused(tmp_path: Path):
 
 
 def test_every_key_of_the_toolkit_is_read_or_refused_with_a_reason(tmp_path: Path):
-    """
-    No key of the published form is merely unknown.
-    """
+    """No key of the published form is merely unknown."""
     keys = {
         "tls_server_config": (
             *("cert_file", "key_file", "cert", "key", "client_auth_type", "client_ca_file"),

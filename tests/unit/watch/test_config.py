@@ -44,18 +44,14 @@ WEBHOOK = '[[receivers]]\nkind = "webhook"\nname = "ops"\nurl = "http://127.0.0.
 
 
 def read(folder: Path, text: str) -> WatchSettings:
-    """
-    The settings of a file with this text.
-    """
+    """The settings of a file with this text."""
     path = folder / "watch.toml"
     path.write_text(text)
     return read_settings(path)
 
 
 def test_a_whole_file_is_read(tmp_path: Path):
-    """
-    Every table has its place, and what is left out has a default.
-    """
+    """Every table has its place, and what is left out has a default."""
     found = read(tmp_path, WHOLE)
 
     assert [t.target for t in found.targets] == ["rds:*", "prom:http://127.0.0.1:9090"]
@@ -112,9 +108,7 @@ def test_a_whole_file_is_read(tmp_path: Path):
 def test_what_cannot_be_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, cause: str
 ):
-    """
-    One sentence that names the place, and a hint.
-    """
+    """One sentence that names the place, and a hint."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "watch.toml").write_text(text)
 
@@ -126,9 +120,7 @@ def test_what_cannot_be_is_refused(
 
 
 def test_hints_name_what_was_probably_meant(tmp_path: Path):
-    """
-    A key that is nearly right, and the kinds of receivers.
-    """
+    """A key that is nearly right, and the kinds of receivers."""
     path = tmp_path / "watch.toml"
     for text, hint in (
         (
@@ -151,9 +143,7 @@ def test_hints_name_what_was_probably_meant(tmp_path: Path):
 
 
 def test_a_file_that_is_no_text_is_refused(tmp_path: Path):
-    """
-    Without the words of a decoder.
-    """
+    """Without the words of a decoder."""
     path = tmp_path / "watch.toml"
     path.write_bytes(b"\xff\xfe[[targets]]")
 
@@ -162,17 +152,13 @@ def test_a_file_that_is_no_text_is_refused(tmp_path: Path):
 
 
 def test_a_file_that_is_not_there_is_refused(tmp_path: Path):
-    """
-    With the reason of the system.
-    """
+    """With the reason of the system."""
     with pytest.raises(UsageError, match="no such file or directory"):
         read_settings(tmp_path / "absent.toml")
 
 
 def test_addresses_have_a_host_and_a_port():
-    """
-    IPv6 in brackets.
-    """
+    """IPv6 in brackets."""
     assert address_of("127.0.0.1:9780") == ("127.0.0.1", 9780)
     assert address_of("[::1]:0") == ("::1", 0)
     for wrong in ("localhost", "127.0.0.1:99999", ":9780"):

@@ -14,17 +14,13 @@ from unit.watch.test_ledger import outcome
 
 @pytest.fixture
 def scene(tmp_path: Path) -> Scene:
-    """
-    A ledger with two messages of one episode.
-    """
+    """A ledger with two messages of one episode."""
     return Scene(tmp_path)
 
 
 @pytest.fixture
 def ledger(scene: Scene) -> Iterator[Ledger]:
-    """
-    Its lease is ours.
-    """
+    """Its lease is ours."""
     with scene.open() as found:
         assert found.take_lease(scene.real_s)
         found.store(outcome(1, 2), ["ops"], now_s=scene.real_s)
@@ -32,9 +28,7 @@ def ledger(scene: Scene) -> Iterator[Ledger]:
 
 
 def test_messages_are_sent_once_and_in_order(scene: Scene, ledger: Ledger):
-    """
-    The second one is handed what the receiver returned for the first.
-    """
+    """The second one is handed what the receiver returned for the first."""
     scene.send(ledger)
     scene.send(ledger)
 
@@ -44,16 +38,12 @@ def test_messages_are_sent_once_and_in_order(scene: Scene, ledger: Ledger):
 
 
 def test_waits_double_up_to_ten_minutes():
-    """
-    However often it failed.
-    """
+    """However often it failed."""
     assert [wait_after(n) for n in (0, 1, 2, 6, 7, 10_000)] == [5, 10, 20, 320, 600, 600]
 
 
 def test_a_receiver_that_is_down_for_an_hour_loses_nothing(scene: Scene, ledger: Ledger):
-    """
-    It is tried again and again, with waits, and then gets both messages once.
-    """
+    """It is tried again and again, with waits, and then gets both messages once."""
     scene.book.error = broken()
     for _ in range(360):
         scene.send(ledger)
@@ -81,9 +71,7 @@ def test_a_receiver_that_is_down_for_an_hour_loses_nothing(scene: Scene, ledger:
 def test_how_long_to_wait_depends_on_the_error(
     scene: Scene, ledger: Ledger, error: Exception, wait_s: int
 ):
-    """
-    A refusal waits for a person, a busy receiver says how long, and a mistake of ours does not end the sender.
-    """
+    """A refusal waits for a person, a busy receiver says how long, and a mistake of ours does not end the sender."""
     scene.book.error = error
     scene.send(ledger)
     scene.book.error = None
@@ -99,9 +87,7 @@ def test_how_long_to_wait_depends_on_the_error(
 def test_a_message_that_could_not_be_marked_is_not_sent_again(
     scene: Scene, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ):
-    """
-    While the same process lives it knows that the message was sent, however full the disk is.
-    """
+    """While the same process lives it knows that the message was sent, however full the disk is."""
     delivery = Delivery(scene.book, ledger, now_s=scene.clock.now_s, log=scene.log)
 
     def full(*_: object, **__: object) -> None:
@@ -121,9 +107,7 @@ def test_a_message_that_could_not_be_marked_is_not_sent_again(
 def test_nothing_is_sent_that_cannot_be_claimed(
     scene: Scene, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ):
-    """
-    A full disk is found before the message is sent.
-    """
+    """A full disk is found before the message is sent."""
 
     def full(*_: object, **__: object) -> None:
         raise LedgerError("database or disk is full")
@@ -136,9 +120,7 @@ def test_nothing_is_sent_that_cannot_be_claimed(
 
 
 def test_a_receiver_that_forgets_hears_the_newest_message_again(scene: Scene, ledger: Ledger):
-    """
-    Every so often, with what it returned the last time, and only the newest.
-    """
+    """Every so often, with what it returned the last time, and only the newest."""
     scene.book.repeat_s, scene.book.repeat_resolved_s = 60, 300
     for _ in range(4):
         scene.send(ledger)
@@ -149,9 +131,7 @@ def test_a_receiver_that_forgets_hears_the_newest_message_again(scene: Scene, le
 
 
 def test_a_thread_sends_while_it_may(scene: Scene, ledger: Ledger):
-    """
-    It sends what waits when it begins, and ends when it is stopped.
-    """
+    """It sends what waits when it begins, and ends when it is stopped."""
     sent: list[int] = []
     book = Book(write=lambda message: sent.append(message.number))
     thread = DeliveryThread(
@@ -169,9 +149,7 @@ def test_a_thread_sends_while_it_may(scene: Scene, ledger: Ledger):
 
 
 def test_a_spare_sends_nothing(scene: Scene, ledger: Ledger):
-    """
-    Without the lease it does not even look.
-    """
+    """Without the lease it does not even look."""
     thread = DeliveryThread(
         scene.book, scene.open, may_send=lambda: False, now_s=scene.clock.now_s, log=scene.log
     )

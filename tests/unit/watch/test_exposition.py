@@ -17,9 +17,7 @@ OPEN = "application/openmetrics-text;version=1.0.0;q=0.9,text/plain;version=0.0.
 
 
 def test_openmetrics_is_negotiated():
-    """
-    A parser of OpenMetrics reads kinds, and a label of any text.
-    """
+    """A parser of OpenMetrics reads kinds, and a label of any text."""
     body, headers = exposition(SAMPLES, accept=OPEN)
 
     families = {one.name: one for one in open_metrics(body.decode())}
@@ -34,9 +32,7 @@ def test_openmetrics_is_negotiated():
 
 
 def test_the_older_format_is_the_default():
-    """
-    The same names for everybody who asks for nothing.
-    """
+    """The same names for everybody who asks for nothing."""
     body, headers = exposition(SAMPLES, accept="")
 
     names = {s.name for family in old_text(body.decode()) for s in family.samples}
@@ -45,16 +41,12 @@ def test_the_older_format_is_the_default():
 
 
 def test_a_metric_without_a_sample_is_left_out():
-    """
-    Neither its name nor its help.
-    """
+    """Neither its name nor its help."""
     assert ALERT.name.encode() not in exposition(SAMPLES, accept="")[0]
 
 
 def test_text_is_packed_for_those_who_take_it():
-    """
-    Prometheus asks for gzip.
-    """
+    """Prometheus asks for gzip."""
     body, headers = exposition(SAMPLES, accept="", accept_encoding="gzip, deflate")
 
     assert headers["Content-Encoding"] == "gzip"

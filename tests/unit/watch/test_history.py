@@ -27,9 +27,7 @@ def bound(folder: Path) -> Scene:
 
 
 def test_transitions_come_with_their_messages(tmp_path: Path):
-    """
-    Newest first, with what became of them; without their pictures.
-    """
+    """Newest first, with what became of them; without their pictures."""
     scene = bound(tmp_path)
     history = History(scene.path)
     with scene.open() as ledger:
@@ -42,9 +40,7 @@ def test_transitions_come_with_their_messages(tmp_path: Path):
 
 
 def test_what_somebody_knows_of_is_not_sent(tmp_path: Path):
-    """
-    What still waits of the episode is dropped; the acknowledgement can be withdrawn.
-    """
+    """What still waits of the episode is dropped; the acknowledgement can be withdrawn."""
     scene = bound(tmp_path)
     with scene.open() as ledger:
         (instance,) = [record.instance for record in ledger.records()]
@@ -62,18 +58,14 @@ def test_what_somebody_knows_of_is_not_sent(tmp_path: Path):
 
 
 def test_only_the_owner_of_the_lease_writes(tmp_path: Path):
-    """
-    A spare cannot acknowledge.
-    """
+    """A spare cannot acknowledge."""
     scene = bound(tmp_path)
     with scene.open("second") as spare, pytest.raises(LeaseLostError):
         spare.acknowledge(known("any"), now_s=scene.real_s)
 
 
 def test_a_ledger_that_is_gone_is_an_error(tmp_path: Path):
-    """
-    And no file is made where there was none.
-    """
+    """And no file is made where there was none."""
     with pytest.raises(LedgerError):
         History(tmp_path / "none.db").acknowledgements()
     assert not (tmp_path / "none.db").exists()

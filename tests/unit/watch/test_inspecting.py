@@ -58,16 +58,12 @@ class Database:
 
 
 def test_nothing_is_known_before_the_first_inspection():
-    """
-    That is said, and is not calm.
-    """
+    """That is said, and is not calm."""
     assert Database().load.missing == "has not been inspected yet"
 
 
 def test_a_result_holds_until_the_next_ones_are_overdue():
-    """
-    It is weighed once, says how old it is, and is forgotten after two intervals.
-    """
+    """It is weighed once, says how old it is, and is forgotten after two intervals."""
     database = Database()
     database.watch.inspect()
     ages = []
@@ -88,9 +84,7 @@ def test_a_result_holds_until_the_next_ones_are_overdue():
     ],
 )
 def test_a_failure_makes_it_unknown_and_is_said_once(error: Exception, told: str):
-    """
-    Whatever goes wrong; the next one that works is used.
-    """
+    """Whatever goes wrong; the next one that works is used."""
     database = Database()
     database.watch.inspect()
     database.error = error
@@ -112,9 +106,7 @@ def test_a_failure_makes_it_unknown_and_is_said_once(error: Exception, told: str
 
 
 def test_causes_that_cannot_be_judged_are_unknown():
-    """
-    The loop goes on.
-    """
+    """The loop goes on."""
     database = Database()
     database.watch.inspect()
 
@@ -127,18 +119,14 @@ def test_causes_that_cannot_be_judged_are_unknown():
 
 
 def running(database: Database) -> DatabaseWatches:
-    """
-    The watch of one database in its thread.
-    """
+    """The watch of one database in its thread."""
     watches = DatabaseWatches({("rds:*", "orders"): database.watch}, database.weigh)
     watches.start()
     return watches
 
 
 def until(check: Callable[[], object]) -> None:
-    """
-    Wait until something is true.
-    """
+    """Wait until something is true."""
     end_s = time.monotonic() + 5.0
     while not check():
         assert time.monotonic() < end_s
@@ -146,9 +134,7 @@ def until(check: Callable[[], object]) -> None:
 
 
 def test_a_process_without_the_lease_asks_nothing():
-    """
-    It begins when it has the lease.
-    """
+    """It begins when it has the lease."""
     database = Database()
     database.is_owner = False
     watches = running(database)
@@ -162,9 +148,7 @@ def test_a_process_without_the_lease_asks_nothing():
 
 
 def test_an_observation_ends_with_the_process():
-    """
-    The minute of an observation is not waited for, and one that is cut short brings nothing.
-    """
+    """The minute of an observation is not waited for, and one that is cut short brings nothing."""
     database = Database()
     begun = threading.Event()
 
@@ -185,9 +169,7 @@ def test_an_observation_ends_with_the_process():
 
 
 def test_only_what_is_configured_is_inspected():
-    """
-    By target and name: two accounts may have an instance of one name.
-    """
+    """By target and name: two accounts may have an instance of one name."""
     watches = DatabaseWatches({("rds:*", "orders"): Database().watch}, Database().weigh)
 
     assert watches.load("rds:*", "orders", watched.diagnosis()) is not None

@@ -18,9 +18,7 @@ from watched import END_S, HOUR_S, MINUTE, START_S
 
 
 def test_the_newest_minute_is_left_out_while_it_may_grow():
-    """
-    Only samples that end by then count.
-    """
+    """Only samples that end by then count."""
     found = watched.snapshot()
 
     assert data_end_of(found, END_S) == END_S
@@ -29,9 +27,7 @@ def test_the_newest_minute_is_left_out_while_it_may_grow():
 
 
 def test_all_rates_must_have_come():
-    """
-    A minute that one of them lacks is not complete; a metric that stopped long ago holds nobody up.
-    """
+    """A minute that one of them lacks is not complete; a metric that stopped long ago holds nobody up."""
     late = builders.snapshot(
         {m: np.ones(60) for m in builders.RATES[:3]},
         builders.series(Metric.WRITE_OPS_PER_S, np.ones(58)),
@@ -46,9 +42,7 @@ def test_all_rates_must_have_come():
 
 
 def test_without_rates_any_metric_tells_the_time():
-    """
-    And without a sample nothing does.
-    """
+    """And without a sample nothing does."""
     cpu = builders.snapshot({Metric.CPU_RATIO: np.ones(10)})
 
     assert data_end_of(cpu, END_S) == START_S + 10 * MINUTE
@@ -56,9 +50,7 @@ def test_without_rates_any_metric_tells_the_time():
 
 
 def test_only_the_first_messages_of_a_round_have_advice_and_a_picture(tmp_path: Path):
-    """
-    Fifteen instances reach a ceiling in one round: all are told, twelve with advice; in the next round all again.
-    """
+    """Fifteen instances reach a ceiling in one round: all are told, twelve with advice; in the next round all again."""
     scene = Scene(tmp_path, "b" * 30)
     judge = Judge(
         RuleTables(),

@@ -27,9 +27,7 @@ DAY = DaySummary(day=10, family=Family.CPU, high_s=60.0, measured_s=600.0, peak_
 
 
 def outcome(*numbers: int, key: str = "k" * 16) -> InstanceOutcome:
-    """
-    What follows from a reading with these transitions, all of them announced.
-    """
+    """What follows from a reading with these transitions, all of them announced."""
     return InstanceOutcome(
         record=RECORD,
         standings=(Standing(subject=watched.SUBJECT, at_s=watched.END_S),),
@@ -41,26 +39,20 @@ def outcome(*numbers: int, key: str = "k" * 16) -> InstanceOutcome:
 
 @pytest.fixture
 def ledger(tmp_path: Path) -> Ledger:
-    """
-    A new one, whose lease is ours.
-    """
+    """A new one, whose lease is ours."""
     found = Ledger(tmp_path / "l.db", owner="me")
     assert found.take_lease(NOW_S)
     return found
 
 
 def due(ledger: Ledger, *, now_s: float = NOW_S) -> int | None:
-    """
-    The number of the message that is due.
-    """
+    """The number of the message that is due."""
     found = ledger.due("ops", now_s=now_s, longest_wait_s=3600.0)
     return None if found is None else found.message.number
 
 
 def test_what_is_stored_is_there_after_a_restart(ledger: Ledger, tmp_path: Path):
-    """
-    Another connection finds record, standings, days and the messages that wait.
-    """
+    """Another connection finds record, standings, days and the messages that wait."""
     ledger.store(outcome(1), ["ops"], now_s=NOW_S)
     ledger.store(outcome(), ["ops"], now_s=NOW_S)
 
@@ -75,9 +67,7 @@ def test_what_is_stored_is_there_after_a_restart(ledger: Ledger, tmp_path: Path)
 
 
 def test_a_picture_is_kept_for_as_long_as_somebody_waits_for_it(ledger: Ledger):
-    """
-    Until the last receiver has it; and never where nobody gets the message.
-    """
+    """Until the last receiver has it; and never where nobody gets the message."""
 
     def kept() -> bytes:
         rows = ledger._db.execute("SELECT message FROM transitions").fetchall()
@@ -103,9 +93,7 @@ def test_a_picture_is_kept_for_as_long_as_somebody_waits_for_it(ledger: Ledger):
 
 
 def test_all_or_nothing(ledger: Ledger):
-    """
-    A transition that is there already is refused, and nothing else of the same reading is written.
-    """
+    """A transition that is there already is refused, and nothing else of the same reading is written."""
     ledger.store(outcome(1), ["ops"], now_s=NOW_S)
     later = replace(RECORD, data_end_s=watched.END_S + 60)
 
@@ -117,9 +105,7 @@ def test_all_or_nothing(ledger: Ledger):
 
 
 def test_messages_of_an_episode_go_in_order(ledger: Ledger):
-    """
-    The second waits until the first is sent, also while the first waits for its next try.
-    """
+    """The second waits until the first is sent, also while the first waits for its next try."""
     ledger.store(outcome(1, 2), ["ops"], now_s=NOW_S)
     first = ledger.due("ops", now_s=NOW_S, longest_wait_s=3600.0)
     assert first is not None
@@ -135,9 +121,7 @@ def test_messages_of_an_episode_go_in_order(ledger: Ledger):
 
 
 def test_a_clock_that_was_set_back_delays_nothing(ledger: Ledger):
-    """
-    A message that would be due later than the longest wait is due now.
-    """
+    """A message that would be due later than the longest wait is due now."""
     ledger.store(outcome(1), ["ops"], now_s=NOW_S)
     queued = ledger.due("ops", now_s=NOW_S, longest_wait_s=3600.0)
     assert queued is not None
@@ -148,18 +132,14 @@ def test_a_clock_that_was_set_back_delays_nothing(ledger: Ledger):
 
 
 def test_softer_transitions_are_stored_and_not_queued(ledger: Ledger):
-    """
-    Only what is announced waits for receivers.
-    """
+    """Only what is announced waits for receivers."""
     ledger.store(replace(outcome(1), announced=frozenset()), ["ops"], now_s=NOW_S)
 
     assert ledger.waiting_count() == 0
 
 
 def test_one_lease_one_owner(ledger: Ledger, tmp_path: Path):
-    """
-    Another process gets the lease when it has run out or was given up, and not before.
-    """
+    """Another process gets the lease when it has run out or was given up, and not before."""
     with Ledger(tmp_path / "l.db", owner="other") as other:
         assert not other.take_lease(NOW_S + 59)
         assert ledger.take_lease(NOW_S + 59)
@@ -171,9 +151,7 @@ def test_one_lease_one_owner(ledger: Ledger, tmp_path: Path):
 
 
 def test_a_spare_that_waited_for_the_file_takes_nothing(ledger: Ledger, tmp_path: Path):
-    """
-    It looked at the clock before the owner renewed the lease, and reads the lease after that.
-    """
+    """It looked at the clock before the owner renewed the lease, and reads the lease after that."""
     with Ledger(tmp_path / "l.db", owner="other") as other:
         assert ledger.take_lease(NOW_S + 9)
         assert not other.take_lease(NOW_S)
@@ -181,9 +159,7 @@ def test_a_spare_that_waited_for_the_file_takes_nothing(ledger: Ledger, tmp_path
 
 @pytest.mark.parametrize("step_s", [3600.0, -3600.0])
 def test_a_step_of_the_clock_never_makes_two_owners(ledger: Ledger, tmp_path: Path, step_s: float):
-    """
-    Whoever is first after the step has the lease; the other one writes nothing.
-    """
+    """Whoever is first after the step has the lease; the other one writes nothing."""
     with Ledger(tmp_path / "l.db", owner="other") as other:
         assert other.take_lease(NOW_S + step_s)
         with pytest.raises(LeaseLostError):
@@ -193,9 +169,7 @@ def test_a_step_of_the_clock_never_makes_two_owners(ledger: Ledger, tmp_path: Pa
 
 
 def test_the_former_owner_sends_nothing(ledger: Ledger, tmp_path: Path):
-    """
-    A message is claimed by the owner of the lease only.
-    """
+    """A message is claimed by the owner of the lease only."""
     ledger.store(outcome(1), ["ops"], now_s=NOW_S)
     queued = ledger.due("ops", now_s=NOW_S, longest_wait_s=3600.0)
     assert queued is not None
@@ -207,9 +181,7 @@ def test_the_former_owner_sends_nothing(ledger: Ledger, tmp_path: Path):
 
 
 def test_the_newest_message_is_repeated(ledger: Ledger):
-    """
-    For receivers that forget: every so often while the episode is open.
-    """
+    """For receivers that forget: every so often while the episode is open."""
     ledger.store(outcome(1), ["ops"], now_s=NOW_S)
     queued = ledger.due("ops", now_s=NOW_S, longest_wait_s=3600.0)
     assert queued is not None
@@ -234,9 +206,7 @@ def test_the_newest_message_is_repeated(ledger: Ledger):
 
 
 def test_old_episodes_are_forgotten_and_what_waits_is_not(ledger: Ledger):
-    """
-    After a season; an episode that is open, or whose message was not sent, stays.
-    """
+    """After a season; an episode that is open, or whose message was not sent, stays."""
     ended = replace(watched.message(2, key="k" * 16), state=WatchState.OK)
     closed = replace(outcome(1, 2), messages=(watched.message(1, key="k" * 16), ended))
     ledger.store(closed, [], now_s=NOW_S)
@@ -252,9 +222,7 @@ def test_old_episodes_are_forgotten_and_what_waits_is_not(ledger: Ledger):
 
 
 def test_own_requests_are_counted_by_month(ledger: Ledger):
-    """
-    They add up, and another month begins at zero.
-    """
+    """They add up, and another month begins at zero."""
     ledger.add_spending("2026-11", 14)
     ledger.add_spending("2026-11", 28)
 
@@ -262,9 +230,7 @@ def test_own_requests_are_counted_by_month(ledger: Ledger):
 
 
 def test_a_file_that_is_no_ledger_is_refused(tmp_path: Path):
-    """
-    One sentence for a text file, for a folder that is not there, and for another version.
-    """
+    """One sentence for a text file, for a folder that is not there, and for another version."""
     (tmp_path / "text").write_text(
         "this is not a database, and long enough to be seen as none\n" * 9
     )
@@ -280,9 +246,7 @@ def test_a_file_that_is_no_ledger_is_refused(tmp_path: Path):
 
 
 def test_the_database_of_another_program_stays_as_it_is(tmp_path: Path):
-    """
-    Refused before anything is written to it.
-    """
+    """Refused before anything is written to it."""
     path = tmp_path / "contacts.db"
     with sqlite3.connect(path) as other:
         other.execute("CREATE TABLE instances (a)")
@@ -297,9 +261,7 @@ def test_the_database_of_another_program_stays_as_it_is(tmp_path: Path):
 
 
 def test_messages_for_receivers_that_are_gone_are_dropped(ledger: Ledger):
-    """
-    Only those that were not sent; the others stay as they are.
-    """
+    """Only those that were not sent; the others stay as they are."""
     ledger.store(outcome(1), ["ops", "old"], now_s=NOW_S)
 
     assert ledger.drop_receivers(["ops"]) == {"old": 1}
@@ -308,9 +270,7 @@ def test_messages_for_receivers_that_are_gone_are_dropped(ledger: Ledger):
 
 
 def test_an_instance_is_removed_with_its_last_messages(ledger: Ledger):
-    """
-    Its state and days go, its messages are still sent.
-    """
+    """Its state and days go, its messages are still sent."""
     ledger.store(outcome(1), ["ops"], now_s=NOW_S)
     ledger.remove(replace(outcome(2), standings=()), ["ops"], now_s=NOW_S)
 

@@ -16,16 +16,12 @@ from watched import MINUTE
 
 
 def minutes_of(scene: Scene) -> list[tuple[str, str, int]]:
-    """
-    Rule, state and minute of the data of each message that was sent.
-    """
+    """Rule, state and minute of the data of each message that was sent."""
     return [(m.rule, m.state.value, (m.at_s - EPOCH_S) // MINUTE) for m in scene.book.got]
 
 
 def played(scene: Scene, minutes: int) -> list[tuple[str, str, int]]:
-    """
-    Play from the beginning in one process; what was sent.
-    """
+    """Play from the beginning in one process; what was sent."""
     with scene.open() as ledger:
         watch = scene.watch(ledger)
         scene.play(minutes, watch, ledger)
@@ -33,9 +29,7 @@ def played(scene: Scene, minutes: int) -> list[tuple[str, str, int]]:
 
 
 def test_an_incident_is_two_messages(tmp_path: Path):
-    """
-    Bound after ten minutes at the ceiling, resolved after half an hour below it; with advice and the title.
-    """
+    """Bound after ten minutes at the ceiling, resolved after half an hour below it; with advice and the title."""
     scene = Scene(tmp_path)
     # An ordinary poll, every five minutes, sees it first; then there is one each minute.
     assert played(scene, 120) == [("bound", "bound", 30), ("bound", "ok", 91)]
@@ -48,9 +42,7 @@ def test_an_incident_is_two_messages(tmp_path: Path):
 
 
 def test_it_is_read_as_often_as_it_is_worth(tmp_path: Path):
-    """
-    Every five minutes while it is calm, every minute from the first sign to the end of the alert.
-    """
+    """Every five minutes while it is calm, every minute from the first sign to the end of the alert."""
     scene = Scene(tmp_path)
     with scene.open() as ledger:
         watch = scene.watch(ledger)
@@ -70,9 +62,7 @@ def test_it_is_read_as_often_as_it_is_worth(tmp_path: Path):
     ],
 )
 def test_thirty_minutes_without_aws_resolve_nothing(tmp_path: Path, error: SourceError):
-    """
-    One message that nothing is known, one that data come again; the alert stays open and ends when it is seen to.
-    """
+    """One message that nothing is known, one that data come again; the alert stays open and ends when it is seen to."""
     scene = Scene(tmp_path, "." * 20 + "b" * 20 + "?" * 50 + "." * 80)
     scene.error = error
 
@@ -93,9 +83,7 @@ def test_thirty_minutes_without_aws_resolve_nothing(tmp_path: Path, error: Sourc
 
 
 def test_a_short_silence_says_nothing(tmp_path: Path):
-    """
-    Twenty-five minutes without AWS, in the middle of an incident, are no message; the same episode goes on.
-    """
+    """Twenty-five minutes without AWS, in the middle of an incident, are no message; the same episode goes on."""
     scene = Scene(tmp_path, "." * 20 + "b" * 15 + "?" * 25 + "b" * 5 + "." * 60)
 
     assert [one[:2] for one in played(scene, 130)] == [("bound", "bound"), ("bound", "ok")]
@@ -104,9 +92,7 @@ def test_a_short_silence_says_nothing(tmp_path: Path):
 @pytest.mark.parametrize("step_s", [3600.0, -3600.0])
 @pytest.mark.parametrize("at_minute", [5, 33, 65])
 def test_a_step_of_the_clock_changes_nothing(tmp_path: Path, step_s: float, at_minute: int):
-    """
-    Before, in and after the incident: the same messages at the same times of data.
-    """
+    """Before, in and after the incident: the same messages at the same times of data."""
     scene = Scene(tmp_path)
     with scene.open() as ledger:
         watch = scene.watch(ledger)
@@ -121,9 +107,7 @@ def test_a_step_of_the_clock_changes_nothing(tmp_path: Path, step_s: float, at_m
 
 
 def test_a_full_disk_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """
-    While nothing can be stored nothing is sent; when there is room again, the same messages come, once each.
-    """
+    """While nothing can be stored nothing is sent; when there is room again, the same messages come, once each."""
     scene = Scene(tmp_path)
     with scene.open() as ledger:
         watch = scene.watch(ledger)
@@ -152,9 +136,7 @@ def test_a_full_disk_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_a_restart_at_every_minute_changes_nothing(tmp_path: Path):
-    """
-    A new process each minute reads the ledger and goes on: the same messages, the same key.
-    """
+    """A new process each minute reads the ledger and goes on: the same messages, the same key."""
     scene = Scene(tmp_path)
     for _ in range(120):
         with scene.open() as ledger:
@@ -165,9 +147,7 @@ def test_a_restart_at_every_minute_changes_nothing(tmp_path: Path):
 
 
 def test_the_spare_asks_nothing_and_takes_over(tmp_path: Path):
-    """
-    Two processes, one ledger: only one reads. When it is gone, the other one goes on where it was.
-    """
+    """Two processes, one ledger: only one reads. When it is gone, the other one goes on where it was."""
     scene, spare = Scene(tmp_path), Scene(tmp_path)
     with scene.open("first") as one, spare.open("second") as two:
         first, second = scene.watch(one), spare.watch(two)
@@ -186,9 +166,7 @@ def test_the_spare_asks_nothing_and_takes_over(tmp_path: Path):
 
 
 def test_an_owner_that_slept_writes_nothing(tmp_path: Path):
-    """
-    A process that was stopped for longer than its lease finds another owner, and leaves the ledger alone.
-    """
+    """A process that was stopped for longer than its lease finds another owner, and leaves the ledger alone."""
     scene, spare = Scene(tmp_path), Scene(tmp_path)
     with scene.open("first") as one, spare.open("second") as two:
         first, second = scene.watch(one), spare.watch(two)
@@ -204,9 +182,7 @@ def test_an_owner_that_slept_writes_nothing(tmp_path: Path):
 
 
 def test_an_old_sample_is_no_present(tmp_path: Path):
-    """
-    An instance whose newest sample is an hour old when it is first read is unknown, not calm.
-    """
+    """An instance whose newest sample is an hour old when it is first read is unknown, not calm."""
     scene = Scene(tmp_path, "")
     real = scene.read
     scene_read = lambda window, chosen: real((window[0], EPOCH_S - 3600), chosen)  # noqa: E731
@@ -220,9 +196,7 @@ def test_an_old_sample_is_no_present(tmp_path: Path):
 
 
 def test_the_status_is_that_of_the_worst(tmp_path: Path):
-    """
-    0 calm, 1 bound, 2 unknown or nothing read.
-    """
+    """0 calm, 1 bound, 2 unknown or nothing read."""
     scene = Scene(tmp_path)
     with scene.open() as ledger:
         watch = scene.watch(ledger)
@@ -234,9 +208,7 @@ def test_the_status_is_that_of_the_worst(tmp_path: Path):
 
 
 def test_a_second_round_in_one_minute_is_not_unknown(tmp_path: Path):
-    """
-    There is no newer sample yet, and what is known is still fresh.
-    """
+    """There is no newer sample yet, and what is known is still fresh."""
     scene = Scene(tmp_path, "")
     for _ in range(2):
         scene.real_s += 1
@@ -247,9 +219,7 @@ def test_a_second_round_in_one_minute_is_not_unknown(tmp_path: Path):
 
 
 def test_a_target_that_never_answered_is_unknown(tmp_path: Path):
-    """
-    Without the name of any instance the target itself is what is not known, until it answers.
-    """
+    """Without the name of any instance the target itself is what is not known, until it answers."""
     scene = Scene(tmp_path, "?" * 60)
 
     assert [one[:2] for one in played(scene, 90)] == [("unknown", "unknown"), ("unknown", "ok")]
@@ -261,9 +231,7 @@ def test_a_target_that_never_answered_is_unknown(tmp_path: Path):
 def test_a_loop_that_cannot_store_does_not_ask_more(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, letters: str
 ):
-    """
-    A full disk costs no request: turns every second ask as rarely as ever.
-    """
+    """A full disk costs no request: turns every second ask as rarely as ever."""
     scene = Scene(tmp_path, letters)
 
     def full(*_: object, **__: object) -> None:
@@ -280,9 +248,7 @@ def test_a_loop_that_cannot_store_does_not_ask_more(
 
 
 def test_what_is_shown_follows_the_ledger(tmp_path: Path):
-    """
-    Open alerts also after a restart; without data numbers stay fresh for 15 minutes, and no longer.
-    """
+    """Open alerts also after a restart; without data numbers stay fresh for 15 minutes, and no longer."""
     scene = Scene(tmp_path, "b" * 40 + "?" * 60)
     with scene.open() as ledger:
         scene.play(35, scene.watch(ledger), ledger)
@@ -303,9 +269,7 @@ def test_what_is_shown_follows_the_ledger(tmp_path: Path):
 
 
 def test_a_target_that_answers_again_is_no_instance(tmp_path: Path):
-    """
-    While it does not even name its instances, the target itself is shown as stale; not afterwards.
-    """
+    """While it does not even name its instances, the target itself is shown as stale; not afterwards."""
     scene = Scene(tmp_path, "?" * 40)
     with scene.open() as ledger:
         watch = scene.watch(ledger)
@@ -317,9 +281,7 @@ def test_a_target_that_answers_again_is_no_instance(tmp_path: Path):
 
 
 def test_a_budget_holds(tmp_path: Path):
-    """
-    With a few cents for the month, polls are as rare as they must be, and that is said once.
-    """
+    """With a few cents for the month, polls are as rare as they must be, and that is said once."""
     scene = Scene(tmp_path, INCIDENT, settings=settings_of(budget_usd_per_month=0.001))
     played(scene, 240)
 
@@ -332,9 +294,7 @@ def test_a_budget_holds(tmp_path: Path):
 
 
 def test_a_damaged_ledger_is_said_and_not_fatal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """
-    The loop goes on and tries again.
-    """
+    """The loop goes on and tries again."""
     scene = Scene(tmp_path)
     with scene.open() as ledger:
         watch = scene.watch(ledger)
@@ -351,9 +311,7 @@ def test_a_damaged_ledger_is_said_and_not_fatal(tmp_path: Path, monkeypatch: pyt
 
 
 def test_the_alert_of_a_deleted_instance_ends_after_a_day(tmp_path: Path):
-    """
-    Its alerts end with a message that says why, and it is forgotten; failures of AWS do not count as deletion.
-    """
+    """Its alerts end with a message that says why, and it is forgotten; failures of AWS do not count as deletion."""
     scene = Scene(tmp_path, "." * 20 + "b" * 100 + "?" * 60)
     with scene.open() as ledger:
         watch = scene.watch(ledger)
@@ -382,9 +340,7 @@ def test_the_alert_of_a_deleted_instance_ends_after_a_day(tmp_path: Path):
 
 
 def test_an_account_that_fails_for_days_deletes_nothing(tmp_path: Path):
-    """
-    Only an answer without the instance shows that it is gone.
-    """
+    """Only an answer without the instance shows that it is gone."""
     scene = Scene(tmp_path, "." * 20 + "b" * 20 + "?" * 3000)
     with scene.open() as ledger:
         watch = scene.watch(ledger)
@@ -394,9 +350,7 @@ def test_an_account_that_fails_for_days_deletes_nothing(tmp_path: Path):
 
 
 def test_a_name_that_matches_nothing_any_more_is_gone_too(tmp_path: Path):
-    """
-    The only instance of a target was deleted: the account answers, with no match.
-    """
+    """The only instance of a target was deleted: the account answers, with no match."""
     scene = Scene(tmp_path, "." * 20 + "b" * 20 + "?" * 3000)
     scene.error = NothingMatches("there is no instance in eu-central-1", "Check the region.")
     with scene.open() as ledger:
@@ -407,9 +361,7 @@ def test_a_name_that_matches_nothing_any_more_is_gone_too(tmp_path: Path):
 
 
 def test_a_target_that_is_no_longer_configured_is_forgotten(tmp_path: Path):
-    """
-    After a day of a watch without it, and not when another command is tried once with the same ledger.
-    """
+    """After a day of a watch without it, and not when another command is tried once with the same ledger."""
     scene = Scene(tmp_path, "." * 20 + "b" * 20)
     with scene.open() as ledger:
         scene.play(40, scene.watch(ledger), ledger)
@@ -431,9 +383,7 @@ def test_a_target_that_is_no_longer_configured_is_forgotten(tmp_path: Path):
 
 
 def test_rounds_from_cron_notice_silence(tmp_path: Path):
-    """
-    Each process reads once, so the time since the last data is that of the wall clock.
-    """
+    """Each process reads once, so the time since the last data is that of the wall clock."""
     scene = Scene(tmp_path, "." * 20 + "?" * 60 + "." * 20)
     for _ in range(20):
         scene.real_s += 5 * MINUTE
@@ -449,9 +399,7 @@ def test_rounds_from_cron_notice_silence(tmp_path: Path):
 
 
 def test_messages_without_a_receiver_are_dropped_at_the_start(tmp_path: Path):
-    """
-    With a line in the log that names the receiver.
-    """
+    """With a line in the log that names the receiver."""
     scene = Scene(tmp_path)
     with scene.open() as ledger:
         watch = scene.watch(ledger)
@@ -468,9 +416,7 @@ def test_messages_without_a_receiver_are_dropped_at_the_start(tmp_path: Path):
 
 
 def test_states_are_read_from_the_ledger_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """
-    A round of a thousand instances does not read a thousand states again for each of them.
-    """
+    """A round of a thousand instances does not read a thousand states again for each of them."""
     scene = Scene(tmp_path)
     with scene.open() as ledger:
         watch = scene.watch(ledger)
@@ -485,9 +431,7 @@ def test_states_are_read_from_the_ledger_once(tmp_path: Path, monkeypatch: pytes
 
 
 def test_the_first_reading_is_logged(tmp_path: Path):
-    """
-    A calm account says once that it is read.
-    """
+    """A calm account says once that it is read."""
     scene = Scene(tmp_path, "")
     with scene.open() as ledger:
         scene.play(30, scene.watch(ledger), ledger)

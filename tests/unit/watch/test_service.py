@@ -25,9 +25,7 @@ def service_of(
     loaded: list[int] | None = None,
     load: Callable[[], OpenedConfiguration] | None = None,
 ) -> WatchService:
-    """
-    A service of a scene; the second time its configuration cannot be read.
-    """
+    """A service of a scene; the second time its configuration cannot be read."""
     loads = loaded if loaded is not None else []
 
     def load_twice() -> OpenedConfiguration:
@@ -53,9 +51,7 @@ def service_of(
 
 @contextmanager
 def running(service: WatchService) -> Iterator[str]:
-    """
-    Run a service in a thread; its address.
-    """
+    """Run a service in a thread; its address."""
     address: list[str] = []
     listening = threading.Event()
 
@@ -75,9 +71,7 @@ def running(service: WatchService) -> Iterator[str]:
 
 
 def until(check: object, patience_s: float = 5.0) -> bool:
-    """
-    Wait until something is true.
-    """
+    """Wait until something is true."""
     assert callable(check)
     end_s = time.monotonic() + patience_s
     while not check():
@@ -88,9 +82,7 @@ def until(check: object, patience_s: float = 5.0) -> bool:
 
 
 def test_health_and_readiness_differ(tmp_path: Path):
-    """
-    It is ready after the first reading; it is not healthy when the loop shows no life for minutes.
-    """
+    """It is ready after the first reading; it is not healthy when the loop shows no life for minutes."""
     scene = Scene(tmp_path)
     service = service_of(scene)
 
@@ -106,9 +98,7 @@ def test_health_and_readiness_differ(tmp_path: Path):
 
 
 def test_a_bad_configuration_changes_nothing(tmp_path: Path):
-    """
-    The answer says what is wrong, and the watch goes on; a good one is taken over.
-    """
+    """The answer says what is wrong, and the watch goes on; a good one is taken over."""
     scene = Scene(tmp_path)
     loaded: list[int] = []
     with running(service_of(scene, loaded=loaded)) as url:
@@ -126,9 +116,7 @@ def test_a_bad_configuration_changes_nothing(tmp_path: Path):
 
 
 def test_a_signal_with_a_bad_configuration_is_logged(tmp_path: Path):
-    """
-    One line, and the old configuration goes on.
-    """
+    """One line, and the old configuration goes on."""
     scene = Scene(tmp_path)
     service = service_of(scene)
     with running(service) as url:
@@ -138,17 +126,13 @@ def test_a_signal_with_a_bad_configuration_is_logged(tmp_path: Path):
 
 
 def values(text: str) -> dict[str, float]:
-    """
-    Samples of a page in Prometheus's older format, by name and labels as they are written.
-    """
+    """Samples of a page in Prometheus's older format, by name and labels as they are written."""
     lines = [line.rpartition(" ") for line in text.splitlines() if not line.startswith("#")]
     return {name: float(value) for name, _, value in lines}
 
 
 def test_metrics_are_those_of_the_last_turn(tmp_path: Path):
-    """
-    Scrapes add no request; a message that is sent is counted; the loop's view is an hour of calm.
-    """
+    """Scrapes add no request; a message that is sent is counted; the loop's view is an hour of calm."""
     scene = Scene(tmp_path)
     service = service_of(scene)
     place = 'aws_account_id="",aws_region="",dbidentifier="orders"'
@@ -181,9 +165,7 @@ def test_metrics_are_those_of_the_last_turn(tmp_path: Path):
 
 
 def test_metrics_of_a_spare_are_its_own(tmp_path: Path):
-    """
-    No instance: two series of one instance would count it twice.
-    """
+    """No instance: two series of one instance would count it twice."""
     scene = Scene(tmp_path)
     with scene.open("second") as ledger:
         assert ledger.take_lease(scene.real_s)
@@ -196,9 +178,7 @@ def test_metrics_of_a_spare_are_its_own(tmp_path: Path):
 
 
 def test_it_ends_in_order(tmp_path: Path):
-    """
-    The lease is given up, so that another process need not wait for it.
-    """
+    """The lease is given up, so that another process need not wait for it."""
     scene = Scene(tmp_path)
     with running(service_of(scene)):
         pass
@@ -209,9 +189,7 @@ def test_it_ends_in_order(tmp_path: Path):
 
 
 def test_once_reads_sends_and_gives_a_status(tmp_path: Path):
-    """
-    None where another process has the lease.
-    """
+    """None where another process has the lease."""
     scene = Scene(tmp_path, "b" * 60)
     scene.real_s += 40 * 60
 
@@ -223,9 +201,7 @@ def test_once_reads_sends_and_gives_a_status(tmp_path: Path):
 
 
 def test_a_reload_says_what_it_does_not_change(tmp_path: Path):
-    """
-    The ledger and the address stay those of the start.
-    """
+    """The ledger and the address stay those of the start."""
     scene = Scene(tmp_path)
     ledgers = [str(scene.path), str(tmp_path / "other.db"), str(scene.path)]
 
@@ -251,9 +227,7 @@ def test_a_reload_says_what_it_does_not_change(tmp_path: Path):
 def test_once_is_no_success_if_nothing_could_be_stored(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    """
-    An error, not the status of what was known before; the next process need not wait for the lease.
-    """
+    """An error, not the status of what was known before; the next process need not wait for the lease."""
     scene = Scene(tmp_path, "")
     assert service_of(scene).once() == 0
     scene.real_s += 3600
@@ -270,9 +244,7 @@ def test_once_is_no_success_if_nothing_could_be_stored(
 
 
 def test_it_ends_in_the_middle_of_a_round(tmp_path: Path):
-    """
-    A long round is not finished first: what was not read is read by the next process.
-    """
+    """A long round is not finished first: what was not read is read by the next process."""
     scene = Scene(tmp_path)
     services: list[WatchService] = []
     read = scene.read
@@ -293,9 +265,7 @@ def test_it_ends_in_the_middle_of_a_round(tmp_path: Path):
 
 
 def test_databases_are_inspected_while_it_runs(tmp_path: Path):
-    """
-    By the owner, beside the loop; a reload begins anew, and the end does not wait for the observation.
-    """
+    """By the owner, beside the loop; a reload begins anew, and the end does not wait for the observation."""
     scene = Scene(tmp_path)
     asked: list[bool] = []
 

@@ -4,9 +4,7 @@ from plimsoll.watch.tally import EventTally
 
 
 def test_events_are_counted_by_label():
-    """
-    A counter that began has 0; one that nobody mentioned is not there.
-    """
+    """A counter that began has 0; one that nobody mentioned is not there."""
     tally = EventTally()
     tally.add("sent", "ops")
     tally.add("sent", "ops", by=2)

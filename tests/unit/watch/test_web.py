@@ -40,9 +40,7 @@ def broken(_request: Request) -> Response:
 def served(
     access: Door | None = None, lines: list[dict[str, object]] | None = None
 ) -> Iterator[WatchServer]:
-    """
-    A server with plain answers.
-    """
+    """A server with plain answers."""
 
     def log(event: str, **fields: object) -> None:
         if lines is not None:
@@ -62,9 +60,7 @@ def served(
 
 
 def test_an_address_in_use_is_said():
-    """
-    One sentence with the reason, and what to do.
-    """
+    """One sentence with the reason, and what to do."""
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
         other.listen()
@@ -83,9 +79,7 @@ def test_an_address_in_use_is_said():
 
 
 def test_every_path_asks_who_comes():
-    """
-    Also one that does not exist: what is there is nobody's business.
-    """
+    """Also one that does not exist: what is there is nobody's business."""
     with served(Door()) as server:
         for path in ("/-/healthy", "/metrics", "/nothing"):
             answer = httpx.get(f"http://{server.address}{path}")
@@ -97,9 +91,7 @@ def test_every_path_asks_who_comes():
 
 
 def test_who_comes_while_passwords_wait_is_to_come_again():
-    """
-    A browser would ask for another password on a 401, though this one may be right.
-    """
+    """A browser would ask for another password on a 401, though this one may be right."""
     with served(Door()) as server:
         busy = {"Authorization": "Basic busy"}
         answer = httpx.get(f"http://{server.address}/metrics", headers=busy)
@@ -110,9 +102,7 @@ def test_who_comes_while_passwords_wait_is_to_come_again():
 
 
 def test_a_silent_client_is_let_go(monkeypatch: pytest.MonkeyPatch):
-    """
-    Whether it sends nothing or half a request, at the start or after an answer.
-    """
+    """Whether it sends nothing or half a request, at the start or after an answer."""
     monkeypatch.setattr(web, "_PATIENCE_S", 0.3)
     whole = b"GET /-/healthy HTTP/1.1\r\nHost: x\r\n\r\n"
     with served() as server:
@@ -128,9 +118,7 @@ def test_a_silent_client_is_let_go(monkeypatch: pytest.MonkeyPatch):
 
 @pytest.mark.parametrize("is_later", [False, True])
 def test_nonsense_in_a_body_is_no_error_of_ours(is_later: bool, caplog: pytest.LogCaptureFixture):
-    """
-    Before the request was answered and afterwards: the connection ends, and nothing is logged.
-    """
+    """Before the request was answered and afterwards: the connection ends, and nothing is logged."""
     begun, nonsense = (
         b"GET /-/healthy HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n",
         b"Z\r\n",
@@ -151,9 +139,7 @@ def test_nonsense_in_a_body_is_no_error_of_ours(is_later: bool, caplog: pytest.L
 
 
 def test_an_error_of_ours_is_logged_and_not_shown():
-    """
-    The reader gets a sentence, the log gets the reason.
-    """
+    """The reader gets a sentence, the log gets the reason."""
     lines: list[dict[str, object]] = []
     with served(lines=lines) as server:
         answer = httpx.get(f"http://{server.address}/broken")

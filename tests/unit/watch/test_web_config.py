@@ -20,16 +20,12 @@ USERS = f"basic_auth_users:\n  prometheus: {HASH}\n"
 
 
 def basic(name: str, password: str) -> str:
-    """
-    The header of a client.
-    """
+    """The header of a client."""
     return "Basic " + base64.b64encode(f"{name}:{password}".encode()).decode()
 
 
 def rewritten(path: Path, text: str) -> None:
-    """
-    Another file at the same place, as editors and secrets of Kubernetes do it.
-    """
+    """Another file at the same place, as editors and secrets of Kubernetes do it."""
     other = path.with_suffix(".new")
     other.write_text(text)
     other.replace(path)
@@ -50,9 +46,7 @@ class Counted:
 
 
 def test_without_a_file_everybody_is_answered():
-    """
-    No TLS, no header, and nobody is asked for a password.
-    """
+    """No TLS, no header, and nobody is asked for a password."""
     access = AccessByFile(None)
 
     assert (access.tls, dict(access.headers), access.user_count) == (None, {}, 0)
@@ -83,18 +77,14 @@ def test_without_a_file_everybody_is_answered():
 def test_only_name_and_password_together_are_allowed(
     tmp_path: Path, header: str | None, is_allowed: bool
 ):
-    """
-    Whatever else a client sends is a plain no, every time.
-    """
+    """Whatever else a client sends is a plain no, every time."""
     access = AccessByFile(written(tmp_path, USERS))
 
     assert [access.refusal(header) is None for _ in range(3)] == [is_allowed] * 3
 
 
 def test_a_password_of_more_than_72_bytes_is_read_as_bcrypt_reads_it(tmp_path: Path):
-    """
-    htpasswd makes such hashes; what follows after 72 bytes does not count, and no request fails.
-    """
+    """htpasswd makes such hashes; what follows after 72 bytes does not count, and no request fails."""
     password = "x" * 80
     digest = bcrypt.hashpw(password.encode()[:72], bcrypt.gensalt(4)).decode()
     access = AccessByFile(written(tmp_path, f"basic_auth_users: {{long: {digest}}}"))
@@ -106,9 +96,7 @@ def test_a_password_of_more_than_72_bytes_is_read_as_bcrypt_reads_it(tmp_path: P
 def test_a_name_that_is_unknown_costs_what_a_wrong_password_costs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    """
-    One bcrypt each, of the cost of the costliest user.
-    """
+    """One bcrypt each, of the cost of the costliest user."""
     costly = bcrypt.hashpw(b"x", bcrypt.gensalt(5)).decode()
     access = AccessByFile(written(tmp_path, f"{USERS}  other: {costly}\n"))
     counted = Counted(monkeypatch)
@@ -120,9 +108,7 @@ def test_a_name_that_is_unknown_costs_what_a_wrong_password_costs(
 
 
 def test_a_scrape_costs_one_bcrypt_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """
-    A right password is remembered, a wrong one never; a changed file forgets all.
-    """
+    """A right password is remembered, a wrong one never; a changed file forgets all."""
     path = written(tmp_path, USERS)
     access = AccessByFile(path)
     counted = Counted(monkeypatch)
@@ -141,9 +127,7 @@ def test_a_scrape_costs_one_bcrypt_for_ever(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_a_broken_file_keeps_the_old_one_and_is_said_once(tmp_path: Path):
-    """
-    Users stay as they were, until the file can be used again.
-    """
+    """Users stay as they were, until the file can be used again."""
     lines: list[dict[str, object]] = []
     path = written(tmp_path, USERS)
     access = AccessByFile(path, log=lambda event, **fields: lines.append({"event": event} | fields))
@@ -165,9 +149,7 @@ def test_a_broken_file_keeps_the_old_one_and_is_said_once(tmp_path: Path):
 
 @pytest.mark.parametrize(("before", "after"), [("", TLS), (TLS, "")])
 def test_tls_is_not_switched_while_the_server_listens(tmp_path: Path, before: str, after: str):
-    """
-    The log says that a restart is needed; users of the old file stay.
-    """
+    """The log says that a restart is needed; users of the old file stay."""
     lines: list[dict[str, object]] = []
     path = written(tmp_path, before + USERS)
     access = AccessByFile(path, log=lambda event, **fields: lines.append({"event": event} | fields))
@@ -180,9 +162,7 @@ def test_tls_is_not_switched_while_the_server_listens(tmp_path: Path, before: st
 
 
 def served(context: ssl.SSLContext) -> bytes:
-    """
-    The certificate that a client sees in one connection.
-    """
+    """The certificate that a client sees in one connection."""
     ours, theirs = socket.socketpair()
     client = ssl.create_default_context()
     client.check_hostname, client.verify_mode = False, ssl.CERT_NONE
@@ -201,9 +181,7 @@ def served(context: ssl.SSLContext) -> bytes:
 
 
 def test_a_new_certificate_is_taken_over(tmp_path: Path):
-    """
-    The next connection gets it; while the key is not there yet, the old pair goes on.
-    """
+    """The next connection gets it; while the key is not there yet, the old pair goes on."""
     access = AccessByFile(written(tmp_path, TLS))
     assert access.tls is not None
     first = served(access.tls)
@@ -220,9 +198,7 @@ def test_a_new_certificate_is_taken_over(tmp_path: Path):
 
 
 def test_another_file_for_the_certificate_is_followed(tmp_path: Path):
-    """
-    A certificate that a changed file names is looked at as well.
-    """
+    """A certificate that a changed file names is looked at as well."""
     path = written(tmp_path, TLS)
     access = AccessByFile(path)
     assert access.tls is not None
@@ -239,9 +215,7 @@ def test_another_file_for_the_certificate_is_followed(tmp_path: Path):
 
 
 def test_a_key_with_a_password_is_refused_and_nobody_is_asked(tmp_path: Path):
-    """
-    OpenSSL would wait at the terminal.
-    """
+    """OpenSSL would wait at the terminal."""
     path = written(tmp_path, TLS)
     pair = tmp_path / "localhost.pem"
     key, _, certificate = pair.read_text().partition("-----BEGIN CERTIFICATE")
@@ -260,9 +234,7 @@ def test_a_key_with_a_password_is_refused_and_nobody_is_asked(tmp_path: Path):
 
 
 def test_guesses_do_not_keep_others_waiting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """
-    While eight passwords are checked, a ninth is refused at once, and one that is known is let in at once.
-    """
+    """While eight passwords are checked, a ninth is refused at once, and one that is known is let in at once."""
     access = AccessByFile(written(tmp_path, USERS))
     assert access.refusal(basic("prometheus", "sesame")) is None
     go_on = threading.Event()
@@ -293,9 +265,7 @@ def test_guesses_do_not_keep_others_waiting(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_many_threads_agree(tmp_path: Path):
-    """
-    While the file is exchanged all the time, each answer is that of one of the two files.
-    """
+    """While the file is exchanged all the time, each answer is that of one of the two files."""
     path = written(tmp_path, USERS)
     access = AccessByFile(path)
     wrong: list[bool] = []

@@ -73,9 +73,7 @@ def known(of: BoardEntry, number: int = 1) -> dict[str, Acknowledgement]:
 
 
 def test_the_most_urgent_comes_first():
-    """
-    State, then time to empty, then headroom, then name; what somebody knows of comes after what nobody does.
-    """
+    """State, then time to empty, then headroom, then name; what somebody knows of comes after what nobody does."""
     seen = entry("seen", state=WatchState.BOUND, alert=WatchState.BOUND)
     rows = [
         row_of(entry("bound", state=WatchState.BOUND), {}, fresh=True),
@@ -94,9 +92,7 @@ def test_the_most_urgent_comes_first():
 
 
 def test_the_ceiling_of_an_alert_is_shown():
-    """
-    A legacy limit is below the documented ceiling, so another ceiling can have less headroom; it is not the matter.
-    """
+    """A legacy limit is below the documented ceiling, so another ceiling can have less headroom; it is not the matter."""
     of = entry(ratio=0.3, alert=WatchState.BOUND)
     numbers = of.status.numbers
     assert numbers is not None
@@ -114,9 +110,7 @@ def test_the_ceiling_of_an_alert_is_shown():
 
 
 def test_an_acknowledgement_ends_with_the_next_change():
-    """
-    It is of one transition; the next one is news.
-    """
+    """It is of one transition; the next one is news."""
     of = entry(alert=WatchState.BOUND)
 
     assert row_of(of, known(of), fresh=True).is_acknowledged
@@ -124,9 +118,7 @@ def test_an_acknowledgement_ends_with_the_next_change():
 
 
 def test_old_numbers_are_not_shown():
-    """
-    Without new data a row is unknown, with dashes in place of numbers; an open alert stays open.
-    """
+    """Without new data a row is unknown, with dashes in place of numbers; an open alert stays open."""
     row = row_of(entry(alert=WatchState.NEARING), {}, fresh=False)
 
     assert row.state is WatchState.UNKNOWN
@@ -135,9 +127,7 @@ def test_old_numbers_are_not_shown():
 
 
 def test_a_hostile_name_is_text():
-    """
-    Markup is escaped, letters that turn others around are spelled out, and a long name is cut.
-    """
+    """Markup is escaped, letters that turn others around are spelled out, and a long name is cut."""
     names = ("<script>alert(1)</script>", "a\u202egnp.exe", "\x00\x1b[2J\u2028", "x" * 10_000)
     for name in names:
         row = row_of(entry(name), {}, fresh=True)
@@ -149,9 +139,7 @@ def test_a_hostile_name_is_text():
 
 
 def test_a_reason_stands_in_the_place_of_the_class():
-    """
-    Why nothing was read is what people look for.
-    """
+    """Why nothing was read is what people look for."""
     silent = entry()
     silent = replace(silent, record=replace(silent.record, reason="access denied"))
 

@@ -35,9 +35,7 @@ def fields(guard: FormGuard, one: Request) -> dict[str, str]:
 
 
 def test_names_of_this_machine_are_served():
-    """
-    Numbers, localhost and the configured name; a name that another site points here is not.
-    """
+    """Numbers, localhost and the configured name; a name that another site points here is not."""
     names = HostNames("https://plimsoll.example/watch")
 
     for host in ("127.0.0.1:9780", "[::1]:9780", "localhost", "LOCALHOST.:80", "plimsoll.example"):
@@ -47,9 +45,7 @@ def test_names_of_this_machine_are_served():
 
 
 def test_a_form_of_ours_is_taken():
-    """
-    With the token for its cookie.
-    """
+    """With the token for its cookie."""
     guard = FormGuard(HostNames(""))
     token = guard.token_of(COOKIES)
     body = f"token={token}&note=caf%C3%A9+%3C".encode()
@@ -74,9 +70,7 @@ def test_a_form_of_ours_is_taken():
     ],
 )
 def test_any_other_form_is_refused(body: bytes, cookie: str, headers: dict[str, str]):
-    """
-    Without a token, with one of another browser, from another site, or too large.
-    """
+    """Without a token, with one of another browser, from another site, or too large."""
     guard = FormGuard(HostNames(""))
     sent = body.replace(b"TOKEN", f"token={guard.token_of(COOKIES)}".encode())
 
@@ -85,9 +79,7 @@ def test_any_other_form_is_refused(body: bytes, cookie: str, headers: dict[str, 
 
 
 def test_the_policy_allows_nothing_from_elsewhere():
-    """
-    Neither inline scripts nor frames nor other sites.
-    """
+    """Neither inline scripts nor frames nor other sites."""
     policy = policy_of("abc")
 
     assert policy.startswith("default-src 'none'; script-src 'self';")

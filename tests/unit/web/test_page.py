@@ -63,9 +63,7 @@ def form_of(page: str, action: str) -> dict[str, str]:
 
 
 def test_the_fleet_has_a_row_for_each(url: str, fleet: Fleet):
-    """
-    Most urgent first; one that cannot be read is unknown, with the reason.
-    """
+    """Most urgent first; one that cannot be read is unknown, with the reason."""
     page = get(url).text
     names = re.findall(r"<bdi>([^<]+)</bdi></a>", page)
 
@@ -79,9 +77,7 @@ def test_the_fleet_has_a_row_for_each(url: str, fleet: Fleet):
 
 
 def test_a_filter_leaves_rows_out(url: str):
-    """
-    By name, class, region and state; nothing that is asked for is repeated as markup.
-    """
+    """By name, class, region and state; nothing that is asked for is repeated as markup."""
     assert "1 of 8 instances" in get(url, params={"q": "CLAIMS"}).text
     assert "1 of 8 instances" in get(url, params={"state": "nearing"}).text
     page = get(url, params={"q": '"><script>', "page": "99999999999999999999"}).text
@@ -90,9 +86,7 @@ def test_a_filter_leaves_rows_out(url: str):
 
 
 def test_an_instance_has_its_report_and_its_messages(url: str, fleet: Fleet):
-    """
-    The report of its hours, every ceiling, the alert and whom it was sent to.
-    """
+    """The report of its hours, every ceiling, the alert and whom it was sent to."""
     assert until(lambda: BOUND in [m.instance for m in fleet.book.got])
     page = get(f"{url}instances/{key_of(url, BOUND)}")
 
@@ -103,9 +97,7 @@ def test_an_instance_has_its_report_and_its_messages(url: str, fleet: Fleet):
 
 
 def test_every_answer_is_closed(url: str):
-    """
-    A policy without inline scripts, no frames, no sniffing, no referrer; also where something is not there.
-    """
+    """A policy without inline scripts, no frames, no sniffing, no referrer; also where something is not there."""
     key = key_of(url, BOUND)
     for path in ("", f"instances/{key}", f"instances/{key}/what-if", "instances/none", "static/x"):
         answer = get(f"{url}{path}")
@@ -121,9 +113,7 @@ def test_every_answer_is_closed(url: str):
 
 
 def test_another_name_for_this_machine_is_refused(url: str):
-    """
-    A site that points its own name here reads nothing; probes and metrics are not asked.
-    """
+    """A site that points its own name here reads nothing; probes and metrics are not asked."""
     other = {"Host": "evil.example"}
 
     assert get(url, headers=other).status_code == 421
@@ -132,9 +122,7 @@ def test_another_name_for_this_machine_is_refused(url: str):
 
 
 def test_an_alert_is_acknowledged_until_it_changes(url: str, fleet: Fleet):
-    """
-    With a name and a note; the row comes last of what is bound, and it can be withdrawn.
-    """
+    """With a name and a note; the row comes last of what is bound, and it can be withdrawn."""
     key = key_of(url, "ledger-primary")
     with httpx.Client(timeout=30.0) as browser:
         page = browser.get(f"{url}instances/{key}").text
@@ -159,9 +147,7 @@ def test_an_alert_is_acknowledged_until_it_changes(url: str, fleet: Fleet):
 
 
 def test_a_form_without_its_token_is_refused(url: str):
-    """
-    Another site cannot acknowledge an alert.
-    """
+    """Another site cannot acknowledge an alert."""
     key = key_of(url, BOUND)
     with httpx.Client(timeout=30.0) as browser:
         fields = form_of(browser.get(f"{url}instances/{key}").text, "acknowledge")
@@ -175,9 +161,7 @@ def test_a_form_without_its_token_is_refused(url: str):
 
 
 def test_what_if_answers_with_a_plan_or_a_reason(url: str):
-    """
-    A form without a side effect.
-    """
+    """A form without a side effect."""
     address = f"{url}instances/{key_of(url, BOUND)}/what-if"
     page = get(address, params={"growth": "1.5", "class": "db.m6i.*"}).text
     wrong = get(address, params={"growth": "many"}).text
@@ -188,9 +172,7 @@ def test_what_if_answers_with_a_plan_or_a_reason(url: str):
 
 
 def test_a_change_comes_by_itself(url: str, fleet: Fleet):
-    """
-    A row and the summary, within two seconds of the reading.
-    """
+    """A row and the summary, within two seconds of the reading."""
     found: list[str] = []
 
     def listen() -> None:
@@ -216,9 +198,7 @@ def test_a_change_comes_by_itself(url: str, fleet: Fleet):
 
 
 def test_there_are_not_more_streams_than_it_can_serve(url: str, monkeypatch: pytest.MonkeyPatch):
-    """
-    One more is told to come later.
-    """
+    """One more is told to come later."""
     monkeypatch.setattr(stream, "STREAMS_MAX", 0)
 
     answer = get(f"{url}events")
@@ -227,9 +207,7 @@ def test_there_are_not_more_streams_than_it_can_serve(url: str, monkeypatch: pyt
 
 
 def test_open_streams_do_not_hold_up_the_end(tmp_path: Path):
-    """
-    The process ends although a browser listens.
-    """
+    """The process ends although a browser listens."""
     fleet = Fleet(tmp_path, 5)
     with fleet.watched() as address:
         client = httpx.Client(timeout=30.0)

@@ -21,9 +21,7 @@ def snapshot(tmp_path_factory: pytest.TempPathFactory) -> Snapshot:
 
 @pytest.mark.parametrize("growth", ["0", "-1", "1e9", "nan", "inf", "two", "1,5"])
 def test_a_factor_out_of_bounds_is_refused(growth: str):
-    """
-    With what would do.
-    """
+    """With what would do."""
     with pytest.raises(UsageError) as caught:
         question_of(growth, "", keeps_storage=False)
 
@@ -31,9 +29,7 @@ def test_a_factor_out_of_bounds_is_refused(growth: str):
 
 
 def test_a_class_is_a_name_or_a_pattern():
-    """
-    Nothing else; empty is any.
-    """
+    """Nothing else; empty is any."""
     assert question_of("", " db.r6g.* ", keeps_storage=True) == WhatIf(
         growth=1.0, db_class="db.r6g.*", keeps_storage=True
     )
@@ -42,9 +38,7 @@ def test_a_class_is_a_name_or_a_pattern():
 
 
 def test_an_answer_is_the_plan_for_the_hours(snapshot: Snapshot):
-    """
-    With the demand and the class that were asked for; asked again, nothing is computed.
-    """
+    """With the demand and the class that were asked for; asked again, nothing is computed."""
     planner = Planner()
     question = WhatIf(growth=2.0, db_class="db.m6i.4xlarge")
 
@@ -57,9 +51,7 @@ def test_an_answer_is_the_plan_for_the_hours(snapshot: Snapshot):
 
 
 def test_what_cannot_be_planned_says_why(snapshot: Snapshot):
-    """
-    A class that does not exist, and an instance that was not read.
-    """
+    """A class that does not exist, and an instance that was not read."""
     planner = Planner()
 
     with pytest.raises(UsageError):
@@ -69,9 +61,7 @@ def test_what_cannot_be_planned_says_why(snapshot: Snapshot):
 
 
 def test_one_question_at_a_time(snapshot: Snapshot, monkeypatch: pytest.MonkeyPatch):
-    """
-    Who comes while another is answered is told so; the answer is there when it is done.
-    """
+    """Who comes while another is answered is told so; the answer is there when it is done."""
     may_end, begun = threading.Event(), threading.Event()
     answers: list[Plan] = []
 

@@ -71,9 +71,7 @@ class Airflow:
         }
 
     def use(self, settings: Mapping[str, str]) -> None:
-        """
-        Give tasks that begin from now on the settings of a test.
-        """
+        """Give tasks that begin from now on the settings of a test."""
         lines = [f"export {name}={shlex.quote(value)}" for name, value in settings.items()]
         run = f"exec {shlex.quote(sys.executable)} -m claims_pipeline"
         source = f"export PYTHONPATH={shlex.quote(str(ROOT / 'src'))}"
@@ -82,9 +80,7 @@ class Airflow:
         program.chmod(0o755)
 
     def start(self) -> None:
-        """
-        Create the tables, start the processes, and wait until both DAGs are known and run.
-        """
+        """Create the tables, start the processes, and wait until both DAGs are known and run."""
         self.airflow("db", "migrate")
         if self.version >= 3:
             self._spawn(
@@ -98,9 +94,7 @@ class Airflow:
         self._spawn("scheduler", "--skip-serve-logs")
 
     def airflow(self, *words: str) -> str:
-        """
-        Run a command of Airflow, and return what it prints.
-        """
+        """Run a command of Airflow, and return what it prints."""
         done = subprocess.run(
             [*self._command, *words],
             env=self._environment,
@@ -147,9 +141,7 @@ class Airflow:
         return number
 
     def last_run(self) -> int:
-        """
-        Return the number of the newest run of any DAG.
-        """
+        """Return the number of the newest run of any DAG."""
         return query(self.database, "SELECT coalesce(max(id), 0) FROM dag_run")[0][0]
 
     def run_type(self, number: int) -> str:
@@ -168,16 +160,12 @@ class Airflow:
         return {(task, index): (state, tries) for task, index, state, tries in rows}
 
     def log(self, task: str) -> str:
-        """
-        Return all that a task outside of groups wrote into its logs.
-        """
+        """Return all that a task outside of groups wrote into its logs."""
         found = (self.home / "logs").glob(f"dag_id=*/run_id=*/task_id={task}/*.log")
         return "".join(path.read_text(errors="replace") for path in sorted(found))
 
     def wait(self, what: str, is_so) -> None:
-        """
-        Poll until it is so; else fail with what every process said at last.
-        """
+        """Poll until it is so; else fail with what every process said at last."""
         try:
             wait_for(what, is_so, PATIENCE_S)
         except AssertionError as error:
@@ -214,9 +202,7 @@ class Airflow:
             )
 
     def stop(self) -> None:
-        """
-        End the processes that were started here, and their children.
-        """
+        """End the processes that were started here, and their children."""
         for process in self._processes:
             process.terminate()
         end = time.monotonic() + 10

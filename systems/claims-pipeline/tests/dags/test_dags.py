@@ -49,9 +49,7 @@ def assert_complete(world: World, airflow: Airflow, after: int) -> int:
 
 
 def assert_fresh(world: World, view: str) -> None:
-    """
-    A view has the rows that its definition gives now.
-    """
+    """A view has the rows that its definition gives now."""
     definition = world.ask("SELECT pg_get_viewdef(%s::regclass)", f"claims.{view}")[0][0]
     query = definition.rstrip(";")
     stored = f"SELECT * FROM claims.{view}"
@@ -60,9 +58,7 @@ def assert_fresh(world: World, view: str) -> None:
 
 
 def loading(organisation: str, world: World) -> list[psutil.Process]:
-    """
-    Return the programs that load an organisation's claims into the world's database.
-    """
+    """Return the programs that load an organisation's claims into the world's database."""
     found = []
     for process in psutil.process_iter():
         try:

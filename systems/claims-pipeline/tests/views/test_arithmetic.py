@@ -276,9 +276,7 @@ def test_drugs_are_ranked_and_substitution_counted(viewed: Viewed):
 
 
 def test_one_in_twenty_is_of_high_cost(viewed: Viewed):
-    """
-    Of 21 beneficiaries two are, of one beneficiary one.
-    """
+    """Of 21 beneficiaries two are, of one beneficiary one."""
     for number in range(21):
         viewed.rows.part_b(number, f"P{number:02}", "2023-01-01", str(number + 1))
     viewed.rows.part_b(1, "P99", "2023-01-01", "5", organisation="A1002")

@@ -34,9 +34,7 @@ SELECT 1 FROM pg_locks JOIN pg_database ON pg_database.oid = database
 
 @pytest.fixture
 def rows(database: Connection) -> Rows:
-    """
-    A claim of each kind, and views of them.
-    """
+    """A claim of each kind, and views of them."""
     found = Rows(database)
     found.person("P1")
     found.part_a(1, "P1", "2023-01-03", "100")
@@ -51,9 +49,7 @@ def refreshed(outcomes: list[Outcome]) -> set[str]:
 
 
 def test_every_view_comes_after_those_it_is_made_from(database: Connection):
-    """
-    Also through an ordinary view, and whatever its name is.
-    """
+    """Also through an ordinary view, and whatever its name is."""
     database.execute("CREATE VIEW claims.between AS SELECT * FROM claims.population")
     database.execute(
         "CREATE MATERIALIZED VIEW claims.aaa AS SELECT * FROM claims.between WITH NO DATA"
@@ -140,9 +136,7 @@ def test_the_first_refresh_is_plain(database: Connection):
 def test_of_two_refreshes_at_once_one_does_the_work(
     database: Connection, database_url: str, rows: Rows
 ):
-    """
-    The first is held up in the middle by a reader, until the second waits for its lock.
-    """
+    """The first is held up in the middle by a reader, until the second waits for its lock."""
     rows.part_d(2, "P1", "2023-01-04")
     found: list[list[Outcome]] = []
 
@@ -235,9 +229,7 @@ def test_a_view_with_another_definition_is_made_anew_with_those_on_it(
 
 
 def test_views_that_were_never_made_are_not_up_to_date(database: Connection):
-    """
-    Also before anything was refreshed at all.
-    """
+    """Also before anything was refreshed at all."""
     database.execute("DROP MATERIALIZED VIEW claims.final_part_a_claims CASCADE")
     database.execute("DROP TABLE claims.refreshed")
 

@@ -17,9 +17,7 @@ def database():
 
 @pytest.fixture(scope="module")
 def running(database):
-    """
-    Two services with two instances each.
-    """
+    """Two services with two instances each."""
     with Services(
         database.host, database.port, services=2, instances=2, pool=4, **database.target
     ) as services:
@@ -34,18 +32,14 @@ CALM = {
 
 @pytest.fixture
 def services(running):
-    """
-    Return services at rest, with the first settings.
-    """
+    """Return services at rest, with the first settings."""
     calm(running)
     yield running
     calm(running)
 
 
 def calm(services):
-    """
-    Set the first settings, and wait until nothing of earlier ones goes on.
-    """
+    """Set the first settings, and wait until nothing of earlier ones goes on."""
 
     def is_calm():
         counts = services.counts()

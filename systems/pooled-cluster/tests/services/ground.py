@@ -18,9 +18,7 @@ WAIT_S = 120.0
 
 
 def wait_for(what: str, is_so: Callable[[], object], timeout_s: float = WAIT_S) -> None:
-    """
-    Poll until it is so.
-    """
+    """Poll until it is so."""
     end = time.monotonic() + timeout_s
     while not is_so():
         assert time.monotonic() < end, f"waited {timeout_s} s for {what}"
@@ -28,9 +26,7 @@ def wait_for(what: str, is_so: Callable[[], object], timeout_s: float = WAIT_S) 
 
 
 class Server:
-    """
-    A server that `plimsoll lab servers` started.
-    """
+    """A server that `plimsoll lab servers` started."""
 
     def __init__(self, name: str) -> None:
         words = (os.environ.get("PLIMSOLL") or shutil.which("plimsoll") or "").split()
@@ -50,9 +46,7 @@ class Server:
 
 
 class Database:
-    """
-    A database, and how to look at it past the services.
-    """
+    """A database, and how to look at it past the services."""
 
     def __init__(self, address: str) -> None:
         self.address = address
@@ -65,23 +59,17 @@ class Database:
         }
 
     def rows(self, text: str, *values: object) -> list[tuple]:
-        """
-        Run a statement, and return its rows.
-        """
+        """Run a statement, and return its rows."""
         with psycopg.connect(self.address, autocommit=True) as connection:
             found = connection.execute(text, values or None)
             return found.fetchall() if found.description else []
 
     def count(self, text: str, *values: object) -> int:
-        """
-        Return the one number that a statement returns.
-        """
+        """Return the one number that a statement returns."""
         return self.rows(text, *values)[0][0]
 
     def sessions(self, state: str = "%") -> int:
-        """
-        Return how many connections of pgjdbc are in a state.
-        """
+        """Return how many connections of pgjdbc are in a state."""
         return self.count(
             "SELECT count(*) FROM pg_stat_activity WHERE application_name ~ '-[0-9]+$' AND state LIKE %s",
             state,
@@ -98,17 +86,13 @@ class Database:
 
 
 def is_over(counts: Counts) -> bool:
-    """
-    Return whether each business transaction that arrived has ended, and no request is served.
-    """
+    """Return whether each business transaction that arrived has ended, and no request is served."""
     ended = counts.done + sum(counts.failed.values())
     return counts.arrivals == ended and counts.now.in_service + counts.now.queued == 0
 
 
 def is_running(process: int) -> bool:
-    """
-    Return whether a process exists and is no zombie.
-    """
+    """Return whether a process exists and is no zombie."""
     try:
         return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:

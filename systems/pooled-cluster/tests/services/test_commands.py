@@ -13,9 +13,7 @@ SERVICES = ("--services", "1", "--instances", "1", "--pool", "2", "--every", "0.
 
 
 def start(database, *words):
-    """
-    Start a command in a session of its own.
-    """
+    """Start a command in a session of its own."""
     where = [] if database is None else ["--port", str(database.port), "--database", database.target["database"],
         "--user", database.target["user"]]  # fmt: skip
     path = os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
@@ -35,9 +33,7 @@ def start(database, *words):
 
 
 def test_orders_are_followed_until_the_input_ends(database):
-    """
-    Each line of the input changes settings; the end of the input ends all.
-    """
+    """Each line of the input changes settings; the end of the input ends all."""
     program = start(database, "run", *SERVICES, "--follow")
     first = json.loads(program.stdout.readline())
     program.stdin.write('{"rate": 40}\n{"think_ms": 5}\n')
@@ -56,9 +52,7 @@ def test_orders_are_followed_until_the_input_ends(database):
     ids=["ctrl-c", "term", "kill"],
 )
 def test_whatever_ends_it_ends_the_jvms(database, sign, status):
-    """
-    No JVM outlives the command, also after kill -9.
-    """
+    """No JVM outlives the command, also after kill -9."""
     program = start(database, "run", *SERVICES, "--rate", "20", "--set", "hold_ms=200")
     pids = json.loads(program.stdout.readline())["pids"]
     wait_for("work", lambda: json.loads(program.stdout.readline())["counts"]["done"] > 0)
@@ -71,9 +65,7 @@ def test_whatever_ends_it_ends_the_jvms(database, sign, status):
 
 
 def test_it_ends_after_a_time(database):
-    """
-    With --seconds it ends by itself, and the last line has all counts.
-    """
+    """With --seconds it ends by itself, and the last line has all counts."""
     program = start(database, "run", *SERVICES, "--rate", "20", "--seconds", "1")
     output, errors = program.communicate(timeout=120)
     lines = [json.loads(line) for line in output.splitlines()]
@@ -97,9 +89,7 @@ def test_it_ends_after_a_time(database):
     ],
 )
 def test_a_wrong_option_is_one_sentence(database, words, said):
-    """
-    What cannot be used ends with one sentence, a hint and status 2.
-    """
+    """What cannot be used ends with one sentence, a hint and status 2."""
     program = start(database, "run", *words)
     output, errors = program.communicate(timeout=120)
 
@@ -110,9 +100,7 @@ def test_a_wrong_option_is_one_sentence(database, words, said):
 
 
 def test_a_wrong_order_ends_it(database):
-    """
-    An order that is not JSON, or no setting, ends the command with one sentence.
-    """
+    """An order that is not JSON, or no setting, ends the command with one sentence."""
     for order, said in (
         ("rate=4\n", "is not JSON"),
         ('["rate"]\n', "is not a JSON object"),
@@ -130,9 +118,7 @@ def test_a_wrong_order_ends_it(database):
 
 
 def test_fill_says_what_it_did(database):
-    """
-    Tables that are filled stay as they are.
-    """
+    """Tables that are filled stay as they are."""
     program = start(database, "fill", "--customers", "7")
     output, errors = program.communicate(timeout=60)
 
@@ -147,9 +133,7 @@ def test_fill_says_what_it_did(database):
     ],
 )
 def test_fill_names_what_is_wrong(words, said):
-    """
-    A server that does not answer, or a number out of range, is one sentence.
-    """
+    """A server that does not answer, or a number out of range, is one sentence."""
     program = start(None, "fill", *words)
     _, errors = program.communicate(timeout=60)
 

@@ -14,9 +14,7 @@ LATE = Counts(
 
 
 def test_a_difference_is_what_came_between():
-    """
-    Counters are subtracted; what is so now is that of the later state.
-    """
+    """Counters are subtracted; what is so now is that of the later state."""
     found = LATE - EARLY
 
     assert (found.arrivals, found.done, found.queries) == (20, 18, 640)
@@ -27,9 +25,7 @@ def test_a_difference_is_what_came_between():
 
 
 def test_a_total_has_all_services():
-    """
-    What is so now is added too.
-    """
+    """What is so now is added too."""
     found = total_of([EARLY, LATE])
 
     assert found.arrivals == 40
@@ -40,9 +36,7 @@ def test_a_total_has_all_services():
 
 
 def test_a_percentile_is_the_bound_of_its_step():
-    """
-    A percentile above the last bound is infinite, and none is known of nothing.
-    """
+    """A percentile above the last bound is infinite, and none is known of nothing."""
     assert LATE.latency.percentile_s(0.2) == 0.1
     assert LATE.latency.percentile_s(0.5) == 1.0
     assert LATE.latency.percentile_s(0.99) == float("inf")

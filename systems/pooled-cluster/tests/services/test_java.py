@@ -11,9 +11,7 @@ from pooled_cluster.services.java import SOURCES, build, check_jars, find_java
 
 
 def program(folder, name, text):
-    """
-    Write a program that prints a text to standard error.
-    """
+    """Write a program that prints a text to standard error."""
     path = folder / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(f"#!/bin/sh\necho '{text}' >&2\n")
@@ -22,9 +20,7 @@ def program(folder, name, text):
 
 
 def test_without_java_the_hint_installs_it(monkeypatch, tmp_path):
-    """
-    A machine without Java is told in one sentence.
-    """
+    """A machine without Java is told in one sentence."""
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
 
@@ -44,9 +40,7 @@ def test_without_java_the_hint_installs_it(monkeypatch, tmp_path):
     ],
 )
 def test_a_wrong_java_is_named(monkeypatch, tmp_path, said, sentence):
-    """
-    A Java that is too old, or none, is named with its path.
-    """
+    """A Java that is too old, or none, is named with its path."""
     java = program(tmp_path, "bin/java", said)
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
 
@@ -57,9 +51,7 @@ def test_a_wrong_java_is_named(monkeypatch, tmp_path, said, sentence):
 
 
 def test_without_maven_the_hint_installs_it(monkeypatch, tmp_path):
-    """
-    Services that are not built yet need Maven.
-    """
+    """Services that are not built yet need Maven."""
     shutil.copytree(SOURCES, tmp_path / "services", ignore=shutil.ignore_patterns("target"))
     monkeypatch.setenv("PATH", str(tmp_path))
 
@@ -70,9 +62,7 @@ def test_without_maven_the_hint_installs_it(monkeypatch, tmp_path):
 
 
 def test_a_build_that_fails_leaves_nothing(tmp_path):
-    """
-    An error of the compiler is one sentence, and is not kept as a build.
-    """
+    """An error of the compiler is one sentence, and is not kept as a build."""
     sources = tmp_path / "services"
     shutil.copytree(SOURCES, sources, ignore=shutil.ignore_patterns("target"))
     (sources / "src/main/java/pooled/Main.java").write_text("package pooled; class Main {")
@@ -85,9 +75,7 @@ def test_a_build_that_fails_leaves_nothing(tmp_path):
 
 
 def test_a_kept_build_needs_no_maven(monkeypatch, tmp_path):
-    """
-    What was built stays until a source changes.
-    """
+    """What was built stays until a source changes."""
     kept = build()
     monkeypatch.setenv("PATH", str(tmp_path))
 
@@ -95,9 +83,7 @@ def test_a_kept_build_needs_no_maven(monkeypatch, tmp_path):
 
 
 def test_a_jar_that_was_not_locked_is_refused(tmp_path):
-    """
-    A changed, a missing and an additional jar are named.
-    """
+    """A changed, a missing and an additional jar are named."""
     lock = SOURCES / "jars.sha256"
     shutil.copytree(build() / "lib", tmp_path / "lib")
     check_jars(tmp_path / "lib", lock)
@@ -114,9 +100,7 @@ def test_a_jar_that_was_not_locked_is_refused(tmp_path):
 
 
 def test_a_service_that_runs_out_of_memory_says_so():
-    """
-    A heap that is too small ends the service, and the hint names the setting.
-    """
+    """A heap that is too small ends the service, and the hint names the setting."""
     services = Services("127.0.0.1", 9, services=1, instances=1000, pool=1, heap_mb=8)
 
     with pytest.raises(UnavailableError) as error, services:

@@ -15,9 +15,7 @@ def kafka():
 
 
 def test_every_placed_order_is_notified(database, kafka):
-    """
-    Each order that checkout places is told once to Kafka, and its customer is notified.
-    """
+    """Each order that checkout places is told once to Kafka, and its customer is notified."""
     notified = "SELECT count(DISTINCT order_id) FROM order_events WHERE kind = 'notified'"
     before = database.count(notified)
     with Services(
@@ -45,9 +43,7 @@ def test_every_placed_order_is_notified(database, kafka):
 
 
 def test_an_event_is_not_lost_with_its_consumer(database, kafka):
-    """
-    A consumer that ends in the middle of its work leaves its events to the next one.
-    """
+    """A consumer that ends in the middle of its work leaves its events to the next one."""
     notified = "SELECT count(DISTINCT order_id) FROM order_events WHERE kind = 'notified'"
     before = database.count(notified)
     target = {"services": 1, "instances": 1, "pool": 2, "kafka": kafka, **database.target}

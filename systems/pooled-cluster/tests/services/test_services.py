@@ -14,17 +14,13 @@ from pooled_cluster.services.errors import UsageError
 
 
 def counted(services):
-    """
-    Return a function that returns what was counted since now.
-    """
+    """Return a function that returns what was counted since now."""
     before = services.counts()
     return lambda: services.counts() - before
 
 
 def test_every_kind_has_30_to_35_queries(database):
-    """
-    Each business transaction has 30 to 35 queries, and changes and adds rows.
-    """
+    """Each business transaction has 30 to 35 queries, and changes and adds rows."""
     tables = ("orders", "payments", "shipments", "notifications", "stock_movements", "order_events")
     rows = {name: database.count(f"SELECT count(*) FROM {name}") for name in tables}
     with Services(
@@ -49,9 +45,7 @@ def test_every_kind_has_30_to_35_queries(database):
 
 
 def test_the_server_has_seen_every_transaction(database, services):
-    """
-    PostgreSQL counts as many commits as the services.
-    """
+    """PostgreSQL counts as many commits as the services."""
     commits = "SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()"
     # The server adds up what an idle session did after at most a second.
     since = counted(services)
@@ -87,9 +81,7 @@ def test_arrivals_do_not_wait_for_the_database(database, services):
 
 @pytest.mark.parametrize(("retry", "attempts"), [("none", 1), ("immediate", 4), ("backoff", 4)])
 def test_a_client_tries_again_as_often_as_it_may(database, services, retry, attempts):
-    """
-    A failed business transaction is one of several attempts.
-    """
+    """A failed business transaction is one of several attempts."""
     since = counted(services)
     with psycopg.connect(database.address) as connection:
         connection.execute("LOCK TABLE customers")
@@ -118,9 +110,7 @@ def test_a_leak_holds_idle_connections(database, services):
 
 
 def test_a_full_leak_leaves_nothing_for_others(services):
-    """
-    When all connections are leaked, requests end because the pool has none.
-    """
+    """When all connections are leaked, requests end because the pool has none."""
     since = counted(services)
     services.set(rate=40, leak=1, connection_timeout_s=0.25)
     wait_for("timeouts", lambda: since().failed.get("pool_timeout", 0) > 0)
@@ -130,9 +120,7 @@ def test_a_full_leak_leaves_nothing_for_others(services):
 
 
 def test_open_transactions_are_seen_by_the_server(database, services):
-    """
-    With a hold, sessions are idle in transaction.
-    """
+    """With a hold, sessions are idle in transaction."""
     services.set(rate=20, hold_ms=2000)
 
     wait_for("idle in transaction", lambda: database.sessions("idle in transaction") >= 4)
@@ -151,9 +139,7 @@ def test_aborted_transactions_are_seen_by_the_server(database, services):
 
 
 def test_a_pool_grows_and_shrinks(database, services):
-    """
-    A changed pool is what the server sees, in both directions.
-    """
+    """A changed pool is what the server sees, in both directions."""
     for pool in (7, 2, 4):
         services.set(pool=pool)
         wait_for(f"4 pools of {pool}", lambda most=4 * pool: database.sessions() == most)
@@ -161,9 +147,7 @@ def test_a_pool_grows_and_shrinks(database, services):
 
 
 def test_a_pool_shrinks_while_it_grows(services):
-    """
-    A connection that was being opened when the pool became smaller is closed too.
-    """
+    """A connection that was being opened when the pool became smaller is closed too."""
     for _ in range(6):
         services.set(pool=12, rate=200, hold_ms=300)
         wait_for("growth", lambda: services.counts().now.connections > 18)
@@ -212,9 +196,7 @@ def test_a_connection_lost_before_commit_is_replaced(database, services):
 
 
 def test_a_full_server_refuses(database):
-    """
-    Pools that are larger than the server are refused, and counted.
-    """
+    """Pools that are larger than the server are refused, and counted."""
     with Services(
         database.host, database.port, services=1, instances=15, pool=10, **database.target
     ) as services:
@@ -228,9 +210,7 @@ def test_a_full_server_refuses(database):
 
 
 def test_a_wrong_setting_is_refused_and_changes_nothing(services):
-    """
-    A setting that does not exist, or a value out of range, is an error of the caller.
-    """
+    """A setting that does not exist, or a value out of range, is an error of the caller."""
     for changes, said in (
         ({"speed": 1}, "there is no setting 'speed'"),
         ({"pool": 0}, "pool must be 1 to 10,000 connections"),
@@ -248,9 +228,7 @@ def test_a_wrong_setting_is_refused_and_changes_nothing(services):
 
 
 def test_metrics_are_those_of_micrometer_and_hikari(services):
-    """
-    Prometheus gets the pools by HikariCP's own names, and the latency as a histogram.
-    """
+    """Prometheus gets the pools by HikariCP's own names, and the latency as a histogram."""
     found = services.metrics()
 
     assert ["checkout", "fulfilment"] == list(found)
@@ -278,9 +256,7 @@ def test_nothing_is_left(database):
 
 
 def test_services_start_without_a_database():
-    """
-    Services start while their database is away, and count that it is.
-    """
+    """Services start while their database is away, and count that it is."""
     with Services(
         "127.0.0.1", 9, services=1, instances=1, pool=1, rate=20, connection_timeout_s=0.25
     ) as services:
@@ -292,9 +268,7 @@ def test_services_start_without_a_database():
 
 
 def test_two_processes_use_one_build():
-    """
-    Who builds at the same time waits for the other, and gets the same folder.
-    """
+    """Who builds at the same time waits for the other, and gets the same folder."""
     from pooled_cluster.services.java import build
 
     found = []

@@ -13,9 +13,7 @@ HOUR_S = 3600
 
 
 def hours_of_the_incident(count: float) -> Snapshot:
-    """
-    The hours of the bundled claims pipeline from half past midnight on; its data are simulated.
-    """
+    """The hours of the bundled claims pipeline from half past midnight on; its data are simulated."""
     snapshot = read_target(str(ROOT / "examples/claims-pipeline"), InstanceOptions())
     assert snapshot.window_s is not None
     start_s = snapshot.window_s[0] + int(4.5 * HOUR_S)
@@ -23,9 +21,7 @@ def hours_of_the_incident(count: float) -> Snapshot:
 
 
 def test_the_alert_of_the_post_arrives_once():
-    """
-    The byte balance is at zero from 02:05 on, so the message comes at 02:35.
-    """
+    """The byte balance is at zero from 02:05 on, so the message comes at 02:35."""
     texts = slack_messages_of(hours_of_the_incident(2.5), empty_minutes=30)
     found = alert_check(texts, empty_minutes=30)
 

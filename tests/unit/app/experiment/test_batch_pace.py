@@ -7,9 +7,7 @@ from unit.gate.gate_lines import lines
 
 
 def test_the_newest_line_is_not_known_yet():
-    """
-    CloudWatch's newest point is incomplete; rates are of reads and writes together.
-    """
+    """CloudWatch's newest point is incomplete; rates are of reads and writes together."""
     record = lines(5)
     found = slow_truth_of_lines(record)
 
@@ -22,9 +20,7 @@ def test_the_newest_line_is_not_known_yet():
 
 
 def test_credits_are_those_of_the_newest_known_line():
-    """
-    At the end of its minute.
-    """
+    """At the end of its minute."""
     record = lines(3, balance={"instance_ebs_throughput": 0.5, "volume_throughput": None})
     found = slow_truth_of_lines(record)
 
@@ -35,9 +31,7 @@ def test_credits_are_those_of_the_newest_known_line():
 
 
 def test_nothing_is_known_of_an_empty_record():
-    """
-    Then only a share of the baseline is granted.
-    """
+    """Then only a share of the baseline is granted."""
     found = slow_truth_of_lines([])
 
     assert () == found.rates

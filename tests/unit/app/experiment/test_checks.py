@@ -29,9 +29,7 @@ TRUTH = GroundTruth(
 
 
 def phase(*minutes: tuple[int, int], start_s: int = START_S, instance: Instance = R5) -> Snapshot:
-    """
-    Forty minutes, of which those between each pair are at the legacy baseline.
-    """
+    """Forty minutes, of which those between each pair are at the legacy baseline."""
     rng = np.random.default_rng(3)
     demand = np.full(40, 60e6) * builders.wander(rng, 40, 0.15)
     for first, last in minutes:
@@ -59,18 +57,14 @@ def diagnosed(*minutes: tuple[int, int]) -> Diagnosis:
     ids=["named", "another phase of it", "not named", "none to name", "credits last", "recorded"],
 )
 def test_the_limit_is_the_one_that_bound(minutes, binds: str, is_right: bool):
-    """
-    The number and its phase are named, or nothing where nothing bound.
-    """
+    """The number and its phase are named, or nothing where nothing bound."""
     check = checks.binding_check(diagnosed(*minutes), TRUTH, binds=binds, limit=LEGACY)
 
     assert is_right is check.is_right, check.found
 
 
 def test_relief_is_between_two_times_at_the_limit():
-    """
-    Two times at the limit with none between are a relief; one time is none.
-    """
+    """Two times at the limit with none between are a relief; one time is none."""
     window_s = (START_S, START_S + 40 * 60)
     twice = checks.relief_check(diagnosed((0, 14), (26, 40)), window_s, (14, 26))
     once = checks.relief_check(diagnosed((0, 40)), window_s, (14, 26))
@@ -79,9 +73,7 @@ def test_relief_is_between_two_times_at_the_limit():
 
 
 def test_a_step_is_judged_by_what_it_lifted():
-    """
-    Less time at the same limit is not enough; no time at a limit is, at whatever hour.
-    """
+    """Less time at the same limit is not enough; no time at a limit is, at whatever hour."""
     before = phase((8, 38))
     shorter = phase((8, 24), start_s=START_S + 7200)
     free = phase(start_s=START_S + 7200, instance=replace(R5, db_class="db.r5.4xlarge"))
@@ -96,9 +88,7 @@ def test_a_step_is_judged_by_what_it_lifted():
 
 
 def test_what_is_missing_is_wrong():
-    """
-    Without an inspection, a plan, a comparison or plans nothing is right.
-    """
+    """Without an inspection, a plan, a comparison or plans nothing is right."""
     found = [
         checks.cause_check(None, rewrites=True),
         checks.cause_check(None, rewrites=False),

@@ -23,9 +23,7 @@ JOBS = replace(
 
 
 def notes(**figures) -> str:
-    """
-    The remarks about phases with these figures, as one text.
-    """
+    """The remarks about phases with these figures, as one text."""
     judge = ClaimsJudge(ClaimsPlan(phases=PHASES), catalog(), print, None)
     for phase in PHASES:
         if phase.name in figures:
@@ -37,9 +35,7 @@ def notes(**figures) -> str:
 
 
 def test_the_larger_class_is_compared_with_the_post():
-    """
-    What was saved here, what the baselines alone save, and that credits are the rest.
-    """
+    """What was saved here, what the baselines alone save, and that credits are the rest."""
     larger = replace(JOBS, loading_minutes=10.0, refresh_minutes=10.0, jobs_minutes=20.0)
     text = notes(**{"three-jobs": JOBS, "larger-class": larger})
 
@@ -60,9 +56,7 @@ def test_the_pace_is_compared_with_the_same_jobs_without_it():
 
 
 def test_phases_that_were_not_played_are_not_compared():
-    """
-    After Ctrl-C; that the data are simulated, and what was chosen, is said in any case.
-    """
+    """After Ctrl-C; that the data are simulated, and what was chosen, is said in any case."""
     text = notes(quiet=FIGURES)
 
     assert "The claims are simulated." in text

@@ -19,9 +19,7 @@ BASELINE = 86.875e6
 
 
 def load(first: int, last: int) -> Snapshot:
-    """
-    An hour, of which the minutes between both are at the baseline of db.t3.xlarge.
-    """
+    """An hour, of which the minutes between both are at the baseline of db.t3.xlarge."""
     rng = np.random.default_rng(3)
     demand = np.full(60, 20e6) * builders.wander(rng, 60, 0.15)
     demand[first:last] = 3 * BASELINE
@@ -34,9 +32,7 @@ SLOW, QUIET = load(10, 50), load(0, 0)
 
 
 def test_the_volume_is_cleared_with_a_reason():
-    """
-    Without a limit there is nothing to clear it of.
-    """
+    """Without a limit there is nothing to clear it of."""
     slow, quiet = (load_checks.not_volume_check(diagnose_snapshot(one)) for one in (SLOW, QUIET))
 
     assert (True, False) == (slow.is_right, quiet.is_right)
@@ -45,9 +41,7 @@ def test_the_volume_is_cleared_with_a_reason():
 
 @pytest.mark.parametrize(("snapshot", "is_right"), [(SLOW, True), (QUIET, False)])
 def test_credits_are_gone_when_the_metric_says_so(snapshot: Snapshot, is_right: bool):
-    """
-    And not if it is missing.
-    """
+    """And not if it is missing."""
     series = dict(snapshot.series)
     del series[Metric.BYTE_BALANCE_RATIO]
 
@@ -56,9 +50,7 @@ def test_credits_are_gone_when_the_metric_says_so(snapshot: Snapshot, is_right: 
 
 
 def test_a_class_is_named_with_its_price():
-    """
-    In the plan of all classes, or in that of the class alone; otherwise it is wrong.
-    """
+    """In the plan of all classes, or in that of the class alone; otherwise it is wrong."""
     diagnosis = diagnose_snapshot(SLOW)
     narrow = PlanConstraints(allow=("db.m6g.xlarge",), keep_storage=True)
     plan = plan_snapshot(diagnosis, SLOW, narrow)
@@ -81,9 +73,7 @@ def test_the_reserve_is_kept(least: float | None, is_right: bool):
 
 
 def test_queries_are_compared_with_those_during_the_load():
-    """
-    Quicker is right; slower, or without the other phase, is not.
-    """
+    """Quicker is right; slower, or without the other phase, is not."""
     slow, quick = (replace(FIGURES, response_s_p95=one) for one in (2.0, 0.1))
     found = [
         load_checks.foreground_check(None, unpaced, paced).is_right

@@ -65,9 +65,7 @@ def test_a_second_ingest_reads_only_new_files(tmp_path: Path):
 
 
 def test_the_last_write_wins(tmp_path: Path):
-    """
-    A point that comes again, late, replaces the one that was there; nothing is added up.
-    """
+    """A point that comes again, late, replaces the one that was there; nothing is added up."""
     lake = open_lake(str(tmp_path / "lake"))
     json_file(tmp_path / "in/a.gz", [record("ReadIOPS", 0, 100.0, count=30.0)])
     json_file(tmp_path / "in/b.gz", [record("ReadIOPS", 0, 120.0), record("ReadIOPS", 0, 130.0)])
@@ -85,9 +83,7 @@ class Killed(BaseException):
 
 
 def test_killed_at_any_write_an_ingest_goes_on_to_the_same_lake(tmp_path: Path, monkeypatch):
-    """
-    After each write in turn the process is gone; the next ingest loses and doubles nothing.
-    """
+    """After each write in turn the process is gone; the next ingest loses and doubles nothing."""
     for name, first in (("a", 0), ("b", 1439)):
         json_file(tmp_path / f"in/{name}.gz", minutes(2, first=first))
     whole = open_lake(str(tmp_path / "whole"))
@@ -124,9 +120,7 @@ def test_killed_at_any_write_an_ingest_goes_on_to_the_same_lake(tmp_path: Path, 
 
 
 def test_every_eighth_file_of_a_part_they_become_one(tmp_path: Path):
-    """
-    The last write still wins in the one file, and replaced files go with the next ingest.
-    """
+    """The last write still wins in the one file, and replaced files go with the next ingest."""
     lake, counts = open_lake(str(tmp_path / "lake")), []
     for number in range(9):
         json_file(tmp_path / f"in/{number}.gz", [record("ReadIOPS", number // 2, 100.0 + number)])
@@ -140,9 +134,7 @@ def test_every_eighth_file_of_a_part_they_become_one(tmp_path: Path):
 
 
 def test_a_folder_of_recorded_snapshots_is_a_fleet(tmp_path: Path):
-    """
-    Each file is an instance; ingested again nothing changes, and a longer recording replaces its points.
-    """
+    """Each file is an instance; ingested again nothing changes, and a longer recording replaces its points."""
     for name in ("search-service", "quiet", "claims-pipeline"):
         (tmp_path / "in" / name).mkdir(parents=True)
         copy(f"examples/{name}/snapshot.json", tmp_path / "in" / name / "snapshot.json")
@@ -171,9 +163,7 @@ def test_damaged_lines_are_counted_and_the_rest_is_kept(tmp_path: Path):
 
 
 def test_a_file_of_no_format_is_named_beside_descriptions(tmp_path: Path):
-    """
-    Each time, until it is mended; descriptions alone need no metrics beside them.
-    """
+    """Each time, until it is mended; descriptions alone need no metrics beside them."""
     source = tmp_path / "in"
     json_file(source / "0.gz", minutes(3))
     answer = {
@@ -236,9 +226,7 @@ def test_the_number_of_buckets_stays(tmp_path: Path):
 
 
 def test_an_export_that_names_no_instance_is_skipped(tmp_path: Path):
-    """
-    Exports of two instances without a name would become one instance.
-    """
+    """Exports of two instances without a name would become one instance."""
     (tmp_path / "in").mkdir()
     rows = "".join(f"{START_S + 60 * i},{100 + i}\n" for i in range(5))
     (tmp_path / "in/a.csv").write_text("time,ReadIOPS\n" + rows)

@@ -20,9 +20,7 @@ def cast(*events: tuple[float, str], width: int = 60, height: int = 3) -> str:
 
 
 def test_writes_that_belong_together_are_one_picture_and_waits_are_cut():
-    """
-    Two writes of one redraw are one frame; a long wait is shown for a moment; the run keeps its seconds.
-    """
+    """Two writes of one redraw are one frame; a long wait is shown for a moment; the run keeps its seconds."""
     frames = lab.frames_of(
         cast(
             (0, "setting up\r\n"),
@@ -39,9 +37,7 @@ def test_writes_that_belong_together_are_one_picture_and_waits_are_cut():
 
 
 def test_a_panel_is_drawn_over_itself():
-    """
-    What a program erases is not in the picture.
-    """
+    """What a program erases is not in the picture."""
     frames = lab.frames_of(
         cast((0, "credits 9 %"), (1, "\r\x1b[2Kcredits 8 %"), (2, "\r\n is up against X\r\n"))
     )
@@ -52,9 +48,7 @@ def test_a_panel_is_drawn_over_itself():
 
 
 def test_the_end_goes_back_to_the_head_of_the_report():
-    """
-    A report that is longer than the terminal is shown from its first line, then to its last one.
-    """
+    """A report that is longer than the terminal is shown from its first line, then to its last one."""
     rest = "".join(f"line {number}\r\n" for number in range(6))
     *_, first, last = lab.frames_of(cast((0, "run\r\n"), (1, f"X is up against Y\r\n{rest}")))
 
@@ -64,9 +58,7 @@ def test_the_end_goes_back_to_the_head_of_the_report():
 
 
 def test_colours_are_kept():
-    """
-    The red of a headline is red in the frame.
-    """
+    """The red of a headline is red in the frame."""
     frames = lab.frames_of(cast((0, "\x1b[1;31mX is up against Y\x1b[0m\r\n")))
 
     assert lab.Cell("X", "red", is_bold=True) == frames[0].lines[0][0]
@@ -85,9 +77,7 @@ def test_colours_are_kept():
     ],
 )
 def test_the_recording_shows_what_the_page_says(said: str):
-    """
-    The run in the picture spends its credits, is diagnosed, and the truth agrees.
-    """
+    """The run in the picture spends its credits, is diagnosed, and the truth agrees."""
     frames = lab.frames_of(CAST.read_text(encoding="utf-8"))
     texts = ["\n".join(lab.text_of(frame.lines)) for frame in frames]
 
@@ -95,9 +85,7 @@ def test_the_recording_shows_what_the_page_says(said: str):
 
 
 def test_the_picture_is_drawn_from_the_recording_and_is_small():
-    """
-    The committed picture names the committed recording, and loops within 30 seconds and 1.5 MB.
-    """
+    """The committed picture names the committed recording, and loops within 30 seconds and 1.5 MB."""
     frames = lab.frames_of(CAST.read_text(encoding="utf-8"))
     shown_ms = 0
     with Image.open(GIF) as picture:

@@ -41,9 +41,7 @@ def found(*glances):
 
 
 def test_the_root_is_the_one_that_does_not_wait_itself():
-    """
-    The first in the queue blocks the others, but waits for the root.
-    """
+    """The first in the queue blocks the others, but waits for the root."""
     tree = tree_of(glance({2: (1,), 3: (2, 1), 4: (2, 3)}))
 
     assert (1, 3) == (tree.root, tree.behind)
@@ -51,18 +49,14 @@ def test_the_root_is_the_one_that_does_not_wait_itself():
 
 
 def test_of_two_roots_the_one_with_the_most_behind_it_is_named():
-    """
-    Two pile-ups at once: the larger first.
-    """
+    """Two pile-ups at once: the larger first."""
     tree = tree_of(glance({2: (1,), 8: (7,), 9: (7,), 10: (9,)}))
 
     assert (7, 3) == (tree.root, tree.behind)
 
 
 def test_a_ring_has_a_root_all_the_same():
-    """
-    Until the server breaks a deadlock, everybody in it waits.
-    """
+    """Until the server breaks a deadlock, everybody in it waits."""
     assert tree_of(glance({2: (3,), 3: (2,)})).root in {2, 3}
 
 
@@ -78,18 +72,14 @@ def test_a_ring_has_a_root_all_the_same():
     ],
 )
 def test_severity_is_by_how_long_and_how_many(count: int, waited_s: float, severity: str):
-    """
-    Of 97 usable connections a tenth is a warning, a quarter is critical; so are 5 s and 60 s.
-    """
+    """Of 97 usable connections a tenth is a warning, a quarter is critical; so are 5 s and 60 s."""
     (cause,) = found(glance({n + 2: (1,) for n in range(count)}, waited_s=waited_s))
 
     assert severity == cause.severity
 
 
 def test_short_waits_are_contention_and_no_pile_up():
-    """
-    Four at once on average are reported as a note, fewer not at all.
-    """
+    """Four at once on average are reported as a note, fewer not at all."""
     four, three = ({n + 2: (1,) for n in range(count)} for count in (4, 3))
 
     assert ["LockContention"] == [c.code for c in found(glance(four, waited_s=0.1))]
@@ -97,9 +87,7 @@ def test_short_waits_are_contention_and_no_pile_up():
 
 
 def test_the_holder_is_reported_with_its_statement_and_since_when():
-    """
-    Who, in which state, since when, what it ran last; and a command that is a suggestion.
-    """
+    """Who, in which state, since when, what it ran last; and a command that is a suggestion."""
     (cause,) = found(glance({2: (1,)}))
     texts = [piece.text for piece in cause.evidence]
 
@@ -111,27 +99,21 @@ def test_the_holder_is_reported_with_its_statement_and_since_when():
 
 
 def test_a_working_holder_is_cancelled_before_it_is_ended():
-    """
-    Its statement may be done again.
-    """
+    """Its statement may be done again."""
     (cause,) = found(glance({2: (1,)}, holder=replace(HOLDER, state="active")))
 
     assert ("SELECT pg_cancel_backend(1);",) == cause.remedies[0].commands
 
 
 def test_a_holder_that_cannot_be_seen_is_reported_as_such():
-    """
-    A role without rights sees its number only.
-    """
+    """A role without rights sees its number only."""
     (cause,) = found(glance({2: (77,)}))
 
     assert "process 77 is not visible to this role" == cause.evidence[0].text
 
 
 def test_time_spent_waiting_for_locks_is_no_work():
-    """
-    Of 10 s a second spent on statements nine are waits where glances saw one of ten at work.
-    """
+    """Of 10 s a second spent on statements nine are waits where glances saw one of ten at work."""
     sessions = (databases.session(state="active"), *(waiter(n) for n in range(2, 11)))
     glances = [
         databases.glance(0.0, sessions=sessions, active_s=0.0),
@@ -147,9 +129,7 @@ def full(words: str):
 
 
 def test_a_full_server_is_distinguished_from_a_role_at_its_limit():
-    """
-    The server's own message decides; without a pooler, a gap says that a pooler would show more.
-    """
+    """The server's own message decides; without a pooler, a gap says that a pooler would show more."""
     (every,) = causes_of(full("FATAL:  sorry, too many clients already"))
     (own,) = causes_of(full('FATAL:  too many connections for role "app"'))
 
@@ -161,9 +141,7 @@ def test_a_full_server_is_distinguished_from_a_role_at_its_limit():
 
 
 def test_in_another_language_both_limits_are_possible():
-    """
-    The code says that it is full, and the words are kept without being understood.
-    """
+    """The code says that it is full, and the words are kept without being understood."""
     (found,) = causes_of(full("FATAL:  tut mir leid, schon zu viele Verbindungen"))
 
     assert "or its own limit is reached (rolconnlimit, datconnlimit)" in found.title

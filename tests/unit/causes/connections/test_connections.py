@@ -17,9 +17,7 @@ def above_notes(observation: Observation) -> set[str]:
 
 
 def test_an_empty_server_has_no_connections_to_speak_of():
-    """
-    Our own session and the server's processes are nobody's connections.
-    """
+    """Our own session and the server's processes are nobody's connections."""
     own = [
         db.session(pid=1, application="plimsoll", state="active"),
         db.session(pid=2, backend_type="checkpointer", database=None, user=None, state=None),
@@ -30,9 +28,7 @@ def test_an_empty_server_has_no_connections_to_speak_of():
 
 
 def test_a_healthy_server_has_notes_only():
-    """
-    Eight busy sessions that came at the start, a few idle ones: who they are, and nothing else.
-    """
+    """Eight busy sessions that came at the start, a few idle ones: who they are, and nothing else."""
     steady = crowd(8, state="active") + crowd(4, 2000)
     title = "0.15 connections were opened per second; most stay open longer than the window"
     reading = found(observed([steady] * 10, sessions=9))
@@ -46,9 +42,7 @@ def test_a_healthy_server_has_notes_only():
 
 
 def test_what_is_held_is_set_against_what_the_machine_runs():
-    """
-    Twice its vCPUs by the rule of thumb; if they are unknown, that is reported, and how to find out.
-    """
+    """Twice its vCPUs by the rule of thumb; if they are unknown, that is reported, and how to find out."""
 
     def room(**known) -> str:
         seen = observed([crowd(3)], info=db.server(**known))
@@ -63,9 +57,7 @@ def test_what_is_held_is_set_against_what_the_machine_runs():
 
 
 def test_states_are_reported_with_ages_and_holders():
-    """
-    Each state has its number and ages; holders are user, application and address.
-    """
+    """Each state has its number and ages; holders are user, application and address."""
     sessions = [
         *crowd(3, state="active", state_s=0.2),
         *crowd(5, 2000, state_s=40.0, application="batch", address=None),
@@ -84,9 +76,7 @@ def test_states_are_reported_with_ages_and_holders():
     ("count", "severity"), [(77, None), (78, "warning"), (92, "warning"), (93, "critical")]
 )
 def test_what_is_reserved_is_not_to_be_had(count: int, severity: str | None):
-    """
-    Of 100 connections 97 are usable: 78 are 80 %, 93 are 95 %.
-    """
+    """Of 100 connections 97 are usable: 78 are 80 %, 93 are 95 %."""
     cause = found(observed([crowd(count)])).get("NearMaxConnections")
 
     assert (cause.severity if cause else None) == severity
@@ -112,18 +102,14 @@ def test_what_is_reserved_is_not_to_be_had(count: int, severity: str | None):
     ],
 )
 def test_open_transactions_are_judged_by_age_and_number(state, code, age_s, count, severity):
-    """
-    A minute is a warning, an hour critical; so are a tenth and a quarter of all that fit.
-    """
+    """A minute is a warning, an hour critical; so are a tenth and a quarter of all that fit."""
     cause = found(observed([crowd(count, state=state, state_s=age_s)])).get(code)
 
     assert (cause.severity if cause else None) == severity
 
 
 def test_an_open_transaction_names_its_holder_and_the_timeout():
-    """
-    Who, for how long, and the exact setting that would end it.
-    """
+    """Who, for how long, and the exact setting that would end it."""
     configured = db.with_settings(db.server(), {"idle_in_transaction_session_timeout": "0"})
     sessions = crowd(2, state="idle in transaction", state_s=120.0, application="billing")
     cause = found(observed([sessions], info=configured))["IdleInTransaction"]
@@ -135,18 +121,14 @@ def test_an_open_transaction_names_its_holder_and_the_timeout():
 
 
 def test_pools_that_lie_idle_are_reported():
-    """
-    Half of all that fit, idle for over a minute.
-    """
+    """Half of all that fit, idle for over a minute."""
     assert "IdleConnections" in found(observed([crowd(49, state_s=70.0)]))
     assert "IdleConnections" not in found(observed([crowd(49, state_s=50.0)]))
     assert "IdleConnections" not in found(observed([crowd(48, state_s=70.0)]))
 
 
 def test_arrivals_and_what_became_of_them():
-    """
-    60 came in a minute, two more are open than before: 58 left, 6 of them badly.
-    """
+    """60 came in a minute, two more are open than before: 58 left, 6 of them badly."""
     rows = [crowd(10), crowd(12)]
     reading = found(observed(rows, sessions=60, sessions_abandoned=4, sessions_fatal=2))
     bad = reading["SessionsEndedBadly"]
@@ -162,9 +144,7 @@ def test_arrivals_and_what_became_of_them():
 
 
 def test_few_bad_endings_are_accidents():
-    """
-    Four of 60, or six of 600, are not info.
-    """
+    """Four of 60, or six of 600, are not info."""
     few = observed([crowd(10)] * 2, sessions=60, sessions_killed=4)
     many = observed([crowd(10)] * 2, sessions=600, sessions_killed=6)
 
@@ -176,9 +156,7 @@ def test_few_bad_endings_are_accidents():
     ("came", "severity"), [(240, None), (600, "note"), (1200, "warning"), (6000, "warning")]
 )
 def test_many_short_connections_are_reported(came: int, severity: str | None):
-    """
-    From 5 a second a note, from 20 a warning; held for a tenth of a second here.
-    """
+    """From 5 a second a note, from 20 a warning; held for a tenth of a second here."""
     rows = [crowd(2, n * 10, connected_s=0.1) for n in range(1, 10)]
     cause = found(observed(rows, sessions=came, committed=came)).get("ShortConnections")
 
@@ -186,16 +164,12 @@ def test_many_short_connections_are_reported(came: int, severity: str | None):
 
 
 def test_connections_that_are_kept_are_not_short():
-    """
-    A hundred that came at once and stay are a pool.
-    """
+    """A hundred that came at once and stay are a pool."""
     assert "ShortConnections" not in found(observed([crowd(90)] * 3, sessions=400))
 
 
 def test_ages_that_differ_are_reported_by_median_and_longest():
-    """
-    One session, or all of one age, has one; of a single one it is not called the longest.
-    """
+    """One session, or all of one age, has one; of a single one it is not called the longest."""
 
     def title(*sessions: Session) -> str:
         return found(observed([sessions]))["IdleInTransaction"].title
@@ -212,9 +186,7 @@ def test_ages_that_differ_are_reported_by_median_and_longest():
 
 
 def test_who_is_to_be_bounded_is_who_was_seen():
-    """
-    The user that holds the most is named, quoted; where no name is known, plainly none.
-    """
+    """The user that holds the most is named, quoted; where no name is known, plainly none."""
 
     def command(*sessions: Session) -> str:
         return found(observed([sessions]))["IdleConnections"].remedies[1].commands[0]
@@ -227,9 +199,7 @@ def test_who_is_to_be_bounded_is_who_was_seen():
 
 
 def worked(busy: Sequence[int], per_s: Sequence[float], **changes) -> Observation:
-    """
-    Six seconds at each number of sessions at work, with its throughput.
-    """
+    """Six seconds at each number of sessions at work, with its throughput."""
     glances: list[Glance] = []
     count = 0.0
     for n, rate in zip(busy, per_s, strict=True):
@@ -264,9 +234,7 @@ def test_more_at_work_than_the_machine_runs_is_reported():
 
 
 def test_work_that_waits_for_storage_has_the_ceilings_knee():
-    """
-    Where most wait for I/O, or storage is at its ceiling, the evidence says so.
-    """
+    """Where most wait for I/O, or storage is at its ceiling, the evidence says so."""
     busy = (2, 4, 8, 16, 32, 64, 64, 64, 64, 64)
     rates = [*CURVE, *[CURVE[-1]] * 4]
     waiting = found(worked(busy, rates, wait_event_type="IO"))["MoreActiveThanRuns"]
@@ -281,9 +249,7 @@ def test_work_that_waits_for_storage_has_the_ceilings_knee():
 
 
 def test_processors_give_a_rule_of_thumb():
-    """
-    Without a curve 2 × vCPUs are compared with the mean, and called what they are.
-    """
+    """Without a curve 2 × vCPUs are compared with the mean, and called what they are."""
     crowded = observed([crowd(13, state="active")] * 3, info=db.server(vcpu_count=4))
     enough = observed([crowd(11, state="active")] * 3, info=db.server(vcpu_count=4))
     many = observed([crowd(32, state="active")] * 3, info=db.server(vcpu_count=4))
@@ -296,9 +262,7 @@ def test_processors_give_a_rule_of_thumb():
 
 
 def test_what_cannot_be_seen_is_named():
-    """
-    Hidden states, one glance and an old server each hide something; a full view hides nothing.
-    """
+    """Hidden states, one glance and an old server each hide something; a full view hides nothing."""
     hidden = observed([[db.session(backend_type=None, state=None)]])
     bare = msgspec.structs.replace(hidden, server=db.server(version_number=130_022))
     whole = observed([crowd(2)] * 2, sessions=1)
@@ -313,9 +277,7 @@ def test_what_cannot_be_seen_is_named():
 
 
 def test_statements_too_short_to_be_caught_are_counted():
-    """
-    No glance saw one at work, and the server counted six seconds of work a second.
-    """
+    """No glance saw one at work, and the server counted six seconds of work a second."""
     glances = [
         db.glance(2.0 * n, sessions=tuple(crowd(8)), active_s=12.0 * n, transaction_count=9_000 * n)
         for n in range(4)
@@ -327,9 +289,7 @@ def test_statements_too_short_to_be_caught_are_counted():
 
 
 def test_a_second_between_two_glances_is_enough():
-    """
-    Ten seconds of work in one second are ten at work, though a glance caught eight.
-    """
+    """Ten seconds of work in one second are ten at work, though a glance caught eight."""
     glances = [db.glance(1.0 * n, sessions=tuple(crowd(8)), active_s=10.0 * n) for n in range(2)]
 
     assert seen.busy_between(glances) == pytest.approx(10.0)
@@ -337,9 +297,7 @@ def test_a_second_between_two_glances_is_enough():
 
 
 def test_statements_that_have_not_ended_are_caught():
-    """
-    Eight are at work in every glance, and no statement has ended yet.
-    """
+    """Eight are at work in every glance, and no statement has ended yet."""
     glances = [
         db.glance(2.0 * n, sessions=tuple(crowd(8, state="active")), active_s=5.0) for n in range(4)
     ]
@@ -348,9 +306,7 @@ def test_statements_that_have_not_ended_are_caught():
 
 
 def test_connections_that_transactions_hold_are_counted_in_quiet_times():
-    """
-    Two at work and three between their statements: 2.5 for each. What an overloaded moment shows does not count.
-    """
+    """Two at work and three between their statements: 2.5 for each. What an overloaded moment shows does not count."""
     calm = crowd(2, state="active") + crowd(3, 2000, state=seen.IN_TRANSACTION)
     storm = crowd(5, state="active") + crowd(90, 2000, state=seen.IN_TRANSACTION)
     glances = observed([calm] * 6 + [storm] * 6 + [crowd(4)]).glances

@@ -7,9 +7,7 @@ from crowds import crowd, found, observed
 
 
 def test_a_steady_rise_of_idle_connections_is_a_leak():
-    """
-    Two more every two seconds by one holder: named, with the time until the server is full.
-    """
+    """Two more every two seconds by one holder: named, with the time until the server is full."""
     rows = [crowd(4 + 2 * n, application="leaky") + crowd(3, 5000) for n in range(10)]
     cause = found(observed(rows))["ConnectionLeak"]
 
@@ -32,16 +30,12 @@ def test_a_steady_rise_of_idle_connections_is_a_leak():
     ids=["steady", "up and down", "a pool opens", "less than half more", "only four more"],
 )
 def test_what_is_no_leak(counts: tuple[int, ...]):
-    """
-    Swings, pools that open at once, and small growth are not called leaks.
-    """
+    """Swings, pools that open at once, and small growth are not called leaks."""
     assert "ConnectionLeak" not in found(observed([crowd(n) for n in counts]))
 
 
 def test_a_leak_may_lose_a_connection_now_and_then():
-    """
-    One fall in twenty steps is a restart; a fall in every third is a pool that breathes as it grows.
-    """
+    """One fall in twenty steps is a restart; a fall in every third is a pool that breathes as it grows."""
     leak = [4 + 2 * n - 3 * (n > 10) for n in range(21)]
     pool = [4 + 3 * (n // 3) + 2 * (n % 3) for n in range(21)]
 
@@ -61,16 +55,12 @@ def test_a_leak_may_lose_a_connection_now_and_then():
     ],
 )
 def test_pools_that_fill_and_stop_are_no_leak(counts: list[int], is_leak: bool):
-    """
-    The same rise that goes on is one.
-    """
+    """The same rise that goes on is one."""
     assert is_leak is ("ConnectionLeak" in found(observed([crowd(n) for n in counts])))
 
 
 def test_a_leak_of_a_service_at_work_is_one():
-    """
-    Some of its connections run a statement at the moment of a sample: then fewer are idle, and none is gone.
-    """
+    """Some of its connections run a statement at the moment of a sample: then fewer are idle, and none is gone."""
     idle = [4, 4, 3, 5, 5, 4, 6, 8, 7, 9, 11, 10, 13]
     all_of_it = [4, 4, 5, 5, 6, 6, 7, 8, 9, 10, 11, 12, 13]
     rows = [
@@ -82,18 +72,14 @@ def test_a_leak_of_a_service_at_work_is_one():
 
 
 def test_a_leak_needs_time():
-    """
-    Ten glances within nine seconds show no steady rise.
-    """
+    """Ten glances within nine seconds show no steady rise."""
     rows = [crowd(4 + 2 * n) for n in range(10)]
 
     assert "ConnectionLeak" not in found(observed(rows, every_s=0.9))
 
 
 def test_a_sudden_rise_is_a_storm():
-    """
-    1,000 to 2,500 in 12 seconds, as in the pooled cluster of 2021.
-    """
+    """1,000 to 2,500 in 12 seconds, as in the pooled cluster of 2021."""
     result = db.server(connection_max=8000)
     rows = [crowd(n, state="active") for n in (600, 1000, 1400, 1900, 2300, 2500, 2500)]
     cause = found(observed(rows, every_s=4.0, info=result))["ConnectionStorm"]
@@ -105,9 +91,7 @@ def test_a_sudden_rise_is_a_storm():
 
 @pytest.mark.parametrize(("rose_to", "severity"), [(77, "warning"), (78, "critical")])
 def test_a_storm_is_critical_where_it_nearly_fills_the_server(rose_to: int, severity: str):
-    """
-    Four fifths of the 97 connections that others than superusers may take are 77.6.
-    """
+    """Four fifths of the 97 connections that others than superusers may take are 77.6."""
     storm = found(observed([crowd(10), crowd(rose_to)]))["ConnectionStorm"]
 
     assert severity == storm.severity
@@ -115,9 +99,7 @@ def test_a_storm_is_critical_where_it_nearly_fills_the_server(rose_to: int, seve
 
 @pytest.mark.parametrize("counts", [(0, 8), (40, 59), (200, 219)])
 def test_a_small_rise_is_no_storm(counts: tuple[int, int]):
-    """
-    Fewer than twenty more, or less than half as many again.
-    """
+    """Fewer than twenty more, or less than half as many again."""
     result = db.server(connection_max=500)
 
     assert "ConnectionStorm" not in found(observed([crowd(n) for n in counts], info=result))

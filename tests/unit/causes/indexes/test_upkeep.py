@@ -38,9 +38,7 @@ def kept(
     checkpoints_before: int = 0,
     **counted,
 ) -> Upkeep:
-    """
-    A minute with one checkpoint in which so many pages of each entry's way were looked at.
-    """
+    """A minute with one checkpoint in which so many pages of each entry's way were looked at."""
     last = replace(
         IDLE,
         blocks_read=read,
@@ -66,9 +64,7 @@ def kept(
 
 
 def test_entries_that_fall_anywhere_change_most_pages_once():
-    """
-    4,000 entries on 4,000 pages change 63 % of them: written once, and whole into WAL.
-    """
+    """4,000 entries on 4,000 pages change 63 % of them: written once, and whole into WAL."""
     found = kept(entries=LEAVES)
     pages = LEAVES * (1 - math.exp(-1))
 
@@ -80,16 +76,12 @@ def test_entries_that_fall_anywhere_change_most_pages_once():
 
 
 def test_checkpoints_before_the_first_reading_write_nothing_in_between():
-    """
-    A server of a year's checkpoints writes what one minute's checkpoint makes it write.
-    """
+    """A server of a year's checkpoints writes what one minute's checkpoint makes it write."""
     assert kept() == kept(checkpoints_before=100_000)
 
 
 def test_entries_that_follow_each_other_change_hardly_any_page():
-    """
-    One page was looked at for each, as of a time or a sequence: new pages only, written twice each.
-    """
+    """One page was looked at for each, as of a time or a sequence: new pages only, written twice each."""
     found = kept(looked_at=1, grown=200)
     record = (LEAVES + 200) * BLOCK_BYTES / 1e6 + 48
     written = 200 * (2 + 0.1) * BLOCK_BYTES + ENTRIES * record
@@ -100,16 +92,12 @@ def test_entries_that_follow_each_other_change_hardly_any_page():
 
 @pytest.mark.parametrize(("looked_at", "ratio"), [(3, 0), (2, 0.5), (1.2, 0.9), (1.08, 1), (1, 1)])
 def test_the_way_of_the_entries_tells_where_they_go(looked_at: float, ratio: float):
-    """
-    Three levels or the short cut; a few that came out of order are at the end as well.
-    """
+    """Three levels or the short cut; a few that came out of order are at the end as well."""
     assert pytest.approx(ratio) == kept(looked_at=looked_at).at_end_ratio
 
 
 def test_pages_of_a_small_index_tell_nothing():
-    """
-    With fewer than two levels above the leaves there is no short cut: one page each is the whole tree.
-    """
+    """With fewer than two levels above the leaves there is no short cut: one page each is the whole tree."""
     small = index(201, TABLE, "public.small", size_bytes=BLOCK_BYTES)
     last = replace(small, blocks_hit=ENTRIES)
     seen = observation(reading(START_S), reading(START_S + WINDOW_S))
@@ -124,9 +112,7 @@ def test_pages_of_a_small_index_tell_nothing():
 
 
 def test_no_more_pages_are_changed_than_have_an_image():
-    """
-    A status has five values: its entries keep to few pages, and WAL has few images of any page.
-    """
+    """A status has five values: its entries keep to few pages, and WAL has few images of any page."""
     free, bound = kept(), kept(wal_full_pages=60, wal_records=0, wal_bytes=60 * 8000.0)
 
     assert pytest.approx(1.8 * 60 * BLOCK_BYTES + ENTRIES * RECORD) == (
@@ -136,9 +122,7 @@ def test_no_more_pages_are_changed_than_have_an_image():
 
 
 def test_the_mean_of_few_images_says_nothing():
-    """
-    Ten images of 2,000 bytes may be of any pages: those of the index are taken to be as full as it is.
-    """
+    """Ten images of 2,000 bytes may be of any pages: those of the index are taken to be as full as it is."""
     few = kept(wal_full_pages=10, wal_records=0, wal_bytes=10 * 2000.0)
 
     assert pytest.approx(1.8 * 10 * BLOCK_BYTES + ENTRIES * RECORD) == (
@@ -147,9 +131,7 @@ def test_the_mean_of_few_images_says_nothing():
 
 
 def test_images_are_as_small_as_compression_makes_them():
-    """
-    Of a mean of 2,000 bytes a page, every image of the index is taken to be so, too.
-    """
+    """Of a mean of 2,000 bytes a page, every image of the index is taken to be so, too."""
     found = {"wal_full_pages": LEAVES, "wal_records": 1000}
     plain = kept(**found, wal_bytes=LEAVES * 8000.0)
     small = kept(**found, wal_bytes=LEAVES * 2000.0 + 1000 * 64)
@@ -160,9 +142,7 @@ def test_images_are_as_small_as_compression_makes_them():
 
 
 def test_pages_that_were_read_were_written_to_make_room():
-    """
-    40,000 reads of 4,000 pages: each was changed and had to go again.
-    """
+    """40,000 reads of 4,000 pages: each was changed and had to go again."""
     found = kept(read=40_000)
 
     assert pytest.approx(40_000 * BLOCK_BYTES / WINDOW_S) == found.read_bytes_per_s
@@ -172,9 +152,7 @@ def test_pages_that_were_read_were_written_to_make_room():
 
 
 def test_an_index_of_a_part_of_the_rows_takes_less():
-    """
-    Fewer pages were looked at than rows came: every third look is an entry.
-    """
+    """Fewer pages were looked at than rows came: every third look is an entry."""
     found = kept(looked_at=0.03)
 
     assert pytest.approx(0.01 * ENTRIES / WINDOW_S) == found.entries_per_s
@@ -182,9 +160,7 @@ def test_an_index_of_a_part_of_the_rows_takes_less():
 
 
 def test_before_16_a_page_that_came_is_counted_as_read():
-    """
-    Nobody read it: it was written when the file grew.
-    """
+    """Nobody read it: it was written when the file grew."""
     new, old = (kept(looked_at=1, grown=200, read=210, version=v) for v in (160000, 150018))
 
     assert pytest.approx(210 * BLOCK_BYTES / WINDOW_S) == new.read_bytes_per_s
@@ -192,9 +168,7 @@ def test_before_16_a_page_that_came_is_counted_as_read():
 
 
 def window(images: int, *, checkpoints: int = 0, **settings: str):
-    """
-    A minute in which 60,000 rows were updated in a table of 10,000 pages with ten indexes of 4,000.
-    """
+    """A minute in which 60,000 rows were updated in a table of 10,000 pages with ten indexes of 4,000."""
     many = tuple(replace(IDLE, oid=n) for n in range(300, 310))
     written = replace(TABLE, updated=ENTRIES)
     return observation(
@@ -210,9 +184,7 @@ def window(images: int, *, checkpoints: int = 0, **settings: str):
 
 
 def test_images_are_divided_among_the_pages_that_were_touched():
-    """
-    Nearly all of 10,000 and 40,000 pages were touched; half as many images are half of each.
-    """
+    """Nearly all of 10,000 and 40,000 pages were touched; half as many images are half of each."""
     touched = 10_000 * (1 - math.exp(-6)) + 40_000 * (1 - math.exp(-15))
 
     assert pytest.approx(25_000 / touched) == imaged_ratio(window(25_000))
@@ -220,17 +192,13 @@ def test_images_are_divided_among_the_pages_that_were_touched():
 
 
 def test_images_are_not_divided_where_a_checkpoint_came_or_none_are_made():
-    """
-    Then a page may have several, or none.
-    """
+    """Then a page may have several, or none."""
     assert None is imaged_ratio(window(25_000, checkpoints=1))
     assert None is imaged_ratio(window(25_000, full_page_writes="off"))
 
 
 def test_soon_after_a_checkpoint_an_index_is_logged_whole():
-    """
-    In a minute all of its 4,000 leaves, not the fifth of them that five minutes on average give.
-    """
+    """In a minute all of its 4,000 leaves, not the fifth of them that five minutes on average give."""
     last = replace(IDLE, blocks_hit=3 * ENTRIES)
     growth = IndexGrowth(first=IDLE, last=last)
     table = TableGrowth(first=TABLE, last=replace(TABLE, updated=ENTRIES))

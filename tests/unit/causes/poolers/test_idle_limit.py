@@ -12,9 +12,7 @@ CLIENTS = 5
 
 
 def reading(second: int, connected: int, limit_s: int = LIMIT_S) -> PoolerReading:
-    """
-    Children with a cached connection each; the first `connected` have a client.
-    """
+    """Children with a cached connection each; the first `connected` have a client."""
     servers = tuple(
         CachedServer(
             child_pid=n,
@@ -43,9 +41,7 @@ def reading(second: int, connected: int, limit_s: int = LIMIT_S) -> PoolerReadin
 
 
 def codes(idle_s: list[float], connected: list[int], limit_s: int = LIMIT_S) -> set[str]:
-    """
-    What is found where all sessions have been idle for these times at each second.
-    """
+    """What is found where all sessions have been idle for these times at each second."""
     glances = tuple(
         db.glance(
             n * STEP_S,
@@ -64,9 +60,7 @@ def codes(idle_s: list[float], connected: list[int], limit_s: int = LIMIT_S) -> 
 
 
 def test_clients_that_think_for_longer_are_cut():
-    """
-    After 4 s all are idle anew, because Pgpool-II resets them, and their client is gone.
-    """
+    """After 4 s all are idle anew, because Pgpool-II resets them, and their client is gone."""
     found = codes([0.5, 1.5, 2.5, 3.5, 0.4, 1.4, 2.4], [5, 5, 5, 5, 0, 0, 0])
 
     assert "ClientsCutWhileIdle" in found
@@ -88,16 +82,12 @@ def test_clients_that_think_for_longer_are_cut():
     ],
 )
 def test_others_are_not(idle_s: list[float], connected: list[int]):
-    """
-    Both signs are needed, three times each.
-    """
+    """Both signs are needed, three times each."""
     assert "ClientsCutWhileIdle" not in codes(idle_s, connected)
 
 
 def test_a_limit_that_nobody_comes_near_is_not_mentioned():
-    """
-    It was watched for longer than the limit, and the longest thought is far below.
-    """
+    """It was watched for longer than the limit, and the longest thought is far below."""
     short, near = [0.5, 1.5] * 4, [0.5, 1.5, 2.5, 3.5] * 2
 
     assert not {code for code in codes(short, [5] * 8) if "IdleLimit" in code}
@@ -107,7 +97,5 @@ def test_a_limit_that_nobody_comes_near_is_not_mentioned():
 
 
 def test_cached_connections_without_a_client_say_nothing_about_clients():
-    """
-    The setting stays a note while some are free.
-    """
+    """The setting stays a note while some are free."""
     assert "IdleLimitCutsClients" in codes([0.5, 1.5] * 4, [4] * 8)

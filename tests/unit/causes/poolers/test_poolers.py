@@ -100,16 +100,12 @@ def found(readings: list[PoolerReading], sessions=(), **result) -> dict[str, Cau
 
 
 def test_without_a_pooler_nothing_is_reported():
-    """
-    No reading, no finding.
-    """
+    """No reading, no finding."""
     assert found([]) == {}
 
 
 def test_a_pooler_at_ease_gives_nothing():
-    """
-    Default settings, each read explicitly, and nobody waiting.
-    """
+    """Default settings, each read explicitly, and nobody waiting."""
     quiet = pgbouncer(row(mode="session"), row(mode="session"), server_reset_query="DISCARD ALL")
     still = [replace(r, settings=PLAIN) for r in pgpool([cached(1, None)], version="4.3.5")]
 
@@ -118,9 +114,7 @@ def test_a_pooler_at_ease_gives_nothing():
 
 
 def test_every_pooler_that_was_read_is_reported():
-    """
-    A note names the peak of each reading, so that no finding differs from no reading; a file is named as one.
-    """
+    """A note names the peak of each reading, so that no finding differs from no reading; a file is named as one."""
     file = PoolerReading(kind="pgpool", place="pgpool.conf", version="", time_s=db.START_S)
     readings = [
         *(replace(r, clients=n) for n, r in enumerate(pgbouncer(row(), row(clients_waiting=3)))),
@@ -138,18 +132,14 @@ def test_every_pooler_that_was_read_is_reported():
 
 
 def test_settings_as_by_default_are_not_called_set():
-    """
-    What the pooler tells and nobody changed is left out; 0 and off are the same.
-    """
+    """What the pooler tells and nobody changed is left out; 0 and off are the same."""
     reading = replace(pgpool([])[0], settings=PLAIN | {"max_pool": "1"})
 
     assert config_of(reading).settings == {"max_pool": "1"}
 
 
 def test_clients_that_wait_for_a_full_pool_are_reported():
-    """
-    All twenty servers taken and a second in the queue: saturated, and critical from ten seconds on.
-    """
+    """All twenty servers taken and a second in the queue: saturated, and critical from ten seconds on."""
     full = row(servers_active=20, servers_idle=0, clients_waiting=7, longest_wait_s=1.5)
     soon = found(pgbouncer(row(), full, row()))["PoolSaturated"]
     late = found(pgbouncer(row(), replace(full, longest_wait_s=12.0), row()))["PoolSaturated"]
@@ -162,9 +152,7 @@ def test_clients_that_wait_for_a_full_pool_are_reported():
 
 
 def test_clients_that_wait_for_a_server_that_is_refused_are_reported():
-    """
-    Three of twenty servers and clients waiting: the database behind it is the reason.
-    """
+    """Three of twenty servers and clients waiting: the database behind it is the reason."""
     poor = row(servers_active=3, servers_idle=0, clients_waiting=4, longest_wait_s=5.0)
     cause = found(pgbouncer(poor, poor))["PoolerClientsWaiting"]
 
@@ -172,18 +160,14 @@ def test_clients_that_wait_for_a_server_that_is_refused_are_reported():
 
 
 def test_half_the_wait_that_is_allowed_is_critical():
-    """
-    With query_wait_timeout = 4 clients are thrown out soon after two seconds.
-    """
+    """With query_wait_timeout = 4 clients are thrown out soon after two seconds."""
     full = row(servers_active=20, clients_waiting=7, longest_wait_s=2.0)
 
     assert found(pgbouncer(full, query_wait_timeout="4"))["PoolSaturated"].severity == "critical"
 
 
 def test_one_client_that_waited_a_moment_is_not_reported():
-    """
-    A wait in one of three readings, below a second, is chance.
-    """
+    """A wait in one of three readings, below a second, is chance."""
     moment = row(servers_active=20, clients_waiting=1, longest_wait_s=0.2)
 
     assert not {"PoolSaturated", "PoolerClientsWaiting"} & set(
@@ -192,9 +176,7 @@ def test_one_client_that_waited_a_moment_is_not_reported():
 
 
 def test_servers_that_nobody_uses_are_wasted():
-    """
-    Nine of twelve idle in every reading; not where one reading needed them.
-    """
+    """Nine of twelve idle in every reading; not where one reading needed them."""
     idle = row(servers_active=3, servers_idle=5, servers_used=4, mode="session")
     busy = row(servers_active=12, servers_idle=0, mode="session")
 
@@ -204,18 +186,14 @@ def test_servers_that_nobody_uses_are_wasted():
 
 @pytest.mark.parametrize(("idle", "is_told"), [(4, False), (5, True)])
 def test_five_servers_that_nobody_uses_are_worth_a_note(idle: int, is_told: bool):
-    """
-    Fewer are within what any pool keeps.
-    """
+    """Fewer are within what any pool keeps."""
     quiet = row(servers_active=1, servers_idle=idle, mode="session")
 
     assert is_told == ("PoolerServersWasted" in found(pgbouncer(quiet, quiet)))
 
 
 def test_servers_of_session_pools_that_are_held_by_idle_clients():
-    """
-    Ten servers have a client and all ten sessions are idle: transaction mode would share them.
-    """
+    """Ten servers have a client and all ten sessions are idle: transaction mode would share them."""
     held = row(servers_active=10, servers_idle=0, mode="session", clients_waiting=0)
     idle = [db.session(pid=n) for n in range(10)]
     busy = [db.session(pid=n, state="active") for n in range(10)]
@@ -225,9 +203,7 @@ def test_servers_of_session_pools_that_are_held_by_idle_clients():
 
 
 def test_backends_that_outlive_their_time_are_caught():
-    """
-    20 idle for 100 s where 60 s is the end; of 497 that is a warning, of 77 critical.
-    """
+    """20 idle for 100 s where 60 s is the end; of 497 that is a warning, of 77 critical."""
     over = [cached(n, 100.0) for n in range(20)]
     cause = found(pgpool(over))["ServersOutliveLifeTime"]
 
@@ -238,18 +214,14 @@ def test_backends_that_outlive_their_time_are_caught():
 
 
 def test_behaviour_outweighs_the_version():
-    """
-    A release that should have the fix but still shows the defect is reported.
-    """
+    """A release that should have the fix but still shows the defect is reported."""
     cause = found(pgpool([cached(1, 100.0)], version="4.3.5"))["ServersOutliveLifeTime"]
 
     assert "should have the fix of 2020-09-17, but" in cause.text
 
 
 def test_a_version_alone_is_reported_by_lint_only():
-    """
-    Nothing has outlived its time yet: the defect of the version is reported once, by its settings.
-    """
+    """Nothing has outlived its time yet: the defect of the version is reported once, by its settings."""
     codes = set(found(pgpool([cached(1, 10.0)])))
     both = set(found(pgpool([cached(1, 100.0)])))
 
@@ -260,9 +232,7 @@ def test_a_version_alone_is_reported_by_lint_only():
 
 
 def test_what_is_not_over_its_time_is_not_reported():
-    """
-    Within the spare seconds, with a client, of a child that is busy, or without a life time.
-    """
+    """Within the spare seconds, with a client, of a child that is busy, or without a life time."""
     near = [cached(1, 74.0)]
     busy = [cached(2, None), cached(2, 500.0, user="other")]
 
@@ -274,9 +244,7 @@ def test_what_is_not_over_its_time_is_not_reported():
 
 
 def test_a_pooler_that_does_not_say_how_long_is_watched():
-    """
-    The same connection, idle in all readings over 80 s, has outlived 60 s.
-    """
+    """The same connection, idle in all readings over 80 s, has outlived 60 s."""
     silent = [cached(1, None, is_connected=False, age_s=30.0 + 20 * n) for n in range(5)]
     cause = found(pgpool(*([server] for server in silent), every_s=20.0))
     anew = [cached(1, None, is_connected=False, age_s=5.0) for _ in range(5)]
@@ -288,9 +256,7 @@ def test_a_pooler_that_does_not_say_how_long_is_watched():
 
 
 def test_the_timer_of_node_0_explains_it_too():
-    """
-    Without the lock, with two nodes and a release before the fix of August 2020.
-    """
+    """Without the lock, with two nodes and a release before the fix of August 2020."""
     nodes = {"backend_hostname0": "a", "backend_hostname1": "b", "serialize_accept": "0"}
     old = found(pgpool([cached(1, 100.0)], version="4.1.2", **nodes))["ServersOutliveLifeTime"]
     new = found(pgpool([cached(1, 100.0)], version="4.3.5", **nodes))["ServersOutliveLifeTime"]
@@ -300,9 +266,7 @@ def test_the_timer_of_node_0_explains_it_too():
 
 
 def test_children_that_are_all_taken_are_reported():
-    """
-    29 of 32 a warning, 32 critical; what becomes of the next client hangs on reserved_connections.
-    """
+    """29 of 32 a warning, 32 critical; what becomes of the next client hangs on reserved_connections."""
     near = found(pgpool([], clients=29))["ChildrenTaken"]
     full = found(pgpool([], clients=32))["ChildrenTaken"]
     refusing = found(pgpool([], clients=32, reserved_connections="1"))["ChildrenTaken"]
@@ -314,9 +278,7 @@ def test_children_that_are_all_taken_are_reported():
 
 
 def test_cached_backends_without_clients_are_a_note():
-    """
-    Six of eight.
-    """
+    """Six of eight."""
     mixed = [cached(n, 5.0) for n in range(6)] + [cached(n, None) for n in (10, 11)]
 
     assert found(pgpool(mixed))["PoolerServersWasted"].title.startswith("6 of 8 cached backends")
@@ -325,9 +287,7 @@ def test_cached_backends_without_clients_are_a_note():
 
 @pytest.mark.parametrize(("life_s", "is_advised"), [("0", True), ("60", True), ("30", False)])
 def test_a_life_time_that_is_short_is_not_advised_again(life_s: str, is_advised: bool):
-    """
-    Thirty seconds are advised where connections live longer, or for ever.
-    """
+    """Thirty seconds are advised where connections live longer, or for ever."""
     idle = [cached(n, 5.0) for n in range(8)]
     cause = found(pgpool(idle, connection_life_time=life_s))["PoolerServersWasted"]
 
@@ -335,9 +295,7 @@ def test_a_life_time_that_is_short_is_not_advised_again(life_s: str, is_advised:
 
 
 def test_the_server_that_was_read_is_what_pools_are_compared_with():
-    """
-    64 of 57 usable connections; PgBouncer's databases are summed.
-    """
+    """64 of 57 usable connections; PgBouncer's databases are summed."""
     many = pgbouncer(row(mode="session"))
     databases = (PooledDatabase(name="a", size_max=60), PooledDatabase(name="b", size_max=60))
     summed = [replace(reading, databases=databases) for reading in many]

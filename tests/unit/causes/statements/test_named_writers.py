@@ -16,9 +16,7 @@ LOAD = budget(0.0, 6 * MB)
 
 
 def minute(text: str, *, orders=None, slots=(None, None), checkpointed=0.0, **work) -> Observation:
-    """
-    A minute in which one statement ran, over a table of 60 MB that was loaded in it.
-    """
+    """A minute in which one statement ran, over a table of 60 MB that was loaded in it."""
     relation = table(
         100,
         "public.orders",
@@ -60,9 +58,7 @@ COPIED = {"written_blocks": 2 * PAGES, "dirtied_blocks": PAGES, "wal_bytes": 60 
     ],
 )
 def test_a_table_that_copy_fills_is_named(text):
-    """
-    60 MB of pages written twice and 60 MB of WAL in a minute: 3 MB/s.
-    """
+    """60 MB of pages written twice and 60 MB of WAL in a minute: 3 MB/s."""
     (cause,) = bulk_loads.causes(minute(text, **COPIED), LOAD)
 
     assert ("BulkLoad", "public.orders", "critical") == (cause.code, cause.subject, cause.severity)
@@ -71,9 +67,7 @@ def test_a_table_that_copy_fills_is_named(text):
 
 
 def test_pages_that_are_left_count_when_a_checkpoint_writes_them():
-    """
-    Of 60 MB that no ring had to write, a checkpoint wrote half.
-    """
+    """Of 60 MB that no ring had to write, a checkpoint wrote half."""
     work = {"written_blocks": PAGES, "dirtied_blocks": PAGES, "wal_bytes": 0.0}
     (cause,) = bulk_loads.causes(
         minute("copy orders from stdin", checkpointed=30 * MB, **work), LOAD
@@ -86,16 +80,12 @@ def test_pages_that_are_left_count_when_a_checkpoint_writes_them():
     "text", ["copy orders to stdout", "copy (select 1) to stdout", "select copy from orders"]
 )
 def test_other_statements_fill_nothing(text):
-    """
-    COPY that reads, and words that only look like it.
-    """
+    """COPY that reads, and words that only look like it."""
     assert () == bulk_loads.causes(minute(text, **COPIED), LOAD)
 
 
 def test_a_name_that_several_tables_have_is_none_of_them():
-    """
-    `orders` may be any schema's; with its schema it is one.
-    """
+    """`orders` may be any schema's; with its schema it is one."""
     seen = minute("select 1")
     other = table(200, 'archive."orders"')
     both = msgspec.structs.replace(
@@ -116,9 +106,7 @@ READ = {
 
 
 def test_the_first_reader_after_a_load_is_named_with_what_it_writes():
-    """
-    60 MB of pages that it marks, and as much WAL: 2 MB/s, and the vacuum that spares it.
-    """
+    """60 MB of pages that it marks, and as much WAL: 2 MB/s, and the vacuum that spares it."""
     (cause,) = hint_bits.causes(minute("select count(*) from orders where id > $1", **READ), LOAD)
 
     assert ("HintBits", "public.orders", "critical") == (cause.code, cause.subject, cause.severity)
@@ -138,16 +126,12 @@ def test_the_first_reader_after_a_load_is_named_with_what_it_writes():
     ],
 )
 def test_what_may_write_for_another_reason_is_not_named(text, orders):
-    """
-    Locks, changes and functions change pages, too; and a vacuumed table has nothing to mark.
-    """
+    """Locks, changes and functions change pages, too; and a vacuumed table has nothing to mark."""
     assert () == hint_bits.causes(minute(text, orders=orders, **READ), LOAD)
 
 
 def spilled(plugin: str, *, settings=(), transactions=2) -> Observation:
-    """
-    A slot that spilled 120 MB in a minute.
-    """
+    """A slot that spilled 120 MB in a minute."""
     slot = DecodingSlot(name="to_search", plugin=plugin)
     later = msgspec.structs.replace(
         slot, spilled_bytes=120 * MB, spilled_transactions=transactions, spill_count=9
@@ -156,9 +140,7 @@ def spilled(plugin: str, *, settings=(), transactions=2) -> Observation:
 
 
 def test_decoding_that_spills_is_named_with_its_own_memory():
-    """
-    2 MB/s written and as much read; 60 MB for each transaction fit 64 MB, and it is not work_mem.
-    """
+    """2 MB/s written and as much read; 60 MB for each transaction fit 64 MB, and it is not work_mem."""
     (cause,) = decoding.causes(spilled("test_decoding"), LOAD)
     commands = [command for remedy in cause.remedies for command in remedy.commands]
 
@@ -172,9 +154,7 @@ def test_decoding_that_spills_is_named_with_its_own_memory():
 
 
 def test_a_subscription_can_take_changes_while_they_come():
-    """
-    Only PostgreSQL's own plugin streams to subscriptions; 16 and later apply in parallel.
-    """
+    """Only PostgreSQL's own plugin streams to subscriptions; 16 and later apply in parallel."""
     (cause,) = decoding.causes(spilled("pgoutput"), LOAD)
 
     assert "SET (streaming = parallel)" in cause.remedies[-1].commands[0]

@@ -13,9 +13,7 @@ TEXT = "select * from documents where account_id = $1"
 
 
 def counted(calls: int, *, block_s: float, blocks: int = 100, hit: int = 20) -> Statement:
-    """
-    So many calls that read as many blocks each, all of their time.
-    """
+    """So many calls that read as many blocks each, all of their time."""
     return statement(
         TEXT,
         calls=calls,
@@ -28,9 +26,7 @@ def counted(calls: int, *, block_s: float, blocks: int = 100, hit: int = 20) -> 
 
 
 def more(before: Statement, then: Statement) -> Statement:
-    """
-    Counters that have grown.
-    """
+    """Counters that have grown."""
     return statement(
         TEXT,
         calls=before.calls + then.calls,
@@ -43,9 +39,7 @@ def more(before: Statement, then: Statement) -> Statement:
 
 
 def seen(before: Statement | None, after: Statement) -> Observation:
-    """
-    A minute between two readings of one statement.
-    """
+    """A minute between two readings of one statement."""
     return observation(
         reading(START_S, statements=() if before is None else (before,)),
         reading(START_S + WINDOW_S, statements=(after,)),
@@ -56,9 +50,7 @@ USUAL = counted(10_000, block_s=0.0005)
 
 
 def test_as_many_blocks_each_many_times_as_slow_is_not_the_query():
-    """
-    A hundred blocks a call as ever, 20 ms each instead of 0.5 ms.
-    """
+    """A hundred blocks a call as ever, 20 ms each instead of 0.5 ms."""
     (cause,) = statements.causes(
         seen(USUAL, more(USUAL, counted(600, block_s=0.02))), budget(10 * MB, 1 * MB)
     )
@@ -77,18 +69,14 @@ def test_as_many_blocks_each_many_times_as_slow_is_not_the_query():
     ],
 )
 def test_storage_is_not_blamed_without_its_sign(then: Statement):
-    """
-    Slower by less than a factor, over other blocks, or seen too seldom.
-    """
+    """Slower by less than a factor, over other blocks, or seen too seldom."""
     found = statements.causes(seen(USUAL, more(USUAL, then)), budget(10_000 * MB, 1 * MB))
 
     assert () == found
 
 
 def test_a_server_that_warms_up_is_not_slow():
-    """
-    Reads of 10 µs out of the page cache that become 1 ms from a disk are ordinary storage.
-    """
+    """Reads of 10 µs out of the page cache that become 1 ms from a disk are ordinary storage."""
     warm = counted(10_000, block_s=0.00001)
     found = statements.causes(seen(warm, more(warm, counted(600, block_s=0.001))), budget(9e9, 0.0))
 
@@ -96,9 +84,7 @@ def test_a_server_that_warms_up_is_not_slow():
 
 
 def test_reads_that_were_not_timed_are_no_sign_and_are_reported():
-    """
-    track_io_timing was off, or switched on in between: no verdict, and what would give one.
-    """
+    """track_io_timing was off, or switched on in between: no verdict, and what would give one."""
     untimed = counted(10_000, block_s=0.0)
     seen_since = seen(untimed, more(untimed, counted(600, block_s=0.02)))
 
@@ -109,9 +95,7 @@ def test_reads_that_were_not_timed_are_no_sign_and_are_reported():
 
 
 def test_a_statement_is_judged_by_its_share():
-    """
-    8 of 11 MB/s, with a plan that passes over most of what it reads; 2 % of 400 MB/s are not reported at all.
-    """
+    """8 of 11 MB/s, with a plan that passes over most of what it reads; 2 % of 400 MB/s are not reported at all."""
     window = seen(USUAL, more(USUAL, counted(600, block_s=0.0005)))
     (cause,) = statements.causes(window, budget(10 * MB, 1 * MB))
 
@@ -122,9 +106,7 @@ def test_a_statement_is_judged_by_its_share():
 
 
 def test_of_an_idle_server_a_large_share_is_a_note():
-    """
-    All that is read, but less than half a MB/s.
-    """
+    """All that is read, but less than half a MB/s."""
     (cause,) = statements.causes(
         seen(USUAL, more(USUAL, counted(30, block_s=0.0005))), budget(0.45 * MB, 0.0)
     )
@@ -141,9 +123,7 @@ def test_of_an_idle_server_a_large_share_is_a_note():
     ],
 )
 def test_upkeep_is_judged_by_a_ceiling_alone(text: str, severity: str):
-    """
-    It reads whole tables because somebody wants that, and then ends; no index or EXPLAIN is of use to it.
-    """
+    """It reads whole tables because somebody wants that, and then ends; no index or EXPLAIN is of use to it."""
     ran = statement(text, calls=1, exec_s=50.0, read_blocks=100_000)
     (cause,) = statements.causes(seen(None, ran), budget(14 * MB, 1 * MB))
     (held,) = statements.causes(
@@ -164,9 +144,7 @@ def test_upkeep_is_judged_by_a_ceiling_alone(text: str, severity: str):
     ],
 )
 def test_buffers_that_fill_are_no_fault(size_mb: int, calls: int, severity: str):
-    """
-    A table within 128 MiB of buffers is read once; what is read again was not kept.
-    """
+    """A table within 128 MiB of buffers is read once; what is read again was not kept."""
     documents = table(1000, "public.documents", size_bytes=size_mb * 10**6)
     read = counted(calls, block_s=0.0005)
     window = observation(
@@ -181,9 +159,7 @@ def test_buffers_that_fill_are_no_fault(size_mb: int, calls: int, severity: str)
 
 
 def test_calls_that_want_little_are_advised_to_be_fewer():
-    """
-    Three blocks for a row is a look-up: no plan spares it.
-    """
+    """Three blocks for a row is a look-up: no plan spares it."""
     lookup = statement(TEXT, calls=60_000, rows=60_000, read_blocks=120_000, hit_blocks=60_000)
     (cause,) = statements.causes(seen(None, lookup), budget(20 * MB, 0.0))
 
@@ -192,25 +168,19 @@ def test_calls_that_want_little_are_advised_to_be_fewer():
 
 
 def test_without_counters_nothing_is_reported():
-    """
-    The extension is not there.
-    """
+    """The extension is not there."""
     bare = observation(reading(START_S), reading(START_S + WINDOW_S))
 
     assert () == statements.causes(bare, budget(10 * MB, 1 * MB))
 
 
 def test_a_statement_that_was_not_called_in_between_did_no_work():
-    """
-    However much it did before the first reading.
-    """
+    """However much it did before the first reading."""
     assert () == work_between((USUAL,), (USUAL,))
 
 
 def test_a_counter_that_was_reset_counts_from_its_reset():
-    """
-    Fewer calls than before: what there is, is since then.
-    """
+    """Fewer calls than before: what there is, is since then."""
     (work,) = work_between((USUAL,), (counted(7, block_s=0.001),))
 
     assert 7 == work.statement.calls
@@ -218,9 +188,7 @@ def test_a_counter_that_was_reset_counts_from_its_reset():
 
 
 def test_the_mean_call_is_a_capture():
-    """
-    Blocks, rows and time of one call.
-    """
+    """Blocks, rows and time of one call."""
     (work,) = work_between((USUAL,), (more(USUAL, counted(600, block_s=0.02)),))
     capture = capture_of(work.statement)
 
@@ -231,9 +199,7 @@ def test_the_mean_call_is_a_capture():
 
 
 def test_a_mean_call_has_every_kind_of_block():
-    """
-    Ten calls dirtied 50 blocks, wrote 30, and read and wrote 20 and 10 of temporary files.
-    """
+    """Ten calls dirtied 50 blocks, wrote 30, and read and wrote 20 and 10 of temporary files."""
     counts = {"dirtied_blocks": 50, "written_blocks": 30, "temp_read_blocks": 20}
     capture = capture_of(statement(TEXT, calls=10, temp_written_blocks=10, **counts))
 
@@ -242,8 +208,6 @@ def test_a_mean_call_has_every_kind_of_block():
 
 
 def test_a_long_statement_is_one_short_line():
-    """
-    White space is one space, the end is cut.
-    """
+    """White space is one space, the end is cut."""
     assert "select 1" == short("select\n  1")
     assert 90 == len(short("x" * 500))

@@ -22,9 +22,7 @@ ROWS = 1000
 
 
 def statement(text: str, calls: int) -> Statement:
-    """
-    A statement with no cost.
-    """
+    """A statement with no cost."""
     return Statement(
         query_id=len(text),
         text=text,
@@ -53,9 +51,7 @@ def sent(
     statements: tuple[str, ...] = (),
     **changes,
 ) -> Observation:
-    """
-    A minute of updates, each of which leaves `chunks` chunks dead and writes as many.
-    """
+    """A minute of updates, each of which leaves `chunks` chunks dead and writes as many."""
     plain = table(
         16384,
         "public.documents",
@@ -79,9 +75,7 @@ def sent(
 
 
 def sample(same: int, changed: int) -> ToastSample:
-    """
-    Ten seconds of logical decoding.
-    """
+    """Ten seconds of logical decoding."""
     return ToastSample(
         table="public.documents",
         column="body",
@@ -94,9 +88,7 @@ def sample(same: int, changed: int) -> ToastSample:
 
 
 def test_a_value_of_five_chunks_leaves_six_dead_rows():
-    """
-    An update that sends a value of 9,980 bytes leaves 6 dead rows at 1,996 bytes a chunk.
-    """
+    """An update that sends a value of 9,980 bytes leaves 6 dead rows at 1,996 bytes a chunk."""
     assert 6 == dead_rows_of_update(9980, CHUNK_BYTES)
     assert 7 == dead_rows_of_update(10_000, CHUNK_BYTES)
     assert 6 == dead_rows_of_update(10_000, 2000)
@@ -104,9 +96,7 @@ def test_a_value_of_five_chunks_leaves_six_dead_rows():
 
 
 def test_rewrites_are_named_with_table_column_and_bytes():
-    """
-    100 updates a second of 5 full chunks write about 500 × (2,068 + 2,181) bytes a second.
-    """
+    """100 updates a second of 5 full chunks write about 500 × (2,068 + 2,181) bytes a second."""
     (cause,) = causes(sent(), budget(written=10e6))
 
     assert "public.documents.body" == cause.subject
@@ -118,9 +108,7 @@ def test_rewrites_are_named_with_table_column_and_bytes():
 
 
 def test_what_may_have_changed_is_no_more_than_a_warning():
-    """
-    Without a sample or a statement, half the load is a warning; a sample makes it critical.
-    """
+    """Without a sample or a statement, half the load is a warning; a sample makes it critical."""
     alone = sent()
     sampled = msgspec.structs.replace(alone, toast_samples=(sample(same=500, changed=0),))
 
@@ -132,9 +120,7 @@ def test_what_may_have_changed_is_no_more_than_a_warning():
 
 
 def test_only_the_unchanged_share_of_a_sample_counts():
-    """
-    Where a sample saw three quarters unchanged, three quarters of the bytes are wasted.
-    """
+    """Where a sample saw three quarters unchanged, three quarters of the bytes are wasted."""
     alone = sent()
     sampled = msgspec.structs.replace(alone, toast_samples=(sample(same=300, changed=100),))
     (every,) = causes(alone, budget())
@@ -144,26 +130,20 @@ def test_only_the_unchanged_share_of_a_sample_counts():
 
 
 def test_changes_that_a_sample_has_seen_are_no_finding():
-    """
-    A sample in which all values differ from those stored ends the suspicion.
-    """
+    """A sample in which all values differ from those stored ends the suspicion."""
     sampled = msgspec.structs.replace(sent(), toast_samples=(sample(same=2, changed=400),))
 
     assert not causes(sampled, budget())
 
 
 def test_values_that_grow_are_no_finding():
-    """
-    Updates that write more chunks than they leave dead change their values.
-    """
+    """Updates that write more chunks than they leave dead change their values."""
     assert not causes(sent(written=36_000, dead=30_000), budget())
     assert not causes(sent(written=30_000, dead=36_000), budget())
 
 
 def test_statements_that_compare_first_are_no_finding():
-    """
-    What is still written where the statement compares first has changed.
-    """
+    """What is still written where the statement compares first has changed."""
     guarded = (
         "INSERT INTO documents AS d (id, body) VALUES ($1, $2) ON CONFLICT (id) DO UPDATE "
         "SET body = EXCLUDED.body WHERE d.body IS DISTINCT FROM EXCLUDED.body"
@@ -173,9 +153,7 @@ def test_statements_that_compare_first_are_no_finding():
 
 
 def test_a_statement_that_sets_the_whole_row_makes_it_likely():
-    """
-    A program that sets all columns does not look what changed; one that sets one means to.
-    """
+    """A program that sets all columns does not look what changed; one that sets one means to."""
     whole = "UPDATE documents SET title = $1, body = $2, status = $3, updated_at = $4 WHERE id = $5"
     narrow = "UPDATE public.documents SET body = $1, updated_at = $2 WHERE id = $3"
     (likely,) = causes(sent(statements=(whole,)), budget(written=4e6))
@@ -187,9 +165,7 @@ def test_a_statement_that_sets_the_whole_row_makes_it_likely():
 
 
 def test_a_statement_tells_which_column_it_is():
-    """
-    Of two columns out of line, the one that a statement sets is named.
-    """
+    """Of two columns out of line, the one that a statement sets is named."""
     (cause,) = causes(
         sent(
             columns=("body", "scan"), statements=("update documents set scan = $1 where id = $2",)
@@ -201,9 +177,7 @@ def test_a_statement_tells_which_column_it_is():
 
 
 def test_of_several_columns_it_is_reported_that_none_is_sure():
-    """
-    Two columns that are both out of line are both named, and neither is the subject.
-    """
+    """Two columns that are both out of line are both named, and neither is the subject."""
     (cause,) = causes(sent(columns=("body", "scan")), budget())
 
     assert "public.documents" == cause.subject
@@ -211,9 +185,7 @@ def test_of_several_columns_it_is_reported_that_none_is_sure():
 
 
 def test_short_columns_and_numbers_are_not_suspected():
-    """
-    What is shorter than a pointer is in the row, and numbers leave it last.
-    """
+    """What is shorter than a pointer is in the row, and numbers leave it last."""
     watched = sent(columns=("Body",))
     columns = (
         *watched.last.relations[0].columns,
@@ -232,9 +204,7 @@ def test_short_columns_and_numbers_are_not_suspected():
 
 
 def test_updates_that_leave_values_alone_are_no_finding():
-    """
-    Inserts and deletes move chunks as well; without replaced values nothing is reported.
-    """
+    """Inserts and deletes move chunks as well; without replaced values nothing is reported."""
     watched = sent(written=0, dead=0)
     before, toast = watched.first.relations
     loaded = seen(
@@ -250,9 +220,7 @@ def test_updates_that_leave_values_alone_are_no_finding():
 
 
 def test_rewrites_show_next_to_inserts_and_deletes():
-    """
-    Chunks of rows that came and went are taken off before updates are counted.
-    """
+    """Chunks of rows that came and went are taken off before updates are counted."""
     watched = sent()
     before, toast = watched.first.relations
     mixed = seen(
@@ -272,9 +240,7 @@ def test_rewrites_show_next_to_inserts_and_deletes():
     ("inserted", "deleted"), [(12_000, 6000), (100, 0), (0, 100)], ids=["both", "came", "went"]
 )
 def test_rows_that_came_or_went_hide_rewrites_where_rows_were_not_counted(inserted, deleted):
-    """
-    After a reset of statistics no row is counted as alive: nothing says which chunks are theirs.
-    """
+    """After a reset of statistics no row is counted as alive: nothing says which chunks are theirs."""
     before, toast = (msgspec.structs.replace(r, live_rows=0) for r in sent().first.relations)
     loaded = seen(
         (before, toast),
@@ -288,9 +254,7 @@ def test_rows_that_came_or_went_hide_rewrites_where_rows_were_not_counted(insert
 
 
 def test_rows_that_were_counted_later_tell_how_much_is_theirs():
-    """
-    6,000 rows of five chunks came after a reset; the other 30,000 chunks are those of updates.
-    """
+    """6,000 rows of five chunks came after a reset; the other 30,000 chunks are those of updates."""
     before, toast = (msgspec.structs.replace(r, live_rows=0) for r in sent().first.relations)
     loaded = seen(
         (before, toast),
@@ -305,9 +269,7 @@ def test_rows_that_were_counted_later_tell_how_much_is_theirs():
 
 
 def test_updates_alone_show_rewrites_though_rows_were_not_counted():
-    """
-    There were no inserts or deletes, so all chunks are of updates.
-    """
+    """There were no inserts or deletes, so all chunks are of updates."""
     watched = sent()
     before, toast = (
         tuple(msgspec.structs.replace(r, live_rows=0) for r in reading.relations)
@@ -319,9 +281,7 @@ def test_updates_alone_show_rewrites_though_rows_were_not_counted():
 
 
 def test_many_inserts_are_no_growth():
-    """
-    As many rows inserted as updated: their chunks are not taken for values that grow.
-    """
+    """As many rows inserted as updated: their chunks are not taken for values that grow."""
     watched = sent()
     before, toast = watched.first.relations
     loaded = seen(
@@ -338,9 +298,7 @@ def test_many_inserts_are_no_growth():
 
 
 def test_bytes_hold_for_every_size_of_value():
-    """
-    From two chunks on, whatever the size and however rows fill pages, bytes are within 15 %.
-    """
+    """From two chunks on, whatever the size and however rows fill pages, bytes are within 15 %."""
     # Bytes of a value; per chunk, the space and the WAL beside the data, measured on PostgreSQL 18.
     for size, space, wal in (
         (1997, 365, 178),
@@ -365,9 +323,7 @@ def test_bytes_hold_for_every_size_of_value():
 
 
 def test_a_bloated_relation_does_not_double_the_bytes():
-    """
-    Free space in the TOAST relation is not taken for data.
-    """
+    """Free space in the TOAST relation is not taken for data."""
     watched = sent()
     relations = tuple(
         msgspec.structs.replace(r, size_bytes=r.size_bytes * 10) for r in watched.last.relations
@@ -379,9 +335,7 @@ def test_a_bloated_relation_does_not_double_the_bytes():
 
 
 def test_an_unknown_chunk_size_follows_from_the_block():
-    """
-    Four rows of a TOAST relation fill a page: 1,996 bytes each of 8,192.
-    """
+    """Four rows of a TOAST relation fill a page: 1,996 bytes each of 8,192."""
     found = server(toast_chunk_bytes=None)
     (known,) = causes(sent(), budget())
     (derived,) = causes(sent(server_info=found), budget())
@@ -390,9 +344,7 @@ def test_an_unknown_chunk_size_follows_from_the_block():
 
 
 def test_counters_that_were_reset_are_named_as_missing():
-    """
-    After a reset between the readings nothing is claimed, and the gap is reported.
-    """
+    """After a reset between the readings nothing is claimed, and the gap is reported."""
     watched = sent()
     turned = msgspec.structs.replace(
         watched,
@@ -405,9 +357,7 @@ def test_counters_that_were_reset_are_named_as_missing():
 
 
 def test_assignments_are_read_out_of_a_statement():
-    """
-    Quoted names, functions with commas and upserts are understood; `body = body` sets nothing.
-    """
+    """Quoted names, functions with commas and upserts are understood; `body = body` sets nothing."""
     assert ("a", "b") == columns_set("update t set a = f(x, y), b = $1 where a = 3", "public.t")
     assert ("Body",) == columns_set('UPDATE ONLY "t" AS x SET "Body" = $1', "public.t")
     assert () == columns_set("update t set body = body where id = 1", "public.t")

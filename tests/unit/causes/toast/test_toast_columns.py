@@ -18,9 +18,7 @@ from unit.causes.toast.test_toast import sent
     ],
 )
 def test_a_value_out_of_line_leaves_18_bytes_in_the_row(width_bytes: float, expected: str):
-    """
-    Values of 14 bytes are shorter than a pointer, of 22 longer; of 17 and 19 some may be pointers.
-    """
+    """Values of 14 bytes are shorter than a pointer, of 22 longer; of 17 and 19 some may be pointers."""
     watched = sent(columns=("body",))
     owner, toast = watched.last.relations
     columns = (*owner.columns, column("scan", mean_width_bytes=width_bytes))
@@ -32,9 +30,7 @@ def test_a_value_out_of_line_leaves_18_bytes_in_the_row(width_bytes: float, expe
 
 
 def with_columns(*columns):
-    """
-    The cause of a table with these columns, of which no statement sets a single one.
-    """
+    """The cause of a table with these columns, of which no statement sets a single one."""
     watched = sent(columns=("body",))
     owner, toast = watched.last.relations
     relations = (msgspec.structs.replace(owner, columns=columns), toast)
@@ -44,9 +40,7 @@ def with_columns(*columns):
 
 
 def test_without_widths_no_column_is_picked():
-    """
-    pg_monitor may not read widths: all possible columns are reported, and the code names none of them.
-    """
+    """pg_monitor may not read widths: all possible columns are reported, and the code names none of them."""
     names = ("comment", "contract", "address")
     cause = with_columns(*(column(name, mean_width_bytes=None) for name in names))
     code = [command for remedy in cause.remedies for command in remedy.commands]
@@ -58,9 +52,7 @@ def test_without_widths_no_column_is_picked():
 
 
 def test_a_type_too_short_for_the_value_is_not_the_column():
-    """
-    64 characters cannot take 8 kB, so it is the other one, with the role of pg_monitor alone.
-    """
+    """64 characters cannot take 8 kB, so it is the other one, with the role of pg_monitor alone."""
     cause = with_columns(
         column("address", type="character varying(64)", mean_width_bytes=None),
         column("contract", mean_width_bytes=None),

@@ -69,18 +69,14 @@ def test_pages_of_old_values_are_written_too():
 
 
 def test_no_more_is_theirs_than_every_page_of_every_value():
-    """
-    Of another database's terabyte only as much as their pages could be, each written for one value.
-    """
+    """Of another database's terabyte only as much as their pages could be, each written for one value."""
     (cause,) = causes(pressed(data=1e12), budget(written=20e9))
 
     assert cause.evidence[2].value * 60 <= 6000 * (2 + 2 * 1.25) * 8192 + 6000 * 5 * 2200
 
 
 def test_other_tables_have_their_part():
-    """
-    Where as many pages of another table were changed, half is theirs.
-    """
+    """Where as many pages of another table were changed, half is theirs."""
     pages = 6000 * 3.25 * 8192
     alone = pressed(data=pages)
     before = table(90_000, "public.orders", size_bytes=10**9)
@@ -97,9 +93,7 @@ def test_other_tables_have_their_part():
 
 
 def test_whole_pages_and_zeros_of_their_wal_are_theirs():
-    """
-    After a checkpoint the page of an old value goes whole into WAL; a young server writes all WAL twice.
-    """
+    """After a checkpoint the page of an old value goes whole into WAL; a young server writes all WAL twice."""
     least = 6000 * 5 * (1996 + 185)
     whole = 4000 * 8192
     seen = pressed(wal=least + whole, whole_pages=4000, zeros=least + whole)
@@ -111,9 +105,7 @@ def test_whole_pages_and_zeros_of_their_wal_are_theirs():
 
 
 def test_before_16_what_vacuums_wrote_is_taken_off():
-    """
-    Backends' writes are counted together there; without those of a vacuum the rest is shared out.
-    """
+    """Backends' writes are counted together there; without those of a vacuum the rest is shared out."""
     pages = 6000 * (2 + 2) * 8192
     result = sent(server_info=server(version_number=150018))
     toast = next(r for r in result.last.relations if r.owner_oid)

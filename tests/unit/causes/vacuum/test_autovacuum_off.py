@@ -11,9 +11,7 @@ OFF = {"autovacuum_enabled": "off"}
 
 
 def documents(oid: int = 16384, *, toast_options=None, dead: int = 0, **changes):
-    """
-    Two million documents of ten chunks each.
-    """
+    """Two million documents of ten chunks each."""
     plain = table(
         oid,
         f"public.documents_{oid}",
@@ -34,17 +32,13 @@ def documents(oid: int = 16384, *, toast_options=None, dead: int = 0, **changes)
 
 
 def found_in(*relations, settings=None, dying: int = 0):
-    """
-    What is found in a minute in which so many rows of each relation die.
-    """
+    """What is found in a minute in which so many rows of each relation die."""
     later = [msgspec.structs.replace(one, deleted=one.deleted + dying) for one in relations]
     return causes(seen(relations, later, with_settings(server(), settings or {})), budget())
 
 
 def test_off_for_the_server_is_reported_once():
-    """
-    Five large tables, one finding: the dead rows of all, the worst table first, the way back on.
-    """
+    """Five large tables, one finding: the dead rows of all, the worst table first, the way back on."""
     tables = [one for n in range(5) for one in documents(1000 * (n + 1), dead=n)]
     (found,) = found_in(*tables, settings={"autovacuum": "off"})
 
@@ -57,18 +51,14 @@ def test_off_for_the_server_is_reported_once():
 
 
 def test_without_counters_autovacuum_never_comes_either():
-    """
-    `track_counts = off` switches it off as well.
-    """
+    """`track_counts = off` switches it off as well."""
     (found,) = found_in(*documents(), settings={"track_counts": "off"})
 
     assert "track_counts = off" in found.title
 
 
 def test_a_small_server_that_has_it_off_is_reported_as_well():
-    """
-    Ids are used up whatever the size of the tables.
-    """
+    """Ids are used up whatever the size of the tables."""
     still = reading(io=())
     (found,) = causes(
         observation(still, still, with_settings(server(), {"autovacuum": "off"})), budget()
@@ -78,9 +68,7 @@ def test_a_small_server_that_has_it_off_is_reported_as_well():
 
 
 def test_one_command_covers_the_table_and_its_values():
-    """
-    Off for the table is off for its TOAST relation; one finding, and a remedy that ends both.
-    """
+    """Off for the table is off for its TOAST relation; one finding, and a remedy that ends both."""
     (found,) = found_in(*documents(options=OFF), dying=1000)
 
     assert ("AutovacuumDisabled", "warning") == (found.code, found.severity)
@@ -90,18 +78,14 @@ def test_one_command_covers_the_table_and_its_values():
 
 
 def test_off_for_the_values_alone_is_found():
-    """
-    The TOAST relation has a setting of its own.
-    """
+    """The TOAST relation has a setting of its own."""
     (found,) = found_in(*documents(toast_options=OFF, dead=1))
 
     assert "10 in the TOAST relation" in found.text
 
 
 def test_a_setting_that_has_done_no_harm_is_a_note():
-    """
-    Nothing dead and nothing dying; with dead rows beyond the trigger it is a warning.
-    """
+    """Nothing dead and nothing dying; with dead rows beyond the trigger it is a warning."""
     quiet, due = found_in(*documents(options=OFF)), found_in(*documents(options=OFF, dead=MILLION))
 
     assert ["note"] == [cause.severity for cause in quiet]
@@ -109,18 +93,14 @@ def test_a_setting_that_has_done_no_harm_is_a_note():
 
 
 def test_many_tables_are_reported_in_part_and_counted():
-    """
-    Of eight tables five are reported one by one.
-    """
+    """Of eight tables five are reported one by one."""
     tables = [one for n in range(8) for one in documents(1000 * (n + 1), options=OFF, dead=MILLION)]
 
     assert 6 == len(found_in(*tables))
 
 
 def test_a_trigger_that_never_fires_is_not_judged_as_well():
-    """
-    A table with autovacuum off is not also reported as vacuumed too late.
-    """
+    """A table with autovacuum off is not also reported as vacuumed too late."""
     pair = documents(options=OFF, updated=900 * MILLION, inserted=MILLION)
 
     assert () == settings_causes(seen(pair, pair), budget())

@@ -13,9 +13,7 @@ MILLION = 1_000_000
 
 
 def documents(**changes) -> tuple[Relation, Relation]:
-    """
-    Thirty million long-lived documents of ten chunks each, updated often.
-    """
+    """Thirty million long-lived documents of ten chunks each, updated often."""
     plain = table(
         16384,
         "public.documents",
@@ -38,9 +36,7 @@ def documents(**changes) -> tuple[Relation, Relation]:
 
 
 def watched(*relations: Relation, dead: int = 60_000, info=None) -> Observation:
-    """
-    A minute in which `dead` rows of every relation die.
-    """
+    """A minute in which `dead` rows of every relation die."""
     later = tuple(msgspec.structs.replace(r, deleted=r.deleted + dead) for r in relations)
     return seen(relations, later, info)
 
@@ -50,9 +46,7 @@ def by_subject(observation: Observation):
 
 
 def test_uses_are_distinguished_by_counters():
-    """
-    Updates that outnumber inserts, rows that go again, rows that only come: three uses.
-    """
+    """Updates that outnumber inserts, rows that go again, rows that only come: three uses."""
     plain = table(1, "public.t", live_rows=1000)
 
     def use(**counts: int) -> Use:
@@ -66,9 +60,7 @@ def test_uses_are_distinguished_by_counters():
 
 
 def test_a_queue_turns_its_rows_over():
-    """
-    Rows that go again are those of a queue only where they are many of those that are there, or came.
-    """
+    """Rows that go again are those of a queue only where they are many of those that are there, or came."""
     plain = table(1, "public.t", live_rows=100_000)
 
     def use(**counts: int) -> Use:
@@ -80,9 +72,7 @@ def test_a_queue_turns_its_rows_over():
 
 
 def test_small_tables_are_left_alone():
-    """
-    A vacuum of 90 MiB and 90,000 rows takes seconds, whatever waits for it.
-    """
+    """A vacuum of 90 MiB and 90,000 rows takes seconds, whatever waits for it."""
     plain, _ = documents()
     small, large = (
         msgspec.structs.replace(
@@ -97,9 +87,7 @@ def test_small_tables_are_left_alone():
 
 @pytest.mark.parametrize(("days", "use"), [(3, Use.WRITTEN_OFTEN), (7, Use.DEFAULT)])
 def test_a_fifth_of_the_rows_within_a_week_is_often(days: int, use: Use):
-    """
-    A tenth in three days is a fifth in six, and in seven days a fifth in a fortnight.
-    """
+    """A tenth in three days is a fifth in six, and in seven days a fifth in a fortnight."""
     written = msgspec.structs.replace(
         table(1, "public.a"), live_rows=1_000_000, inserted=0, updated=100_000, deleted=0
     )
@@ -108,9 +96,7 @@ def test_a_fifth_of_the_rows_within_a_week_is_often(days: int, use: Use):
 
 
 def test_the_published_settings_are_kept():
-    """
-    0.2/50 by default, 0.01/50 for rows written often, 0/5000 for rows that come and go.
-    """
+    """0.2/50 by default, 0.01/50 for rows written often, 0/5000 for rows that come and go."""
     fits = {use: (fit.scale_factor, fit.threshold) for use, fit in FITS.items()}
 
     assert (0.2, 50) == fits[Use.DEFAULT]
@@ -119,9 +105,7 @@ def test_the_published_settings_are_kept():
 
 
 def test_a_large_toast_relation_waits_for_millions_of_rows():
-    """
-    A fifth of 300 million chunks are 60 million dead ones; a hundredth are 3 million.
-    """
+    """A fifth of 300 million chunks are 60 million dead ones; a hundredth are 3 million."""
     cause = by_subject(watched(*documents()))["public.documents (TOAST)"]
     trigger, interval, duration = cause.evidence[:3]
 
@@ -142,9 +126,7 @@ def test_a_large_toast_relation_waits_for_millions_of_rows():
 
 
 def test_the_table_itself_is_judged_by_its_own_rows():
-    """
-    Of the table, 6 million dead rows are waited for; that is a note.
-    """
+    """Of the table, 6 million dead rows are waited for; that is a note."""
     cause = by_subject(watched(*documents()))["public.documents"]
 
     assert "note" == cause.severity
@@ -155,9 +137,7 @@ def test_the_table_itself_is_judged_by_its_own_rows():
 
 
 def test_toast_takes_its_tables_parameters_until_it_has_its_own():
-    """
-    A table's scale factor holds for its TOAST relation; one of its own overrides it.
-    """
+    """A table's scale factor holds for its TOAST relation; one of its own overrides it."""
     owner, toast = documents(options={"autovacuum_vacuum_scale_factor": "0.01"})
     own = msgspec.structs.replace(toast, options={"autovacuum_vacuum_scale_factor": "0.2"})
 
@@ -166,9 +146,7 @@ def test_toast_takes_its_tables_parameters_until_it_has_its_own():
 
 
 def test_settings_that_fit_are_no_finding():
-    """
-    With 0.01 for the whole server nothing is reported, nor of tables that use the default rightly.
-    """
+    """With 0.01 for the whole server nothing is reported, nor of tables that use the default rightly."""
     configured = with_settings(server(), {"autovacuum_vacuum_scale_factor": "0.01"})
     seldom = table(
         20000, "public.seldom", live_rows=5 * MILLION, inserted=5 * MILLION, updated=MILLION
@@ -179,18 +157,14 @@ def test_settings_that_fit_are_no_finding():
 
 
 def test_small_tables_are_no_finding():
-    """
-    A table of a thousand rows is vacuumed in no time, whatever its settings.
-    """
+    """A table of a thousand rows is vacuumed in no time, whatever its settings."""
     small = table(1, "public.branches", live_rows=1000, inserted=1000, updated=MILLION)
 
     assert not by_subject(watched(small))
 
 
 def test_a_pgbench_table_is_a_note_at_most():
-    """
-    Half a million accounts that are updated all the time are worth no more than a note.
-    """
+    """Half a million accounts that are updated all the time are worth no more than a note."""
     accounts = table(
         1,
         "public.pgbench_accounts",
@@ -205,9 +179,7 @@ def test_a_pgbench_table_is_a_note_at_most():
 
 
 def test_rows_that_come_and_go_need_no_share_of_the_table():
-    """
-    A queue that was once large waits for a share of rows that are long gone; 5,000 fit.
-    """
+    """A queue that was once large waits for a share of rows that are long gone; 5,000 fit."""
     queue = table(
         1,
         "public.jobs",
@@ -223,18 +195,14 @@ def test_rows_that_come_and_go_need_no_share_of_the_table():
 
 
 def test_append_only_tables_are_left_alone():
-    """
-    Rows that only come leave no dead ones.
-    """
+    """Rows that only come leave no dead ones."""
     log = table(1, "public.log", live_rows=900 * MILLION, inserted=900 * MILLION)
 
     assert not by_subject(watched(log, dead=0))
 
 
 def test_18_caps_what_is_waited_for():
-    """
-    A fifth of three billion rows are 600 million; PostgreSQL 18 does not wait beyond 100 million.
-    """
+    """A fifth of three billion rows are 600 million; PostgreSQL 18 does not wait beyond 100 million."""
     huge = table(
         1,
         "public.huge",
@@ -251,9 +219,7 @@ def test_18_caps_what_is_waited_for():
 
 
 def test_indexes_lengthen_a_vacuum():
-    """
-    Every vacuum reads all of a table's indexes.
-    """
+    """Every vacuum reads all of a table's indexes."""
     owner, _ = documents()
     plain = watched(owner)
     index = Index(
@@ -280,9 +246,7 @@ def test_indexes_lengthen_a_vacuum():
 
 
 def test_a_quiet_window_falls_back_on_all_counters():
-    """
-    Where nothing dies in the window, the rate since counters began tells how often.
-    """
+    """Where nothing dies in the window, the rate since counters began tells how often."""
     owner, _ = documents()
     quiet = watched(owner, dead=0)
     since = msgspec.structs.replace(
@@ -299,9 +263,7 @@ def test_a_quiet_window_falls_back_on_all_counters():
 
 
 def test_many_tables_are_reported_in_part_and_counted():
-    """
-    Of fifteen tables ten are info one by one, and the rest together.
-    """
+    """Of fifteen tables ten are info one by one, and the rest together."""
     owner, _ = documents()
     many = [msgspec.structs.replace(owner, oid=n, name=f"public.t{n}") for n in range(1, 16)]
     found = causes(watched(*many), budget())
@@ -311,9 +273,7 @@ def test_many_tables_are_reported_in_part_and_counted():
 
 
 def test_hidden_settings_are_named_as_missing():
-    """
-    Without settings nothing is claimed, and the right that would show them is reported.
-    """
+    """Without settings nothing is claimed, and the right that would show them is reported."""
     blind = watched(*documents(), info=server(settings={}))
 
     assert not causes(blind, budget())

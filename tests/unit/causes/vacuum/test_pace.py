@@ -7,9 +7,7 @@ from plimsoll.causes.vacuum.pace import pace_of
 
 
 def test_paces_follow_the_settings():
-    """
-    A relation's own limit comes first, −1 means the general one, and no delay means no limit.
-    """
+    """A relation's own limit comes first, −1 means the general one, and no delay means no limit."""
     plain = pace_of(SETTINGS, {}, block_bytes=BLOCK_BYTES)
     own = pace_of(SETTINGS, {"autovacuum_vacuum_cost_limit": "2000"}, block_bytes=BLOCK_BYTES)
     free = pace_of(SETTINGS, {"autovacuum_vacuum_cost_delay": "0"}, block_bytes=BLOCK_BYTES)
@@ -25,9 +23,7 @@ def test_paces_follow_the_settings():
 
 
 def test_a_limit_below_a_page_becomes_a_longer_pause():
-    """
-    A hundredth of a small ceiling cannot be had with pauses of 2 ms; the pause grows.
-    """
+    """A hundredth of a small ceiling cannot be had with pauses of 2 ms; the pause grows."""
     pace = pace_of(SETTINGS, {}, block_bytes=BLOCK_BYTES)
     limit, delay_ms = pace.limit_for(1e6, 1.0, 0.0)
 

@@ -35,9 +35,7 @@ def watched(
     options: dict[str, str] | None = None,
     **run,
 ) -> Observation:
-    """
-    A minute of an autovacuum of a TOAST relation that has run for an hour.
-    """
+    """A minute of an autovacuum of a TOAST relation that has run for an hour."""
     blocks = size_gib * GIB // BLOCK_BYTES
     # As many dead rows as make that share of the pages dirty, four chunks together.
     dead = round(-4 * blocks * math.log(1 - written / read))
@@ -63,9 +61,7 @@ def watched(
 
 
 def without_io(seen: Observation) -> Observation:
-    """
-    The same on PostgreSQL 15.
-    """
+    """The same on PostgreSQL 15."""
     return msgspec.structs.replace(
         seen,
         server=msgspec.structs.replace(seen.server, version_number=150018),
@@ -75,9 +71,7 @@ def without_io(seen: Observation) -> Observation:
 
 
 def test_a_vacuum_of_a_toast_relation_is_named_by_its_table():
-    """
-    The table is the subject; phase, progress, time left and bytes are reported.
-    """
+    """The table is the subject; phase, progress, time left and bytes are reported."""
     (cause,) = causes(watched(), budget(150e6, 60e6, ceiling_bytes_per_s=CEILING))
 
     assert "public.documents (TOAST)" == cause.subject
@@ -92,9 +86,7 @@ def test_a_vacuum_of_a_toast_relation_is_named_by_its_table():
 
 
 def test_cost_limits_are_compared_with_the_ceiling():
-    """
-    At 200 per 2 ms, 100,000 a second, reads alone may come at 409.6 MB/s: above 212.5.
-    """
+    """At 200 per 2 ms, 100,000 a second, reads alone may come at 409.6 MB/s: above 212.5."""
     seen = watched(written=0.0)
     (cause,) = causes(seen, budget(150e6, 0.0, ceiling_bytes_per_s=CEILING))
     limit = next(e for e in cause.evidence if e.kind == "cost_limit")
@@ -108,9 +100,7 @@ def test_cost_limits_are_compared_with_the_ceiling():
 
 
 def test_a_relation_of_its_own_limits_is_left_as_it_is():
-    """
-    Where the TOAST relation's own limit keeps it below a quarter, no other is recommended.
-    """
+    """Where the TOAST relation's own limit keeps it below a quarter, no other is recommended."""
     seen = watched(options={"autovacuum_vacuum_cost_limit": "10"})
     (cause,) = causes(seen, budget(150e6, 60e6, ceiling_bytes_per_s=CEILING))
     limit = next(e for e in cause.evidence if e.kind == "cost_limit")
@@ -120,9 +110,7 @@ def test_a_relation_of_its_own_limits_is_left_as_it_is():
 
 
 def test_overlap_with_plateaus_is_reported():
-    """
-    A vacuum that ran for 61 minutes covers all of a plateau of half an hour, and half of another.
-    """
+    """A vacuum that ran for 61 minutes covers all of a plateau of half an hour, and half of another."""
     seen = watched()
     plateaus = ((START_S - 1800, START_S), (START_S - 4200, START_S - 3000))
     (cause,) = causes(seen, budget(plateaus=plateaus))
@@ -135,9 +123,7 @@ def test_overlap_with_plateaus_is_reported():
 
 
 def test_before_16_bytes_are_estimated_and_it_is_reported():
-    """
-    Without pg_stat_io blocks are counted; there never will be more, and that is named as missing.
-    """
+    """Without pg_stat_io blocks are counted; there never will be more, and that is named as missing."""
     seen = without_io(watched(written=0.0))
     (cause,) = causes(seen, budget(None, None))
     assert cause.is_estimated
@@ -148,9 +134,7 @@ def test_before_16_bytes_are_estimated_and_it_is_reported():
 
 
 def test_two_vacuums_are_distinguished():
-    """
-    Each has the bytes of the blocks that it went through.
-    """
+    """Each has the bytes of the blocks that it went through."""
     seen = watched(written=0.0)
     small = table(20000, "public.small", size_bytes=GIB)
     extra = [vacuum(small, pid=201, scanned_blocks=blocks) for blocks in (0, 1000)]
@@ -169,9 +153,7 @@ def test_two_vacuums_are_distinguished():
 
 
 def inside(*, read: float, own_blocks: int) -> Observation:
-    """
-    A vacuum of 10 GiB that began and ended in the window; autovacuum read so many bytes in all.
-    """
+    """A vacuum of 10 GiB that began and ended in the window; autovacuum read so many bytes in all."""
     owner = table(16384, "public.orders", size_bytes=10 * GIB)
     counted = msgspec.structs.replace(owner, heap_blocks_read=own_blocks)
     io = io_row("autovacuum worker", "vacuum")
@@ -191,9 +173,7 @@ def inside(*, read: float, own_blocks: int) -> Observation:
 
 
 def test_a_vacuum_inside_the_window_is_counted():
-    """
-    What began and ended between the readings is in pg_stat_io whole, and no estimate.
-    """
+    """What began and ended between the readings is in pg_stat_io whole, and no estimate."""
     (cause,) = causes(inside(read=60e6, own_blocks=10**6), budget(2e6, 1e6))
 
     assert not cause.is_estimated
@@ -202,18 +182,14 @@ def test_a_vacuum_inside_the_window_is_counted():
 
 
 def test_reads_of_catalogs_are_not_the_vacuums():
-    """
-    Workers read catalogs too: a vacuum read no more than its relation was read.
-    """
+    """Workers read catalogs too: a vacuum read no more than its relation was read."""
     (cause,) = causes(inside(read=60e6, own_blocks=1000), budget(2e6, 1e6))
 
     assert cause.read_bytes_per_s == pytest.approx(1000 * BLOCK_BYTES / 60)
 
 
 def test_hours_that_were_not_watched_are_not_counted():
-    """
-    A vacuum that ends in the window gives pg_stat_io all its bytes at once; the window's are estimated.
-    """
+    """A vacuum that ends in the window gives pg_stat_io all its bytes at once; the window's are estimated."""
     seen = watched()
     ended = msgspec.structs.replace(
         seen,
@@ -228,18 +204,14 @@ def test_hours_that_were_not_watched_are_not_counted():
 
 
 def test_skipped_pages_cost_nothing():
-    """
-    Blocks that go by faster than costs allow were skipped; the cost limit bounds the bytes.
-    """
+    """Blocks that go by faster than costs allow were skipped; the cost limit bounds the bytes."""
     (cause,) = causes(watched(read=4000e6, written=0.0), budget())
 
     assert cause.bytes_per_s == pytest.approx(409.6e6, rel=0.01)
 
 
 def test_several_runs_on_one_relation_are_one_finding():
-    """
-    A relation that is vacuumed again and again is reported once, with how often.
-    """
+    """A relation that is vacuumed again and again is reported once, with how often."""
     seen = watched()
     again = tuple(
         msgspec.structs.replace(g.vacuums[0], pid=300, running_s=1.0 + 60 * n)
@@ -260,9 +232,7 @@ def test_several_runs_on_one_relation_are_one_finding():
 
 
 def test_the_run_that_goes_on_is_added_to_those_that_ended():
-    """
-    One that read 600 MB and ended is counted; of the next one, half a minute at 20 MB/s is estimated.
-    """
+    """One that read 600 MB and ended is counted; of the next one, half a minute at 20 MB/s is estimated."""
     seen = watched(written=0.0)
     toast = next(r for r in seen.last.relations if r.owner_oid)
 
@@ -303,9 +273,7 @@ def test_the_run_that_goes_on_is_added_to_those_that_ended():
 
 
 def test_one_that_ended_after_the_last_glance_is_over():
-    """
-    The relation's own count says so; its bytes are counted then, and not added once more.
-    """
+    """The relation's own count says so; its bytes are counted then, and not added once more."""
     seen = watched()
     done = tuple(
         msgspec.structs.replace(r, autovacuum_count=1) if r.owner_oid else r
@@ -319,9 +287,7 @@ def test_one_that_ended_after_the_last_glance_is_over():
 
 
 def test_vacuums_of_other_days_do_not_end_the_one_that_runs():
-    """
-    Three by hand before the first reading are no sign that the fourth is over.
-    """
+    """Three by hand before the first reading are no sign that the fourth is over."""
     seen = watched(is_automatic=False)
     first, last = (
         msgspec.structs.replace(
@@ -337,9 +303,7 @@ def test_vacuums_of_other_days_do_not_end_the_one_that_runs():
 
 @pytest.mark.parametrize(("running_s", "words"), [(0.0, []), (40.0, ["25 % of its time"])])
 def test_sleep_is_a_share_of_the_time_that_it_ran(running_s: float, words: list[str]):
-    """
-    A vacuum that was seen in its first moment has no share yet.
-    """
+    """A vacuum that was seen in its first moment has no share yet."""
     seen = watched()
     begun, later = (
         msgspec.structs.replace(
@@ -355,9 +319,7 @@ def test_sleep_is_a_share_of_the_time_that_it_ran(running_s: float, words: list[
 
 
 def test_what_is_over_and_took_nothing_is_not_reported():
-    """
-    A vacuum that found its pages in memory is nothing to slow down; nor is a hundredth of the load.
-    """
+    """A vacuum that found its pages in memory is nothing to slow down; nor is a hundredth of the load."""
     seen = watched(written=0.0)
     small = msgspec.structs.replace(
         seen,
@@ -380,9 +342,7 @@ def test_what_is_over_and_took_nothing_is_not_reported():
 
 @pytest.mark.parametrize(("size_mb", "count"), [(1, 0), (100, 1)])
 def test_a_moment_of_a_small_vacuum_is_not_reported(size_mb: int, count: int):
-    """
-    Seen once and over, before 16, so that nobody knows its bytes: of 1 MB read and written twice they are few.
-    """
+    """Seen once and over, before 16, so that nobody knows its bytes: of 1 MB read and written twice they are few."""
     small = table(7, "public.small", size_bytes=size_mb * 1_000_000)
     seen = without_io(
         observation(
@@ -398,9 +358,7 @@ def test_a_moment_of_a_small_vacuum_is_not_reported(size_mb: int, count: int):
 
 
 def test_a_vacuum_that_is_over_says_so():
-    """
-    A vacuum that the last glance no longer sees is not reported as running, and there is no advice to cancel it.
-    """
+    """A vacuum that the last glance no longer sees is not reported as running, and there is no advice to cancel it."""
     seen = watched()
     over = msgspec.structs.replace(seen, glances=(*seen.glances, glance(70)))
     (cause,) = causes(over, budget())
@@ -410,9 +368,7 @@ def test_a_vacuum_that_is_over_says_so():
 
 
 def test_wraparound_is_never_cancelled():
-    """
-    A vacuum that prevents wraparound may only be slowed down.
-    """
+    """A vacuum that prevents wraparound may only be slowed down."""
     (cause,) = causes(watched(is_wraparound=True), budget(ceiling_bytes_per_s=CEILING))
 
     assert "do not cancel it" in cause.text
@@ -420,9 +376,7 @@ def test_wraparound_is_never_cancelled():
 
 
 def test_runs_too_short_for_a_glance_are_summed():
-    """
-    What autovacuum did unseen is reported, with the tables it ended with.
-    """
+    """What autovacuum did unseen is reported, with the tables it ended with."""
     seen = msgspec.structs.replace(inside(read=6000e6, own_blocks=0), glances=())
 
     def cause_of_runs(count: int, load: float) -> Cause:
@@ -445,9 +399,7 @@ def test_runs_too_short_for_a_glance_are_summed():
 
 
 def test_runs_too_short_for_a_glance_take_what_they_read_and_write():
-    """
-    6 MB/s read and 0.1 MB/s written are 6.1 MB/s of the load.
-    """
+    """6 MB/s read and 0.1 MB/s written are 6.1 MB/s of the load."""
     seen = msgspec.structs.replace(inside(read=360e6, own_blocks=0), glances=())
     relations = tuple(msgspec.structs.replace(r, autovacuum_count=2) for r in seen.last.relations)
     last = msgspec.structs.replace(seen.last, relations=relations)
@@ -458,9 +410,7 @@ def test_runs_too_short_for_a_glance_take_what_they_read_and_write():
 
 
 def test_a_large_vacuum_that_ended_in_a_plateau_is_recalled():
-    """
-    Nothing runs any more; the end of the last one while storage was at a ceiling is reported.
-    """
+    """Nothing runs any more; the end of the last one while storage was at a ceiling is reported."""
     owner, toast = toast_of(
         table(16384, "public.documents"), size_bytes=2 * GIB, last_autovacuum_s=START_S - 100
     )
@@ -474,9 +424,7 @@ def test_a_large_vacuum_that_ended_in_a_plateau_is_recalled():
 
 
 def test_without_vacuums_nothing_is_reported():
-    """
-    A server whose autovacuum moved less than a hundredth of the load is silent.
-    """
+    """A server whose autovacuum moved less than a hundredth of the load is silent."""
     seen = msgspec.structs.replace(inside(read=6e6, own_blocks=0), glances=())
 
     assert not causes(seen, budget(200e6, 100e6))

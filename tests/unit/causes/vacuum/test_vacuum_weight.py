@@ -21,9 +21,7 @@ GIB = 1024**3
 
 
 def short(window_s: float = 10.0, *, began_s: float = 3600.0) -> Observation:
-    """
-    A vacuum of hours, of which three seconds were seen at 120 MB/s; the load does not know of it yet.
-    """
+    """A vacuum of hours, of which three seconds were seen at 120 MB/s; the load does not know of it yet."""
     owner = table(16384, "public.orders", size_bytes=GIB)
     run = vacuum(owner, scanned_blocks=round(360e6 / BLOCK_BYTES), running_s=began_s + 3.0)
     io = (io_row("autovacuum worker"),)
@@ -41,9 +39,7 @@ def short(window_s: float = 10.0, *, began_s: float = 3600.0) -> Observation:
     ("load", "severity"), [(100e6, "critical"), (200e6, "warning"), (1000e6, "note")]
 )
 def test_a_vacuum_weighs_by_the_share_that_is_reported(load: float, severity: str):
-    """
-    Three of ten seconds at 120 MB/s are 36 MB/s: 26, 15 and 3 % of the load and its own bytes.
-    """
+    """Three of ten seconds at 120 MB/s are 36 MB/s: 26, 15 and 3 % of the load and its own bytes."""
     (cause,) = causes(short(), budget(load, 0.0))
 
     assert pytest.approx(36e6 / (load + 36e6), rel=0.01) == cause.share_of_load
@@ -51,9 +47,7 @@ def test_a_vacuum_weighs_by_the_share_that_is_reported(load: float, severity: st
 
 
 def test_what_comes_once_and_is_soon_over_is_a_note():
-    """
-    Any healthy server has such a minute: it is a note with a reason, unless it repeats or a ceiling is known.
-    """
+    """Any healthy server has such a minute: it is a note with a reason, unless it repeats or a ceiling is known."""
     load = budget(100e6, 0.0)
     (once,) = causes(short(began_s=0.0), load)
     (held,) = causes(short(began_s=0.0), budget(100e6, 0.0, ceiling_bytes_per_s=400e6))
@@ -76,9 +70,7 @@ def test_what_comes_once_and_is_soon_over_is_a_note():
 
 
 def test_where_nobody_else_works_nobody_is_kept_waiting():
-    """
-    Of a server that does nothing else it has nearly all bytes, and is a note; with a ceiling it counts.
-    """
+    """Of a server that does nothing else it has nearly all bytes, and is a note; with a ceiling it counts."""
     idle = budget(0.1e6, 0.2e6)
     (alone,) = causes(short(), idle)
     (held,) = causes(short(), msgspec.structs.replace(idle, ceiling_bytes_per_s=200e6))
@@ -92,9 +84,7 @@ def test_where_nobody_else_works_nobody_is_kept_waiting():
 
 
 def test_a_ceiling_is_compared_with_the_pace_while_it_ran():
-    """
-    120 MB/s are a quarter of 480 MB/s, however short it took; of the load they are next to nothing.
-    """
+    """120 MB/s are a quarter of 480 MB/s, however short it took; of the load they are next to nothing."""
     (cause,) = causes(short(600.0), budget(1000e6, 0.0, ceiling_bytes_per_s=479e6))
 
     assert "critical" == cause.severity
@@ -102,9 +92,7 @@ def test_a_ceiling_is_compared_with_the_pace_while_it_ran():
 
 
 def test_a_load_that_is_estimated_knows_a_vacuum_that_is_over():
-    """
-    Before 16 the load is an estimate of blocks that were read, those of vacuums that ended among them.
-    """
+    """Before 16 the load is an estimate of blocks that were read, those of vacuums that ended among them."""
     seen = short()
     seen = msgspec.structs.replace(
         seen,

@@ -49,9 +49,7 @@ def time_left(cause: Cause) -> tuple[str, float | None]:
 
 
 def test_what_is_left_is_divided_by_the_rate_of_the_window():
-    """
-    60,000 in a minute are 1,000 a second: 800 million last 800,000 s, which are 9 days.
-    """
+    """60,000 in a minute are 1,000 a second: 800 million last 800,000 s, which are 9 days."""
     cause = near(60_000)
 
     assert cause.title.endswith(
@@ -64,17 +62,13 @@ def test_what_is_left_is_divided_by_the_rate_of_the_window():
 
 
 def test_less_than_two_days_are_reported_in_hours():
-    """
-    20,000 a second: 40,000 s.
-    """
+    """20,000 a second: 40,000 s."""
     assert near(1_200_000).title.endswith(", 11 h 7 min at the present rate")
 
 
 @pytest.mark.parametrize("given", [0, 9])
 def test_too_few_ids_tell_no_rate(given: int):
-    """
-    None or nine in the window: that is no rate of zero, and not for ever.
-    """
+    """None or nine in the window: that is no rate of zero, and not for ever."""
     cause = near(given)
 
     assert cause.title.endswith("until the server refuses every write")
@@ -86,9 +80,7 @@ def test_too_few_ids_tell_no_rate(given: int):
 
 @pytest.mark.parametrize("given", [None, -1_000])
 def test_ids_that_were_not_counted_tell_nothing(given: int | None):
-    """
-    Not read, or the last id is before the first one, as on another server that took its place.
-    """
+    """Not read, or the last id is before the first one, as on another server that took its place."""
     cause = near(given)
 
     assert cause.title.endswith("until the server refuses every write")
@@ -96,9 +88,7 @@ def test_ids_that_were_not_counted_tell_nothing(given: int | None):
 
 
 def test_multixacts_are_counted_over_the_end_of_their_32_bits():
-    """
-    Their age goes from the largest number to the smallest one: 6,000 of them in a minute are 100 a second.
-    """
+    """Their age goes from the largest number to the smallest one: 6,000 of them in a minute are 100 a second."""
     cause = near(None, multixacts=6_000)
 
     assert "MultixactWraparoundNear" == cause.code
@@ -107,7 +97,5 @@ def test_multixacts_are_counted_over_the_end_of_their_32_bits():
 
 
 def test_the_present_rate_changes_no_severity():
-    """
-    A window of seconds may be the busiest of the week.
-    """
+    """A window of seconds may be the busiest of the week."""
     assert {"warning"} == {near(given).severity for given in (None, 0, 600, 60_000_000)}

@@ -87,9 +87,7 @@ def export(tmp_path: Path):
 
 
 def test_exit_0_where_after_is_better(run):
-    """
-    Two targets, the second without the ceiling of the first: 0, and standard output only.
-    """
+    """Two targets, the second without the ceiling of the first: 0, and standard output only."""
     ran = run("compare", SEARCH, AFTER)
 
     assert (0, "") == (ran.status, ran.err)
@@ -97,9 +95,7 @@ def test_exit_0_where_after_is_better(run):
 
 
 def test_exit_0_where_nothing_differs(run):
-    """
-    A target beside itself is no worse.
-    """
+    """A target beside itself is no worse."""
     ran = run("compare", QUIET, QUIET)
 
     assert 0 == ran.status
@@ -107,16 +103,12 @@ def test_exit_0_where_nothing_differs(run):
 
 
 def test_exit_1_where_after_is_worse(run):
-    """
-    The same two the other way round: 1.
-    """
+    """The same two the other way round: 1."""
     assert 1 == run("compare", AFTER, SEARCH).status
 
 
 def test_exit_2_where_it_cannot_be_told(run, tmp_path):
-    """
-    A side without storage metrics ends with 2, and what is known is still compared.
-    """
+    """A side without storage metrics ends with 2, and what is known is still compared."""
     blind = tmp_path / "blind.json"
     blind.write_bytes(encode_snapshot(builders.snapshot({Metric.CPU_RATIO: np.full(60, 0.3)})))
     ran = run("compare", QUIET, blind)
@@ -127,9 +119,7 @@ def test_exit_2_where_it_cannot_be_told(run, tmp_path):
 
 
 def test_one_target_is_split_at_the_change(run, export):
-    """
-    With what was bought on each side, the sentence names the change and both times.
-    """
+    """With what was bought on each side, the sentence names the change and both times."""
     ran = run(
         "compare", export(), "--at", format_time(CHANGE_S),
         "--class-a", "db.t3.xlarge", "--class-b", "m6g.xlarge", "--format", "json",
@@ -147,9 +137,7 @@ def test_one_target_is_split_at_the_change(run, export):
 
 
 def test_every_option_belongs_to_its_side(run, export):
-    """
-    Storage, size, IOPS, throughput and launch date are said for each side alone.
-    """
+    """Storage, size, IOPS, throughput and launch date are said for each side alone."""
     ran = run(
         "compare", export(), "--at", format_time(CHANGE_S), "--format", "json",
         "--storage-a", "io1", "--size-gib-a", "400", "--iops-a", "4000", "--launched-a", "2019-06-01",
@@ -168,9 +156,7 @@ def test_every_option_belongs_to_its_side(run, export):
 
 
 def test_an_earlier_class_that_nobody_said_is_unknown(run, export):
-    """
-    Where an event tells of a change of class, the present class is not taken for the earlier one.
-    """
+    """Where an event tells of a change of class, the present class is not taken for the earlier one."""
     target = export(of_class(CHANGE_S))
     ran = run("compare", target, "--at", format_time(CHANGE_S), "--format", "json")
     report = json.loads(ran.out)
@@ -181,9 +167,7 @@ def test_an_earlier_class_that_nobody_said_is_unknown(run, export):
 
 
 def test_the_moment_of_the_change_is_offered(run, export):
-    """
-    One target without a moment is an error, whose hint names the last change of class or storage.
-    """
+    """One target without a moment is an error, whose hint names the last change of class or storage."""
     result = run("compare", export(of_class(CHANGE_S - 3600), of_class(CHANGE_S)))
     untold = run("compare", QUIET)
 
@@ -193,9 +177,7 @@ def test_the_moment_of_the_change_is_offered(run, export):
 
 
 def test_two_windows_of_one_target(run):
-    """
-    Each window is cut from the target, its end not included.
-    """
+    """Each window is cut from the target, its end not included."""
     ran = run(
         "compare", SEARCH, "--format", "json",
         "--window-a", "2021-03-09T02:00Z/2021-03-09T08:00Z", "--window-b", "2021-03-09T18:00Z/PT6H",
@@ -230,9 +212,7 @@ def test_two_windows_of_one_target(run):
     ],
 )
 def test_a_wrong_word_is_one_cause_and_one_hint(run, arguments, cause):
-    """
-    Bad input ends with 2, one line that says the cause and one that says what to do.
-    """
+    """Bad input ends with 2, one line that says the cause and one that says what to do."""
     ran = run("compare", *arguments)
     lines = ran.err.splitlines()
 
@@ -245,9 +225,7 @@ def test_a_wrong_word_is_one_cause_and_one_hint(run, arguments, cause):
 
 @pytest.mark.parametrize("arguments", [(), (QUIET, QUIET, QUIET), (QUIET, QUIET, "--width", "40")])
 def test_a_wrong_flag_ends_with_2(run, arguments):
-    """
-    What the command line does not understand is said on standard error, with where to look.
-    """
+    """What the command line does not understand is said on standard error, with where to look."""
     ran = run("compare", *arguments)
 
     assert (2, "") == (ran.status, ran.out)
@@ -256,18 +234,14 @@ def test_a_wrong_flag_ends_with_2(run, arguments):
 
 @pytest.mark.parametrize("width", [60, 80, 120])
 def test_text_keeps_to_its_width(run, width):
-    """
-    No line is wider than asked for.
-    """
+    """No line is wider than asked for."""
     ran = run("compare", SEARCH, AFTER, "--width", width)
 
     assert max(len(line) for line in ran.out.splitlines()) <= width
 
 
 def test_markdown_is_for_tickets(run):
-    """
-    Markdown begins with the sentence as its heading.
-    """
+    """Markdown begins with the sentence as its heading."""
     ran = run("compare", SEARCH, AFTER, "--format", "markdown")
 
     assert ran.out.startswith("# After the change to db.r5.4xlarge")
@@ -275,9 +249,7 @@ def test_markdown_is_for_tickets(run):
 
 
 def test_colour_only_on_a_terminal_that_wants_it(monkeypatch, run):
-    """
-    On a terminal there is colour; NO_COLOR takes it away.
-    """
+    """On a terminal there is colour; NO_COLOR takes it away."""
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setattr("plimsoll.cli.output.sys.stdout.isatty", lambda: True, raising=False)
     coloured = run("compare", QUIET, QUIET, "--width", 80).out
@@ -304,9 +276,7 @@ def live(monkeypatch):
 
 
 def test_a_live_target_is_read_a_day_to_each_side(live):
-    """
-    Without a window of its own a split reads from a day before the change to a day after, once.
-    """
+    """Without a window of its own a split reads from a day before the change to a day after, once."""
     read_sides(
         ("rds:claims", None), Split(at=format_time(CHANGE_S)), (NOTHING, NOTHING), ReadOptions()
     )
@@ -319,9 +289,7 @@ def test_a_live_target_is_read_a_day_to_each_side(live):
 
 
 def test_a_live_target_is_read_as_far_as_asked(live):
-    """
-    --from and --to are kept, and so is how the account is reached.
-    """
+    """--from and --to are kept, and so is how the account is reached."""
     asked = ReadOptions(since="2021-03-01", until="2021-03-20", profile="shop")
     read_sides(("rds:claims", None), Split(at=format_time(CHANGE_S)), (NOTHING, NOTHING), asked)
 
@@ -329,9 +297,7 @@ def test_a_live_target_is_read_as_far_as_asked(live):
 
 
 def test_a_live_target_is_read_for_its_windows_only(live):
-    """
-    What lies between two windows is not asked for; a file is read once.
-    """
+    """What lies between two windows is not asked for; a file is read once."""
     split = Split(
         window_a=f"{format_time(START_S)}/PT12H", window_b=f"{format_time(CHANGE_S)}/PT12H"
     )
@@ -358,9 +324,7 @@ def test_a_live_target_is_read_for_its_windows_only(live):
     ],
 )
 def test_intervals_are_read_as_iso_8601_has_them(text, length_s):
-    """
-    Start and end, start and duration, or duration and end; without an offset it is UTC.
-    """
+    """Start and end, start and duration, or duration and end; without an offset it is UTC."""
     start, end = interval_of(text, "--window-a")
 
     assert length_s == end - start
@@ -371,17 +335,13 @@ def test_intervals_are_read_as_iso_8601_has_them(text, length_s):
     ["2026-11-01", "2026-11-01/", "2026-11-08/2026-11-01", "P1D/P1D", "2026-11-01/P", "x/P1Y"],
 )
 def test_what_is_no_interval_is_refused(text):
-    """
-    A single moment, an empty half, a reversed interval and a duration of nothing are errors.
-    """
+    """A single moment, an empty half, a reversed interval and a duration of nothing are errors."""
     with pytest.raises(UsageError):
         interval_of(text, "--window-a")
 
 
 def test_what_it_prints_for_the_next_step_runs(run):
-    """
-    Where the ceiling is still reached, the command that plans from the window after is complete.
-    """
+    """Where the ceiling is still reached, the command that plans from the window after is complete."""
     claims = ROOT / "examples" / "claims-pipeline"
     result = run("compare", claims, "--at", "2023-02-14T08:00Z")
     lines = result.out.splitlines()
@@ -394,9 +354,7 @@ def test_what_it_prints_for_the_next_step_runs(run):
 
 
 def test_a_short_window_after_is_planned_for_by_itself(run):
-    """
-    A plan needs a day, unless it is told that these hours are all there is.
-    """
+    """A plan needs a day, unless it is told that these hours are all there is."""
     claims = ROOT / "examples" / "claims-pipeline"
     result = run("compare", claims, "--at", "2023-02-14T12:00Z", "--format", "json")
     step = json.loads(result.out)["step"]

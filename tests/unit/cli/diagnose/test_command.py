@@ -29,9 +29,7 @@ def run(monkeypatch, capsys):
 
 @pytest.mark.parametrize("name", ["claims-pipeline", "quiet"])
 def test_the_status_is_that_of_the_whole_report(run, name):
-    """
-    A brief report ends as the whole one does, and is much shorter.
-    """
+    """A brief report ends as the whole one does, and is much shorter."""
     whole, brief = (run("diagnose", EXAMPLES / name, *more) for more in ((), ("--brief",)))
 
     assert whole[0] == brief[0]
@@ -40,9 +38,7 @@ def test_the_status_is_that_of_the_whole_report(run, name):
 
 
 def test_a_plan_adds_its_price(run):
-    """
-    With --plan the brief report ends with the recommended change and its price.
-    """
+    """With --plan the brief report ends with the recommended change and its price."""
     status, out, _ = run("diagnose", EXAMPLES / "claims-pipeline", "--brief", "--plan")
 
     assert 1 == status
@@ -52,9 +48,7 @@ def test_a_plan_adds_its_price(run):
 
 @pytest.mark.parametrize("command", ["plan", "compare"])
 def test_plans_and_comparisons_have_one_too(run, command):
-    """
-    One screen, with the status of the whole report.
-    """
+    """One screen, with the status of the whole report."""
     targets = [EXAMPLES / "search-service"]
     targets += [EXAMPLES / "search-service-after"] if command == "compare" else []
     status, out, _ = run(command, *targets, "--brief")
@@ -66,9 +60,7 @@ def test_plans_and_comparisons_have_one_too(run, command):
 
 @pytest.mark.parametrize("more", [("--format", "json"), ("-o", "x.md")])
 def test_other_forms_have_no_brief_report(run, more, monkeypatch, tmp_path: Path):
-    """
-    JSON and Markdown are refused in one sentence, before anything is read.
-    """
+    """JSON and Markdown are refused in one sentence, before anything is read."""
     monkeypatch.chdir(tmp_path)
     status, out, err = run("diagnose", "nowhere", "--brief", *more)
 
@@ -78,9 +70,7 @@ def test_other_forms_have_no_brief_report(run, more, monkeypatch, tmp_path: Path
 
 
 def test_a_card_is_written_beside_the_report(run, monkeypatch, tmp_path):
-    """
-    The status is that of the report, and the file is named on standard error.
-    """
+    """The status is that of the report, and the file is named on standard error."""
     monkeypatch.chdir(tmp_path)
     status, _, errors = run("diagnose", CLAIMS, "--brief", "--card", "card.png")
 
@@ -99,9 +89,7 @@ def test_a_card_is_written_beside_the_report(run, monkeypatch, tmp_path):
     ],
 )
 def test_a_card_that_does_not_fit_is_refused(run, arguments, message, monkeypatch, tmp_path):
-    """
-    One sentence and status 2, before anything is read or written.
-    """
+    """One sentence and status 2, before anything is read or written."""
     monkeypatch.chdir(tmp_path)
     status, _, errors = run("diagnose", *arguments)
 
@@ -111,9 +99,7 @@ def test_a_card_that_does_not_fit_is_refused(run, arguments, message, monkeypatc
 
 
 def test_several_instances_keep_their_table(run, tmp_path):
-    """
-    With --brief a folder of two instances is the table that it is without.
-    """
+    """With --brief a folder of two instances is the table that it is without."""
     for name in ("quiet", "claims-pipeline"):
         (tmp_path / f"{name}.json").write_bytes((EXAMPLES / name / "snapshot.json").read_bytes())
     whole, brief = (

@@ -79,9 +79,7 @@ def overview(stream: Iterator[Snapshot | UnreadInstance], **options):
 
 
 def test_the_simulated_instances_are_what_they_are_called():
-    """
-    The tests below rest on it: one is held until the end, one has room, one cannot be judged.
-    """
+    """The tests below rest on it: one is held until the end, one has room, one cannot be judged."""
     found = overview(iter([quiet(), blind(), pressed(), UNREAD]))
 
     assert ["pressed", "blind", "quiet"] == [r.instance.identifier for r in found.rows]
@@ -102,16 +100,12 @@ def test_the_simulated_instances_are_what_they_are_called():
     ],
 )
 def test_the_exit_status_says_the_worst(capsys, items, status):
-    """
-    1 if any binds, else 2 if any could not be judged or read or none was there, else 0.
-    """
+    """1 if any binds, else 2 if any could not be judged or read or none was there, else 0."""
     assert status == ran(capsys, *items)[0]
 
 
 def test_a_stopped_reading_is_not_fine():
-    """
-    An end before the end leaves instances that nobody looked at: 2, even if all others have room.
-    """
+    """An end before the end leaves instances that nobody looked at: 2, even if all others have room."""
     found = overview(failing(quiet(), error=AccessDenied("the token expired", "Log in again.")))
 
     assert "the token expired. Log in again." == found.stopped
@@ -127,17 +121,13 @@ def failing(
 
 
 def test_a_stream_that_fails_at_once_is_an_error():
-    """
-    Where nothing was read there is no table, only the cause.
-    """
+    """Where nothing was read there is no table, only the cause."""
     with pytest.raises(AccessDenied, match="expired"):
         overview(failing(error=AccessDenied("the token expired", "Log in again.")))
 
 
 def test_an_instance_that_cannot_be_diagnosed_is_unread():
-    """
-    One that is not what it should be does not keep the others from their rows.
-    """
+    """One that is not what it should be does not keep the others from their rows."""
 
     def diagnose(snapshot: Snapshot):
         if snapshot.instance.identifier == "damaged":
@@ -152,9 +142,7 @@ def test_an_instance_that_cannot_be_diagnosed_is_unread():
 
 
 def test_our_own_mistakes_are_not_hidden():
-    """
-    What is not an error of the user's kind is not made into a row.
-    """
+    """What is not an error of the user's kind is not made into a row."""
 
     def broken(snapshot: Snapshot):
         raise AssertionError
@@ -164,9 +152,7 @@ def test_our_own_mistakes_are_not_hidden():
 
 
 def test_snapshots_are_let_go():
-    """
-    When the next snapshot is asked for, none of the earlier ones is still held.
-    """
+    """When the next snapshot is asked for, none of the earlier ones is still held."""
     alive: list[weakref.ref[np.ndarray]] = []
     held: list[int] = []
 
@@ -183,9 +169,7 @@ def test_snapshots_are_let_go():
 
 
 def test_the_price_is_asked_for_at_the_end(capsys):
-    """
-    What reading cost is known after the last instance, and stands in the table.
-    """
+    """What reading cost is known after the last instance, and stands in the table."""
     read: list[str] = []
 
     def stream() -> Iterator[Snapshot]:
@@ -205,9 +189,7 @@ def test_the_price_is_asked_for_at_the_end(capsys):
 
 
 def test_every_form_is_printed(capsys):
-    """
-    Text, JSON and Markdown of the same instances; the text honours its width.
-    """
+    """Text, JSON and Markdown of the same instances; the text honours its width."""
     items = (pressed(), quiet())
     text = ran(capsys, *items, width=60)[1]
     markdown = ran(capsys, *items, form=Format("markdown"))[1]
@@ -221,17 +203,13 @@ def test_every_form_is_printed(capsys):
 
 
 def test_those_with_room_get_rows_when_asked_for(capsys):
-    """
-    A list of names by default, a row with `lists_all`.
-    """
+    """A list of names by default, a row with `lists_all`."""
     assert "NOT NEAR A LIMIT: 1" in ran(capsys, quiet())[1]
     assert "● slack" in ran(capsys, quiet(), lists_all=True)[1]
 
 
 def test_the_page_is_written_whole(capsys, tmp_path: Path):
-    """
-    The page is written beside the text; a folder that is not there is an error with a remedy.
-    """
+    """The page is written beside the text; a folder that is not there is an error with a remedy."""
     page = tmp_path / "fleet.html"
     ran(capsys, pressed(), html=page)
 
@@ -266,9 +244,7 @@ class Counted:
 
 
 def test_progress_is_told_on_a_terminal(monkeypatch, capsys):
-    """
-    How many of how many, or how many so far; the line is emptied before the table comes.
-    """
+    """How many of how many, or how many so far; the line is emptied before the table comes."""
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
     fleet.run("rds:*", Counted(quiet("a"), UNREAD), output=Output())
@@ -280,18 +256,14 @@ def test_progress_is_told_on_a_terminal(monkeypatch, capsys):
 
 
 def test_progress_is_not_told_to_a_pipe(capsys):
-    """
-    A log gets no line that moves.
-    """
+    """A log gets no line that moves."""
     fleet.run("rds:*", iter([quiet()]), output=Output())
 
     assert "" == capsys.readouterr().err
 
 
 def test_an_interrupted_reading_leaves_a_clean_line(monkeypatch):
-    """
-    Control-C ends the reading; what was told of its progress is wiped first.
-    """
+    """Control-C ends the reading; what was told of its progress is wiped first."""
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
 
@@ -310,9 +282,7 @@ def recorded(folder: Path, *snapshots: Snapshot) -> Path:
 
 
 def test_a_folder_is_a_fleet_when_every_instance_is_asked_for(tmp_path):
-    """
-    `--identifier '*'` of a folder gives the table that a pattern of a live target gives.
-    """
+    """`--identifier '*'` of a folder gives the table that a pattern of a live target gives."""
     folder = recorded(tmp_path / "e", pressed(), quiet())
     done = CliRunner().invoke(
         app, ["diagnose", str(folder), "--identifier", "*", "--format", "json"]
@@ -323,9 +293,7 @@ def test_a_folder_is_a_fleet_when_every_instance_is_asked_for(tmp_path):
 
 
 def test_a_folder_is_cut_to_the_window(tmp_path):
-    """
-    The last hour of each; who has no sample in a window is unread, with where its samples lie.
-    """
+    """The last hour of each; who has no sample in a window is unread, with where its samples lie."""
     late = builders.snapshot(
         builders.storage(np.full(60, 5e6)),
         instance=named("late"),
@@ -354,9 +322,7 @@ def test_a_folder_is_cut_to_the_window(tmp_path):
     ],
 )
 def test_what_is_said_of_one_is_refused_for_many(tmp_path, options):
-    """
-    A class or a picture is of one instance.
-    """
+    """A class or a picture is of one instance."""
     folder = recorded(tmp_path / "e", quiet())
 
     with pytest.raises(UsageError, match="several instances"):
@@ -366,9 +332,7 @@ def test_what_is_said_of_one_is_refused_for_many(tmp_path, options):
 
 
 def test_a_folder_that_is_not_there_is_an_error(tmp_path):
-    """
-    Before anything is printed, one cause.
-    """
+    """Before anything is printed, one cause."""
     with pytest.raises(UsageError, match="does not exist"):
         fleet.run(
             "x",

@@ -97,9 +97,7 @@ def printed(*readings: Diagnosis | PlimsollError) -> tuple[str, str]:
 
 
 def test_readings_begin_at_the_interval_whatever_they_take():
-    """
-    From start to start it is ten seconds; a reading that takes longer is followed by the next at once.
-    """
+    """From start to start it is ten seconds; a reading that takes longer is followed by the next at once."""
     quick, slow = Told(QUIET, QUIET, QUIET), Told(QUIET, QUIET, takes_s=25.0)
     for told in (quick, slow):
         with pytest.raises(KeyboardInterrupt):
@@ -110,9 +108,7 @@ def test_readings_begin_at_the_interval_whatever_they_take():
 
 
 def test_a_failed_reading_keeps_the_last_verdict_with_its_age():
-    """
-    The cause is one line, the verdict stays, and the next reading is tried.
-    """
+    """The cause is one line, the verdict stays, and the next reading is tried."""
     told, kept = Told(NOW, DENIED, QUIET), Kept()
     with pytest.raises(KeyboardInterrupt):
         repeat(told.read, kept, period_s=10, clock=told.clock())
@@ -127,9 +123,7 @@ def test_a_failed_reading_keeps_the_last_verdict_with_its_age():
 
 
 def test_the_first_reading_must_succeed():
-    """
-    A mistake in the command is an error, not a watch of nothing.
-    """
+    """A mistake in the command is an error, not a watch of nothing."""
     told = Told(DENIED)
 
     with pytest.raises(AccessDenied):
@@ -137,9 +131,7 @@ def test_the_first_reading_must_succeed():
 
 
 def test_a_pipe_gets_a_report_when_the_verdict_changes():
-    """
-    Equal verdicts print nothing, not even where numbers moved; each report has its time.
-    """
+    """Equal verdicts print nothing, not even where numbers moved; each report has its time."""
     longer = replace(NOW, source="another reading")
     out, remarks = printed(NOW, longer, QUIET, QUIET, NOW)
 
@@ -151,9 +143,7 @@ def test_a_pipe_gets_a_report_when_the_verdict_changes():
 
 
 def test_a_pipe_is_told_once_of_a_failure_and_of_its_end():
-    """
-    One line for a cause however often it repeats, one when readings succeed again.
-    """
+    """One line for a cause however often it repeats, one when readings succeed again."""
     out, remarks = printed(NOW, DENIED, DENIED, NOW)
     lines = remarks.splitlines()[2:]
 
@@ -168,17 +158,13 @@ def test_a_pipe_is_told_once_of_a_failure_and_of_its_end():
 
 
 def test_the_verdict_changes_with_its_words_or_its_limit():
-    """
-    That a limit no longer binds is a change; another number of the same limit is none.
-    """
+    """That a limit no longer binds is a change; another number of the same limit is none."""
     assert len({state_of(found) for found in (NOW, PAST, QUIET)}) == 3
     assert state_of(NOW) == state_of(replace(NOW, note="other"))
 
 
 def test_a_terminal_shows_age_staleness_and_the_next_reading():
-    """
-    Below the report: when it was read, why the newest reading failed, and how often it is read.
-    """
+    """Below the report: when it was read, why the newest reading failed, and how often it is read."""
     fine = View(diagnosis=NOW, read_s=START_S, next_s=START_S + 60)
     stale = replace(fine, failure="no answer", failed_s=START_S + 60, next_s=START_S + 120)
 
@@ -193,9 +179,7 @@ def test_a_terminal_shows_age_staleness_and_the_next_reading():
 
 
 def test_a_terminal_is_redrawn_in_place():
-    """
-    The second report goes over the first: the cursor goes up, nothing scrolls.
-    """
+    """The second report goes over the first: the cursor goes up, nothing scrolls."""
     shown = io.StringIO()
     console = Console(file=shown, force_terminal=True, width=80, height=24, _environ={})
     told = Told(NOW, QUIET)
@@ -211,9 +195,7 @@ def test_a_terminal_is_redrawn_in_place():
 
 
 def test_the_interval_and_its_price_are_said():
-    """
-    CloudWatch has a sample a minute; what a day of readings costs is computed from the last one.
-    """
+    """CloudWatch has a sample a minute; what a day of readings costs is computed from the last one."""
     spending = ReadingCost()
     assert "Reads every 10 s" == rhythm("10s", 10, spending)
     spending.spent(
@@ -231,9 +213,7 @@ def test_the_interval_and_its_price_are_said():
     [("rds:orders", "10s", CLOUDWATCH_S), ("rds:orders", "5m", 300), ("prom:http://a", "10s", 10)],
 )
 def test_cloudwatch_is_never_read_more_often_than_it_changes(target, interval, expected):
-    """
-    Ten seconds for an instance of RDS are a minute; a Prometheus server is read as asked.
-    """
+    """Ten seconds for an instance of RDS are a minute; a Prometheus server is read as asked."""
     assert expected == check_watch(target, interval, other_options=False, until=None)
 
 
@@ -256,9 +236,7 @@ def test_cloudwatch_is_never_read_more_often_than_it_changes(target, interval, e
 def test_what_does_not_fit_is_refused(
     arguments, message, monkeypatch, capsys: pytest.CaptureFixture[str], tmp_path
 ):
-    """
-    One sentence and status 2, before anything is read or written.
-    """
+    """One sentence and status 2, before anything is read or written."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", ["plimsoll", "diagnose", *arguments])
     with pytest.raises(SystemExit) as stopped:

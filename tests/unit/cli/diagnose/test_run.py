@@ -75,9 +75,7 @@ def blind(tmp_path: Path) -> Path:
 
 
 def test_exit_0_where_nothing_binds(run):
-    """
-    A quiet instance ends with 0 and a report on standard output only.
-    """
+    """A quiet instance ends with 0 and a report on standard output only."""
     ran = run("diagnose", QUIET)
 
     assert (0, "") == (ran.status, ran.err)
@@ -85,9 +83,7 @@ def test_exit_0_where_nothing_binds(run):
 
 
 def test_exit_1_where_something_binds(run):
-    """
-    A binding ceiling ends with 1.
-    """
+    """A binding ceiling ends with 1."""
     ran = run("diagnose", PRESSED)
 
     assert (1, "") == (ran.status, ran.err)
@@ -95,9 +91,7 @@ def test_exit_1_where_something_binds(run):
 
 
 def test_exit_2_where_it_cannot_be_told(run, blind):
-    """
-    Without the metrics it takes, the report says so and ends with 2.
-    """
+    """Without the metrics it takes, the report says so and ends with 2."""
     ran = run("diagnose", blind)
 
     assert (2, "") == (ran.status, ran.err)
@@ -105,9 +99,7 @@ def test_exit_2_where_it_cannot_be_told(run, blind):
 
 
 def test_own_events_stand_in_the_json_report(run):
-    """
-    A local time in its zone is the moment in UTC; the exit status is that of the verdict.
-    """
+    """A local time in its zone is the moment in UTC; the exit status is that of the verdict."""
     zone = ("--events-zone", "Europe/Berlin", "--format", "json")
     ran = run("diagnose", PRESSED, "--events", LOCAL, *zone)
     report = json.loads(ran.out)
@@ -120,9 +112,7 @@ def test_own_events_stand_in_the_json_report(run):
 
 
 def test_a_file_and_its_folder_are_the_same_target(run):
-    """
-    A folder that holds one snapshot is that snapshot.
-    """
+    """A folder that holds one snapshot is that snapshot."""
     assert run("diagnose", QUIET).out == run("diagnose", QUIET / "snapshot.json").out
 
 
@@ -150,9 +140,7 @@ def test_a_file_and_its_folder_are_the_same_target(run):
     ],
 )
 def test_a_wrong_word_is_one_cause_and_one_hint(run, arguments, cause):
-    """
-    Bad input ends with 2, one line that says the cause, one that says what to do, and no traceback.
-    """
+    """Bad input ends with 2, one line that says the cause, one that says what to do, and no traceback."""
     ran = run("diagnose", *arguments)
     lines = [line for line in ran.err.splitlines() if "written to" not in line]
 
@@ -176,9 +164,7 @@ def test_a_wrong_word_is_one_cause_and_one_hint(run, arguments, cause):
     ],
 )
 def test_a_wrong_flag_ends_with_2(run, arguments):
-    """
-    What the command line itself does not understand is said on standard error, with where to look.
-    """
+    """What the command line itself does not understand is said on standard error, with where to look."""
     ran = run("diagnose", *arguments)
 
     assert (2, "") == (ran.status, ran.out)
@@ -197,9 +183,7 @@ def test_a_wrong_flag_ends_with_2(run, arguments):
 )
 @pytest.mark.parametrize("command", ["diagnose", "plan", "limits"])
 def test_a_class_that_does_not_exist_is_refused_with_the_nearest(run, command, typed, nearest):
-    """
-    A misspelt class would cost the limits of the class and give a verdict without them.
-    """
+    """A misspelt class would cost the limits of the class and give a verdict without them."""
     arguments = ("limits", typed) if command == "limits" else (command, PRESSED, "--class", typed)
     ran = run(*arguments)
 
@@ -210,18 +194,14 @@ def test_a_class_that_does_not_exist_is_refused_with_the_nearest(run, command, t
 
 @pytest.mark.parametrize("typed", ["DB.T3.XLARGE", "t3.xlarge", " db.T3.xlarge "])
 def test_a_class_is_understood_however_it_is_written(run, typed):
-    """
-    Capital letters, spaces around it and a missing prefix do not make it another class.
-    """
+    """Capital letters, spaces around it and a missing prefix do not make it another class."""
     ran = run("diagnose", PRESSED, "--class", typed, "--format", "json")
 
     assert "db.t3.xlarge" == json.loads(ran.out)["instance"]["db_class"]
 
 
 def test_the_window_that_was_asked_for_is_the_denominator(run):
-    """
-    Of the last ten days of an export of two, eight were not measured: the shares say so.
-    """
+    """Of the last ten days of an export of two, eight were not measured: the shares say so."""
     report = json.loads(run("diagnose", QUIET, "--last", "10d", "--format", "json").out)
     text = run("diagnose", QUIET, "--last", "10d").out
 
@@ -233,9 +213,7 @@ def test_the_window_that_was_asked_for_is_the_denominator(run):
 
 
 def test_flags_win_over_the_source(run):
-    """
-    What the command line says of the instance replaces what the snapshot says.
-    """
+    """What the command line says of the instance replaces what the snapshot says."""
     flags = ("--class", "r5.large", "--engine", "mysql", "--storage", "GP3", "--size-gib", "400")
     ran = run("diagnose", QUIET, *flags, "--launched", "2019-06-01", "--format", "json")
     instance = json.loads(ran.out)["instance"]
@@ -248,18 +226,14 @@ def test_flags_win_over_the_source(run):
 
 @pytest.mark.parametrize("target", [PRESSED, QUIET, ROOT / "examples" / "search-service"])
 def test_json_follows_its_schema(run, target):
-    """
-    The JSON is one document that the published schema accepts.
-    """
+    """The JSON is one document that the published schema accepts."""
     report = json.loads(run("diagnose", target, "--format", "json").out)
 
     jsonschema.validate(report, SCHEMA, cls=jsonschema.Draft202012Validator)
 
 
 def test_json_has_what_others_rely_on(run):
-    """
-    Instance, window, verdict, binding and intervals with their eleven fields are always there.
-    """
+    """Instance, window, verdict, binding and intervals with their eleven fields are always there."""
     report = json.loads(run("diagnose", PRESSED, "--format", "json").out)
 
     assert {"instance", "window", "verdict", "binding", "intervals"} <= set(report)
@@ -271,9 +245,7 @@ def test_json_has_what_others_rely_on(run):
 
 
 def test_markdown_is_for_tickets(run):
-    """
-    Markdown begins with a heading and holds no escape sequence.
-    """
+    """Markdown begins with a heading and holds no escape sequence."""
     ran = run("diagnose", PRESSED, "--format", "markdown")
 
     assert ran.out.startswith("#")
@@ -282,9 +254,7 @@ def test_markdown_is_for_tickets(run):
 
 @pytest.mark.parametrize("width", [40, 80, 132])
 def test_text_keeps_to_its_width(run, width):
-    """
-    No line is wider than asked for; only a command to copy is never broken.
-    """
+    """No line is wider than asked for; only a command to copy is never broken."""
     ran = run("diagnose", PRESSED, "--width", width)
     *lines, command = ran.out.splitlines()
 
@@ -293,9 +263,7 @@ def test_text_keeps_to_its_width(run, width):
 
 
 def test_reports_are_written_beside_the_text(run, tmp_path):
-    """
-    --html and --png write files and say so on standard error; standard output stays the report.
-    """
+    """--html and --png write files and say so on standard error; standard output stays the report."""
     page, picture = tmp_path / "report.html", tmp_path / "timeline.png"
     ran = run("diagnose", QUIET, "--html", page, "--png", picture)
 
@@ -308,9 +276,7 @@ def test_reports_are_written_beside_the_text(run, tmp_path):
 
 
 def test_nothing_is_written_where_one_file_cannot_be(run, tmp_path):
-    """
-    A picture that cannot be written is refused before the work; the old page stays.
-    """
+    """A picture that cannot be written is refused before the work; the old page stays."""
     page = tmp_path / "report.html"
     page.write_text("old", encoding="utf-8")
     ran = run("diagnose", QUIET, "--html", page, "--png", tmp_path)
@@ -322,9 +288,7 @@ def test_nothing_is_written_where_one_file_cannot_be(run, tmp_path):
 
 
 def test_equal_calls_print_equal_bytes(run):
-    """
-    The same snapshot gives the same report, in every form.
-    """
+    """The same snapshot gives the same report, in every form."""
     for form in ("text", "json", "markdown"):
         assert run("diagnose", PRESSED, "--format", form).out == (
             run("diagnose", PRESSED, "--format", form).out
@@ -332,9 +296,7 @@ def test_equal_calls_print_equal_bytes(run):
 
 
 def test_a_pipe_gets_80_columns_without_colour():
-    """
-    In a process of its own, into a pipe: 80 columns, no escape sequence, exit status as promised.
-    """
+    """In a process of its own, into a pipe: 80 columns, no escape sequence, exit status as promised."""
     ran = command("diagnose", PRESSED)
 
     assert (1, "") == (ran.returncode, ran.stderr)
@@ -343,9 +305,7 @@ def test_a_pipe_gets_80_columns_without_colour():
 
 
 def test_a_wrong_target_in_a_process_of_its_own():
-    """
-    Nothing but the two lines reaches the terminal.
-    """
+    """Nothing but the two lines reaches the terminal."""
     ran = command("diagnose", "no-such-target")
 
     assert (2, "") == (ran.returncode, ran.stdout)
@@ -356,9 +316,7 @@ def test_a_wrong_target_in_a_process_of_its_own():
 
 
 def test_a_reader_that_stops_reading_is_no_error():
-    """
-    `plimsoll diagnose … | head -1` prints its line; the writer ends quietly.
-    """
+    """`plimsoll diagnose … | head -1` prints its line; the writer ends quietly."""
     reader, writer = os.pipe()
     os.close(reader)
     with os.fdopen(writer, "wb") as closed:
@@ -374,9 +332,7 @@ def test_a_reader_that_stops_reading_is_no_error():
 
 
 def test_colour_only_on_a_terminal_that_wants_it(monkeypatch, run):
-    """
-    On a terminal there is colour; NO_COLOR takes it away, a pipe never has it.
-    """
+    """On a terminal there is colour; NO_COLOR takes it away, a pipe never has it."""
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setattr("plimsoll.cli.output.sys.stdout.isatty", lambda: True, raising=False)
     coloured = run("diagnose", PRESSED, "--width", 80).out
@@ -388,9 +344,7 @@ def test_colour_only_on_a_terminal_that_wants_it(monkeypatch, run):
 
 
 def test_no_limit_is_not_claimed_for_a_class_without_numbers():
-    """
-    Where the class is not in the catalog, the first sentence says that its limits are not known.
-    """
+    """Where the class is not in the catalog, the first sentence says that its limits are not known."""
     snapshot = read_target(str(QUIET), InstanceOptions())
     unknown = msgspec.structs.replace(snapshot.instance, db_class="db.zz.large")
     first = headline(diagnose_snapshot(msgspec.structs.replace(snapshot, instance=unknown)))

@@ -75,9 +75,7 @@ def flags(**given) -> GateFlags:
 
 
 def test_flags_become_a_setup():
-    """
-    Every flag is found again, in seconds and bytes; the class is spelled as the catalog does.
-    """
+    """Every flag is found again, in seconds and bytes; the class is spelled as the catalog does."""
     setup = setup_of(
         flags(
             instance=InstanceOptions(
@@ -106,9 +104,7 @@ def test_flags_become_a_setup():
 
 
 def test_storage_without_an_engine_is_that_of_postgres():
-    """
-    The number of volumes depends on the engine; most of our users run this one.
-    """
+    """The number of volumes depends on the engine; most of our users run this one."""
     setup = setup_of(flags(instance=InstanceOptions(storage="gp2", size_gib=1000)))
 
     assert "postgres" == setup.instance.engine
@@ -116,9 +112,7 @@ def test_storage_without_an_engine_is_that_of_postgres():
 
 
 def test_limits_of_a_file_stand_alone(tmp_path: Path):
-    """
-    They take the place of class and storage, and their latency gives way to a flag.
-    """
+    """They take the place of class and storage, and their latency gives way to a flag."""
     path = tmp_path / "disk.json"
     path.write_text(
         '{"chain": [{"name": "mine", "counts": "bytes", "baseline": 1e6}],'
@@ -172,9 +166,7 @@ def test_limits_of_a_file_stand_alone(tmp_path: Path):
 def test_flags_that_cannot_be_are_refused(
     given: dict, kind: type[PlimsollError] | None, expected: str
 ):
-    """
-    Before anything is mounted, in one sentence.
-    """
+    """Before anything is mounted, in one sentence."""
     if kind is None:
         assert setup_of(flags(**given)).legacy
         return
@@ -185,9 +177,7 @@ def test_flags_that_cannot_be_are_refused(
 
 
 def test_limits_that_cannot_be_read_name_the_file(tmp_path: Path):
-    """
-    A file that is no chain is refused with its name.
-    """
+    """A file that is no chain is refused with its name."""
     path = tmp_path / "disk.json"
     path.write_text("[1]")
     with pytest.raises(DataError) as raised:
@@ -198,9 +188,7 @@ def test_limits_that_cannot_be_read_name_the_file(tmp_path: Path):
 
 @pytest.mark.parametrize("name", ["output", "metrics"])
 def test_outputs_that_could_not_be_written_are_refused_early(tmp_path: Path, name: str):
-    """
-    Not after an hour.
-    """
+    """Not after an hour."""
     for path, reason in ((tmp_path, "it is a folder"), (tmp_path / "no" / "run", "no folder")):
         with pytest.raises(UsageError, match=reason):
             run_in_gate(flags(**{name: path}), ("true",))
@@ -217,25 +205,19 @@ def test_outputs_that_could_not_be_written_are_refused_early(tmp_path: Path, nam
     ],
 )
 def test_amounts_of_memory_are_binary(text: str, amount: int):
-    """
-    As memory is sold; a bare number is bytes.
-    """
+    """As memory is sold; a bare number is bytes."""
     assert amount == bytes_of(text, "--memory")
 
 
 @pytest.mark.parametrize("text", ["", "4GB", "GiB", "-1GiB", "0", "1e3", "4 Gi B", "nan"])
 def test_other_amounts_are_refused(text: str):
-    """
-    Decimal units among them, for they would mean something else.
-    """
+    """Decimal units among them, for they would mean something else."""
     with pytest.raises(UsageError):
         bytes_of(text, "--memory")
 
 
 def test_the_truth_lies_beside_the_snapshot():
-    """
-    Its name is that of the snapshot, packed or not.
-    """
+    """Its name is that of the snapshot, packed or not."""
     assert Path("a/run.truth.json") == truth_path(Path("a/run.json"))
     assert Path("run.truth.json") == truth_path(Path("run.json.gz"))
     assert Path("run.truth.json") == truth_path(Path("run.JSON.GZ"))
@@ -243,9 +225,7 @@ def test_the_truth_lies_beside_the_snapshot():
 
 
 def test_a_line_of_progress_has_both_times_and_a_forecast():
-    """
-    Real seconds and emulated ones, what is served, what binds, and when credits are gone.
-    """
+    """Real seconds and emulated ones, what is served, what binds, and when credits are gone."""
     assert (
         "42 s (42 min emulated): 347.5 MB/s, 2,780 IOPS, queue 15.9; "
         "instance EBS throughput, burst; byte 63 %, empty in 19 s"
@@ -255,9 +235,7 @@ def test_a_line_of_progress_has_both_times_and_a_forecast():
 
 
 def test_a_line_of_progress_stays_on_one_row():
-    """
-    What does not fit a terminal is cut off, so that the line can be written over.
-    """
+    """What does not fit a terminal is cut off, so that the line can be written over."""
     line = gate_words.progress(STATUS, 42.0, 80)
 
     assert 79 == len(line)
@@ -265,9 +243,7 @@ def test_a_line_of_progress_stays_on_one_row():
 
 
 def test_a_status_is_a_small_table():
-    """
-    What is emulated, at which clock, and how it stands.
-    """
+    """What is emulated, at which clock, and how it stands."""
     late = replace(STATUS, late_ratio=0.12, late_s_max=0.34)
 
     assert (
@@ -285,9 +261,7 @@ def test_a_status_is_a_small_table():
 
 
 def test_what_a_run_hit_is_said_with_the_clock():
-    """
-    Limits, the longest first, what became of the credits, and whether the machine kept up.
-    """
+    """Limits, the longest first, what became of the credits, and whether the machine kept up."""
     name = "instance_ebs_throughput"
     record = [
         line(0, balance={name: 0.05}, binding=held(0.9, Phase.BURST)),
@@ -308,9 +282,7 @@ def test_what_a_run_hit_is_said_with_the_clock():
 
 
 def test_a_run_that_hit_nothing_says_so():
-    """
-    Nothing is made up; real time is said too.
-    """
+    """Nothing is made up; real time is said too."""
     text = gate_words.run_text(truth_of(lines(2)), GateSetup(instance=T3))
 
     assert "no limit made requests wait" in text
@@ -318,9 +290,7 @@ def test_a_run_that_hit_nothing_says_so():
 
 
 def test_names_of_limits_of_ones_own_are_said_as_they_are():
-    """
-    Families have words; other stages have the name they were given.
-    """
+    """Families have words; other stages have the name they were given."""
     assert "instance EBS IOPS" == gate_words.stage_name("instance_ebs_iops")
     assert "mine" == gate_words.stage_name("mine")
 
@@ -335,17 +305,13 @@ def test_names_of_limits_of_ones_own_are_said_as_they_are():
     ],
 )
 def test_balances_have_short_names(text: str, order: tuple[str, float]):
-    """
-    After the metrics that people know; a stage's own name does as well.
-    """
+    """After the metrics that people know; a stage's own name does as well."""
     assert order == _balance(text)
 
 
 @pytest.mark.parametrize("text", ["byte", "byte=", "byte=2", "byte=-0.1", "byte=full", "byte=nan"])
 def test_balances_that_are_none_are_refused(text: str):
-    """
-    Only a share of the bucket.
-    """
+    """Only a share of the bucket."""
     with pytest.raises(UsageError):
         _balance(text)
 
@@ -359,9 +325,7 @@ def test_balances_that_are_none_are_refused(text: str):
     ],
 )
 def test_orders_that_cannot_be_are_refused_before_a_gate_is_looked_for(given: dict, expected: str):
-    """
-    So the message is about the order, whether or not a gate runs.
-    """
+    """So the message is about the order, whether or not a gate runs."""
     usual = {
         "instance": InstanceOptions(),
         "balances": (),
@@ -376,9 +340,7 @@ def test_orders_that_cannot_be_are_refused_before_a_gate_is_looked_for(given: di
 
 
 def test_every_command_explains_itself():
-    """
-    Five commands; the ones that mount say what the credit clock is.
-    """
+    """Five commands; the ones that mount say what the credit clock is."""
     runner = CliRunner()
     for name in ("mount", "run", "status", "set", "events"):
         shown = runner.invoke(app, ["gate", name, "--help"], terminal_width=200)
@@ -387,9 +349,7 @@ def test_every_command_explains_itself():
 
 
 def test_a_gate_that_does_not_run_is_one_sentence(tmp_path: Path):
-    """
-    The hint says how to start one.
-    """
+    """The hint says how to start one."""
     with pytest.raises(PlimsollError) as raised:
         CliRunner().invoke(
             app, ["gate", "status", "--socket", str(tmp_path / "gate.sock")], catch_exceptions=False

@@ -61,9 +61,7 @@ def quiet():
 
 
 def test_the_exit_status_says_whether_something_is_to_be_done():
-    """
-    0 where nothing is above a note, 1 for a warning or worse, 2 where nothing could be told.
-    """
+    """0 where nothing is above a note, 1 for a warning or worse, 2 where nothing could be told."""
     warning = inspections.inspection(causes=(inspections.vacuum(),))
 
     assert 1 == inspect_run.status_of(inspections.inspection())
@@ -73,9 +71,7 @@ def test_the_exit_status_says_whether_something_is_to_be_done():
 
 
 def test_a_quiet_server_is_said_to_be_quiet(run):
-    """
-    As it is called: one sentence first, and exit status 0.
-    """
+    """As it is called: one sentence first, and exit status 0."""
     ran = run(DSN)
 
     assert ran.out.startswith("No problem found in 127.0.0.1:5432/orders in 1 min")
@@ -84,9 +80,7 @@ def test_a_quiet_server_is_said_to_be_quiet(run):
 
 
 def test_it_is_watched_for_a_minute_unless_asked_otherwise(run):
-    """
-    `--for` says how long, `--pooler` what stands in front.
-    """
+    """`--for` says how long, `--pooler` what stands in front."""
     assert [(DSN, 60, ())] == run(DSN).asked
     assert [(DSN, 600, ("pgbouncer://a@b:6432", "pgpool.conf"))] == run(
         DSN, "--for", "10m", "--pooler", "pgbouncer://a@b:6432", "--pooler", "pgpool.conf"
@@ -94,18 +88,14 @@ def test_it_is_watched_for_a_minute_unless_asked_otherwise(run):
 
 
 def test_the_database_may_be_named_by_a_variable(run, monkeypatch):
-    """
-    Other users cannot see a variable.
-    """
+    """Other users cannot see a variable."""
     monkeypatch.setenv("PLIMSOLL_DSN", "dbname=secret")
 
     assert "dbname=secret" == run().asked[0][0]
 
 
 def test_each_form_is_printed_or_written(run, tmp_path):
-    """
-    Text, Markdown and JSON go to standard output; with -o to a file, which is named.
-    """
+    """Text, Markdown and JSON go to standard output; with -o to a file, which is named."""
     file = tmp_path / "inspection.json"
     text = run(DSN, "--width", 60)
     marked = run(DSN, "--format", "markdown")
@@ -119,9 +109,7 @@ def test_each_form_is_printed_or_written(run, tmp_path):
 
 
 def test_shares_are_of_the_ceiling_of_the_target(run):
-    """
-    `--against` diagnoses it; the ceiling that binds is the one that shares are of.
-    """
+    """`--against` diagnoses it; the ceiling that binds is the one that shares are of."""
     ran = run(DSN, "--against", PRESSED, "--format", "json")
     report = json.loads(ran.out)
 
@@ -130,9 +118,7 @@ def test_shares_are_of_the_ceiling_of_the_target(run):
 
 
 def test_vcpus_are_of_the_target_unless_they_were_seen(run):
-    """
-    The class of `--against` tells how many sessions the machine runs; a server of ours shows it itself.
-    """
+    """The class of `--against` tells how many sessions the machine runs; a server of ours shows it itself."""
 
     def room(*arguments, **known):
         glances = (databases.glance(0, sessions=(databases.session(),)),)
@@ -165,9 +151,7 @@ def test_vcpus_are_of_the_target_unless_they_were_seen(run):
     ],
 )
 def test_what_cannot_be_is_refused_before_anything_is_watched(run, arguments, message):
-    """
-    A minute of watching is not spent on a command line that cannot be.
-    """
+    """A minute of watching is not spent on a command line that cannot be."""
     with pytest.raises(UsageError, match=re.escape(message)) as caught:
         run(*arguments)
 
@@ -175,9 +159,7 @@ def test_what_cannot_be_is_refused_before_anything_is_watched(run, arguments, me
 
 
 def test_the_ceiling_that_bound_is_taken():
-    """
-    Of a diagnosis in which a throughput limit bound: its documented number, without a remark.
-    """
+    """Of a diagnosis in which a throughput limit bound: its documented number, without a remark."""
     held = reference_ceiling(CASES["pressed"]()[0])
 
     assert "instance EBS throughput, legacy baseline" == held.name
@@ -186,9 +168,7 @@ def test_the_ceiling_that_bound_is_taken():
 
 
 def test_a_ceiling_of_operations_is_converted_and_said_so():
-    """
-    18,750 IOPS at 15.2 kB are 285 MB/s; the text names both numbers.
-    """
+    """18,750 IOPS at 15.2 kB are 285 MB/s; the text names both numbers."""
     diagnosis = CASES["pressed"]()[0]
     longest = max(diagnosis.intervals, key=lambda i: i.end_s - i.start_s)
     at = replace(
@@ -213,9 +193,7 @@ def test_a_ceiling_of_operations_is_converted_and_said_so():
 
 
 def test_where_nothing_bound_the_lowest_ceiling_is_taken_and_said_so():
-    """
-    Of all ceilings of the storage, operations at their mean size.
-    """
+    """Of all ceilings of the storage, operations at their mean size."""
     diagnosis = CASES["pressed"]()[0]
     held = reference_ceiling(replace(diagnosis, binding=None, verdict=Verdict.SLACK))
 
@@ -227,9 +205,7 @@ def test_where_nothing_bound_the_lowest_ceiling_is_taken_and_said_so():
 
 
 def test_no_ceiling_is_no_zero():
-    """
-    A diagnosis without any ceiling of storage leaves shares of it unknown.
-    """
+    """A diagnosis without any ceiling of storage leaves shares of it unknown."""
     held = reference_ceiling(replace(CASES["unknown"]()[0], resources=()))
 
     assert held.bytes_per_s is None
@@ -237,9 +213,7 @@ def test_no_ceiling_is_no_zero():
 
 
 def test_progress_is_for_terminals(monkeypatch, capsys):
-    """
-    On a terminal a line says for how long it has been watched; elsewhere nothing is written.
-    """
+    """On a terminal a line says for how long it has been watched; elsewhere nothing is written."""
     watching._progress(60)(0.001)
     piped = capsys.readouterr().err
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)

@@ -16,9 +16,7 @@ RUN = ("lab", "run", "claims-pipeline")
 
 @pytest.mark.parametrize("scale", ["2:40", "1:1", "1:1000", "many", "1:nan"])
 def test_a_scale_that_is_not_possible_is_refused(capsys, scale: str, tmp_path: Path):
-    """
-    With those that are.
-    """
+    """With those that are."""
     words = (*RUN, "--scale", scale, "--html", str(tmp_path / "x.html"))
     status = run_to_end(lambda: app(words, standalone_mode=False) or 0)
 
@@ -38,9 +36,7 @@ def test_a_scale_that_is_not_possible_is_refused(capsys, scale: str, tmp_path: P
     ],
 )
 def test_options_make_the_plan(monkeypatch, tmp_path: Path, options, file_bytes, scale, status):
-    """
-    The page is written whatever was; the status says how it ended.
-    """
+    """The page is written whatever was; the status says how it ended."""
     plans = []
 
     def play(plan, **_):

@@ -16,18 +16,14 @@ RUN = ("lab", "run", "pooled-cluster", "--quick")
 
 
 def run(capsys, *words: str) -> tuple[int, str]:
-    """
-    Status and standard error of the command.
-    """
+    """Status and standard error of the command."""
     status = run_to_end(lambda: app([*RUN, *words], standalone_mode=False) or 0)
     return status, capsys.readouterr().err
 
 
 @pytest.mark.parametrize("scale", ["2:40", "1:1", "1:1000", "many", "1:", "0", "1:nan"])
 def test_a_scale_that_is_not_possible_is_refused(capsys, scale: str, tmp_path: Path):
-    """
-    With those that are.
-    """
+    """With those that are."""
     status, err = run(capsys, "--scale", scale, "--html", str(tmp_path / "x.html"))
 
     assert 2 == status
@@ -36,9 +32,7 @@ def test_a_scale_that_is_not_possible_is_refused(capsys, scale: str, tmp_path: P
 
 @pytest.mark.parametrize("scale", ["10", "1:20"])
 def test_a_scale_may_be_written_with_and_without_the_one(monkeypatch, tmp_path: Path, scale: str):
-    """
-    The plan has the number, and the announcement says what it means.
-    """
+    """The plan has the number, and the announcement says what it means."""
     played = []
 
     def play(plan, **_):
@@ -53,9 +47,7 @@ def test_a_scale_may_be_written_with_and_without_the_one(monkeypatch, tmp_path: 
 
 
 def test_a_build_of_the_pooler_that_is_missing_is_refused_first(capsys, tmp_path: Path):
-    """
-    Before a server is started, with the command that makes it.
-    """
+    """Before a server is started, with the command that makes it."""
     status, err = run(
         capsys, "--unmended", str(tmp_path / "absent"), "--html", str(tmp_path / "x.html")
     )
@@ -66,9 +58,7 @@ def test_a_build_of_the_pooler_that_is_missing_is_refused_first(capsys, tmp_path
 
 
 def test_a_folder_without_the_system_is_refused(capsys, tmp_path: Path):
-    """
-    Before a server is started; nothing is left.
-    """
+    """Before a server is started; nothing is left."""
     build = tmp_path / "pgpool"
     build.touch()
     words = ("--unmended", str(build), "--system", str(tmp_path))
@@ -80,9 +70,7 @@ def test_a_folder_without_the_system_is_refused(capsys, tmp_path: Path):
 
 
 def test_too_little_memory_is_refused_before_anything_starts(capsys, monkeypatch, tmp_path: Path):
-    """
-    With how much there is, and how much it takes.
-    """
+    """With how much there is, and how much it takes."""
     build = tmp_path / "pgpool"
     build.touch()
     monkeypatch.setattr(room, "host_memory_bytes", lambda _name: 1 << 30)
@@ -95,9 +83,7 @@ def test_too_little_memory_is_refused_before_anything_starts(capsys, monkeypatch
 
 
 def test_a_page_that_cannot_be_written_is_refused_first(capsys, tmp_path: Path):
-    """
-    Not after five minutes.
-    """
+    """Not after five minutes."""
     status, err = run(capsys, "--html", str(tmp_path / "absent/x.html"))
 
     assert 2 == status
@@ -114,9 +100,7 @@ def test_a_page_that_cannot_be_written_is_refused_first(capsys, tmp_path: Path):
     ],
 )
 def test_the_status_says_how_it_ended(monkeypatch, tmp_path: Path, found, status):
-    """
-    0 only if all that was said is right; the page is written whatever was.
-    """
+    """0 only if all that was said is right; the page is written whatever was."""
     monkeypatch.setattr(analysis, "play_pooled_cluster", lambda *_, **__: found)
     page = tmp_path / "x.html"
     ended = CliRunner().invoke(app, [*RUN, "--html", str(page)])

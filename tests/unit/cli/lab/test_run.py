@@ -62,9 +62,7 @@ def outcome(plan: PostgresPlan, **load: float) -> Outcome:
 
 @pytest.fixture
 def lab(monkeypatch):
-    """
-    A lab whose runs are simulated: progress at four moments, then a record under the given load.
-    """
+    """A lab whose runs are simulated: progress at four moments, then a record under the given load."""
 
     def simulated(**load: float) -> None:
         def run(plan, facts, *, report_progress, print_line, watch=None) -> Outcome:
@@ -93,9 +91,7 @@ def progress(plan: PostgresPlan, elapsed_s: float) -> LabProgress:
 
 
 def test_flags_become_a_plan():
-    """
-    The class gets its prefix, storage its engine, and the tables exceed the memory.
-    """
+    """The class gets its prefix, storage its engine, and the tables exceed the memory."""
     plan = plan_of(flags())
 
     assert ("db.t3.xlarge", "postgres") == (
@@ -126,9 +122,7 @@ def test_flags_become_a_plan():
     ],
 )
 def test_what_cannot_be_is_refused_before_anything_starts(changes, word, monkeypatch):
-    """
-    Nobody waits for tables that are made for nothing.
-    """
+    """Nobody waits for tables that are made for nothing."""
     monkeypatch.setattr(lab_run, "run_lab", None)
     with pytest.raises(UsageError) as raised:
         run_postgres(flags(**changes))
@@ -137,17 +131,13 @@ def test_what_cannot_be_is_refused_before_anything_starts(changes, word, monkeyp
 
 
 def test_a_class_nobody_knows_is_refused():
-    """
-    As everywhere, with those that sound alike.
-    """
+    """As everywhere, with those that sound alike."""
     with pytest.raises(CatalogError):
         plan_of(flags(instance=InstanceOptions(db_class="db.t9.mighty")))
 
 
 def test_the_report_has_the_truth_beside_it_and_the_status_of_a_diagnosis(lab, capsys):
-    """
-    Something binds: 1. The report is standard output, everything else is not.
-    """
+    """Something binds: 1. The report is standard output, everything else is not."""
     lab()
 
     assert 1 == run_postgres(flags(width=120))
@@ -163,9 +153,7 @@ def test_the_report_has_the_truth_beside_it_and_the_status_of_a_diagnosis(lab, c
 
 @pytest.fixture
 def busy(monkeypatch) -> list[str]:
-    """
-    A database that is asked to write 4.34 GB in a real minute of watching; the DSNs that were watched.
-    """
+    """A database that is asked to write 4.34 GB in a real minute of watching; the DSNs that were watched."""
     asked = []
 
     class Watching:
@@ -184,9 +172,7 @@ def busy(monkeypatch) -> list[str]:
 
 
 def test_what_the_database_said_stands_in_the_report(lab, busy, capsys, tmp_path):
-    """
-    Held against the ceiling that bound, in real bytes per real second, whatever the credit clock.
-    """
+    """Held against the ceiling that bound, in real bytes per real second, whatever the credit clock."""
     lab()
     given = flags(
         width=120,
@@ -211,9 +197,7 @@ def test_what_the_database_said_stands_in_the_report(lab, busy, capsys, tmp_path
 
 
 def test_nobody_is_watched_unasked(lab, busy, capsys):
-    """
-    Without --inspect the report has no causes.
-    """
+    """Without --inspect the report has no causes."""
     lab()
     run_postgres(flags())
 
@@ -222,18 +206,14 @@ def test_nobody_is_watched_unasked(lab, busy, capsys):
 
 
 def test_nothing_binding_is_zero(lab):
-    """
-    As `diagnose` has it.
-    """
+    """As `diagnose` has it."""
     lab(demand_ops_per_s=100, size_bytes=8192)
 
     assert 0 == run_postgres(flags())
 
 
 def test_a_machine_that_is_too_slow_is_two(lab, capsys):
-    """
-    Whatever the diagnosis says then proves nothing.
-    """
+    """Whatever the diagnosis says then proves nothing."""
     lab(late_ratio=0.2)
 
     assert 2 == run_postgres(flags())
@@ -241,9 +221,7 @@ def test_a_machine_that_is_too_slow_is_two(lab, capsys):
 
 
 def test_without_a_terminal_there_is_a_line_for_ten_emulated_minutes(lab, capsys):
-    """
-    And one at the end; the clock stands in each.
-    """
+    """And one at the end; the clock stands in each."""
     lab()
     run_postgres(flags(clock=120.0))
     lines = [line for line in capsys.readouterr().err.splitlines() if "emulated minute" in line]
@@ -255,9 +233,7 @@ def test_without_a_terminal_there_is_a_line_for_ten_emulated_minutes(lab, capsys
 
 
 def test_snapshot_truth_and_page_are_saved(lab, tmp_path, capsys):
-    """
-    The truth lies beside the snapshot; where a kept database lies is told.
-    """
+    """The truth lies beside the snapshot; where a kept database lies is told."""
     lab()
     run_postgres(flags(output=tmp_path / "run.json", html=tmp_path / "run.html", keeps=True))
     output = capsys.readouterr().err
@@ -267,9 +243,7 @@ def test_snapshot_truth_and_page_are_saved(lab, tmp_path, capsys):
 
 
 def test_tables_that_fit_the_memory_are_told(lab, capsys):
-    """
-    A small scale is the user's choice, but its result would be a riddle.
-    """
+    """A small scale is the user's choice, but its result would be a riddle."""
     lab()
     run_postgres(flags(scale=1))
 
@@ -277,9 +251,7 @@ def test_tables_that_fit_the_memory_are_told(lab, capsys):
 
 
 def test_the_command_line_reaches_the_plan(monkeypatch):
-    """
-    Every option arrives.
-    """
+    """Every option arrives."""
     seen: list[LabFlags] = []
     monkeypatch.setattr(lab_run, "run_postgres", lambda given: seen.append(given) or 0)
     words = (
@@ -311,9 +283,7 @@ def test_the_command_line_reaches_the_plan(monkeypatch):
 
 @pytest.mark.parametrize("engine", ["postgres", "mysql"])
 def test_with_cpu_gives_the_server_the_size_of_the_class(engine: str, tmp_path, monkeypatch):
-    """
-    The plan has a control group with its vCPUs and its memory; without the option it has none.
-    """
+    """The plan has a control group with its vCPUs and its memory; without the option it has none."""
     simulate_cgroup(tmp_path, monkeypatch)
     monkeypatch.setattr("os.sched_getaffinity", lambda pid: set(range(4)))
     plans: list[PostgresPlan | MySqlPlan] = []
@@ -346,9 +316,7 @@ def test_with_cpu_gives_the_server_the_size_of_the_class(engine: str, tmp_path, 
 def test_with_cpu_is_refused_with_the_reason(
     engine: str, bought: tuple[str, ...], expected: str, tmp_path, monkeypatch
 ):
-    """
-    As 'gate run' refuses it, and before anything starts.
-    """
+    """As 'gate run' refuses it, and before anything starts."""
     root = simulate_cgroup(tmp_path, monkeypatch)
     (root / "cgroup.controllers").write_text("hugetlb\n")
     monkeypatch.setattr(lab_run, "run_lab", None)
@@ -362,9 +330,7 @@ def test_with_cpu_is_refused_with_the_reason(
 
 @pytest.mark.parametrize(("engine", "count"), [("postgres", 3), ("mysql", 1)])
 def test_the_commands_of_the_documents_are_ones_that_run(engine: str, count: int, monkeypatch):
-    """
-    README.md and the guide show commands for each server, with every option that a run needs.
-    """
+    """README.md and the guide show commands for each server, with every option that a run needs."""
     root = Path(__file__).parents[4]
     pages = [root / "README.md", root / "docs/guides/borrow-an-instance.md"]
     lines = "\n".join(page.read_text(encoding="utf-8") for page in pages).replace("\\\n", " ")

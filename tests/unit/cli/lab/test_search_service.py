@@ -15,9 +15,7 @@ RUN = ("lab", "run", "search-service", "--quick")
 
 
 def run(capsys, *words: str) -> tuple[int, str, str]:
-    """
-    Status, standard output and standard error of the command.
-    """
+    """Status, standard output and standard error of the command."""
     status = run_to_end(lambda: app([*RUN, *words], standalone_mode=False) or 0)
     out, err = capsys.readouterr()
     return status, out, err
@@ -25,9 +23,7 @@ def run(capsys, *words: str) -> tuple[int, str, str]:
 
 @pytest.mark.parametrize("scale", ["2:40", "1:1", "1:1000", "many", "1:", "0", "1:nan"])
 def test_a_scale_that_is_not_possible_is_refused(capsys, scale: str, tmp_path: Path):
-    """
-    With those that are.
-    """
+    """With those that are."""
     status, _, err = run(capsys, "--scale", scale, "--html", str(tmp_path / "x.html"))
 
     assert 2 == status
@@ -35,9 +31,7 @@ def test_a_scale_that_is_not_possible_is_refused(capsys, scale: str, tmp_path: P
 
 
 def test_a_folder_without_the_system_is_refused(capsys, tmp_path: Path):
-    """
-    Before a server is started.
-    """
+    """Before a server is started."""
     status, _, err = run(capsys, "--system", str(tmp_path), "--html", str(tmp_path / "x.html"))
 
     assert 2 == status
@@ -46,9 +40,7 @@ def test_a_folder_without_the_system_is_refused(capsys, tmp_path: Path):
 
 
 def test_a_page_that_cannot_be_written_is_refused_first(capsys, tmp_path: Path):
-    """
-    Not after four minutes.
-    """
+    """Not after four minutes."""
     status, _, err = run(capsys, "--html", str(tmp_path / "absent/x.html"))
 
     assert 2 == status
@@ -56,9 +48,7 @@ def test_a_page_that_cannot_be_written_is_refused_first(capsys, tmp_path: Path):
 
 
 def test_a_folder_for_snapshots_that_cannot_be_made_is_refused(capsys, tmp_path: Path):
-    """
-    With the system's reason.
-    """
+    """With the system's reason."""
     status, _, err = run(
         capsys, "--keep", str(tmp_path / "a/b"), "--html", str(tmp_path / "x.html")
     )
@@ -77,9 +67,7 @@ def test_a_folder_for_snapshots_that_cannot_be_made_is_refused(capsys, tmp_path:
     ],
 )
 def test_the_status_says_how_it_ended(monkeypatch, tmp_path: Path, report, status):
-    """
-    0 only if all that was said is right; the page is written whatever was.
-    """
+    """0 only if all that was said is right; the page is written whatever was."""
     monkeypatch.setattr(analysis, "play_search_service", lambda *_, **__: report)
     page = tmp_path / "x.html"
     found = CliRunner().invoke(app, [*RUN, "--html", str(page)])

@@ -95,18 +95,14 @@ def hour(tmp_path: Path) -> Path:
     [(Judgement.LIFTS, 0), (Judgement.DOES_NOT, 1), (Judgement.UNSURE, 2)],
 )
 def test_the_exit_status_says_whether_a_way_past_is_needed(run, judgement, status):
-    """
-    0 where what is there suffices, 1 where a ceiling binds, 2 where it could not be told.
-    """
+    """0 where what is there suffices, 1 where a ceiling binds, 2 where it could not be told."""
     made = plans.claims(present=plans.present(judgement=judgement))
 
     assert status == run(PRESSED, made=made).status
 
 
 def test_an_unknown_diagnosis_could_not_be_told():
-    """
-    Where the diagnosis is unknown the status is 2, whatever the plan says.
-    """
+    """Where the diagnosis is unknown the status is 2, whatever the plan says."""
     diagnosis, _ = CASES["quiet"]()
 
     assert 0 == plan_run.status_of(diagnosis, plans.quiet())
@@ -114,9 +110,7 @@ def test_an_unknown_diagnosis_could_not_be_told():
 
 
 def test_wishes_are_passed_on_as_numbers(run):
-    """
-    Every option reaches the plan: shares as ratios, money as decimals, patterns in their order.
-    """
+    """Every option reaches the plan: shares as ratios, money as decimals, patterns in their order."""
     _, constraints, prices = run(
         *(PRESSED, "--slo", "0.5%", "--max-usd-per-day", "$12.50", "--keep-storage"),
         *("--multi-az", "--growth", "1.5x", "--discount", "20%", "--engine", "postgres"),
@@ -142,25 +136,19 @@ def test_wishes_are_passed_on_as_numbers(run):
 
 
 def test_nothing_is_wished_for_unasked(run):
-    """
-    Without options one percent of the minutes is allowed, and all else is free.
-    """
+    """Without options one percent of the minutes is allowed, and all else is free."""
     assert PlanConstraints() == run(PRESSED).constraints[1]
 
 
 def test_the_region_may_be_given_for_a_file(run):
-    """
-    An export names no region, and prices differ by it.
-    """
+    """An export names no region, and prices differ by it."""
     snapshot, _, _ = run(PRESSED, "--region", "eu-central-1").constraints
 
     assert "eu-central-1" == snapshot.instance.region
 
 
 def test_each_form_is_printed(run):
-    """
-    Text, Markdown and JSON go to standard output, and nothing else does; a path is not broken.
-    """
+    """Text, Markdown and JSON go to standard output, and nothing else does; a path is not broken."""
     text = run(PRESSED, "--width", 60)
     marked = run(PRESSED, "--format", "markdown")
     result = run(PRESSED, "--format", "json")
@@ -173,9 +161,7 @@ def test_each_form_is_printed(run):
 
 
 def test_files_are_written_and_named(run, tmp_path):
-    """
-    The page is the diagnosis with the plan in it; the chart is a picture.
-    """
+    """The page is the diagnosis with the plan in it; the chart is a picture."""
     page, chart = tmp_path / "page.html", tmp_path / "chart.png"
     ran = run(PRESSED, "--html", page, "--chart", chart)
     text = page.read_text(encoding="utf-8")
@@ -188,17 +174,13 @@ def test_files_are_written_and_named(run, tmp_path):
 
 
 def test_a_wrong_picture_is_refused_before_anything_is_read(run):
-    """
-    Minutes of reading are not spent for an ending that cannot be written.
-    """
+    """Minutes of reading are not spent for an ending that cannot be written."""
     with pytest.raises(UsageError, match="does not end in"):
         run("nowhere", "--chart", "a.pdf")
 
 
 def test_a_window_of_less_than_a_day_is_refused(run, hour):
-    """
-    What is asked for at other hours is not in it; it can be permitted.
-    """
+    """What is asked for at other hours is not in it; it can be permitted."""
     with pytest.raises(DataError, match="the window of 1 h is shorter than a day"):
         run(hour)
 
@@ -206,9 +188,7 @@ def test_a_window_of_less_than_a_day_is_refused(run, hour):
 
 
 def test_a_day_is_long_enough():
-    """
-    Also where its last samples are late: 23 h 8 min are a day, and 20 h are not.
-    """
+    """Also where its last samples are late: 23 h 8 min are a day, and 20 h are not."""
     check_window(day(DAY_STEPS), is_short_allowed=False)
     check_window(day(23 * 60 + 8), is_short_allowed=False)
     with pytest.raises(DataError):
@@ -236,9 +216,7 @@ def test_a_day_is_long_enough():
     ],
 )
 def test_what_cannot_be_is_one_sentence(run, arguments, message):
-    """
-    A wish that cannot be, or that leaves nothing, is refused before anything is read.
-    """
+    """A wish that cannot be, or that leaves nothing, is refused before anything is read."""
     with pytest.raises(UsageError, match=re.escape(message)) as caught:
         run("nowhere", *arguments)
 
@@ -268,9 +246,7 @@ def test_what_cannot_be_is_one_sentence(run, arguments, message):
     ],
 )
 def test_an_instance_that_cannot_be_compared_is_refused(instance, has_limits, message):
-    """
-    Without class, engine, region or limits there is nothing to compare: one sentence, one remedy.
-    """
+    """Without class, engine, region or limits there is nothing to compare: one sentence, one remedy."""
     with pytest.raises(UsageError, match=re.escape(message)) as caught:
         check_instance(Instance(**instance), has_limits=has_limits)
 
@@ -278,9 +254,7 @@ def test_an_instance_that_cannot_be_compared_is_refused(instance, has_limits, me
 
 
 def test_shares_factors_and_amounts_are_read_as_people_write_them():
-    """
-    With percent sign or without, with a dollar sign or without, with an x or without.
-    """
+    """With percent sign or without, with a dollar sign or without, with an x or without."""
     assert (0.01, 0.01, 0.0) == tuple(allowed_ratio_of(text) for text in ("1%", "0.01", "0"))
     assert (Decimal("0.8"), Decimal(1)) == (factor_of("20%"), factor_of("0"))
     assert (2.0, 2.0, 1.5) == tuple(growth_of(text) for text in ("2x", "2", "1.5X"))
@@ -300,9 +274,7 @@ def test_shares_factors_and_amounts_are_read_as_people_write_them():
     ],
 )
 def test_a_region_or_class_that_nobody_knows_is_one_sentence(arguments, message):
-    """
-    As it is called, with the catalog of this version.
-    """
+    """As it is called, with the catalog of this version."""
     app = typer.Typer()
     command.register(app)
 
@@ -311,9 +283,7 @@ def test_a_region_or_class_that_nobody_knows_is_one_sentence(arguments, message)
 
 
 def test_a_window_in_which_storage_was_not_measured_is_refused(tmp_path):
-    """
-    There is no demand to replay.
-    """
+    """There is no demand to replay."""
     blind = builders.snapshot(
         {Metric.CPU_RATIO: np.full(DAY_STEPS, 0.3)},
         instance=Instance(db_class="db.r5.large", engine="postgres", region="us-east-1"),
@@ -342,9 +312,7 @@ def diagnosed(monkeypatch, capsys):
 
 
 def test_a_diagnosis_can_be_followed_by_the_plan(diagnosed, tmp_path):
-    """
-    Text, Markdown and page gain the section; the exit status stays that of the diagnosis.
-    """
+    """Text, Markdown and page gain the section; the exit status stays that of the diagnosis."""
     page = tmp_path / "page.html"
     text = diagnosed(PRESSED, "--html", page)
     marked = diagnosed(PRESSED, "--format", "markdown")
@@ -357,9 +325,7 @@ def test_a_diagnosis_can_be_followed_by_the_plan(diagnosed, tmp_path):
 
 
 def test_a_plan_is_not_part_of_the_json_report(diagnosed):
-    """
-    It has a form of its own; many instances have no plan.
-    """
+    """It has a form of its own; many instances have no plan."""
     with pytest.raises(UsageError, match="the JSON report has no plan"):
         diagnosed(PRESSED, "--format", "json")
     with pytest.raises(UsageError, match="--plan and the instance options need a single one"):
@@ -367,9 +333,7 @@ def test_a_plan_is_not_part_of_the_json_report(diagnosed):
 
 
 def test_a_plan_behind_a_diagnosis_needs_a_day_too(diagnosed, hour):
-    """
-    An hour is diagnosed, but not planned for, and a sentence says so.
-    """
+    """An hour is diagnosed, but not planned for, and a sentence says so."""
     ran = diagnosed(hour)
 
     assert "PLAN" not in ran.out
@@ -381,9 +345,7 @@ def test_a_plan_behind_a_diagnosis_needs_a_day_too(diagnosed, hour):
     ("example", "status"), [("claims-pipeline", 1), ("search-service", 1), ("quiet", 0)]
 )
 def test_the_examples_are_planned_for(example, status, monkeypatch, capsys):
-    """
-    With the search itself: the form is valid, the status is that of the story, nothing is ordered.
-    """
+    """With the search itself: the form is valid, the status is that of the story, nothing is ordered."""
     arguments = ["plan", str(ROOT / "examples" / example), "--format", "json"]
     monkeypatch.setattr(sys, "argv", ["plimsoll", *arguments])
     with pytest.raises(SystemExit) as stopped:
@@ -397,9 +359,7 @@ def test_the_examples_are_planned_for(example, status, monkeypatch, capsys):
 
 @pytest.mark.parametrize("example", ["claims-pipeline", "search-service"])
 def test_no_example_says_zero_minutes_behind_a_ceiling(example, monkeypatch, capsys):
-    """
-    Whoever wrote a sentence of the plan, none says that no minute would be spent at a ceiling; in no form.
-    """
+    """Whoever wrote a sentence of the plan, none says that no minute would be spent at a ceiling; in no form."""
     monkeypatch.setattr(plan_run, "plan_snapshot", once(plan_run.plan_snapshot))
     for form in ("text", "markdown"):
         arguments = ["plan", str(ROOT / "examples" / example), "--format", form]
@@ -414,9 +374,7 @@ def test_no_example_says_zero_minutes_behind_a_ceiling(example, monkeypatch, cap
 
 
 def once(search):
-    """
-    A search whose first answer is that of every call.
-    """
+    """A search whose first answer is that of every call."""
     found = []
 
     def searched(*arguments):
@@ -427,9 +385,7 @@ def once(search):
 
 
 def test_the_license_that_is_said_goes_before_what_the_instance_says(run, tmp_path):
-    """
-    `--license` reaches the plan as AWS writes it, whatever the recording has.
-    """
+    """`--license` reaches the plan as AWS writes it, whatever the recording has."""
     file = tmp_path / "day.json"
     file.write_bytes(encode_snapshot(day(engine="oracle-se2", license_model="license-included")))
 
@@ -441,9 +397,7 @@ def test_the_license_that_is_said_goes_before_what_the_instance_says(run, tmp_pa
 
 
 def test_a_license_that_an_engine_is_not_sold_with_is_refused(run, tmp_path):
-    """
-    SQL Server brings no licence of its own, PostgreSQL needs none: each is said in one sentence.
-    """
+    """SQL Server brings no licence of its own, PostgreSQL needs none: each is said in one sentence."""
     file = tmp_path / "day.json"
     file.write_bytes(encode_snapshot(day(engine="sqlserver-se")))
 
@@ -456,8 +410,6 @@ def test_a_license_that_an_engine_is_not_sold_with_is_refused(run, tmp_path):
 
 @pytest.mark.parametrize("text", ["byol", "included", ""])
 def test_a_license_that_aws_does_not_write_is_refused(text):
-    """
-    Licences are those of RDS; ours in the price book are not said by anybody.
-    """
+    """Licences are those of RDS; ours in the price book are not said by anybody."""
     with pytest.raises(UsageError, match="is not a license that RDS has"):
         license_of(text)

@@ -60,9 +60,7 @@ class FakeProbe:
 
 
 def test_a_host_stands_for_itself_with_the_volumes_it_has():
-    """
-    Two recorded devices are two volumes.
-    """
+    """Two recorded devices are two volumes."""
     instance = record_host._instance(HOST, FLAGS)
 
     assert (None, 2, 100) == (
@@ -73,9 +71,7 @@ def test_a_host_stands_for_itself_with_the_volumes_it_has():
 
 
 def test_a_claimed_class_brings_its_documented_volumes():
-    """
-    The rule of the claimed storage says how many there are; processors and memory stay the host's.
-    """
+    """The rule of the claimed storage says how many there are; processors and memory stay the host's."""
     claimed = InstanceOptions(
         db_class="db.r5.2xlarge", storage="gp2", size_gib=1000, engine="postgres"
     )
@@ -90,9 +86,7 @@ def test_a_claimed_class_brings_its_documented_volumes():
 
 
 def test_a_database_elsewhere_is_refused():
-    """
-    Its transactions and this host's disk are not one story.
-    """
+    """Its transactions and this host's disk are not one story."""
     with pytest.raises(UsageError) as raised:
         record_host._open(FakeProbe(SERVER))
 
@@ -111,9 +105,7 @@ def test_a_database_elsewhere_is_refused():
     ],
 )
 def test_how_long_follows_from_time_and_command(changes, step_s: int, duration_s: int | None):
-    """
-    A minute by default, at least one step; with a command, until it ends unless a time is given.
-    """
+    """A minute by default, at least one step; with a command, until it ends unless a time is given."""
     plan = record_host._plan(msgspec.structs.replace(FLAGS, **changes))
 
     assert (step_s, duration_s) == (plan.step_s, plan.duration_s)

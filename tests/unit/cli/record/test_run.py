@@ -32,9 +32,7 @@ SNAPSHOT = Snapshot(
 
 @pytest.fixture
 def plimsoll(monkeypatch, capsys, tmp_path: Path):
-    """
-    Run a command line in a scratch folder: exit status, standard output, standard error.
-    """
+    """Run a command line in a scratch folder: exit status, standard output, standard error."""
     monkeypatch.chdir(tmp_path)
 
     def call(*arguments: str) -> tuple[int, str, str]:
@@ -53,9 +51,7 @@ def plimsoll(monkeypatch, capsys, tmp_path: Path):
     [("90", 90), ("90s", 90), ("10m", 600), ("2h", 7200), ("1d", 86400), ("1h30m", 5400)],
 )
 def test_times_are_written_as_people_write_them(text: str, seconds: int):
-    """
-    A number and a unit, or several; a bare number is seconds.
-    """
+    """A number and a unit, or several; a bare number is seconds."""
     assert seconds == seconds_of(text, "--for")
 
 
@@ -63,9 +59,7 @@ def test_times_are_written_as_people_write_them(text: str, seconds: int):
     "text", ["", "0", "0s", "1.5s", "500ms", "-1s", "s", "10 m", "1y", "9999999999s", "²s"]
 )
 def test_what_is_no_time_of_whole_seconds_is_refused(text: str):
-    """
-    The message names the option and what was given.
-    """
+    """The message names the option and what was given."""
     with pytest.raises(UsageError) as raised:
         seconds_of(text, "--every")
 
@@ -91,9 +85,7 @@ def test_what_is_no_time_of_whole_seconds_is_refused(text: str):
 def test_flags_that_cannot_be_are_refused_before_anything_is_recorded(
     plimsoll, monkeypatch, arguments: list[str], says: str
 ):
-    """
-    One line of error, one of hint, status 2; the loop is never entered.
-    """
+    """One line of error, one of hint, status 2; the loop is never entered."""
     monkeypatch.setattr(record_host, "record", lambda *_a, **_k: pytest.fail("it recorded"))
     code, _, result = plimsoll("record", "host", *arguments)
 
@@ -104,9 +96,7 @@ def test_flags_that_cannot_be_are_refused_before_anything_is_recorded(
 
 
 def test_a_target_is_saved_as_a_snapshot(plimsoll, tmp_path: Path):
-    """
-    Every command's flags are kept in it; the file is read like any other target.
-    """
+    """Every command's flags are kept in it; the file is read like any other target."""
     (tmp_path / "in.json").write_bytes(encode_snapshot(SNAPSHOT))
     code, out, _ = plimsoll("record", "in.json", "-o", "out.json", "--class", "r5.2xlarge")
 
@@ -117,9 +107,7 @@ def test_a_target_is_saved_as_a_snapshot(plimsoll, tmp_path: Path):
 
 
 def test_options_may_come_before_the_target(plimsoll, tmp_path: Path):
-    """
-    `record -o FILE TARGET` is the same command; only `host` must come first.
-    """
+    """`record -o FILE TARGET` is the same command; only `host` must come first."""
     (tmp_path / "in.json").write_bytes(encode_snapshot(SNAPSHOT))
 
     assert 0 == plimsoll("record", "-o", "out.json", "in.json")[0]
@@ -130,9 +118,7 @@ def test_options_may_come_before_the_target(plimsoll, tmp_path: Path):
 
 
 def test_a_snapshot_can_go_to_standard_output(plimsoll, tmp_path: Path):
-    """
-    A dash is standard output, which then holds nothing else.
-    """
+    """A dash is standard output, which then holds nothing else."""
     (tmp_path / "in.json").write_bytes(encode_snapshot(SNAPSHOT))
     code, out, result = plimsoll("record", "in.json", "-o", "-")
 
@@ -141,9 +127,7 @@ def test_a_snapshot_can_go_to_standard_output(plimsoll, tmp_path: Path):
 
 
 def test_both_kinds_of_recording_have_their_own_help(plimsoll):
-    """
-    Help for hosts has devices and times, help for targets has neither.
-    """
+    """Help for hosts has devices and times, help for targets has neither."""
     group = plimsoll("record", "--help")[1]
     host = plimsoll("record", "host", "--help")[1]
     target = plimsoll("record", "anything", "--help")[1]

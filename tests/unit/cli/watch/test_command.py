@@ -50,9 +50,7 @@ EXAMPLE = str(ROOT / "examples" / "quiet")
 def test_bad_input_is_refused_before_anything_starts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], cause: str
 ):
-    """
-    One sentence, and no ledger is made.
-    """
+    """One sentence, and no ledger is made."""
     monkeypatch.chdir(tmp_path)
 
     with pytest.raises(UsageError) as caught:
@@ -77,9 +75,7 @@ def test_an_account_that_cannot_be_used_is_refused_before_anything_starts(
     variables: dict[str, str],
     cause: str,
 ):
-    """
-    No ledger is made, and nothing is asked.
-    """
+    """No ledger is made, and nothing is asked."""
     monkeypatch.chdir(tmp_path)
     for name in ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE"):
         monkeypatch.delenv(name, raising=False)
@@ -99,9 +95,7 @@ def test_an_account_that_cannot_be_used_is_refused_before_anything_starts(
 
 
 def test_once_gives_the_status_of_the_worst(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    """
-    A quiet example is 0, and the log says that the lease was taken; a second round changes nothing.
-    """
+    """A quiet example is 0, and the log says that the lease was taken; a second round changes nothing."""
     ledger = ["--ledger", str(tmp_path / "l.db"), "--once"]
 
     assert run(["watch", EXAMPLE, *ledger]) == 0
@@ -109,9 +103,7 @@ def test_once_gives_the_status_of_the_worst(tmp_path: Path, capsys: pytest.Captu
 
 
 def test_check_shows_files_as_free(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    """
-    Instances, rules, receivers and the ledger; nothing is sent and nothing is made.
-    """
+    """Instances, rules, receivers and the ledger; nothing is sent and nothing is made."""
     config = tmp_path / "watch.toml"
     config.write_text(f'[[targets]]\ntarget = "{EXAMPLE}"\n[rules.headroom]\non = false\n')
 
@@ -128,9 +120,7 @@ def test_check_shows_files_as_free(tmp_path: Path, capsys: pytest.CaptureFixture
 def test_a_receiver_that_cannot_be_reached_is_found_before_the_start(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
-    """
-    By the check, by one round and by the service; --start-anyway starts.
-    """
+    """By the check, by one round and by the service; --start-anyway starts."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
     config = tmp_path / "watch.toml"
@@ -152,9 +142,7 @@ def test_a_receiver_that_cannot_be_reached_is_found_before_the_start(
 def test_check_says_where_it_would_listen_and_for_whom(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
-    """
-    The options of the command line replace those of the file.
-    """
+    """The options of the command line replace those of the file."""
     signed_by_itself(tmp_path)
     web = tmp_path / "web.yml"
     web.write_text(f"{TLS}basic_auth_users:\n  prometheus: {HASH}\n")
@@ -176,9 +164,7 @@ def test_check_says_where_it_would_listen_and_for_whom(
 def test_the_example_has_every_key_and_says_the_defaults(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
-    """
-    As printed it can be used; with all comments taken off it has every key once, and the defaults of all rules.
-    """
+    """As printed it can be used; with all comments taken off it has every key once, and the defaults of all rules."""
     assert run(["watch", "example"]) == 0
     path = tmp_path / "watch.toml"
     path.write_text(capsys.readouterr().out)

@@ -9,9 +9,7 @@ from plimsoll.cli.watch.log_lines import logfmt, logger
 
 
 def test_values_are_quoted_where_they_need_it():
-    """
-    Spaces, quotes, equal signs and line ends; a title cannot become a second field or a second line.
-    """
+    """Spaces, quotes, equal signs and line ends; a title cannot become a second field or a second line."""
     assert logfmt({"a": "plain", "b": True, "c": 1.5}) == "a=plain b=true c=1.5"
     assert logfmt({"title": 'is at "100" x=y\nerror=none'}) == (
         r'title="is at \"100\" x=y\nerror=none"'
@@ -20,9 +18,7 @@ def test_values_are_quoted_where_they_need_it():
 
 @pytest.mark.parametrize("form", ["logfmt", "json"])
 def test_a_line_has_time_and_event(form: str, capsys: pytest.CaptureFixture[str]):
-    """
-    Fields without a value are left out.
-    """
+    """Fields without a value are left out."""
     logger(form, lambda: 0.0)("sent", receiver="ops", hint="", key=None)
 
     line = capsys.readouterr().err
@@ -35,9 +31,7 @@ def test_a_line_has_time_and_event(form: str, capsys: pytest.CaptureFixture[str]
 
 
 def test_a_log_that_cannot_be_written_stops_nothing(monkeypatch: pytest.MonkeyPatch):
-    """
-    Its disk is full, or whoever read it is gone.
-    """
+    """Its disk is full, or whoever read it is gone."""
 
     class Full(io.StringIO):
         def write(self, _text: str) -> int:

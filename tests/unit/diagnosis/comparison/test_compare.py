@@ -84,9 +84,7 @@ LATER_S = START_S + 7 * DAY_S
 
 
 def test_a_ceiling_that_is_gone_is_better():
-    """
-    From binding to slack is better, and the time at the ceiling is reported on both sides.
-    """
+    """From binding to slack is better, and the time at the ceiling is reported on both sides."""
     found = compared(pressed(), calm(start_s=LATER_S, instance=M6G))
     (at,) = [t for t in found.time_at if t.phase is Phase.BASELINE]
 
@@ -101,16 +99,12 @@ def test_a_ceiling_that_is_gone_is_better():
 
 
 def test_a_ceiling_that_is_new_is_worse():
-    """
-    From slack to binding is worse.
-    """
+    """From slack to binding is worse."""
     assert LimitsOutcome.WORSE is compared(calm(), pressed(start_s=LATER_S)).outcome
 
 
 def test_where_both_bind_the_share_of_time_decides():
-    """
-    Half the time at a ceiling is better than all of it, and the other way round worse.
-    """
+    """Half the time at a ceiling is better than all of it, and the other way round worse."""
     long, short = pressed(), pressed(start_s=LATER_S, busy_share=0.5)
 
     assert LimitsOutcome.BETTER is compared(long, short).outcome
@@ -118,9 +112,7 @@ def test_where_both_bind_the_share_of_time_decides():
 
 
 def test_some_minutes_more_are_no_difference():
-    """
-    Shares of the time at a ceiling within two percent of the window are the same.
-    """
+    """Shares of the time at a ceiling within two percent of the window are the same."""
     long, shorter = pressed(), pressed(start_s=LATER_S, busy_share=0.97)
     found = compared(long, shorter)
 
@@ -129,9 +121,7 @@ def test_some_minutes_more_are_no_difference():
 
 
 def test_some_minutes_of_a_short_window_are_no_difference():
-    """
-    The ends of an interval are known to a minute, so 10 minutes of 25 are no better than 11.
-    """
+    """The ends of an interval are known to a minute, so 10 minutes of 25 are no better than 11."""
 
     def short(minutes: int, start_s: int) -> Snapshot:
         rng = np.random.default_rng(8)
@@ -148,9 +138,7 @@ def test_some_minutes_of_a_short_window_are_no_difference():
 
 
 def test_what_was_not_judged_makes_the_outcome_unknown():
-    """
-    Without storage metrics on one side nothing is reported about better or worse, and no time is zero.
-    """
+    """Without storage metrics on one side nothing is reported about better or worse, and no time is zero."""
     blind = builders.snapshot({Metric.CPU_RATIO: np.full(60, 0.3)}, instance=T3)
     found = compared(pressed(), blind)
 
@@ -161,9 +149,7 @@ def test_what_was_not_judged_makes_the_outcome_unknown():
 
 
 def test_only_what_differs_was_changed():
-    """
-    Class and storage type differ; engine, size and name do not and are not named.
-    """
+    """Class and storage type differ; engine, size and name do not and are not named."""
     after = calm(start_s=LATER_S, instance=replace(M6G, storage=GP3))
     found = compared(pressed(), after)
 
@@ -174,9 +160,7 @@ def test_only_what_differs_was_changed():
 
 
 def test_what_can_be_sustained_forever_is_compared_across_storage_types():
-    """
-    The baseline of a gp2 volume is next to the fixed number of gp3; its burst has no partner.
-    """
+    """The baseline of a gp2 volume is next to the fixed number of gp3; its burst has no partner."""
     found = compared(calm(), calm(start_s=LATER_S, instance=replace(T3, storage=GP3)))
     rows = {c.phase: c for c in found.ceilings if c.family is Family.VOLUME_IOPS}
     held, burst = rows[Phase.BASELINE], rows[Phase.BURST]
@@ -189,9 +173,7 @@ def test_what_can_be_sustained_forever_is_compared_across_storage_types():
 
 
 def test_a_legacy_limit_is_listed_where_it_was_reached():
-    """
-    Legacy numbers of a class are many; only one that a side was at is compared.
-    """
+    """Legacy numbers of a class are many; only one that a side was at is compared."""
     old = Instance(
         identifier="old", db_class="db.r5.2xlarge", engine="postgres",
         storage=Storage(kind="gp3", size_gib=3000.0), launched_s=START_S - 600 * DAY_S,
@@ -208,9 +190,7 @@ def test_a_legacy_limit_is_listed_where_it_was_reached():
 
 
 def test_means_of_latency_count_operations():
-    """
-    A minute with nine times the reads counts nine times; a minute without reads does not count.
-    """
+    """A minute with nine times the reads counts nine times; a minute without reads does not count."""
     reads = np.array([900.0, 100.0, 0.0, 0.0])
     values = {
         Metric.READ_BYTES_PER_S: reads * 16 * KIB,
@@ -229,9 +209,7 @@ def test_means_of_latency_count_operations():
 
 
 def test_the_mean_of_a_latency_is_unknown_without_operations():
-    """
-    What a latency is weighted by is named where it is missing; its median does not need it.
-    """
+    """What a latency is weighted by is named where it is missing; its median does not need it."""
     after = calm(start_s=LATER_S)
     series = {m: s for m, s in after.series.items() if m is not Metric.READ_OPS_PER_S}
     found = compared(calm(), replace(after, series=series))
@@ -244,9 +222,7 @@ def test_the_mean_of_a_latency_is_unknown_without_operations():
 
 
 def test_what_one_side_lacks_is_unknown_with_the_reason():
-    """
-    A gap that the source gave is the reason; without one it is not measured.
-    """
+    """A gap that the source gave is the reason; without one it is not measured."""
     balance = builders.series(Metric.BYTE_BALANCE_RATIO, np.full(24 * 60, 0.05))
     before = builders.snapshot(*calm().series.values(), balance, instance=T3)
     result = Gap(metric="byte_balance_ratio", reason="access denied", remedy="Allow it.")
@@ -264,9 +240,7 @@ def test_what_one_side_lacks_is_unknown_with_the_reason():
 
 
 def test_a_total_is_unknown_without_one_direction():
-    """
-    Reads alone are no throughput: the other direction is never taken for nothing.
-    """
+    """Reads alone are no throughput: the other direction is never taken for nothing."""
     after = calm(start_s=LATER_S)
     series = {m: s for m, s in after.series.items() if m is not Metric.WRITE_BYTES_PER_S}
     found = compared(calm(), replace(after, series=series))
@@ -277,9 +251,7 @@ def test_a_total_is_unknown_without_one_direction():
 
 
 def test_longer_samples_count_for_longer():
-    """
-    An hour kept as one sample weighs sixty times a minute.
-    """
+    """An hour kept as one sample weighs sixty times a minute."""
     hours = START_S + HOUR_S * np.arange(10)
     minutes = START_S + 10 * HOUR_S + 60 * np.arange(60)
     times = np.concatenate((hours, minutes))
@@ -292,9 +264,7 @@ def test_longer_samples_count_for_longer():
 
 
 def test_a_quantile_is_a_value_that_occurs():
-    """
-    Half of the weight lies at or below the median; equal weights make it the lower middle.
-    """
+    """Half of the weight lies at or below the median; equal weights make it the lower middle."""
     value, ones = np.array([4.0, 1.0, 3.0, 2.0]), np.ones(4)
 
     assert [1.0, 2.0, 4.0] == [weighted_quantile(value, ones, q) for q in (0.25, 0.5, 0.95)]
@@ -302,9 +272,7 @@ def test_a_quantile_is_a_value_that_occurs():
 
 
 def test_quantiles_are_those_of_their_name():
-    """
-    Of a hundred minutes that rise by one MB/s each: half lie below the median, 95 below P95, 99 below P99.
-    """
+    """Of a hundred minutes that rise by one MB/s each: half lie below the median, 95 below P95, 99 below P99."""
     rising = compared(calm(), builders.snapshot(builders.storage(np.arange(1, 101) * 1e6)))
     wanted = (
         WindowStatistic.MEDIAN,
@@ -318,9 +286,7 @@ def test_quantiles_are_those_of_their_name():
 
 
 def test_equal_weekdays_and_hours_need_no_caveat():
-    """
-    The same hours a week later, measured whole, are like with like.
-    """
+    """The same hours a week later, measured whole, are like with like."""
     found = compared(calm(), calm(start_s=LATER_S, rate=25e6))
 
     assert [] == kinds(found)
@@ -328,9 +294,7 @@ def test_equal_weekdays_and_hours_need_no_caveat():
 
 
 def test_other_hours_of_the_day_are_compared_by_those_both_cover():
-    """
-    From 0 to 18 o'clock against 12 to 24: the six hours between are compared once more.
-    """
+    """From 0 to 18 o'clock against 12 to 24: the six hours between are compared once more."""
     first = calm(18)
     second = calm(12, start_s=LATER_S + 12 * HOUR_S, rate=40e6)
     found = compared(first, second)
@@ -346,9 +310,7 @@ def test_other_hours_of_the_day_are_compared_by_those_both_cover():
 
 
 def test_an_hour_that_one_side_has_twice_counts_once():
-    """
-    Every shared hour of the day counts the same, however often a window went through it.
-    """
+    """Every shared hour of the day counts the same, however often a window went through it."""
     cpu = np.concatenate((np.full(120, 0.1), np.full(22 * 60, 0.5), np.full(60, 0.9)))
     before = builders.snapshot(
         *calm(25).series.values(), builders.series(Metric.CPU_RATIO, cpu), instance=T3
@@ -364,9 +326,7 @@ def test_an_hour_that_one_side_has_twice_counts_once():
 
 
 def test_hours_that_do_not_meet_are_reported():
-    """
-    A morning and an evening share no hour: the caveat says it and nothing is compared again.
-    """
+    """A morning and an evening share no hour: the caveat says it and nothing is compared again."""
     found = compared(calm(6), calm(6, start_s=LATER_S + 12 * HOUR_S))
 
     assert found.shared_hours is None
@@ -374,9 +334,7 @@ def test_hours_that_do_not_meet_are_reported():
 
 
 def test_other_days_of_the_week_are_reported():
-    """
-    A Monday against a Saturday: work may differ by day.
-    """
+    """A Monday against a Saturday: work may differ by day."""
     found = compared(calm(), calm(start_s=START_S + 5 * DAY_S))
     (text,) = [c.text for c in found.caveats if c.kind == "weekdays"]
 
@@ -395,16 +353,12 @@ def test_other_days_of_the_week_are_reported():
     ],
 )
 def test_what_is_not_alike_is_reported(after, kind):
-    """
-    Length, step, overlap, order and another instance each have their caveat.
-    """
+    """Length, step, overlap, order and another instance each have their caveat."""
     assert kind in kinds(compared(calm(), after))
 
 
 def test_holes_are_reported():
-    """
-    A window measured for half of its time says so, because shares are of what was measured.
-    """
+    """A window measured for half of its time says so, because shares are of what was measured."""
     whole = calm(start_s=LATER_S)
     kept = np.arange(24 * 60) % 120 < 60
     thin = builders.snapshot(
@@ -427,9 +381,7 @@ def test_holes_are_reported():
     ],
 )
 def test_served_at_a_ceiling_is_not_demand(before, after, expected):
-    """
-    If a side was at a ceiling, the report first says what its served rate shows and does not show.
-    """
+    """If a side was at a ceiling, the report first says what its served rate shows and does not show."""
     first = compared(before, after).caveats[0]
 
     assert "demand" == first.kind
@@ -442,9 +394,7 @@ def event(hours: float, kind: EventKind) -> Annotation:
 
 
 def test_a_restore_shortly_before_a_window_is_reported():
-    """
-    Storage that is still being loaded answers late; a restore of last week no longer matters.
-    """
+    """Storage that is still being loaded answers late; a restore of last week no longer matters."""
     recent = replace(calm(start_s=LATER_S), annotations=(event(7 * 24 - 5, EventKind.RESTORE),))
     old = replace(calm(start_s=LATER_S), annotations=(event(3 * 24, EventKind.RESTORE),))
 
@@ -453,9 +403,7 @@ def test_a_restore_shortly_before_a_window_is_reported():
 
 
 def test_a_change_within_a_window_is_reported_once():
-    """
-    A window that holds a change of class mixes two classes, however many events tell of it.
-    """
+    """A window that holds a change of class mixes two classes, however many events tell of it."""
     found = (event(7 * 24 + 5, EventKind.CLASS_CHANGE), event(7 * 24 + 6, EventKind.CLASS_CHANGE))
     after = replace(calm(start_s=LATER_S), annotations=found)
 
@@ -466,9 +414,7 @@ def test_a_change_within_a_window_is_reported_once():
 
 
 def test_an_earlier_class_that_nobody_gave_is_asked_for():
-    """
-    Where the class was changed between the windows and the first one's is not known, the flag is named.
-    """
+    """Where the class was changed between the windows and the first one's is not known, the flag is named."""
     found = (event(30, EventKind.CLASS_CHANGE),)
     before = calm(instance=replace(T3, db_class=None))
     after = replace(calm(start_s=LATER_S), annotations=found)
@@ -479,9 +425,7 @@ def test_an_earlier_class_that_nobody_gave_is_asked_for():
 
 
 def test_time_at_two_ceilings_at_once_counts_once():
-    """
-    Intervals of throughput and of IOPS may overlap; the time at any ceiling is their union.
-    """
+    """Intervals of throughput and of IOPS may overlap; the time at any ceiling is their union."""
     shot = pressed()
     diagnosis = diagnose(shot, catalog())
     first = diagnosis.intervals[0]

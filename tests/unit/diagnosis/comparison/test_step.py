@@ -12,9 +12,7 @@ BEFORE = pressed()
 
 
 def test_a_day_below_every_ceiling_under_the_same_load_was_enough():
-    """
-    Ten hours of each day were at a ceiling; after it none are, and no less was served.
-    """
+    """Ten hours of each day were at a ceiling; after it none are, and no less was served."""
     after = calm(start_s=START_S + WEEK_S, instance=M6G, rate=60e6)
     found = compared(BEFORE, after)
 
@@ -23,18 +21,14 @@ def test_a_day_below_every_ceiling_under_the_same_load_was_enough():
 
 
 def test_a_ceiling_that_is_still_reached_was_not_enough():
-    """
-    One hundredth of the time is allowed; a third of the hours of before is more.
-    """
+    """One hundredth of the time is allowed; a third of the hours of before is more."""
     after = pressed(start_s=START_S + WEEK_S, busy_share=0.3)
 
     assert StepResult.NOT_ENOUGH is compared(BEFORE, after).step
 
 
 def test_a_lighter_load_does_not_show_that_the_step_was_enough():
-    """
-    A quarter of what was served before is no trial of the load of before.
-    """
+    """A quarter of what was served before is no trial of the load of before."""
     found = compared(BEFORE, calm(start_s=START_S + WEEK_S, instance=M6G, rate=15e6))
 
     assert StepResult.ENOUGH_FOR_LESS is found.step
@@ -43,9 +37,7 @@ def test_a_lighter_load_does_not_show_that_the_step_was_enough():
 
 @pytest.mark.parametrize("hours", [(0, 6), (16, 24)])
 def test_hours_in_which_it_never_bound_are_no_trial(hours):
-    """
-    The ceiling bound from 08:00 to 16:00; the night after the step says nothing of it.
-    """
+    """The ceiling bound from 08:00 to 16:00; the night after the step says nothing of it."""
     first, last = hours
     midnight = START_S - START_S % DAY_S
     before = pressed(start_s=midnight)
@@ -55,9 +47,7 @@ def test_hours_in_which_it_never_bound_are_no_trial(hours):
 
 
 def test_nothing_is_reported_where_no_ceiling_bound_before_or_of_another_instance():
-    """
-    Then there was nothing to get past, or the step was not one of this instance.
-    """
+    """Then there was nothing to get past, or the step was not one of this instance."""
     later = START_S + WEEK_S
     quiet = compared(calm(), calm(start_s=later))
     other = compared(BEFORE, calm(start_s=later, instance=replace(T3, identifier="orders")))

@@ -40,9 +40,7 @@ def of(level, *, ceilings=CEILINGS, view=None, dimension=Dimension.THROUGHPUT, s
 
 
 def test_probabilities_sum_to_one_and_come_in_order():
-    """
-    The explanations of a level, the unknown limit among them, are exhaustive.
-    """
+    """The explanations of a level, the unknown limit among them, are exhaustive."""
     for level in (80e6, 212.9e6, 287e6, 431e6, 600e6):
         matches = of(level)
 
@@ -62,9 +60,7 @@ def test_probabilities_sum_to_one_and_come_in_order():
     ],
 )
 def test_a_level_at_a_documented_number_is_that_limit(level, row):
-    """
-    Within about a percent the number decides, also where it is a legacy one.
-    """
+    """Within about a percent the number decides, also where it is a legacy one."""
     best = of(level)[0]
 
     assert row == best.ceiling
@@ -73,9 +69,7 @@ def test_a_level_at_a_documented_number_is_that_limit(level, row):
 
 @pytest.mark.parametrize("level", [86e6, 250e6, 320e6, 700e6])
 def test_a_level_at_no_documented_number_is_an_unknown_limit(level):
-    """
-    Ten percent away from every number, nothing but the unknown limit is left.
-    """
+    """Ten percent away from every number, nothing but the unknown limit is left."""
     (only,) = of(level)
 
     assert only.ceiling is None
@@ -84,26 +78,20 @@ def test_a_level_at_no_documented_number_is_an_unknown_limit(level):
 
 
 def test_without_a_catalog_every_limit_is_unknown():
-    """
-    With no documented numbers a level is still explained: as unknown.
-    """
+    """With no documented numbers a level is still explained: as unknown."""
     (only,) = of(86.875e6, ceilings=())
 
     assert (None, 1.0) == (only.ceiling, only.probability)
 
 
 def test_only_numbers_of_the_same_dimension_count():
-    """
-    12,000 bytes/s are not 12,000 IOPS.
-    """
+    """12,000 bytes/s are not 12,000 IOPS."""
     assert of(12_000, dimension=Dimension.THROUGHPUT)[0].ceiling is None
     assert IOPS == of(12_000, dimension=Dimension.IOPS)[0].ceiling
 
 
 def test_a_wider_error_reaches_further():
-    """
-    A level that is known only to two percent may be a number two percent away.
-    """
+    """A level that is known only to two percent may be a number two percent away."""
     sharp, vague = of(294e6, se=0.0015), of(294e6, se=0.02)
 
     assert sharp[0].ceiling is None
@@ -111,18 +99,14 @@ def test_a_wider_error_reaches_further():
 
 
 def test_a_full_balance_refutes_a_baseline():
-    """
-    While credits are left the baseline does not bind, whatever the number says.
-    """
+    """While credits are left the baseline does not bind, whatever the number says."""
     matches = of(287e6, view=FULL)
 
     assert [None] == [match.ceiling for match in matches]
 
 
 def test_an_empty_balance_confirms_a_baseline():
-    """
-    With no credits left the baseline is more probable than the number alone made it.
-    """
+    """With no credits left the baseline is more probable than the number alone made it."""
     alone, confirmed = of(287e6)[0], of(287e6, view=EMPTY)[0]
 
     assert BASELINE == confirmed.ceiling
@@ -130,9 +114,7 @@ def test_an_empty_balance_confirms_a_baseline():
 
 
 def test_an_empty_balance_speaks_against_a_burst():
-    """
-    A burst is not to be had without credits.
-    """
+    """A burst is not to be had without credits."""
     at_burst = of(592e6, view=EMPTY)
 
     assert at_burst[0].probability < of(592e6)[0].probability
@@ -143,9 +125,7 @@ def test_an_empty_balance_speaks_against_a_burst():
     ("view", "factor"), [(None, 1.0), (EMPTY, 6.0), (FULL, 0.0), (FALLING, 0.0), (NEARLY, 0.5)]
 )
 def test_what_credits_say_of_a_baseline(row, view, factor):
-    """
-    Empty confirms, never empty refutes, in between weakens; legacy baselines alike.
-    """
+    """Empty confirms, never empty refutes, in between weakens; legacy baselines alike."""
     assert factor == credit_factor(row, {} if view is None else {BYTES: view})
 
 
@@ -154,25 +134,19 @@ def test_what_credits_say_of_a_baseline(row, view, factor):
     ("view", "factor"), [(None, 1.0), (EMPTY, 0.03), (FULL, 1.0), (FALLING, 2.0), (RISING, 1.0)]
 )
 def test_what_credits_say_of_a_burst(row, view, factor):
-    """
-    Falling confirms, empty all the time all but refutes, anything else says nothing.
-    """
+    """Falling confirms, empty all the time all but refutes, anything else says nothing."""
     assert factor == credit_factor(row, {} if view is None else {BYTES: view})
 
 
 @pytest.mark.parametrize("view", [EMPTY, FULL, FALLING])
 def test_credits_say_nothing_of_a_limit_without_a_bucket(view):
-    """
-    A fixed limit has no balance, and another bucket's balance is not its own.
-    """
+    """A fixed limit has no balance, and another bucket's balance is not its own."""
     assert 1.0 == credit_factor(VOLUME, {BYTES: view})
     assert 1.0 == credit_factor(BASELINE, {Metric.IO_BALANCE_RATIO: view})
 
 
 def test_a_present_number_is_preferred_to_a_legacy_one():
-    """
-    Where a number is both a present and a legacy limit, the present one explains it.
-    """
+    """Where a number is both a present and a legacy limit, the present one explains it."""
     legacy = ceiling(EBS, Phase.LEGACY, 287.5e6, legacy=Phase.BASELINE, balance=BYTES)
     best, second, *_ = of(287e6, ceilings=(legacy, BASELINE))
 
@@ -181,9 +155,7 @@ def test_a_present_number_is_preferred_to_a_legacy_one():
 
 
 def test_rates_near_documented_numbers_are_marked():
-    """
-    Within three percent of some number of the dimension; gaps are near nothing.
-    """
+    """Within three percent of some number of the dimension; gaps are near nothing."""
     rate = np.array([287.5e6, 295e6, 280e6, 297e6, 278e6, 12_000, np.nan])
 
     assert [True, True, True, False, False, False, False] == near_documented(
@@ -192,9 +164,7 @@ def test_rates_near_documented_numbers_are_marked():
 
 
 def test_a_view_leaves_out_the_start_of_each_run():
-    """
-    A five-minute reading describes the minutes before it, so the first tenth says nothing.
-    """
+    """A five-minute reading describes the minutes before it, so the first tenth says nothing."""
     values = np.concatenate((np.full(4, 0.9), np.zeros(36)))
     view = balance_view(values, 60 * np.arange(40), np.array([(0, 40)]))
 
@@ -204,9 +174,7 @@ def test_a_view_leaves_out_the_start_of_each_run():
 
 
 def test_a_view_is_robust_against_single_readings():
-    """
-    Low and high are the tenth and ninetieth percentile; of a short run only the first is left out.
-    """
+    """Low and high are the tenth and ninetieth percentile; of a short run only the first is left out."""
     values = np.full(101, 0.5)
     values[[10, 20, 30]] = 0.0
     values[[40, 50, 60]] = 1.0
@@ -220,9 +188,7 @@ def test_a_view_is_robust_against_single_readings():
 
 
 def test_credits_allow_a_baseline_only_without_them():
-    """
-    Where the balance is well above zero a baseline cannot have been held, at zero no burst.
-    """
+    """Where the balance is well above zero a baseline cannot have been held, at zero no burst."""
     values = {BYTES: np.array([0.0, 0.02, 0.3, np.nan])}
 
     assert [True, True, False, True] == allowed_by_credits(BASELINE, values).tolist()
@@ -233,9 +199,7 @@ def test_credits_allow_a_baseline_only_without_them():
 
 
 def test_a_view_has_the_slope_of_the_balance():
-    """
-    A balance that falls by a tenth an hour changes by that per second.
-    """
+    """A balance that falls by a tenth an hour changes by that per second."""
     time_s = 60 * np.arange(120)
     view = balance_view(0.9 - 0.1 * time_s / 3600, time_s, np.array([(0, 60), (60, 120)]))
 
@@ -245,9 +209,7 @@ def test_a_view_has_the_slope_of_the_balance():
 
 
 def test_without_readings_there_is_no_view():
-    """
-    A balance that was not read during the runs says nothing, which is not zero.
-    """
+    """A balance that was not read during the runs says nothing, which is not zero."""
     assert balance_view(np.full(20, np.nan), 60 * np.arange(20), np.array([(0, 20)])) is None
 
 
@@ -263,9 +225,7 @@ def test_without_readings_there_is_no_view():
     ],
 )
 def test_empty_allows_for_rounding(low, high, is_empty, was_never_empty):
-    """
-    Balances are published in whole percents: one percent may be an empty bucket, five is not.
-    """
+    """Balances are published in whole percents: one percent may be an empty bucket, five is not."""
     view = BalanceView(low=low, high=high, change_per_s=0.0)
 
     assert (is_empty, was_never_empty) == (view.is_empty, view.was_never_empty)
@@ -273,9 +233,7 @@ def test_empty_allows_for_rounding(low, high, is_empty, was_never_empty):
 
 @pytest.mark.parametrize("most", [279.2e6, 284e6, 287.5e6, 296.1e6, 575e6, 577e6])
 def test_numbers_above_all_rates_are_left_out_only_if_none_is_near(most):
-    """
-    However near the highest rate is to a number, the samples that are marked are those within three percent of one.
-    """
+    """However near the highest rate is to a number, the samples that are marked are those within three percent of one."""
     rates = np.linspace(0.5 * most, most, 400)
     rows = [c for c in CEILINGS if c.dimension == Dimension.THROUGHPUT]
     expected = np.any([np.abs(rates / row.value - 1) < 0.03 for row in rows], axis=0)

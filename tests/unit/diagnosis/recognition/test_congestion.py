@@ -44,9 +44,7 @@ def median(values: np.ndarray, where: slice) -> float:
 
 
 def test_the_reference_comes_from_calm_hours():
-    """
-    What the storage does under light load is the measure of what it does under heavy load.
-    """
+    """What the storage does under light load is the measure of what it does under heavy load."""
     congestion = of(builders.storage(loaded(10e6, 100e6), latency_s=stepped(0.0007, 0.007)))
 
     assert congestion.is_reference_seen
@@ -55,18 +53,14 @@ def test_the_reference_comes_from_calm_hours():
 
 
 def test_slow_storage_is_not_waiting():
-    """
-    Storage that takes 6 ms at all times is slow, not pressed.
-    """
+    """Storage that takes 6 ms at all times is slow, not pressed."""
     congestion = of(builders.storage(loaded(10e6, 100e6), latency_s=0.006))
 
     assert np.nanmax(np.abs(congestion.log_excess)) < HOT_LOG / 2
 
 
 def test_writes_that_are_always_slow_are_not_a_queue():
-    """
-    A batch of writes raises the mean latency without any waiting, for writes are slower by nature.
-    """
+    """A batch of writes raises the mean latency without any waiting, for writes are slower by nature."""
     share = stepped(0.95, 0.05)
     values = builders.storage(
         loaded(10e6, 100e6), read_share=share, latency_s=0.0005, write_latency_s=0.004
@@ -78,9 +72,7 @@ def test_writes_that_are_always_slow_are_not_a_queue():
 
 
 def test_large_requests_take_longer_without_a_queue():
-    """
-    A scan with large requests is served a little later each, by what moving the bytes takes.
-    """
+    """A scan with large requests is served a little later each, by what moving the bytes takes."""
     size = stepped(8 * KIB, 256 * KIB)
     latency = 0.0006 + size / 300e6
     congestion = of(builders.storage(loaded(8e6, 80e6), size_bytes=size, latency_s=latency))
@@ -90,9 +82,7 @@ def test_large_requests_take_longer_without_a_queue():
 
 
 def test_queue_depth_alone_tells_waiting():
-    """
-    Without latencies, queue ÷ IOPS is the latency (Little's law).
-    """
+    """Without latencies, queue ÷ IOPS is the latency (Little's law)."""
     values = builders.storage(loaded(10e6, 100e6), latency_s=stepped(0.001, 0.01))
     congestion = of(values, without=LATENCIES)
 
@@ -102,9 +92,7 @@ def test_queue_depth_alone_tells_waiting():
 
 
 def test_latency_alone_tells_waiting():
-    """
-    Without queue depth the latencies are enough.
-    """
+    """Without queue depth the latencies are enough."""
     values = builders.storage(loaded(10e6, 100e6), latency_s=stepped(0.001, 0.01))
     congestion = of(values, without=(Metric.QUEUE_DEPTH,))
 
@@ -113,9 +101,7 @@ def test_latency_alone_tells_waiting():
 
 
 def test_a_queue_that_disagrees_is_calibrated_in_calm_hours():
-    """
-    A queue depth that always reads double what latency says does not count as waiting.
-    """
+    """A queue depth that always reads double what latency says does not count as waiting."""
     values = builders.storage(loaded(50e6, 500e6), latency_s=0.001)
     values[Metric.QUEUE_DEPTH] = values[Metric.QUEUE_DEPTH] * 2
     congestion = of(values)
@@ -124,9 +110,7 @@ def test_a_queue_that_disagrees_is_calibrated_in_calm_hours():
 
 
 def test_with_neither_nothing_is_measured():
-    """
-    Without latency and queue depth waiting is unknown, not zero.
-    """
+    """Without latency and queue depth waiting is unknown, not zero."""
     values = builders.storage(loaded(10e6, 100e6))
     congestion = of(values, without=(*LATENCIES, Metric.QUEUE_DEPTH))
 
@@ -136,9 +120,7 @@ def test_with_neither_nothing_is_measured():
 
 
 def test_a_window_without_calm_has_a_general_reference():
-    """
-    Where the storage is pressed all the time, what an unpressed SSD volume takes is the measure.
-    """
+    """Where the storage is pressed all the time, what an unpressed SSD volume takes is the measure."""
     rng = np.random.default_rng(1)
     steady = 100e6 * builders.wander(rng, 3 * HOUR, 0.002)
     congestion = of(builders.storage(steady, latency_s=0.02), without=(Metric.QUEUE_DEPTH,))
@@ -149,9 +131,7 @@ def test_a_window_without_calm_has_a_general_reference():
 
 
 def test_a_pegged_baseline_is_no_calm_hour():
-    """
-    Hours at a baseline a quarter of the burst are lightly loaded and yet not the measure of calm.
-    """
+    """Hours at a baseline a quarter of the burst are lightly loaded and yet not the measure of calm."""
     rng = np.random.default_rng(2)
     rate = np.concatenate(
         (
@@ -169,9 +149,7 @@ def test_a_pegged_baseline_is_no_calm_hour():
 
 
 def test_a_few_calm_minutes_are_no_reference():
-    """
-    Five light minutes of three hours do not show what the storage does when it is not pressed.
-    """
+    """Five light minutes of three hours do not show what the storage does when it is not pressed."""
     rate = np.full(3 * HOUR, 100e6) * builders.wander(np.random.default_rng(4), 3 * HOUR, 0.1)
     rate[:5] = 5e6
     latency = np.where(np.arange(rate.size) < 5, 0.0005, 0.004)
@@ -181,9 +159,7 @@ def test_a_few_calm_minutes_are_no_reference():
 
 
 def test_a_calm_that_takes_too_long_is_no_calm():
-    """
-    Storage that takes 40 ms under light load is measured by what SSD storage takes, not by itself.
-    """
+    """Storage that takes 40 ms under light load is measured by what SSD storage takes, not by itself."""
     congestion = of(
         builders.storage(loaded(10e6, 100e6), latency_s=0.040), without=(Metric.QUEUE_DEPTH,)
     )
@@ -193,9 +169,7 @@ def test_a_calm_that_takes_too_long_is_no_calm():
 
 
 def test_a_tiny_queue_carries_no_ratio():
-    """
-    A queue of hundredths that doubles is rounding, not waiting.
-    """
+    """A queue of hundredths that doubles is rounding, not waiting."""
     values = builders.storage(loaded(0.2e6, 0.4e6), latency_s=stepped(0.0005, 0.0012))
     congestion = of(values, without=LATENCIES)
 
@@ -203,9 +177,7 @@ def test_a_tiny_queue_carries_no_ratio():
 
 
 def test_minutes_without_requests_add_no_waiting():
-    """
-    CloudWatch reports a latency of zero where nothing was asked for; that is no fast request.
-    """
+    """CloudWatch reports a latency of zero where nothing was asked for; that is no fast request."""
     values = builders.storage(loaded(10e6, 100e6), latency_s=stepped(0.001, 0.01))
     for metric in (Metric.READ_BYTES_PER_S, Metric.READ_OPS_PER_S, Metric.READ_LATENCY_S):
         values[metric][CALM] = 0
@@ -216,9 +188,7 @@ def test_minutes_without_requests_add_no_waiting():
 
 
 def test_the_smooth_excess_bridges_a_lost_sample_only():
-    """
-    One minute without a reading takes its neighbours' mean; ten minutes stay unknown.
-    """
+    """One minute without a reading takes its neighbours' mean; ten minutes stay unknown."""
     values = builders.storage(loaded(10e6, 100e6), latency_s=stepped(0.001, 0.01))
     for value in values.values():
         value[30] = np.nan
@@ -231,9 +201,7 @@ def test_the_smooth_excess_bridges_a_lost_sample_only():
 
 
 def test_the_smooth_excess_reaches_as_far_back_as_ahead():
-    """
-    One slow minute stands in the mean of the two before it and the two after it.
-    """
+    """One slow minute stands in the mean of the two before it and the two after it."""
     values = builders.storage(loaded(10e6, 100e6), latency_s=stepped(0.001, 0.001))
     for metric in LATENCIES:
         values[metric][40] = 0.1
@@ -244,9 +212,7 @@ def test_the_smooth_excess_reaches_as_far_back_as_ahead():
 
 
 def test_load_is_relative_to_the_windows_own_high():
-    """
-    Load is 1 at the 99th percentile of the busier dimension, so that one spike calms nothing.
-    """
+    """Load is 1 at the 99th percentile of the busier dimension, so that one spike calms nothing."""
     rate = np.concatenate((np.full(199, 50e6), [500e6]))
     frame = frame_of(builders.snapshot(builders.storage(rate)))
     assert frame is not None
@@ -255,9 +221,7 @@ def test_load_is_relative_to_the_windows_own_high():
 
 
 def test_load_is_unknown_without_rates():
-    """
-    Rates of zero, or half of a total, say nothing about how busy the storage was.
-    """
+    """Rates of zero, or half of a total, say nothing about how busy the storage was."""
     half = builders.storage([1e6, 2e6])
     del half[Metric.READ_BYTES_PER_S], half[Metric.READ_OPS_PER_S]
     for values in (half, builders.storage([0.0, 0.0])):

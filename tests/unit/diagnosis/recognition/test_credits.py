@@ -44,9 +44,7 @@ def verdict_of(rate: np.ndarray, of: Ceiling, *runs: tuple[int, int], step_s: in
 
 @pytest.mark.parametrize(("is_gp2", "base"), [(False, BASE), (True, 600.0)])
 def test_a_baseline_after_hours_of_rest_is_refuted(is_gp2, base):
-    """
-    Twenty hours at an eighth of the baseline fill any documented bucket: it cannot bind for an hour.
-    """
+    """Twenty hours at an eighth of the baseline fill any documented bucket: it cannot bind for an hour."""
     rate = np.concatenate((np.full(20 * HOUR, base / 8), np.full(HOUR, base)))
 
     assert Credits.REFUTED == verdict_of(
@@ -55,25 +53,19 @@ def test_a_baseline_after_hours_of_rest_is_refuted(is_gp2, base):
 
 
 def test_a_baseline_after_a_burst_that_used_all_credits_is_shown():
-    """
-    Thirty-one minutes at the maximum empty a full bucket of the smallest documented size.
-    """
+    """Thirty-one minutes at the maximum empty a full bucket of the smallest documented size."""
     rate = np.concatenate((np.full(31, MOST), np.full(HOUR, BASE)))
 
     assert Credits.SHOWN == verdict_of(rate, row(Phase.BASELINE), (31, 31 + HOUR))
 
 
 def test_a_baseline_from_the_first_minute_depends_on_the_start():
-    """
-    A window that begins at the baseline shows neither that credits were left nor that they were not.
-    """
+    """A window that begins at the baseline shows neither that credits were left nor that they were not."""
     assert Credits.FROM_START == verdict_of(np.full(HOUR, BASE), row(Phase.BASELINE), (0, HOUR))
 
 
 def test_a_short_pause_refutes_no_baseline():
-    """
-    A minute of rest earns a sample of burst at most, and it is drawn within the next.
-    """
+    """A minute of rest earns a sample of burst at most, and it is drawn within the next."""
     rate = np.full(2 * HOUR, BASE * 0.997)
     rate[HOUR] = BASE / 3
 
@@ -83,9 +75,7 @@ def test_a_short_pause_refutes_no_baseline():
 
 
 def test_what_was_not_measured_may_have_used_the_credits():
-    """
-    A hole of an hour may hide a burst, so the baseline after it is not refuted.
-    """
+    """A hole of an hour may hide a burst, so the baseline after it is not refuted."""
     rate = np.concatenate((np.full(20 * HOUR, 10e6), np.full(HOUR, np.nan), np.full(HOUR, BASE)))
 
     assert Credits.REFUTED != verdict_of(rate, row(Phase.BASELINE), (21 * HOUR, 22 * HOUR))
@@ -93,9 +83,7 @@ def test_what_was_not_measured_may_have_used_the_credits():
 
 @pytest.mark.parametrize(("pause_min", "verdict"), [(0, Credits.SHOWN), (60, Credits.FROM_START)])
 def test_a_pause_that_nobody_measured_may_have_earned_credits(pause_min, verdict):
-    """
-    After a burst that emptied the bucket an hour without samples may have filled it again.
-    """
+    """After a burst that emptied the bucket an hour without samples may have filled it again."""
     hole = np.full(pause_min, np.nan)
     rate = np.concatenate((np.full(31, MOST), hole, np.full(30, BASE)))
     start = 31 + pause_min
@@ -104,9 +92,7 @@ def test_a_pause_that_nobody_measured_may_have_earned_credits(pause_min, verdict
 
 
 def test_hours_hide_what_a_bucket_did():
-    """
-    Within a sample of an hour a bucket can be filled and emptied: nothing is refuted by such samples.
-    """
+    """Within a sample of an hour a bucket can be filled and emptied: nothing is refuted by such samples."""
     rate = np.concatenate((np.full(20, 10e6), np.full(20, BASE)))
 
     assert Credits.REFUTED != verdict_of(rate, row(Phase.BASELINE), (20, 40), step_s=3600)
@@ -114,26 +100,20 @@ def test_hours_hide_what_a_bucket_did():
 
 @pytest.mark.parametrize(("minutes", "verdict"), [(30, Credits.SILENT), (200, Credits.REFUTED)])
 def test_a_burst_lasts_no_longer_than_its_bucket_pays_for(minutes, verdict):
-    """
-    Half an hour at the maximum is promised; more than three hours no reading of it allows.
-    """
+    """Half an hour at the maximum is promised; more than three hours no reading of it allows."""
     assert verdict == verdict_of(np.full(minutes, MOST), row(Phase.BURST), (0, minutes))
 
 
 @pytest.mark.parametrize(("minutes", "verdict"), [(36, Credits.SILENT), (40, Credits.REFUTED)])
 def test_a_gp2_burst_is_compared_with_its_published_bucket(minutes, verdict):
-    """
-    5.4 million credits at 3,000 - 600 a second last for 37.5 minutes.
-    """
+    """5.4 million credits at 3,000 - 600 a second last for 37.5 minutes."""
     rate = np.full(minutes, 3000.0)
 
     assert verdict == verdict_of(rate, row(Phase.BURST, published=True), (0, minutes))
 
 
 def test_what_refutes_a_burst_is_reported_with_its_arithmetic():
-    """
-    5.4 million credits, and 2,400 a second more spent than earned: 37 minutes of the 40.
-    """
+    """5.4 million credits, and 2,400 a second more spent than earned: 37 minutes of the 40."""
     of = row(Phase.BURST, published=True)
     frame = frame_of(builders.snapshot(builders.storage(np.full(40, 3000.0) * 16_384)))
     assert frame is not None
@@ -170,9 +150,7 @@ def rest_then_level() -> np.ndarray:
 
 
 def test_no_baseline_is_named_that_its_bucket_refutes():
-    """
-    After twenty hours of rest forty minutes at the number of the baseline are not the baseline's doing.
-    """
+    """After twenty hours of rest forty minutes at the number of the baseline are not the baseline's doing."""
     diagnosis = found(rest_then_level())
     named = [
         i for i in diagnosis.intervals if i.ceiling and i.ceiling.bucket_phase == Phase.BASELINE
@@ -187,9 +165,7 @@ def test_no_baseline_is_named_that_its_bucket_refutes():
 
 
 def test_a_balance_at_zero_is_believed_before_the_arithmetic():
-    """
-    Where the metric was read and says that no credits were left, the baseline is named.
-    """
+    """Where the metric was read and says that no credits were left, the baseline is named."""
     rate = rest_then_level()
     balance = np.where(np.arange(rate.size) < 20 * HOUR - 30, 1.0, 0.0)
     diagnosis = found(rate, balance=balance)

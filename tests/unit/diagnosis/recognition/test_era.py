@@ -46,9 +46,7 @@ def changed_at(hour: float, size: int) -> np.ndarray:
 
 
 def test_a_limit_that_applied_until_it_was_raised_is_found():
-    """
-    Three times 156 MB/s for two hours; then the class is changed, and 180 to 212 MB/s are served.
-    """
+    """Three times 156 MB/s for two hours; then the class is changed, and 180 to 212 MB/s are served."""
     wanted = demand((2, 40e6), (2, 230e6), (3, 40e6), (2, 230e6), (3, 40e6), (2, 230e6), (8, 185e6))
     found = levels_of(wanted, changed_at(14, wanted.size))
 
@@ -83,9 +81,7 @@ def rates(*pieces: float) -> np.ndarray:
 
 
 def test_a_limit_may_be_lowered():
-    """
-    What was served before the limit was lowered says nothing of the time since.
-    """
+    """What was served before the limit was lowered says nothing of the time since."""
     era = era_at([(240, 300), (420, 480)], rates(190, 180, 40, 40, 156.25, 40, 40, 156.25))
 
     assert not era[:120].any()
@@ -93,9 +89,7 @@ def test_a_limit_may_be_lowered():
 
 
 def test_a_level_that_is_exceeded_before_and_after_is_no_limit():
-    """
-    More is served before, between and after its stretches: all of the window counts against it.
-    """
+    """More is served before, between and after its stretches: all of the window counts against it."""
     assert era_at([(60, 120), (240, 300)], rates(180, 156.25, 40, 40, 156.25, 180)).all()
 
 
@@ -111,9 +105,7 @@ def test_one_visit_shows_nothing():
 
 
 def test_other_work_after_the_moment_is_a_change_of_work():
-    """
-    Requests of 64 KiB get 156 MB/s; those of 256 KiB get 180 MB/s later: the work was changed.
-    """
+    """Requests of 64 KiB get 156 MB/s; those of 256 KiB get 180 MB/s later: the work was changed."""
     size = np.repeat([64.0, 64, 64, 64, 256], HOUR) * KIB
     rate = rates(156.25, 40, 40, 156.25, 180)
 
@@ -133,9 +125,7 @@ def test_credits_may_let_more_through_before_the_moment():
 
 
 def test_a_limit_may_hold_all_the_time_until_it_is_raised():
-    """
-    Three hours at 156 MB/s while waiting varied and the rate did not; then 170 MB/s, at no number.
-    """
+    """Three hours at 156 MB/s while waiting varied and the rate did not; then 170 MB/s, at no number."""
     rate = rates(156.25, 156.25, 156.25, 170, 170)
 
     assert era_at([(0, 180)], rate).all()
@@ -144,9 +134,7 @@ def test_a_limit_may_hold_all_the_time_until_it_is_raised():
 
 
 def test_a_limit_may_hold_all_the_time_between_two_moments():
-    """
-    190 MB/s on credits, three hours at 156 MB/s while waiting varied and the rate did not, then 180 MB/s.
-    """
+    """190 MB/s on credits, three hours at 156 MB/s while waiting varied and the rate did not, then 180 MB/s."""
     rate, run = rates(190, 156.25, 156.25, 156.25, 180, 180), [(60, 240)]
     waits = np.repeat(np.log([1, 8, 8, 8, 1, 1]), HOUR)
     era = era_at(run, rate, elasticity=0.005, excess=waits)
@@ -164,9 +152,7 @@ def test_a_limit_may_hold_all_the_time_between_two_moments():
 
 
 def test_a_legacy_limit_may_lie_just_below_the_present_one():
-    """
-    Eight hours at 205 MB/s, then twelve at 212.5 MB/s, a documented number 3.6 % above: two limits.
-    """
+    """Eight hours at 205 MB/s, then twelve at 212.5 MB/s, a documented number 3.6 % above: two limits."""
     wanted = demand((20, 400e6))
     limit = np.where(np.arange(wanted.size) < 8 * HOUR, 205e6, NEW)
     found = levels_of(wanted, limit, waiting=25.0)
@@ -176,9 +162,7 @@ def test_a_legacy_limit_may_lie_just_below_the_present_one():
 
 
 def test_storage_that_recovers_is_no_raised_limit():
-    """
-    Eight clients without think time on storage of 6 ms, then of 1 ms: what is served moves with latency.
-    """
+    """Eight clients without think time on storage of 6 ms, then of 1 ms: what is served moves with latency."""
     rng = np.random.default_rng(9)
     latency = np.repeat([0.006, 0.0012], 10 * HOUR) * builders.wander(rng, 20 * HOUR, 0.06)
     values = builders.storage(8 / latency * 64 * KIB, size_bytes=64 * KIB, latency_s=latency)

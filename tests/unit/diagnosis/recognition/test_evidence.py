@@ -95,27 +95,21 @@ def reasons(one: Plateau, *rows, other_rate=None) -> dict[float, str]:
     ],
 )
 def test_a_ceiling_is_described_in_the_unit_it_is_sold_in(row, text):
-    """
-    Instance limits are decimal MB/s, volume limits MiB/s, a limit without credits has no phase.
-    """
+    """Instance limits are decimal MB/s, volume limits MiB/s, a limit without credits has no phase."""
     assert text == describe(row)
     assert text.endswith(format_ceiling(row))
 
 
 @pytest.mark.parametrize(("level", "expected"), [(213e6, "0.24 % above"), (211e6, "0.71 % below")])
 def test_the_match_says_how_far_and_on_which_side(level, expected):
-    """
-    The level is compared with the documented number, in percent.
-    """
+    """The level is compared with the documented number, in percent."""
     text = texts_by_kind(plateau(level=level))["match"]
 
     assert f"the level is {expected} the documented legacy instance EBS throughput baseline" in text
 
 
 def test_flatness_and_the_workloads_own_noise_are_distinguished():
-    """
-    A spread of 0.2 % at the level is one sign, 5 % at other times another.
-    """
+    """A spread of 0.2 % at the level is one sign, 5 % at other times another."""
     text = texts_by_kind(plateau())
 
     assert text["flatness"] == "reads and writes together stayed within 0.2 % of 213 MB/s"
@@ -124,9 +118,7 @@ def test_flatness_and_the_workloads_own_noise_are_distinguished():
 
 
 def test_what_speaks_against_the_claim_says_so():
-    """
-    A workload that is flatter elsewhere than at the level is no proof, and is not reported as one.
-    """
+    """A workload that is flatter elsewhere than at the level is no proof, and is not reported as one."""
     signs = replace(SEEN, log_sd=0.0034, log_sd_elsewhere=0.0006)
     text = texts_by_kind(plateau(signs=signs))
 
@@ -138,9 +130,7 @@ def test_what_speaks_against_the_claim_says_so():
 
 
 def test_every_sign_that_weighs_is_reported_and_nothing_else():
-    """
-    The evidence of an interval is the table's rows, the heaviest first; their sum is the score.
-    """
+    """The evidence of an interval is the table's rows, the heaviest first; their sum is the score."""
     one = plateau(
         signs=replace(SEEN, pressed_above_ratio=0.1, free_above_ratio=0.2),
         balances={BYTES: view(0.0, 0.0)},
@@ -159,9 +149,7 @@ def test_every_sign_that_weighs_is_reported_and_nothing_else():
 
 @pytest.mark.parametrize("sign", SIGNS, ids=lambda sign: sign.name)
 def test_every_sign_has_a_sentence(sign):
-    """
-    Each row tells a number in one sentence, without a full stop.
-    """
+    """Each row tells a number in one sentence, without a full stop."""
     one = plateau(None, balances={BYTES: view(0.0, 0.0)})
     evidence = sign.text_of(replace(one.case, stretch=STRETCH, credits=SHOWN))
 
@@ -170,9 +158,7 @@ def test_every_sign_has_a_sentence(sign):
 
 
 def test_elasticity_is_reported_as_a_factor():
-    """
-    A ratio of 0.02 means that waiting varied 50 times as much as the rate.
-    """
+    """A ratio of 0.02 means that waiting varied 50 times as much as the rate."""
     assert (
         "latency and queue depth varied 50 times as much as the rate"
         in texts_by_kind(plateau())["elasticity"]
@@ -181,9 +167,7 @@ def test_elasticity_is_reported_as_a_factor():
 
 
 def test_recurrence_counts_stretches_and_time():
-    """
-    Three stretches of together 90 minutes are reported; one stretch is not a recurrence.
-    """
+    """Three stretches of together 90 minutes are reported; one stretch is not a recurrence."""
     assert (
         "reached this level 3 times, for 1 h 30 min in total"
         in texts_by_kind(plateau())["recurrence"]
@@ -200,34 +184,26 @@ def test_recurrence_counts_stretches_and_time():
     ],
 )
 def test_balances_are_reported_with_their_numbers(seen, text):
-    """
-    Empty, falling, or not short: each with the percentage that was read.
-    """
+    """Empty, falling, or not short: each with the percentage that was read."""
     assert text == texts_by_kind(plateau(balances={BYTES: seen}))["balance"].removesuffix(
         f"; {AGAINST}"
     )
 
 
 def test_unknown_limits_have_no_match():
-    """
-    Where no number fits, none is claimed.
-    """
+    """Where no number fits, none is claimed."""
     assert "match" not in texts_by_kind(plateau(None, level=150e6))
 
 
 def test_a_constant_io_size_is_confessed():
-    """
-    Where both rates stand still and no number decides, the other reading of the plateau is reported.
-    """
+    """Where both rates stand still and no number decides, the other reading of the plateau is reported."""
     text = texts_by_kind(plateau(None, level=150e6), np.full(60, 9_155.0))["io_size"]
 
     assert "a limit of 9,155 IOPS would look the same" in text
 
 
 def test_a_varying_io_size_decides():
-    """
-    Where operations varied while bytes stood still, it is a limit of throughput.
-    """
+    """Where operations varied while bytes stood still, it is a limit of throughput."""
     varied = 9_000 * np.linspace(0.9, 1.1, 60)
 
     assert "io_size" not in texts_by_kind(plateau(None, level=150e6), varied)
@@ -235,9 +211,7 @@ def test_a_varying_io_size_decides():
 
 
 def test_waiting_is_reported_against_the_reference():
-    """
-    Latency is compared with what the storage takes when not pressed; the queue is reported with it.
-    """
+    """Latency is compared with what the storage takes when not pressed; the queue is reported with it."""
     text = texts_by_kind(plateau())["waiting"]
 
     assert text == (
@@ -247,18 +221,14 @@ def test_waiting_is_reported_against_the_reference():
 
 
 def test_a_general_reference_is_reported_as_one():
-    """
-    Where the window never shows the storage at ease, the sentence does not claim that it does.
-    """
+    """Where the window never shows the storage at ease, the sentence does not claim that it does."""
     changed = texts_by_kind(plateau(signs=replace(SEEN, is_reference_seen=False)))["waiting"]
 
     assert "15 times the 1.2 ms usual for SSD storage (the window shows no light load)" in changed
 
 
 def test_nothing_is_claimed_that_was_not_measured():
-    """
-    Without latency and queue the evidence says that waiting was not measured; no size, no size.
-    """
+    """Without latency and queue the evidence says that waiting was not measured; no size, no size."""
     blind = replace(SEEN, log_excess=NAN, waited_share=NAN, elasticity=NAN)
     found = evidence_of(plateau(signs=blind), Stretch())
     by_name = {e.kind: e.text for e in found}
@@ -269,9 +239,7 @@ def test_nothing_is_claimed_that_was_not_measured():
 
 
 def test_numbers_above_and_below_are_ruled_out_by_their_ratio():
-    """
-    A burst far above was not reached; a baseline below was passed.
-    """
+    """A burst far above was not reached; a baseline below was passed."""
     found = reasons(plateau(BASELINE, level=287e6), BURST, LEGACY)
 
     assert "the level is only 48 % of this limit" == found[593.75e6]
@@ -279,25 +247,19 @@ def test_numbers_above_and_below_are_ruled_out_by_their_ratio():
 
 
 def test_the_limit_that_is_named_is_not_ruled_out():
-    """
-    What explains the level, and what is no limit of storage, is not in the list.
-    """
+    """What explains the level, and what is no limit of storage, is not in the list."""
     assert {} == reasons(plateau(BASELINE, level=287e6), BASELINE, CPU)
 
 
 def test_a_baseline_passed_on_credits_is_reported():
-    """
-    Above a baseline while its balance was not empty: the credits paid for it.
-    """
+    """Above a baseline while its balance was not empty: the credits paid for it."""
     found = reasons(plateau(BURST, level=592e6, balances={BYTES: view(0.3, 0.7)}), BASELINE)
 
     assert "exceeded by 106 % on credits (EBSByteBalance% was not at 0 %)" == found[287.5e6]
 
 
 def test_credits_rule_out_at_the_same_number():
-    """
-    Of two limits at one number the balance decides, and the reason says so.
-    """
+    """Of two limits at one number the balance decides, and the reason says so."""
     same = ceiling(EBS, Phase.BURST, 287.5e6, balance=BYTES)
     full = reasons(plateau(VOLUME, level=287e6, balances={BYTES: view(0.9, 1.0)}), BASELINE)
     empty = reasons(plateau(BASELINE, level=287e6, balances={BYTES: view(0.0, 0.0)}), same)
@@ -307,9 +269,7 @@ def test_credits_rule_out_at_the_same_number():
 
 
 def test_a_weaker_explanation_is_shown_with_its_probability():
-    """
-    What would fit too is not hidden.
-    """
+    """What would fit too is not hidden."""
     near = ceiling(Family.VOLUME_THROUGHPUT, Phase.FIXED, 286e6)
     found = reasons(plateau(BASELINE, level=287e6, others=(near,)), near)
 
@@ -328,17 +288,13 @@ def test_a_weaker_explanation_is_shown_with_its_probability():
     ],
 )
 def test_the_other_dimension_is_ruled_out_by_what_was_served(ops, expected):
-    """
-    Operations below, above or at an IOPS limit each speak differently against it.
-    """
+    """Operations below, above or at an IOPS limit each speak differently against it."""
     assert expected == reasons(plateau(), OPS_BASELINE, other_rate=ops)[12_000]
 
 
 @pytest.mark.parametrize("unmeasured", [None, NAN])
 def test_the_other_dimension_is_not_ruled_out_unseen(unmeasured):
-    """
-    Without operations measured nothing is reported about an IOPS limit.
-    """
+    """Without operations measured nothing is reported about an IOPS limit."""
     assert {} == reasons(plateau(), OPS_BASELINE, other_rate=unmeasured)
 
 
@@ -353,16 +309,12 @@ def test_the_other_dimension_is_not_ruled_out_unseen(unmeasured):
     ],
 )
 def test_every_claim_says_what_would_refute_it(row, expected):
-    """
-    A baseline is refuted by credits left, a burst and a fixed limit by more being served.
-    """
+    """A baseline is refuted by credits left, a burst and a fixed limit by more being served."""
     assert refuted_by(plateau(row)).startswith(expected)
 
 
 def test_only_sentences_of_a_stretch_depend_on_the_stretch():
-    """
-    The other sentences of a level are made once for all its stretches, and are the same for each.
-    """
+    """The other sentences of a level are made once for all its stretches, and are the same for each."""
     case = plateau(
         signs=replace(SEEN, step_log=0.5, cpu_ratio=0.99), balances={BYTES: view(0, 0)}
     ).case
@@ -373,9 +325,7 @@ def test_only_sentences_of_a_stretch_depend_on_the_stretch():
 
 
 def test_shared_sentences_do_not_change_the_evidence():
-    """
-    A stretch has the same evidence, whether the sentences of its level are known before or not.
-    """
+    """A stretch has the same evidence, whether the sentences of its level are known before or not."""
     one = plateau()
 
     assert evidence_of(one, STRETCH) == evidence_of(one, STRETCH, shared_evidence_of(one))

@@ -74,18 +74,14 @@ def with_seconds() -> Diagnosis:
 
 
 def test_minutes_show_waiting_below_every_ceiling(minutes_alone):
-    """
-    On average the volume was at two thirds of its limit, and requests waited: that is reported.
-    """
+    """On average the volume was at two thirds of its limit, and requests waited: that is reported."""
     assert () == minutes_alone.time_at
     assert Verdict.UNKNOWN is minutes_alone.verdict
     assert 10 * 3600 == pytest.approx(sum(w.end_s - w.start_s for w in minutes_alone.waiting))
 
 
 def test_a_burst_that_follows_a_known_interval_is_a_burst_of_its_own():
-    """
-    What ends in the second in which it begins does not overlap it.
-    """
+    """What ends in the second in which it begins does not overlap it."""
     fine = series(FINE_S, 9 * 360, 9 * 360 + 90)
     whole = series(COARSE_S, 9 * 360, 9 * 360 + 90)
     snapshot = Snapshot(instance=GP3, series=whole, source="a test", fine=fine)
@@ -98,9 +94,7 @@ def test_a_burst_that_follows_a_known_interval_is_a_burst_of_its_own():
 
 
 def test_seconds_show_all_the_time_that_was_spent_at_the_ceiling(with_seconds):
-    """
-    Of four hours that samples of ten seconds cover, each burst of half a minute counts.
-    """
+    """Of four hours that samples of ten seconds cover, each burst of half a minute counts."""
     _, _, at_ceiling = load()
     truth_s = FINE_S * int(at_ceiling[COVERED[0] * 360 : COVERED[1] * 360].sum())
     (at,) = with_seconds.time_at

@@ -30,9 +30,7 @@ def noisy(level: float, count: int, spread: float = 0.002, seed: int = 1) -> np.
 
 
 def test_a_level_is_the_middle_of_what_piles_up():
-    """
-    Two hours around one number are one level at that number.
-    """
+    """Two hours around one number are one level at that number."""
     (level,) = found(noisy(86.5e6, 120))
 
     np.testing.assert_allclose(level.value, 86.5e6, rtol=0.001)
@@ -41,9 +39,7 @@ def test_a_level_is_the_middle_of_what_piles_up():
 
 
 def test_two_levels_come_the_longer_first():
-    """
-    A burst and a baseline are two levels; the one held longer is named first.
-    """
+    """A burst and a baseline are two levels; the one held longer is named first."""
     levels = found(np.concatenate((noisy(340e6, 30), noisy(86e6, 120, seed=2))))
 
     np.testing.assert_allclose([86e6, 340e6], [level.value for level in levels], rtol=0.002)
@@ -51,42 +47,32 @@ def test_two_levels_come_the_longer_first():
 
 
 def test_levels_three_percent_apart_are_two():
-    """
-    A current and a legacy limit may be close; two numbers are not averaged into one.
-    """
+    """A current and a legacy limit may be close; two numbers are not averaged into one."""
     levels = found(np.concatenate((noisy(100e6, 60), noisy(104e6, 60, seed=2))))
 
     np.testing.assert_allclose(sorted(level.value for level in levels), [100e6, 104e6], rtol=0.002)
 
 
 def test_a_level_is_no_shoulder_of_another_one():
-    """
-    An hour at one number, and two hours at one a little higher with nothing in between.
-    """
+    """An hour at one number, and two hours at one a little higher with nothing in between."""
     levels = found(np.concatenate((noisy(100e6, 60, 0.001), noisy(103e6, 120, 0.001, seed=2))))
 
     np.testing.assert_allclose([103e6, 100e6], [level.value for level in levels], rtol=0.002)
 
 
 def test_a_workload_that_breathes_has_no_level():
-    """
-    Rates that vary by a tenth from minute to minute pile up nowhere for long.
-    """
+    """Rates that vary by a tenth from minute to minute pile up nowhere for long."""
     assert [] == found(noisy(80e6, 240, spread=0.25))
 
 
 def test_only_samples_that_waited_count():
-    """
-    A number at which nothing waited is not a candidate.
-    """
+    """A number at which nothing waited is not a candidate."""
     assert [] == found(noisy(86e6, 120), waited=np.zeros(120, dtype=bool))
 
 
 @pytest.mark.parametrize(("minutes", "count"), [(7, 0), (8, 1)])
 def test_eight_minutes_are_the_least(minutes, count):
-    """
-    Fewer minutes at one number cannot be distinguished from chance.
-    """
+    """Fewer minutes at one number cannot be distinguished from chance."""
     rest = noisy(20e6, 200, spread=0.4)
     rate = np.concatenate((rest[:100], np.full(minutes, 86e6), rest[100:]))
 
@@ -97,17 +83,13 @@ def test_eight_minutes_are_the_least(minutes, count):
 
 @pytest.mark.parametrize(("step_s", "least_s"), [(1, 30), (5, 40), (60, 480), (300, 480)])
 def test_the_least_time_follows_the_step(step_s, least_s):
-    """
-    Eight samples are asked for, but no less than half a minute and no more than eight minutes.
-    """
+    """Eight samples are asked for, but no less than half a minute and no more than eight minutes."""
     assert least_s == level_min_s(grid(50, step_s)[1])
 
 
 @pytest.mark.parametrize(("hole", "runs"), [(3, 1), (12, 2)])
 def test_short_holes_are_bridged(hole, runs):
-    """
-    Some minutes without data within a plateau do not end it; a quarter of an hour does.
-    """
+    """Some minutes without data within a plateau do not end it; a quarter of an hour does."""
     rate = noisy(86e6, 120)
     rate[60 : 60 + hole] = np.nan
 
@@ -117,9 +99,7 @@ def test_short_holes_are_bridged(hole, runs):
 
 
 def test_minutes_above_the_level_end_a_stretch():
-    """
-    Where more was served for some minutes the stretch is two stretches.
-    """
+    """Where more was served for some minutes the stretch is two stretches."""
     rate = noisy(86e6, 120)
     rate[60:64] = 140e6
 
@@ -129,9 +109,7 @@ def test_minutes_above_the_level_end_a_stretch():
 
 
 def test_minutes_just_above_the_level_are_its_own_wavering():
-    """
-    Of a steady rate, 0.8 % above belong to the stretch, and 1.3 % are more than the limit lets through.
-    """
+    """Of a steady rate, 0.8 % above belong to the stretch, and 1.3 % are more than the limit lets through."""
     level = np.full(30, 86e6)
     spread = [np.concatenate((level, [86e6 * ratio] * 2, level)) for ratio in (1.008, 1.013)]
 
@@ -139,9 +117,7 @@ def test_minutes_just_above_the_level_are_its_own_wavering():
 
 
 def test_partly_pegged_edges_belong_to_the_stretch():
-    """
-    The minute in which the ceiling was reached averages a little below it, but waited like the others.
-    """
+    """The minute in which the ceiling was reached averages a little below it, but waited like the others."""
     rate = np.concatenate((np.full(30, 20e6), [83.5e6], noisy(86e6, 60), [84e6], np.full(30, 20e6)))
     excess = np.where(rate > 80e6, 2.0, 0.0)
 
@@ -151,9 +127,7 @@ def test_partly_pegged_edges_belong_to_the_stretch():
 
 
 def test_a_sample_below_that_did_not_wait_is_not_partly_pegged():
-    """
-    A little below the level and at ease is not the edge of a plateau.
-    """
+    """A little below the level and at ease is not the edge of a plateau."""
     rate = np.concatenate((np.full(30, 20e6), [83.5e6], noisy(86e6, 60)))
     excess = np.where(rate > 84e6, 2.0, 0.0)
 
@@ -163,9 +137,7 @@ def test_a_sample_below_that_did_not_wait_is_not_partly_pegged():
 
 
 def test_the_level_is_not_pulled_down_by_its_edges():
-    """
-    Partly pegged minutes widen a stretch, not the number.
-    """
+    """Partly pegged minutes widen a stretch, not the number."""
     core = np.full(20, 86e6)
     rate = np.concatenate(([83.5e6], core, [83e6], np.full(40, 10e6), [83.2e6], core, [83.1e6]))
 
@@ -175,9 +147,7 @@ def test_the_level_is_not_pulled_down_by_its_edges():
 
 
 def test_the_level_is_that_between_the_edges_of_short_stretches():
-    """
-    Half of four samples are edges, in which the limit was met or left: they lie lower, within the spread.
-    """
+    """Half of four samples are edges, in which the limit was met or left: they lie lower, within the spread."""
     rate = np.tile([85.7e6, 86e6, 86e6, 85.7e6, 10e6, 10e6, 10e6, 10e6], 20)
     rate *= builders.wander(np.random.default_rng(1), rate.size, 1e-5)
     waited = rate > 80e6
@@ -188,9 +158,7 @@ def test_the_level_is_that_between_the_edges_of_short_stretches():
 
 
 def test_samples_of_five_minutes_have_levels_too():
-    """
-    Three samples of five minutes are long enough to be a level.
-    """
+    """Three samples of five minutes are long enough to be a level."""
     rest = noisy(20e6, 40, spread=0.4)
 
     level = found(np.concatenate((rest[:20], [86e6] * 3, rest[20:])), step_s=300)[0]
@@ -200,9 +168,7 @@ def test_samples_of_five_minutes_have_levels_too():
 
 
 def test_the_shoulder_of_a_busy_hour_is_no_level():
-    """
-    Where more pressed minutes lie just above a number than at it, nothing was held there.
-    """
+    """Where more pressed minutes lie just above a number than at it, nothing was held there."""
     rate = np.linspace(96e6, 108e6, 240)
     rate[100:112] = 100e6
     with_shoulder = [level.value for level in found(rate)]
@@ -215,44 +181,34 @@ def test_the_shoulder_of_a_busy_hour_is_no_level():
 
 
 def test_at_most_two_dozen_levels_are_looked_at():
-    """
-    A staircase of forty numbers does not take forty judgements.
-    """
+    """A staircase of forty numbers does not take forty judgements."""
     stairs = np.repeat(np.geomspace(10e6, 900e6, 40)[::-1], 12)
 
     assert 24 == len(found(stairs))
 
 
 def test_most_of_a_stretch_must_be_at_the_level():
-    """
-    Bridges may not carry a stretch: at least half of its time is spent at the number.
-    """
+    """Bridges may not carry a stretch: at least half of its time is spent at the number."""
     rate = np.tile(np.repeat([86e6, np.nan], [3, 4]), 20)
 
     assert [] == found(rate)
 
 
 def test_zeros_and_gaps_have_no_level():
-    """
-    Nothing served, or nothing measured, is no level.
-    """
+    """Nothing served, or nothing measured, is no level."""
     assert [] == found(np.zeros(120))
     assert [] == found(np.full(120, np.nan))
 
 
 def test_idle_minutes_leave_the_level_as_it_is():
-    """
-    A night without a request has no rate that could be near any level.
-    """
+    """A night without a request has no rate that could be near any level."""
     rate = np.concatenate((noisy(86.5e6, 120), np.zeros(120)))
 
     assert found(rate[:120])[0].value == found(rate)[0].value
 
 
 def test_a_known_level_takes_in_what_waited_less():
-    """
-    Once a level is known, minutes within its narrow spread belong to it under light pressure too.
-    """
+    """Once a level is known, minutes within its narrow spread belong to it under light pressure too."""
     rate = noisy(86e6, 120, spread=0.001)
     time_s, width_s = grid(120)
     level = Level(value=86e6, log_sd=0.001, band_log=0.008, runs=np.array([[0, 60]]))
@@ -265,9 +221,7 @@ def test_a_known_level_takes_in_what_waited_less():
 
 
 def test_what_is_next_to_the_level_is_not_taken_in():
-    """
-    A steady demand two percent below the ceiling is not part of the plateau.
-    """
+    """A steady demand two percent below the ceiling is not part of the plateau."""
     rate = np.concatenate((np.full(60, 86e6), np.full(60, 84.3e6)))
     time_s, width_s = grid(120)
     level = Level(value=86e6, log_sd=0.001, band_log=0.03, runs=np.array([[0, 60]]))
@@ -278,9 +232,7 @@ def test_what_is_next_to_the_level_is_not_taken_in():
 
 
 def test_the_middle_of_very_many_is_taken_of_some():
-    """
-    The median of half a million samples is that of evenly chosen ones, within their spread.
-    """
+    """The median of half a million samples is that of evenly chosen ones, within their spread."""
     many = noisy(86e6, 200_000, spread=0.01)
 
     np.testing.assert_allclose(middle(many), np.median(many), rtol=0.001)
@@ -288,9 +240,7 @@ def test_the_middle_of_very_many_is_taken_of_some():
 
 
 def test_bytes_of_a_late_sample_count_in_the_next():
-    """
-    A minute at 183 MB/s and the next at 242 are the ceiling's 212.5 together; two at 242 end the stretch.
-    """
+    """A minute at 183 MB/s and the next at 242 are the ceiling's 212.5 together; two at 242 end the stretch."""
     rate = noisy(212.5e6, 14)
     late = np.insert(rate, 7, [183e6, 242e6])
     (level,) = found(late, excess=np.full(16, 3.0))

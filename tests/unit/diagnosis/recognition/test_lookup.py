@@ -33,9 +33,7 @@ def texts(diagnosis: Diagnosis) -> list[str]:
 
 
 def test_a_legacy_number_is_known_without_a_class():
-    """
-    212.9 MB/s and no class: the number that db.r5.2xlarge had until December 2019.
-    """
+    """212.9 MB/s and no class: the number that db.r5.2xlarge had until December 2019."""
     (first, *_) = texts(at(212.9e6, Instance()))
 
     assert first.startswith("212.5 MB/s was the baseline of db.m5.2xlarge")
@@ -44,9 +42,7 @@ def test_a_legacy_number_is_known_without_a_class():
 
 
 def test_another_size_of_the_family_comes_first():
-    """
-    81.25 MB/s on a db.r5.2xlarge is db.r5.large: its class may have been changed in the window.
-    """
+    """81.25 MB/s on a db.r5.2xlarge is db.r5.large: its class may have been changed in the window."""
     diagnosis = at(81.25e6, R5)
     (only,) = texts(diagnosis)
     finding = diagnosis.findings[0]
@@ -57,9 +53,7 @@ def test_another_size_of_the_family_comes_first():
 
 
 def test_storage_is_a_candidate_with_the_size_that_has_the_number():
-    """
-    125 MiB/s is what a gp3 volume below 400 GiB includes, as AWS writes it and as it is measured.
-    """
+    """125 MiB/s is what a gp3 volume below 400 GiB includes, as AWS writes it and as it is measured."""
     diagnosis = at(mib_per_s(125), Instance())
 
     assert ["gp3 storage of 20 to 399 GiB includes 125 MiB/s (131.1 MB/s)"] == texts(diagnosis)
@@ -68,9 +62,7 @@ def test_storage_is_a_candidate_with_the_size_that_has_the_number():
 
 @pytest.mark.parametrize("instance", [Instance(), R5])
 def test_a_number_that_nothing_has_is_not_explained(instance):
-    """
-    205 MB/s is documented nowhere: no candidate is made up.
-    """
+    """205 MB/s is documented nowhere: no candidate is made up."""
     diagnosis = at(205e6, instance)
 
     assert [] == texts(diagnosis)
@@ -96,9 +88,7 @@ def test_the_instances_own_number_is_no_candidate_where_it_was_ruled_out():
 
 
 def test_a_named_limit_is_not_looked_up():
-    """
-    A level that the class explains needs no other explanation.
-    """
+    """A level that the class explains needs no other explanation."""
     diagnosis = at(287.5e6, R5)
 
     assert Family.INSTANCE_EBS_THROUGHPUT == diagnosis.time_at[0].family
@@ -106,9 +96,7 @@ def test_a_named_limit_is_not_looked_up():
 
 
 def test_aurora_is_not_compared_with_volumes():
-    """
-    The cluster volume of Aurora has no documented rate, so none explains its level.
-    """
+    """The cluster volume of Aurora has no documented rate, so none explains its level."""
     aurora = Instance(db_class="db.r5.2xlarge", engine="aurora-postgresql")
 
     assert [] == texts(at(212.5e6, aurora))

@@ -40,9 +40,7 @@ def pressed(level: float, **how) -> dict:
 
 
 def test_one_ceiling_is_one_plateau():
-    """
-    Four hours behind one ceiling are one plateau at its number, nearly certain.
-    """
+    """Four hours behind one ceiling are one plateau at its number, nearly certain."""
     (plateau,) = of(builders.snapshot(pressed(100e6)))
 
     assert Dimension.THROUGHPUT == plateau.dimension
@@ -54,9 +52,7 @@ def test_one_ceiling_is_one_plateau():
 
 
 def test_a_ceiling_of_iops_is_found_in_operations():
-    """
-    Where operations stand still and bytes vary with the I/O size, the limit is one of IOPS.
-    """
+    """Where operations stand still and bytes vary with the I/O size, the limit is one of IOPS."""
     (plateau,) = of(builders.snapshot(pressed(6000, dimension=Dimension.IOPS)))
 
     assert Dimension.IOPS == plateau.dimension
@@ -64,9 +60,7 @@ def test_a_ceiling_of_iops_is_found_in_operations():
 
 
 def test_the_catalog_names_what_is_found():
-    """
-    The same plateau is a documented limit where its number is documented.
-    """
+    """The same plateau is a documented limit where its number is documented."""
     row = ceiling(EBS, Phase.FIXED, 100e6)
     (plateau,) = of(builders.snapshot(pressed(100e6)), row, ceiling(EBS, Phase.BURST, 300e6))
 
@@ -76,9 +70,7 @@ def test_the_catalog_names_what_is_found():
 
 
 def test_family_probability_sums_over_the_family():
-    """
-    Where baseline and legacy baseline of a family are close, the family is surer than either.
-    """
+    """Where baseline and legacy baseline of a family are close, the family is surer than either."""
     rows = (
         ceiling(EBS, Phase.BASELINE, 100e6),
         ceiling(EBS, Phase.LEGACY, 100.5e6, legacy=Phase.BASELINE),
@@ -89,9 +81,7 @@ def test_family_probability_sums_over_the_family():
 
 
 def test_of_two_dimensions_at_documented_numbers_the_flatter_is_the_law():
-    """
-    When bytes and operations both stand at documented numbers, the one that varies less is held.
-    """
+    """When bytes and operations both stand at documented numbers, the one that varies less is held."""
     size = 16_384 * builders.wander(rng(), 12 * HOUR, 0.006)
     rows = (ceiling(EBS, Phase.FIXED, 6000 * 16_384), ceiling(IOPS, Phase.FIXED, 6000))
     by_ops = of(
@@ -106,9 +96,7 @@ def test_of_two_dimensions_at_documented_numbers_the_flatter_is_the_law():
 
 @pytest.mark.parametrize("dimension", list(Dimension)[:2])
 def test_with_a_constant_io_size_a_plateau_is_counted_once(dimension):
-    """
-    Both rates stand still when one is held; the other is its shadow, not a second limit.
-    """
+    """Both rates stand still when one is held; the other is its shadow, not a second limit."""
     level = 100e6 if dimension == Dimension.THROUGHPUT else 6000.0
     plateaus = of(builders.snapshot(pressed(level, dimension=dimension, size_bytes=16_384)))
 
@@ -116,9 +104,7 @@ def test_with_a_constant_io_size_a_plateau_is_counted_once(dimension):
 
 
 def test_partly_pegged_minutes_are_not_a_second_level():
-    """
-    Demand that dips a little below the ceiling again and again piles up nowhere else.
-    """
+    """Demand that dips a little below the ceiling again and again piles up nowhere else."""
     demand = builders.working_day(rng(), 30e6, 115e6, spread=0.1)
     size = 16_384 * builders.wander(rng(), demand.size, 0.05)
     plateaus = of(builders.snapshot(builders.held_at(demand, 100e6, rng=rng(), size_bytes=size)))
@@ -128,9 +114,7 @@ def test_partly_pegged_minutes_are_not_a_second_level():
 
 
 def test_a_burst_and_then_a_baseline_are_two():
-    """
-    What holds while credits last and what holds afterwards are two ceilings, apart in time.
-    """
+    """What holds while credits last and what holds afterwards are two ceilings, apart in time."""
     demand = np.concatenate(
         (30e6 * builders.wander(rng(), 2 * HOUR, 0.3), np.full(5 * HOUR, 900e6))
     )
@@ -143,9 +127,7 @@ def test_a_burst_and_then_a_baseline_are_two():
 
 
 def test_no_sample_belongs_to_two_plateaus():
-    """
-    Each minute is held by one ceiling at most.
-    """
+    """Each minute is held by one ceiling at most."""
     values = pressed(6000, dimension=Dimension.IOPS, size_bytes=16_384)
     rows = (ceiling(EBS, Phase.FIXED, 6000 * 16_384), ceiling(IOPS, Phase.FIXED, 6000))
     count = np.zeros(12 * HOUR)
@@ -157,9 +139,7 @@ def test_no_sample_belongs_to_two_plateaus():
 
 
 def test_an_empty_balance_takes_the_place_of_waiting():
-    """
-    A producer that slows down with its storage waits little, but an empty balance tells.
-    """
+    """A producer that slows down with its storage waits little, but an empty balance tells."""
     row = ceiling(EBS, Phase.BASELINE, 100e6, balance=BYTES)
     values = pressed(100e6, waiting=0.8)
     busy = (np.arange(12 * HOUR) >= 4 * HOUR) & (np.arange(12 * HOUR) < 8 * HOUR)
@@ -172,9 +152,7 @@ def test_an_empty_balance_takes_the_place_of_waiting():
 
 
 def test_flat_demand_at_ease_is_no_plateau():
-    """
-    A steady producer whose requests do not wait is not at a ceiling, number or not.
-    """
+    """A steady producer whose requests do not wait is not at a ceiling, number or not."""
     row = ceiling(EBS, Phase.FIXED, 100e6)
     rate = builders.working_day(rng(), 30e6, 60e6, spread=0.3)
     rate[4 * HOUR : 8 * HOUR] = 100e6
@@ -187,9 +165,7 @@ def test_flat_demand_at_ease_is_no_plateau():
 
 
 def test_without_waiting_measured_a_documented_number_carries_the_claim():
-    """
-    With rates alone a plateau is named where its number is documented, and nowhere else.
-    """
+    """With rates alone a plateau is named where its number is documented, and nowhere else."""
     values = pressed(100e6)
     rates = builders.snapshot({metric: values[metric] for metric in builders.RATES})
     row = ceiling(EBS, Phase.FIXED, 100e6)
@@ -200,9 +176,7 @@ def test_without_waiting_measured_a_documented_number_carries_the_claim():
 
 
 def test_a_latency_fault_without_a_level_is_no_plateau():
-    """
-    Slow storage under a workload that breathes makes queues, but no number.
-    """
+    """Slow storage under a workload that breathes makes queues, but no number."""
     rate = builders.working_day(rng(), 30e6, 90e6, spread=0.3)
     latency = np.where((np.arange(rate.size) > 300) & (np.arange(rate.size) < 420), 0.02, 0.0008)
 
@@ -210,9 +184,7 @@ def test_a_latency_fault_without_a_level_is_no_plateau():
 
 
 def test_error_bars_are_no_narrower_than_enforcement():
-    """
-    A level of ten thousand equal samples is still known only as well as limits are enforced.
-    """
+    """A level of ten thousand equal samples is still known only as well as limits are enforced."""
     few, many = (
         of(builders.snapshot(pressed(100e6, jitter=jitter)))[0].level_log_se
         for jitter in (0.0001, 0.004)
@@ -222,9 +194,7 @@ def test_error_bars_are_no_narrower_than_enforcement():
 
 
 def test_what_was_not_measured_is_not_invented():
-    """
-    A hole of two hours in a plateau belongs to no stretch of it.
-    """
+    """A hole of two hours in a plateau belongs to no stretch of it."""
     values = pressed(100e6)
     for value in values.values():
         value[5 * HOUR : 7 * HOUR] = np.nan
@@ -234,9 +204,7 @@ def test_what_was_not_measured_is_not_invented():
 
 
 def test_another_balance_does_not_refute():
-    """
-    A full IOPS balance says nothing against a throughput baseline.
-    """
+    """A full IOPS balance says nothing against a throughput baseline."""
     row = ceiling(EBS, Phase.BASELINE, 100e6, balance=BYTES)
     full = {OPS: np.ones(12 * HOUR), VOLUME: np.ones(12 * HOUR)}
     (plateau,) = of(builders.snapshot(pressed(100e6), full), row)
@@ -246,9 +214,7 @@ def test_another_balance_does_not_refute():
 
 
 def test_a_full_balance_of_its_own_takes_the_name_away():
-    """
-    With its own balance full the level is still a plateau, but not that baseline.
-    """
+    """With its own balance full the level is still a plateau, but not that baseline."""
     row = ceiling(EBS, Phase.BASELINE, 100e6, balance=BYTES)
     (plateau,) = of(builders.snapshot(pressed(100e6), {BYTES: np.ones(12 * HOUR)}), row)
 
@@ -257,9 +223,7 @@ def test_a_full_balance_of_its_own_takes_the_name_away():
 
 
 def test_minutes_under_light_pressure_belong_to_a_documented_number():
-    """
-    At a documented number, minutes that stood at it and waited a little are filled in.
-    """
+    """At a documented number, minutes that stood at it and waited a little are filled in."""
     row = ceiling(EBS, Phase.FIXED, 100e6)
     values = pressed(100e6)
     lightly = slice(8 * HOUR, 9 * HOUR)
@@ -275,9 +239,7 @@ def test_minutes_under_light_pressure_belong_to_a_documented_number():
 
 
 def test_related_samples_widen_the_error():
-    """
-    An hour of samples that drift together knows the level less well than one of independent ones.
-    """
+    """An hour of samples that drift together knows the level less well than one of independent ones."""
     errors = []
     for memory in (0.0, 0.95):
         values = pressed(100e6, jitter=0.0)
@@ -290,9 +252,7 @@ def test_related_samples_widen_the_error():
 
 
 def test_where_nothing_decides_it_is_called_throughput():
-    """
-    With one I/O size both rates are equally flat; throughput is the limit that nobody charts.
-    """
+    """With one I/O size both rates are equally flat; throughput is the limit that nobody charts."""
     (plateau,) = of(builders.snapshot(pressed(6000, dimension=Dimension.IOPS, size_bytes=16_384)))
 
     assert Dimension.THROUGHPUT == plateau.dimension
@@ -307,9 +267,7 @@ def one() -> Plateau:
 
 @pytest.mark.parametrize(("score", "probability"), [(-2, 0.119), (0, 0.5), (2, 0.881), (99, 1.0)])
 def test_the_score_is_a_logarithm_of_odds(one, score, probability):
-    """
-    Even odds at zero, two nats are seven to one.
-    """
+    """Even odds at zero, two nats are seven to one."""
     np.testing.assert_allclose(replace(one, score=score).probability, probability, atol=0.001)
 
 
@@ -346,18 +304,14 @@ def documented(plateau: Plateau) -> Plateau:
     ],
 )
 def test_the_flatter_of_two_at_once_comes_first(one, other, wins):
-    """
-    Of a throughput and an IOPS level at the same time the flatter is the law, the other follows it.
-    """
+    """Of a throughput and an IOPS level at the same time the flatter is the law, the other follows it."""
     first, _ = likeliest_first([one, in_ops(one, **other)])
 
     assert wins == (first.dimension == Dimension.IOPS)
 
 
 def test_a_number_weighs_more_than_flatness(one):
-    """
-    A documented level is not displaced by a flatter one at no number; two documented ones compare.
-    """
+    """A documented level is not displaced by a flatter one at no number; two documented ones compare."""
     flatter = in_ops(one, score=4.0, log_sd=0.001)
 
     assert Dimension.THROUGHPUT == likeliest_first([documented(one), flatter])[0].dimension
@@ -369,9 +323,7 @@ def test_a_number_weighs_more_than_flatness(one):
     [(98e6, 4.0, True), (98e6, 5.5, False), (90e6, 4.0, False), (102e6, 4.0, True)],
 )
 def test_a_weaker_level_next_to_a_stronger_one_is_its_shadow(one, level, score, is_shadow):
-    """
-    Partly pegged minutes pile up within a few percent of the level; further away is another level.
-    """
+    """Partly pegged minutes pile up within a few percent of the level; further away is another level."""
     free = np.zeros(12 * HOUR, dtype=bool)
     start, end = int(one.runs[0, 0]), int(one.runs[-1, 1])
     edges = np.array([[start - 3, start], [end, end + 3]])
@@ -382,9 +334,7 @@ def test_a_weaker_level_next_to_a_stronger_one_is_its_shadow(one, level, score, 
 
 @pytest.mark.parametrize(("level", "is_shadow"), [(98e6, False), (99e6, True)])
 def test_a_level_at_another_time_is_no_shadow_unless_it_is_the_same(one, level, is_shadow):
-    """
-    Held for an hour apart from a level 2 % above, it is another limit; within the spread, the same one.
-    """
+    """Held for an hour apart from a level 2 % above, it is another limit; within the spread, the same one."""
     free = np.zeros(12 * HOUR, dtype=bool)
     later = int(one.runs[-1, 1]) + 20
     apart = with_case(one, level=level, score=4.0, runs=np.array([[later, later + 60]]))
@@ -394,9 +344,7 @@ def test_a_level_at_another_time_is_no_shadow_unless_it_is_the_same(one, level, 
 
 @pytest.mark.parametrize(("share", "is_shadow"), [(0.2, False), (0.4, True)])
 def test_a_level_over_samples_already_used_is_a_shadow(one, share, is_shadow):
-    """
-    What lies by a third or more in another plateau is that plateau seen again, unless documented.
-    """
+    """What lies by a third or more in another plateau is that plateau seen again, unless documented."""
     taken = np.zeros(12 * HOUR, dtype=bool)
     taken[4 * HOUR : int((4 + 4 * share) * HOUR)] = True
     again = in_ops(one, score=3.0, log_sd=0.001)
@@ -406,9 +354,7 @@ def test_a_level_over_samples_already_used_is_a_shadow(one, share, is_shadow):
 
 
 def test_a_loosely_kept_baseline_is_found_in_a_dozen_samples():
-    """
-    Twelve samples within 1.5 % of a documented baseline, its balance at zero, requests waiting.
-    """
+    """Twelve samples within 1.5 % of a documented baseline, its balance at zero, requests waiting."""
     limit = 86.875e6
     strays = np.array([-5, 0, 14, -11, -1, 6, -4, -1, 10, -10, -3, 13]) / 1000
     burst = np.array([3.47e8, 3.48e8, 2.06e8])
@@ -438,18 +384,14 @@ def visits(*minutes: int, level: float = 100e6, waiting: float = 10.0) -> Snapsh
 
 
 def test_short_visits_to_a_confirmed_level_count():
-    """
-    Once twenty minutes show that a level is a ceiling, three minutes of waiting at it are too.
-    """
+    """Once twenty minutes show that a level is a ceiling, three minutes of waiting at it are too."""
     (plateau,) = of(visits(20, 3, 2, 5))
 
     assert [[60, 80], [90, 93], [150, 155]] == plateau.runs.tolist()
 
 
 def test_short_visits_at_ease_do_not_count():
-    """
-    The same rate for three minutes without waiting is no ceiling.
-    """
+    """The same rate for three minutes without waiting is no ceiling."""
     calm = visits(20, 3)
     calm.series[Metric.READ_LATENCY_S].value[90:93] /= 10
     calm.series[Metric.WRITE_LATENCY_S].value[90:93] /= 10
@@ -460,9 +402,7 @@ def test_short_visits_at_ease_do_not_count():
 
 
 def test_hovering_at_a_documented_number_is_found():
-    """
-    Visits of four minutes, again and again, are stretches at a documented limit; elsewhere not.
-    """
+    """Visits of four minutes, again and again, are stretches at a documented limit; elsewhere not."""
     row = ceiling(EBS, Phase.FIXED, 100e6)
     (plateau,) = of(visits(4, 4, 4, 4), row)
 

@@ -94,9 +94,7 @@ def of(*given, **how) -> float:
 )
 @pytest.mark.parametrize("matches", [UNKNOWN, FIXED], ids=["unknown", "documented"])
 def test_a_stronger_sign_raises_the_score(stronger, matches):
-    """
-    Flatness, waiting, inelasticity and persistence speak for a ceiling.
-    """
+    """Flatness, waiting, inelasticity and persistence speak for a ceiling."""
     assert of(matches=matches) < of(matches=matches, **stronger)
 
 
@@ -115,23 +113,17 @@ def test_a_stronger_sign_raises_the_score(stronger, matches):
 )
 @pytest.mark.parametrize("matches", [UNKNOWN, FIXED], ids=["unknown", "documented"])
 def test_a_contrary_sign_lowers_the_score(weaker, matches):
-    """
-    Noise, ease, more served above it and pressed samples around it speak against a ceiling.
-    """
+    """Noise, ease, more served above it and pressed samples around it speak against a ceiling."""
     assert of(matches=matches) > of(matches=matches, **weaker)
 
 
 def test_a_documented_number_raises_the_score():
-    """
-    A level that AWS documents is more probably a ceiling than one at no number.
-    """
+    """A level that AWS documents is more probably a ceiling than one at no number."""
     assert of(matches=FIXED) > of(matches=UNKNOWN) + 2
 
 
 def test_flatness_alone_is_not_enough():
-    """
-    However flat and however long: without waiting a level that nothing documents is no ceiling.
-    """
+    """However flat and however long: without waiting a level that nothing documents is no ceiling."""
     steady = {"log_sd": 1e-4, "minutes": 1e4, "samples": 10_000, "run_count": 9, "elasticity": 1e-3}
 
     assert of(**steady, log_excess=0.0, waited_share=0.0) < 0
@@ -139,9 +131,7 @@ def test_flatness_alone_is_not_enough():
 
 
 def test_flatness_alone_is_not_enough_at_a_documented_number():
-    """
-    Steady demand at the very number of a limit, at ease, is not throttled by it.
-    """
+    """Steady demand at the very number of a limit, at ease, is not throttled by it."""
     steady = {"log_sd": 1e-4, "minutes": 1e4, "samples": 10_000, "run_count": 9}
 
     assert of(matches=FIXED, **steady, log_excess=0.0, waited_share=0.02) < 0
@@ -149,9 +139,7 @@ def test_flatness_alone_is_not_enough_at_a_documented_number():
 
 @pytest.mark.parametrize("times", [2.5, 7])
 def test_storage_never_seen_unpressed_needs_longer_waits(times):
-    """
-    What was always slow may simply be slow, so a general reference convinces less.
-    """
+    """What was always slow may simply be slow, so a general reference convinces less."""
     seen = of(log_excess=float(np.log(times)))
     unseen = of(log_excess=float(np.log(times)), is_reference_seen=False)
 
@@ -159,9 +147,7 @@ def test_storage_never_seen_unpressed_needs_longer_waits(times):
 
 
 def test_an_empty_balance_raises_a_baseline():
-    """
-    A baseline without credits left scores higher than one whose balance was not read, or is not empty.
-    """
+    """A baseline without credits left scores higher than one whose balance was not read, or is not empty."""
     empty = of(matches=BASELINE, balances={BYTES: EMPTY})
     unread = of(matches=BASELINE)
     left = of(matches=BASELINE, balances={BYTES: FALLING})
@@ -170,9 +156,7 @@ def test_an_empty_balance_raises_a_baseline():
 
 
 def test_an_empty_balance_stands_in_for_waiting():
-    """
-    Where latency and queue are missing, no credits at a baseline carry the claim.
-    """
+    """Where latency and queue are missing, no credits at a baseline carry the claim."""
     blind = {"log_excess": NAN, "waited_share": NAN, "elasticity": NAN}
 
     assert of(matches=BASELINE, balances={BYTES: EMPTY}, log_sd=0.002, **blind) > 0
@@ -180,9 +164,7 @@ def test_an_empty_balance_stands_in_for_waiting():
 
 
 def test_a_falling_balance_raises_a_burst():
-    """
-    A burst is paid with credits: falling speaks for it, standing still against it.
-    """
+    """A burst is paid with credits: falling speaks for it, standing still against it."""
     falling = of(matches=BURST, balances={BYTES: FALLING})
     still = of(matches=BURST, balances={BYTES: FULL})
 
@@ -190,9 +172,7 @@ def test_a_falling_balance_raises_a_burst():
 
 
 def test_an_empty_balance_raises_an_unknown_level_of_its_dimension():
-    """
-    No bytes left vouches for a throughput level at no number, and not for one of IOPS.
-    """
+    """No bytes left vouches for a throughput level at no number, and not for one of IOPS."""
     signs = (PLAIN, UNKNOWN, {BYTES: EMPTY})
     in_bytes = of(*signs)
     in_ops = of(*signs, dimension=Dimension.IOPS)
@@ -202,9 +182,7 @@ def test_an_empty_balance_raises_an_unknown_level_of_its_dimension():
 
 
 def test_a_busy_cpu_explains_a_flat_rate():
-    """
-    A CPU at its end makes a rate stand still; the less requests waited, the more it explains.
-    """
+    """A CPU at its end makes a rate stand still; the less requests waited, the more it explains."""
     short, long = float(np.log(2.2)), float(np.log(20))
     lost = of(log_excess=short) - of(log_excess=short, cpu_ratio=0.97)
 
@@ -214,9 +192,7 @@ def test_a_busy_cpu_explains_a_flat_rate():
 
 
 def test_a_documented_number_loses_two_at_most_to_what_was_served_above_it():
-    """
-    Class, storage and credits may have differed then; a level without a number has no such excuse.
-    """
+    """Class, storage and credits may have differed then; a level without a number has no such excuse."""
     numbered = weights(matches=FIXED, free_above_ratio=10.0)["exceeded"]
     unnumbered = weights(matches=UNKNOWN, free_above_ratio=10.0)["exceeded"]
 
@@ -224,9 +200,7 @@ def test_a_documented_number_loses_two_at_most_to_what_was_served_above_it():
 
 
 def test_a_limit_with_credits_may_be_exceeded():
-    """
-    More served above the level counts less if the level was entered from above and left downwards.
-    """
+    """More served above the level counts less if the level was entered from above and left downwards."""
     exceeded = of(above_ratio=1.0)
     as_bucket = of(above_ratio=1.0, entered_from_above=1.0)
     as_fault = of(above_ratio=1.0, entered_from_above=1.0, left_upwards=1.0)
@@ -236,9 +210,7 @@ def test_a_limit_with_credits_may_be_exceeded():
 
 
 def test_what_steadiness_adds_is_bounded():
-    """
-    A producer with a limit of its own is as steady as a ceiling: no steadiness outweighs the rest.
-    """
+    """A producer with a limit of its own is as steady as a ceiling: no steadiness outweighs the rest."""
     steady = {"log_sd": 1e-5, "minutes": 1e5, "samples": 100_000, "elasticity": 1e-4}
     steadier = {"log_sd": 1e-6, "minutes": 1e6, "samples": 1_000_000, "elasticity": 1e-5}
 
@@ -246,18 +218,14 @@ def test_what_steadiness_adds_is_bounded():
 
 
 def test_few_samples_say_little():
-    """
-    Three samples at exactly one number are not as flat as they look.
-    """
+    """Three samples at exactly one number are not as flat as they look."""
     few = {"log_sd": 0.0, "minutes": 15.0, "samples": 3}
 
     assert of(**few) < of(log_sd=0.002, minutes=30.0, samples=30)
 
 
 def test_the_score_is_the_prior_and_what_each_sign_weighs():
-    """
-    Nothing else counts: the score is PRIOR plus the weights that are reported.
-    """
+    """Nothing else counts: the score is PRIOR plus the weights that are reported."""
     found = weights(matches=BASELINE, balances={BYTES: EMPTY}, pressed_above_ratio=0.1)
 
     assert PRIOR + sum(found.values()) == of(
@@ -279,18 +247,14 @@ def test_the_score_is_the_prior_and_what_each_sign_weighs():
 )
 @pytest.mark.parametrize("matches", [UNKNOWN, FIXED], ids=["unknown", "documented"])
 def test_a_level_without_a_cliff_loses_by_the_time_next_to_it(above, below, taken, matches):
-    """
-    Pressed time just above a level counts against it three times as fast as time just below.
-    """
+    """Pressed time just above a level counts against it three times as fast as time just below."""
     found = weights(matches=matches, pressed_above_ratio=above, pressed_below_ratio=below)
 
     assert -taken == pytest.approx(found["cliff"])
 
 
 def test_no_weight_leaves_its_bounds():
-    """
-    However extreme what is seen, each sign adds and takes no more than its row says.
-    """
+    """However extreme what is seen, each sign adds and takes no more than its row says."""
     extremes = [
         {"log_sd": 0.5, "log_excess": -9.0, "waited_share": 0.0, "elasticity": 99.0},
         {"log_sd": 1e-9, "log_excess": 99.0, "minutes": 1e9, "samples": 10**9, "run_count": 10**6},

@@ -38,9 +38,7 @@ def found(values: dict, *rows: Ceiling) -> list[Plateau]:
 def test_an_unknown_limit_far_below_all_that_is_documented_must_be_sure(
     family, lowest, waiting, count
 ):
-    """
-    A class that may do 2.1 GB/s at the least is hardly limited to 100 MB/s by something undocumented.
-    """
+    """A class that may do 2.1 GB/s at the least is hardly limited to 100 MB/s by something undocumented."""
     demand = builders.working_day(rng(), 30e6, 200e6)
     values = builders.held_at(
         demand,
@@ -54,9 +52,7 @@ def test_an_unknown_limit_far_below_all_that_is_documented_must_be_sure(
 
 
 def test_a_number_it_meets_exactly_is_likelier_than_one_of_the_past():
-    """
-    15,703 IOPS of 16 KiB are 257.3 MB/s as well: the burst of 15,700 IOPS, not the legacy 256 MB/s.
-    """
+    """15,703 IOPS of 16 KiB are 257.3 MB/s as well: the burst of 15,700 IOPS, not the legacy 256 MB/s."""
     demand = np.full(60, 60_000.0)
     values = builders.held_at(
         demand, 15_703.0, rng=rng(), dimension=Dimension.IOPS, size_bytes=16_384
@@ -71,9 +67,7 @@ def test_a_number_it_meets_exactly_is_likelier_than_one_of_the_past():
 
 
 def test_two_short_stretches_at_a_documented_number_are_found():
-    """
-    Six minutes before a vacuum is cancelled and six after it begins again, within ± 1 %; free between.
-    """
+    """Six minutes before a vacuum is cancelled and six after it begins again, within ± 1 %; free between."""
     busy = np.array([0.995, 1.004, 1.006, 0.99, 1.005, 0.996])
     rate = 212.5e6 * np.concatenate((busy, [0.4, 0.3, 0.2, 0.5, 0.3, 0.25, 0.4, 0.35], busy[::-1]))
     latency = np.concatenate((np.full(6, 0.02), np.full(8, 0.001), np.full(6, 0.02)))

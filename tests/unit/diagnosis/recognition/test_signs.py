@@ -54,9 +54,7 @@ def of(rate, runs, *, waited=None, best=UNKNOWN, balance=None, cpu=None) -> Sign
 
 
 def test_time_samples_and_stretches_are_counted():
-    """
-    Two stretches of an hour are 120 minutes in 120 samples and two runs.
-    """
+    """Two stretches of an hour are 120 minutes in 120 samples and two runs."""
     rate = np.concatenate((calm(2), pegged(), calm(), pegged()))
     signs = of(rate, [(120, 180), (240, 300)])
 
@@ -64,9 +62,7 @@ def test_time_samples_and_stretches_are_counted():
 
 
 def test_waiting_is_the_ratio_to_unpressed():
-    """
-    Ten times the calm latency is a log excess of log 10, and every sample at the level waited.
-    """
+    """Ten times the calm latency is a log excess of log 10, and every sample at the level waited."""
     signs = of(np.concatenate((calm(2), pegged())), [(120, 180)])
 
     np.testing.assert_allclose(np.exp(signs.log_excess), 10, rtol=0.15)
@@ -75,9 +71,7 @@ def test_waiting_is_the_ratio_to_unpressed():
 
 
 def test_a_level_met_without_waiting_has_a_low_share():
-    """
-    If half the samples at the number did not wait, the share says so.
-    """
+    """If half the samples at the number did not wait, the share says so."""
     rate = np.concatenate((calm(2), pegged(2)))
     waited = np.arange(rate.size) >= 180
     signs = of(rate, [(180, 240)], waited=waited)
@@ -86,25 +80,19 @@ def test_a_level_met_without_waiting_has_a_low_share():
 
 
 def test_the_workloads_own_noise_is_measured_elsewhere():
-    """
-    Spread from one sample to the next away from the level is what flatness is compared with.
-    """
+    """Spread from one sample to the next away from the level is what flatness is compared with."""
     signs = of(np.concatenate((calm(4), pegged())), [(240, 300)])
 
     np.testing.assert_allclose(signs.log_sd_elsewhere, 0.3, rtol=0.25)
 
 
 def test_with_nothing_elsewhere_there_is_no_comparison():
-    """
-    A window that is one plateau shows no noise of its own.
-    """
+    """A window that is one plateau shows no noise of its own."""
     assert np.isnan(of(pegged(2), [(0, 120)]).log_sd_elsewhere)
 
 
 def test_serving_more_without_waiting_and_credits_is_seen():
-    """
-    An hour at 150 % of the level, at ease, is as long as the hour at the level.
-    """
+    """An hour at 150 % of the level, at ease, is as long as the hour at the level."""
     rate = np.concatenate((calm(2), pegged(), pegged(level=1.5 * LEVEL)))
     signs = of(rate, [(120, 180)])
 
@@ -113,9 +101,7 @@ def test_serving_more_without_waiting_and_credits_is_seen():
 
 
 def test_serving_more_under_pressure_is_not_free():
-    """
-    Above the level while requests waited is exceeded, but not at ease.
-    """
+    """Above the level while requests waited is exceeded, but not at ease."""
     rate = np.concatenate((calm(2), pegged(), pegged(level=1.5 * LEVEL)))
     signs = of(rate, [(120, 180)], waited=np.arange(rate.size) >= 120)
 
@@ -133,9 +119,7 @@ def test_serving_more_under_pressure_is_not_free():
     ],
 )
 def test_credits_excuse_serving_more_only_where_there_is_a_bucket(best, balance, free):
-    """
-    What is served above a baseline while credits last says nothing against it.
-    """
+    """What is served above a baseline while credits last says nothing against it."""
     rate = np.concatenate((calm(2), pegged(), pegged(level=1.5 * LEVEL)))
     values = None if balance is None else np.full(rate.size, balance)
 
@@ -145,9 +129,7 @@ def test_credits_excuse_serving_more_only_where_there_is_a_bucket(best, balance,
 
 
 def test_an_unknown_level_may_be_a_baseline():
-    """
-    Where a balance is left above the level and empty at it, the excess was paid with credits.
-    """
+    """Where a balance is left above the level and empty at it, the excess was paid with credits."""
     rate = np.concatenate((calm(2), pegged(level=3 * LEVEL), pegged()))
     emptied = np.concatenate((np.full(180, 0.5), np.zeros(60)))
 
@@ -158,9 +140,7 @@ def test_an_unknown_level_may_be_a_baseline():
 
 
 def test_a_baseline_is_entered_from_above():
-    """
-    When credits run out the rate falls to the level; when demand ends it leaves downwards.
-    """
+    """When credits run out the rate falls to the level; when demand ends it leaves downwards."""
     rate = np.concatenate((calm(), pegged(level=3 * LEVEL), pegged(), calm()))
     signs = of(rate, [(120, 180)])
 
@@ -168,9 +148,7 @@ def test_a_baseline_is_entered_from_above():
 
 
 def test_a_fault_is_entered_from_below_and_left_upwards():
-    """
-    When a fault ends, more is served at once.
-    """
+    """When a fault ends, more is served at once."""
     rate = np.concatenate((calm(), pegged(), pegged(level=1.4 * LEVEL)))
     signs = of(rate, [(60, 120)])
 
@@ -178,9 +156,7 @@ def test_a_fault_is_entered_from_below_and_left_upwards():
 
 
 def test_a_short_dip_is_not_a_new_visit():
-    """
-    After a dip of minutes the level is met again from below, but no credits were saved in between.
-    """
+    """After a dip of minutes the level is met again from below, but no credits were saved in between."""
     rate = np.concatenate((calm(), pegged(level=3 * LEVEL), pegged(3), calm()))
     rate[240:250] = 20e6
     signs = of(rate, [(120, 240), (250, 300)])
@@ -189,9 +165,7 @@ def test_a_short_dip_is_not_a_new_visit():
 
 
 def test_a_long_pause_is_a_new_visit():
-    """
-    After hours of calm the level is entered anew, and this time from below.
-    """
+    """After hours of calm the level is entered anew, and this time from below."""
     rate = np.concatenate((calm(), pegged(level=3 * LEVEL), pegged(), calm(3), pegged(), calm()))
     signs = of(rate, [(120, 180), (360, 420)])
 
@@ -199,9 +173,7 @@ def test_a_long_pause_is_a_new_visit():
 
 
 def test_a_single_minute_above_is_no_way_out():
-    """
-    One minute of more after a stretch is the end of a backlog, not a lifted limit.
-    """
+    """One minute of more after a stretch is the end of a backlog, not a lifted limit."""
     rate = np.concatenate((calm(), pegged(), calm()))
     rate[120] = 1.4 * LEVEL
     signs = of(rate, [(60, 120)])
@@ -210,9 +182,7 @@ def test_a_single_minute_above_is_no_way_out():
 
 
 def test_pressed_samples_next_to_the_level_are_counted():
-    """
-    Waiting at 95 % and at 105 % of the level is waiting around it, not at it.
-    """
+    """Waiting at 95 % and at 105 % of the level is waiting around it, not at it."""
     rate = np.concatenate(
         (calm(2), pegged(), pegged(2, level=0.95 * LEVEL), pegged(level=1.05 * LEVEL))
     )
@@ -222,9 +192,7 @@ def test_pressed_samples_next_to_the_level_are_counted():
 
 
 def test_elasticity_is_small_behind_a_ceiling():
-    """
-    Waiting varies while the rate does not: their ratio is small; without variation it is unknown.
-    """
+    """Waiting varies while the rate does not: their ratio is small; without variation it is unknown."""
     rate = np.concatenate((calm(2), pegged(2)))
     inside = np.arange(rate.size) >= 120
     latency = np.where(inside, 0.01 * noise(rate.size, 0.3), 0.001)
@@ -238,9 +206,7 @@ def test_elasticity_is_small_behind_a_ceiling():
 
 
 def test_cpu_is_that_at_the_level():
-    """
-    The CPU of the pegged minutes counts, not that of the window.
-    """
+    """The CPU of the pegged minutes counts, not that of the window."""
     rate = np.concatenate((calm(2), pegged()))
     signs = of(rate, [(120, 180)], cpu=np.where(np.arange(180) >= 120, 0.97, 0.2))
 
@@ -249,9 +215,7 @@ def test_cpu_is_that_at_the_level():
 
 
 def test_without_latency_and_queue_waiting_is_unknown():
-    """
-    Signs that were not measured are NaN, never zero.
-    """
+    """Signs that were not measured are NaN, never zero."""
     rate = np.concatenate((calm(2), pegged()))
     values = {m: v for m, v in builders.storage(rate).items() if m in builders.RATES}
     frame = frame_of(builders.snapshot(values))

@@ -32,9 +32,7 @@ def near(value: float, rel: float = 1e-3):
 
 
 def test_a_throughput_limit_and_a_limit_on_operations_meet_at_the_knee():
-    """
-    1,000 IOPS and 250 MB/s meet at 244 KiB.
-    """
+    """1,000 IOPS and 250 MB/s meet at 244 KiB."""
     (fit,) = fit_sweep(sweep(IO1)).phases
 
     assert near(1000) == fit.ops_limit.value
@@ -45,9 +43,7 @@ def test_a_throughput_limit_and_a_limit_on_operations_meet_at_the_knee():
 
 
 def test_two_sizes_explain_two_limits_whatever_was_measured():
-    """
-    A line through two points leaves nothing over, so how well it explains them is not known.
-    """
+    """A line through two points leaves nothing over, so how well it explains them is not known."""
     (two,) = fit_sweep(sweep(IO1, sizes_kib=(8, 1024))).phases
     (three,) = fit_sweep(sweep(IO1, sizes_kib=(8, 16, 1024))).phases
 
@@ -56,9 +52,7 @@ def test_two_sizes_explain_two_limits_whatever_was_measured():
 
 
 def test_a_size_between_two_multiples_shows_the_unit():
-    """
-    384 KiB are charged as two operations, so the plateau of gp2 without credits is the unit's own.
-    """
+    """384 KiB are charged as two operations, so the plateau of gp2 without credits is the unit's own."""
     (fit,) = fit_sweep(sweep(GP2)).phases
 
     assert near(300) == fit.ops_limit.value
@@ -69,9 +63,7 @@ def test_a_size_between_two_multiples_shows_the_unit():
 
 
 def test_without_such_a_size_the_burst_shows_the_unit():
-    """
-    While credits last the plateau is higher, so the lower one was not a throughput limit.
-    """
+    """While credits last the plateau is higher, so the lower one was not a throughput limit."""
     baseline, burst = fit_sweep(sweep(GP2, phases=BOTH, sizes_kib=POWERS_KIB)).phases
 
     assert UnitEvidence.PLATEAU == baseline.unit.evidence
@@ -82,9 +74,7 @@ def test_without_such_a_size_the_burst_shows_the_unit():
 
 
 def test_without_either_the_unit_is_a_surmise_and_reported_as_one():
-    """
-    A throughput limit of just the same height is not excluded.
-    """
+    """A throughput limit of just the same height is not excluded."""
     (fit,) = fit_sweep(sweep(GP2, sizes_kib=POWERS_KIB)).phases
 
     assert UnitEvidence.DOCUMENTED == fit.unit.evidence
@@ -92,9 +82,7 @@ def test_without_either_the_unit_is_a_surmise_and_reported_as_one():
 
 
 def test_a_throughput_limit_at_the_unit_is_recognised_where_sizes_between_deliver_as_much():
-    """
-    A plateau of 1,000 × 256 KiB that 384 KiB reach as well is a throughput limit.
-    """
+    """A plateau of 1,000 × 256 KiB that 384 KiB reach as well is a throughput limit."""
     chain = [stage("b", "bytes", 1000 * UNIT_BYTES), stage("o", "ops", 1000)]
 
     (fit,) = fit_sweep(sweep(chain)).phases
@@ -105,9 +93,7 @@ def test_a_throughput_limit_at_the_unit_is_recognised_where_sizes_between_delive
 
 @pytest.mark.parametrize("unit_kib", [16, 32, 64, 128, 512])
 def test_other_units_are_found_as_well(unit_kib):
-    """
-    Any power of two is, where sizes between its multiples were measured.
-    """
+    """Any power of two is, where sizes between its multiples were measured."""
     chain = [
         stage("b", "bytes", 1e12),
         stage("o", "ops", 500, unit_bytes=kib(unit_kib)),
@@ -121,9 +107,7 @@ def test_other_units_are_found_as_well(unit_kib):
 
 
 def test_merging_is_read_from_sequential_requests():
-    """
-    Sequential requests of any size move what 256 KiB per operation allow.
-    """
+    """Sequential requests of any size move what 256 KiB per operation allow."""
     whole = sweep(GP2, patterns=tuple(Pattern), sizes_kib=SIZES_KIB[1:])
     (fit,) = fit_sweep(whole).phases
     (seen,) = (
@@ -140,9 +124,7 @@ def test_merging_is_read_from_sequential_requests():
 
 
 def test_what_throughput_cuts_off_was_merged_at_least_so_far():
-    """
-    250 MB/s over 1,000 operations are 244 KiB, though 256 may have been merged.
-    """
+    """250 MB/s over 1,000 operations are 244 KiB, though 256 may have been merged."""
     (fit,) = fit_sweep(sweep(IO1, patterns=tuple(Pattern))).phases
 
     merged = {m.io_size_bytes: m for m in fit.merges}
@@ -153,9 +135,7 @@ def test_what_throughput_cuts_off_was_merged_at_least_so_far():
 
 
 def test_what_is_not_merged_keeps_its_size():
-    """
-    Where sequential requests deliver no more than scattered ones, none was merged.
-    """
+    """Where sequential requests deliver no more than scattered ones, none was merged."""
     chain = [stage("b", "bytes", 100e6), stage("o", "ops", 500)]
 
     (fit,) = fit_sweep(sweep(chain, patterns=tuple(Pattern))).phases
@@ -167,9 +147,7 @@ def test_what_is_not_merged_keeps_its_size():
 
 
 def test_latency_is_not_taken_for_a_limit():
-    """
-    One request at a time gives the same rate at every size; nothing waited, so nothing is reported.
-    """
+    """One request at a time gives the same rate at every size; nothing waited, so nothing is reported."""
     fast = [stage("b", "bytes", 1e12), stage("o", "ops", 1e7)]
 
     (fit,) = fit_sweep(sweep(fast, depth=4)).phases
@@ -183,9 +161,7 @@ def test_latency_is_not_taken_for_a_limit():
 
 
 def test_only_the_sizes_that_latency_decided_are_left_out():
-    """
-    With 8 in flight and 0.7 ms small requests stop at 11,429 per second; large ones at 134 MB/s.
-    """
+    """With 8 in flight and 0.7 ms small requests stop at 11,429 per second; large ones at 134 MB/s."""
     chain = [stage("b", "bytes", 134e6), stage("o", "ops", 20_000)]
 
     (fit,) = fit_sweep(sweep(chain, depth=8)).phases
@@ -197,9 +173,7 @@ def test_only_the_sizes_that_latency_decided_are_left_out():
 
 
 def test_a_lone_request_that_waited_for_a_low_limit_is_no_measure_of_latency():
-    """
-    Without credits even one request alone takes 10 ms of a volume of 100 IOPS; the quickest counts.
-    """
+    """Without credits even one request alone takes 10 ms of a volume of 100 IOPS; the quickest counts."""
     slow = point(GP2, kib(8), depth=1, factor=1 / 3)
     quick = point(GP2, kib(8), phase=Phase.BURST, depth=1)
     points = tuple(point(GP2, kib(s), phase=Phase.BURST, depth=28) for s in SIZES_KIB)
@@ -211,9 +185,7 @@ def test_a_lone_request_that_waited_for_a_low_limit_is_no_measure_of_latency():
 
 
 def test_a_busy_measuring_side_is_not_taken_for_a_limit():
-    """
-    What a processor could not ask for says nothing of the disk.
-    """
+    """What a processor could not ask for says nothing of the disk."""
     chain = [stage("b", "bytes", 134e6), stage("o", "ops", 3_000)]
     points = [
         point(
@@ -230,9 +202,7 @@ def test_a_busy_measuring_side_is_not_taken_for_a_limit():
 
 
 def test_a_disturbed_point_is_left_out_and_named():
-    """
-    One size at which something else used the disk does not move the limits.
-    """
+    """One size at which something else used the disk does not move the limits."""
     noise = np.ones(len(SIZES_KIB))
     noise[3] = 0.8
 
@@ -245,9 +215,7 @@ def test_a_disturbed_point_is_left_out_and_named():
 
 
 def test_storage_that_follows_no_two_limits_is_reported():
-    """
-    Rates that rise by the square root of the size are no limits.
-    """
+    """Rates that rise by the square root of the size are no limits."""
     points = tuple(
         msgspec.structs.replace(
             point(IO1, kib(s)), ops_per_s=1e4 / s**0.5, bytes_per_s=1e4 * 1024 * s**0.5
@@ -262,9 +230,7 @@ def test_storage_that_follows_no_two_limits_is_reported():
 
 
 def test_sizes_below_the_knee_tell_no_throughput():
-    """
-    What was not reached is reported with the most that was seen.
-    """
+    """What was not reached is reported with the most that was seen."""
     (fit,) = fit_sweep(sweep(IO1, sizes_kib=(8, 16, 32))).phases
 
     assert fit.bytes_limit is None
@@ -273,9 +239,7 @@ def test_sizes_below_the_knee_tell_no_throughput():
 
 
 def test_sequential_points_alone_are_taken_with_a_warning():
-    """
-    A volume may have merged them.
-    """
+    """A volume may have merged them."""
     (fit,) = fit_sweep(sweep(IO1, patterns=(Pattern.SEQUENTIAL,))).phases
 
     assert Pattern.SEQUENTIAL == fit.pattern
@@ -285,9 +249,7 @@ def test_sequential_points_alone_are_taken_with_a_warning():
 
 
 def test_two_sizes_without_errors_of_their_own_have_no_range():
-    """
-    A range needs more points than limits, or points that know their own error.
-    """
+    """A range needs more points than limits, or points that know their own error."""
     (bare,) = fit_sweep(sweep(IO1, sizes_kib=(8, 1024))).phases
     known = [point(IO1, kib(s), error_ratio=0.01) for s in (8, 1024)]
     (found,) = fit_sweep(Sweep(subject="s", method="m", points=tuple(known))).phases
@@ -298,9 +260,7 @@ def test_two_sizes_without_errors_of_their_own_have_no_range():
 
 
 def test_a_mean_of_mixed_sizes_is_charged_by_its_mean():
-    """
-    Requests that came in other sizes than asked for are not all rounded up together.
-    """
+    """Requests that came in other sizes than asked for are not all rounded up together."""
     mixed = msgspec.structs.replace(
         point(GP2, kib(1024)),
         ops_per_s=300 * UNIT_BYTES / kib(700),
@@ -315,9 +275,7 @@ def test_a_mean_of_mixed_sizes_is_charged_by_its_mean():
 
 
 def test_reads_and_writes_are_fitted_apart():
-    """
-    Each direction has its own fit.
-    """
+    """Each direction has its own fit."""
     reads = sweep(IO1)
     writes = [msgspec.structs.replace(p, direction=Direction.WRITE) for p in reads.points]
     both = msgspec.structs.replace(reads, points=(*reads.points, *writes))
@@ -326,9 +284,7 @@ def test_reads_and_writes_are_fitted_apart():
 
 
 def test_an_experiment_survives_json():
-    """
-    Sweep and fit come back as they were.
-    """
+    """Sweep and fit come back as they were."""
     whole = sweep(GP2, phases=BOTH, patterns=tuple(Pattern))
     fit = fit_sweep(whole)
 

@@ -45,9 +45,7 @@ def note(kind: EventKind, minutes_before: int) -> Annotation:
 
 
 def test_the_same_load_that_did_not_wait_before_points_at_storage():
-    """
-    Nothing but the latency changed: a neighbour, a volume or the host; with what would tell.
-    """
+    """Nothing but the latency changed: a neighbour, a volume or the host; with what would tell."""
     first = causes_of(values())[0]
 
     assert ("storage_fault", True) == (first.code, first.has_evidence)
@@ -56,18 +54,14 @@ def test_the_same_load_that_did_not_wait_before_points_at_storage():
 
 
 def test_without_evidence_a_fault_is_merely_possible():
-    """
-    At four times the load, what slowed it may be the load.
-    """
+    """At four times the load, what slowed it may be the load."""
     last = causes_of(values(load=4.0))[-1]
 
     assert ("storage_fault", False) == (last.code, last.has_evidence)
 
 
 def test_a_rate_that_stands_still_points_at_an_undocumented_limit():
-    """
-    Demand varies; what keeps within two percent while requests wait is a limit.
-    """
+    """Demand varies; what keeps within two percent while requests wait is a limit."""
     first = causes_of(values(still=True))[0]
 
     assert "undocumented_limit" == first.code
@@ -86,9 +80,7 @@ def test_a_rate_that_stands_still_points_at_an_undocumented_limit():
     ],
 )
 def test_an_event_counts_for_as_long_as_it_acts(kind, minutes_before, is_named):
-    """
-    A restore and an optimisation act for a day, a backup or a failover for an hour, others not at all.
-    """
+    """A restore and an optimisation act for a day, a backup or a failover for an hour, others not at all."""
     codes = [c.code for c in causes_of(values(), note(kind, minutes_before))]
 
     assert is_named == (codes[0] == "events")
@@ -96,9 +88,7 @@ def test_an_event_counts_for_as_long_as_it_acts(kind, minutes_before, is_named):
 
 
 def test_a_busy_cpu_is_named():
-    """
-    Processors that are busy all the time take up finished I/O late.
-    """
+    """Processors that are busy all the time take up finished I/O late."""
     given = values()
     given[Metric.CPU_RATIO] = np.full(COUNT, 0.4)
     assert "cpu" not in [c.code for c in causes_of(given)]
@@ -108,9 +98,7 @@ def test_a_busy_cpu_is_named():
 
 
 def test_writes_alone_point_at_the_standby():
-    """
-    Only where there is a standby, and only where reads did not wait.
-    """
+    """Only where there is a standby, and only where reads did not wait."""
     given = values()
     given[Metric.READ_LATENCY_S][AT] /= 20
     given[Metric.WRITE_LATENCY_S][AT] *= 2
@@ -122,9 +110,7 @@ def test_writes_alone_point_at_the_standby():
 
 
 def test_a_baseline_with_credits_left_is_not_the_ceiling_within_the_minute():
-    """
-    Credits lift the baseline, so what could be reached is the burst or the volume.
-    """
+    """Credits lift the baseline, so what could be reached is the burst or the volume."""
     given = values(load=3.0)
     assert "instance EBS IOPS baseline" in _within(causes_of(given))
     for metric in (Metric.IO_BALANCE_RATIO, Metric.BYTE_BALANCE_RATIO):
@@ -138,9 +124,7 @@ def _within(causes) -> str:
 
 
 def test_a_host_of_ones_own_is_not_given_aws_causes():
-    """
-    Without a class the checks are about the device, not about a provider.
-    """
+    """Without a class the checks are about the device, not about a provider."""
     host = causes_of(values(), instance=Instance(identifier="db1"))
 
     assert host

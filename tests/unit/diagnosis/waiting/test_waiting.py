@@ -62,9 +62,7 @@ def flat_and_slow(rng: np.random.Generator):
 
 
 def test_slow_storage_below_every_ceiling_is_reported():
-    """
-    Latency and queue 20 times as high for three hours: the verdict is open, and the stretch has all numbers.
-    """
+    """Latency and queue 20 times as high for three hours: the verdict is open, and the stretch has all numbers."""
     diagnosis = of(slow_for_three_hours(np.random.default_rng(1)))
     (stretch,) = diagnosis.waiting
 
@@ -81,9 +79,7 @@ def test_slow_storage_below_every_ceiling_is_reported():
 
 
 def test_bursts_that_fill_a_part_of_each_minute_are_reported():
-    """
-    The mean is 70 % of the volume's IOPS; the likeliest cause is that ceiling within the minute.
-    """
+    """The mean is 70 % of the volume's IOPS; the likeliest cause is that ceiling within the minute."""
     diagnosis = of(bursts(np.random.default_rng(2)), instance=SMALL_GP3)
 
     assert Verdict.UNKNOWN == diagnosis.verdict
@@ -95,9 +91,7 @@ def test_bursts_that_fill_a_part_of_each_minute_are_reported():
 
 
 def test_hours_of_slow_flat_throughput_are_never_passed_over():
-    """
-    571 minutes at one rate with seven times the latency: found as a level, or else as waiting.
-    """
+    """571 minutes at one rate with seven times the latency: found as a level, or else as waiting."""
     diagnosis = of(flat_and_slow(np.random.default_rng(3)))
     seconds = sum(i.end_s - i.start_s for i in (*diagnosis.intervals, *diagnosis.waiting))
 
@@ -106,9 +100,7 @@ def test_hours_of_slow_flat_throughput_are_never_passed_over():
 
 
 def test_waiting_away_from_a_ceiling_is_next_to_the_verdict():
-    """
-    A ceiling that binds elsewhere in the window stays the verdict; the waiting is one more finding.
-    """
+    """A ceiling that binds elsewhere in the window stays the verdict; the waiting is one more finding."""
     rng = np.random.default_rng(4)
     demand = np.concatenate((builders.working_day(rng, 20e6, 150e6), 20e6 * wander(rng, 720, 0.1)))
     large = Instance(db_class="db.m5.large", storage=Storage(kind="gp3", size_gib=500.0))
@@ -125,9 +117,7 @@ def test_waiting_away_from_a_ceiling_is_next_to_the_verdict():
 
 
 def test_waiting_at_a_ceiling_is_explained():
-    """
-    What was found at a ceiling, its edges and its hovering are not reported a second time.
-    """
+    """What was found at a ceiling, its edges and its hovering are not reported a second time."""
     rng = np.random.default_rng(5)
     demand = builders.working_day(rng, 20e6, 150e6)
     large = Instance(db_class="db.m5.large", storage=Storage(kind="gp3", size_gib=500.0))
@@ -193,9 +183,7 @@ def fast_to_slow_but_quick(values, rng):
     [idle_nights, single_spikes, checkpoints, jitter, large_requests, fast_to_slow_but_quick],
 )
 def test_what_is_not_waiting_is_not_reported(happens):
-    """
-    Idle hours, spikes, checkpoints, jitter, large requests and quick answers leave the verdict alone.
-    """
+    """Idle hours, spikes, checkpoints, jitter, large requests and quick answers leave the verdict alone."""
     rng = np.random.default_rng(6)
     latency = 0.0008 * wander(rng, TWO_DAYS, 0.1)
     values = builders.storage(40e6 * wander(rng, TWO_DAYS, 0.15), latency_s=latency)
@@ -207,9 +195,7 @@ def test_what_is_not_waiting_is_not_reported(happens):
 
 
 def test_queue_depth_alone_shows_waiting():
-    """
-    Without any latency metric the queue tells how long requests wait, by Little's law.
-    """
+    """Without any latency metric the queue tells how long requests wait, by Little's law."""
     values = slow_for_three_hours(np.random.default_rng(7))
     for metric in builders.LATENCIES:
         del values[metric]
@@ -219,9 +205,7 @@ def test_queue_depth_alone_shows_waiting():
 
 
 def test_a_queue_that_contradicts_the_latency_is_not_waiting():
-    """
-    Latency 4 times as high with the usual queue at the usual rate cannot both be true.
-    """
+    """Latency 4 times as high with the usual queue at the usual rate cannot both be true."""
     values = slow_for_three_hours(np.random.default_rng(8), times=4.0)
     calm = builders.storage(40e6 * np.ones(TWO_DAYS), latency_s=0.0008)
     values[Metric.QUEUE_DEPTH] = calm[Metric.QUEUE_DEPTH]
@@ -230,9 +214,7 @@ def test_a_queue_that_contradicts_the_latency_is_not_waiting():
 
 
 def test_shares_of_the_ceilings_are_of_the_mean_rate():
-    """
-    Each present ceiling with the share that was served then, the largest first; none of legacy ones.
-    """
+    """Each present ceiling with the share that was served then, the largest first; none of legacy ones."""
     (stretch,) = of(slow_for_three_hours(np.random.default_rng(9))).waiting
     ratios = [s.ratio for s in stretch.shares]
 
@@ -260,17 +242,13 @@ def judged(times: float, *, queue_times: float) -> bool:
 
 @pytest.mark.parametrize(("times", "waits"), [(2.1, False), (2.9, False), (3.1, True), (8.0, True)])
 def test_waiting_begins_at_three_times_the_unpressed_latency(times, waits):
-    """
-    Latency within three times the reference is what mix, size and load do to it.
-    """
+    """Latency within three times the reference is what mix, size and load do to it."""
     assert waits == judged(times, queue_times=times)
 
 
 @pytest.mark.parametrize(("queue_times", "waits"), [(1.0, False), (2.0, False), (3.0, True)])
 def test_latency_and_queue_must_agree(queue_times, waits):
-    """
-    Four times the latency with an unchanged or doubled queue is a fault of one of the metrics.
-    """
+    """Four times the latency with an unchanged or doubled queue is a fault of one of the metrics."""
     assert waits == judged(4.0, queue_times=queue_times)
 
 
@@ -294,9 +272,7 @@ def test_steady_load_is_measured_by_its_own_quickest_hours(usual_s, minutes):
 
 
 def test_steady_load_that_never_waits_is_left_alone():
-    """
-    Storage that always takes 6 ms under a steady load is slow, and nothing in it waits.
-    """
+    """Storage that always takes 6 ms under a steady load is slow, and nothing in it waits."""
     rng = np.random.default_rng(11)
     latency = 0.006 * wander(rng, TWO_DAYS, 0.1)
     diagnosis = of(builders.storage(40e6 * wander(rng, TWO_DAYS, 0.1), latency_s=latency))

@@ -14,9 +14,7 @@ def test_messages_are_kept_in_the_order_in_which_they_come():
 
 
 def test_what_is_no_message_is_refused():
-    """
-    As Slack does: the status is 400, and nothing is kept.
-    """
+    """As Slack does: the status is 400, and nothing is kept."""
     with MessageInbox() as inbox:
         answers = [
             httpx.post(inbox.url, content=body)

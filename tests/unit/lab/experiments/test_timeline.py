@@ -10,9 +10,7 @@ THERE_S = 1_600_000_020
 
 
 def test_samples_begin_at_the_moment():
-    """
-    A minute apart, with the values that they had.
-    """
+    """A minute apart, with the values that they had."""
     before = snapshot_of(lines(4), SCALED)
     after, _ = moved(before, THERE_S)
     series = after.series[Metric.READ_BYTES_PER_S]
@@ -22,9 +20,7 @@ def test_samples_begin_at_the_moment():
 
 
 def test_the_clock_leads_back_to_real_time():
-    """
-    An emulated minute later is a real second later.
-    """
+    """An emulated minute later is a real second later."""
     _, clock = moved(snapshot_of(lines(4), SCALED), THERE_S)
 
     assert START_S == clock.real_of(THERE_S)

@@ -12,9 +12,7 @@ from plimsoll.units import MIB
 
 @pytest.mark.parametrize(("name", "ratio", "tables"), [("scan", 2, 16), ("oltp", 4, 1)])
 def test_tables_exceed_the_memory(name: str, ratio: int, tables: int):
-    """
-    Twice the memory for scans, with a table for each client; four times for reads of single rows.
-    """
+    """Twice the memory for scans, with a table for each client; four times for reads of single rows."""
     load = load_of(name, clients=16, rate_per_s=None, memory_bytes=512 * MIB, size_bytes=None)
 
     assert (ratio * 512 * MIB, tables) == (load.size_bytes, load.table_count)
@@ -31,9 +29,7 @@ def test_tables_exceed_the_memory(name: str, ratio: int, tables: int):
     ],
 )
 def test_what_is_not_possible_is_refused(facts: dict, expected: str):
-    """
-    Unknown names, and numbers out of range.
-    """
+    """Unknown names, and numbers out of range."""
     usual = {"name": "oltp", "clients": 1, "rate_per_s": None, "size_bytes": None}
     with pytest.raises(UsageError) as raised:
         load_of(**{**usual, **facts}, memory_bytes=MIB)
@@ -42,9 +38,7 @@ def test_what_is_not_possible_is_refused(facts: dict, expected: str):
 
 
 def test_what_sysbench_prints_is_read():
-    """
-    Transactions of the last second, and of the whole time with their mean latency.
-    """
+    """Transactions of the last second, and of the whole time with their mean latency."""
     line = "[ 3s ] thds: 4 tps: 812.31 qps: 6498.5 (r/w/o: 3249.2/1624.6/1624.6) lat (ms,95%): 7.30"
     summary = (
         "    transactions:                        2410   (803.11 per sec.)\n"
@@ -58,9 +52,7 @@ def test_what_sysbench_prints_is_read():
 
 
 def test_a_folder_without_mariadb_is_refused(tmp_path: Path):
-    """
-    The sentence names the program, the hint the packages.
-    """
+    """The sentence names the program, the hint the packages."""
     with pytest.raises(UsageError) as raised:
         MariaDb({}, data_directory=tmp_path / "data", binaries=tmp_path)
 

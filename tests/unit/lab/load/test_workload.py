@@ -26,9 +26,7 @@ progress: 2.0 s, 495.5 tps, lat 32.125 ms stddev 2.204, 0 failed
 
 @pytest.fixture
 def server(tmp_path: Path):
-    """
-    A PostgreSQL whose pgbench writes a given text, and keeps its arguments.
-    """
+    """A PostgreSQL whose pgbench writes a given text, and keeps its arguments."""
 
     def made(*, says: str = "", tells: str = "", then: str = "exit 0") -> Postgres:
         folder = tmp_path / "bin"
@@ -70,16 +68,12 @@ def over(clients: Clients) -> Clients:
     ],
 )
 def test_a_workload_says_which_tables_it_needs(name, tables):
-    """
-    Scans and documents have tables of their own.
-    """
+    """Scans and documents have tables of their own."""
     assert tables == workload_of(name, clients=1).tables
 
 
 def test_the_users_statements_use_pgbenchs_tables(tmp_path):
-    """
-    A file with the name of a workload is still that workload; any other file is the user's.
-    """
+    """A file with the name of a workload is still that workload; any other file is the user's."""
     script = tmp_path / "orders.sql"
     script.write_text("select 1;\n")
     workload = workload_of(str(script), clients=2)
@@ -90,9 +84,7 @@ def test_the_users_statements_use_pgbenchs_tables(tmp_path):
 
 @pytest.mark.parametrize("name", ["tpcc", "no/such/file.sql", "", "."])
 def test_a_workload_nobody_knows_is_refused(name):
-    """
-    The hint lists the known ones.
-    """
+    """The hint lists the known ones."""
     with pytest.raises(UsageError) as raised:
         workload_of(name, clients=1)
 
@@ -101,9 +93,7 @@ def test_a_workload_nobody_knows_is_refused(name):
 
 @pytest.mark.parametrize("rate", [0.0, -1.0, 1e7])
 def test_a_rate_that_cannot_be_is_refused(rate):
-    """
-    None means as many as possible.
-    """
+    """None means as many as possible."""
     with pytest.raises(UsageError) as raised:
         workload_of("toast", clients=1, rate_per_s=rate)
 
@@ -111,9 +101,7 @@ def test_a_rate_that_cannot_be_is_refused(rate):
 
 
 def test_what_the_last_second_brought_is_read_while_they_work(server, tmp_path):
-    """
-    The last line of progress counts.
-    """
+    """The last line of progress counts."""
     clients = clients_of(server(tells=PROGRESS), tmp_path)
 
     assert None is clients.pace()
@@ -122,18 +110,14 @@ def test_what_the_last_second_brought_is_read_while_they_work(server, tmp_path):
 
 
 def test_the_summary_is_read_at_the_end(server, tmp_path):
-    """
-    It covers the whole time.
-    """
+    """It covers the whole time."""
     pace = over(clients_of(server(says=SUMMARY, tells=PROGRESS), tmp_path)).end(60)
 
     assert (495.512345, 0.003211) == (pace.transactions_per_s, pace.latency_s)
 
 
 def test_clients_that_were_cut_short_have_no_summary(server, tmp_path, monkeypatch):
-    """
-    A scan takes too long to wait for its end.
-    """
+    """A scan takes too long to wait for its end."""
     ready = tmp_path / "ready"
     os.mkfifo(ready)
     clients = clients_of(
@@ -151,9 +135,7 @@ def test_clients_that_were_cut_short_have_no_summary(server, tmp_path, monkeypat
 
 
 def test_scans_read_one_table_each(server, tmp_path):
-    """
-    The number of the client is the number of its table.
-    """
+    """The number of the client is the number of its table."""
     over(clients_of(server(), tmp_path, "scan", 3))
     arguments = (tmp_path / "arguments").read_text().split()
     script = Path(arguments[arguments.index("-f") + 1])
@@ -165,9 +147,7 @@ def test_scans_read_one_table_each(server, tmp_path):
 
 @pytest.mark.parametrize(("name", "sets_body"), [("toast", True), ("toast-mended", False)])
 def test_documents_are_loaded_and_saved(server, tmp_path, name, sets_body):
-    """
-    Whole, or only the changed column; values are parameters, and the number of documents is set.
-    """
+    """Whole, or only the changed column; values are parameters, and the number of documents is set."""
     workload = workload_of(name, clients=2, rate_per_s=40)
     clients = Clients(workload, server(), duration_s=2, folder=tmp_path, document_count=77)
     over(clients)
@@ -183,9 +163,7 @@ def test_documents_are_loaded_and_saved(server, tmp_path, name, sets_body):
 
 @pytest.mark.parametrize(("name", "builtin"), [("tpcb", "tpcb-like"), ("select", "select-only")])
 def test_pgbenchs_own_work_is_done_with_plans_that_are_kept(server, tmp_path, name, builtin):
-    """
-    The clients' time goes to the disk, and they work a little longer than they are watched.
-    """
+    """The clients' time goes to the disk, and they work a little longer than they are watched."""
     over(clients_of(server(), tmp_path, name))
     arguments = (tmp_path / "arguments").read_text().split()
     given = dict(pairwise(arguments))
@@ -199,9 +177,7 @@ def test_pgbenchs_own_work_is_done_with_plans_that_are_kept(server, tmp_path, na
 
 
 def test_the_servers_error_is_the_cause_of_a_failure(server, tmp_path):
-    """
-    pgbench's messages about its clients follow it.
-    """
+    """pgbench's messages about its clients follow it."""
     found = (
         "pgbench: error: client 2 script 0 aborted in command 0 query 0: "
         'ERROR:  relation "orders" does not exist\n'
@@ -215,9 +191,7 @@ def test_the_servers_error_is_the_cause_of_a_failure(server, tmp_path):
 
 
 def test_clients_that_never_began_end_at_once(server, tmp_path):
-    """
-    Clearing up after another failure is no failure.
-    """
+    """Clearing up after another failure is no failure."""
     clients = clients_of(server(), tmp_path)
 
     assert None is clients.end(60)

@@ -41,9 +41,7 @@ echo library > "$3/usr/lib/x86_64-linux-gnu/$(basename "$2").so"
 
 @pytest.fixture
 def clients(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """
-    Programs `apt-get` and `dpkg-deb` that say and do what the real ones do.
-    """
+    """Programs `apt-get` and `dpkg-deb` that say and do what the real ones do."""
     programs = tmp_path / "bin"
     programs.mkdir()
     say(programs / "apt-get", APT_GET)
@@ -58,9 +56,7 @@ def say(program: Path, script: str) -> None:
 
 
 def test_what_a_server_loads_comes_with_it_and_nothing_else(clients: Path):
-    """
-    Libraries and Python modules; no fonts, scripts of pages, or what sets up a service.
-    """
+    """Libraries and Python modules; no fonts, scripts of pages, or what sets up a service."""
     assert (
         DebianFile("small-server", "1.2-3+deb12u1", 7000),
         DebianFile("libsmall2", "1.2", 500),
@@ -70,9 +66,7 @@ def test_what_a_server_loads_comes_with_it_and_nothing_else(clients: Path):
 
 
 def test_a_package_is_unpacked_once_and_counted(tmp_path: Path, clients: Path):
-    """
-    Its folder has the version; the second time no client is needed.
-    """
+    """Its folder has the version; the second time no client is needed."""
     store, counted = ServerStore(tmp_path / "cache"), []
     home = store.get(SMALL, lambda come, total: counted.append((come, total)))
     for program in clients.iterdir():
@@ -87,9 +81,7 @@ def test_a_package_is_unpacked_once_and_counted(tmp_path: Path, clients: Path):
 
 @pytest.mark.parametrize("how", ["changed", "missing"])
 def test_a_file_that_was_changed_since_is_refused(tmp_path: Path, clients: Path, how: str):
-    """
-    The hint says what to remove.
-    """
+    """The hint says what to remove."""
     store = ServerStore(tmp_path / "cache")
     home = store.get(SMALL)
     program = home / "usr/bin/small"
@@ -101,9 +93,7 @@ def test_a_file_that_was_changed_since_is_refused(tmp_path: Path, clients: Path,
 
 
 def test_a_folder_in_a_program_is_made_relative(tmp_path: Path, clients: Path):
-    """
-    Its length stays; where it is not found, the version is not one that was tried.
-    """
+    """Its length stays; where it is not found, the version is not one that was tried."""
     fixed = DebianPackage(
         name="small",
         title="Small",
@@ -152,9 +142,7 @@ def test_a_machine_that_is_no_debian_is_told(
 
 
 def test_a_package_that_is_missing_has_the_version_and_size_of_apt(clients: Path):
-    """
-    One question for all of them; without apt there is no answer.
-    """
+    """One question for all of them; without apt there is no answer."""
     say(
         clients / "apt-cache",
         "printf 'Package: small-server\\nVersion: 1.2-3\\nSize: 7000\\nTag: x\\n\\n'",

@@ -9,9 +9,7 @@ from plimsoll.lab.servers.java import find_java, last_error, version_of
 
 
 def java(folder: Path, says: str) -> Path:
-    """
-    A program `bin/java` that says its version, on standard error as Java does.
-    """
+    """A program `bin/java` that says its version, on standard error as Java does."""
     program = folder / "bin/java"
     program.parent.mkdir(parents=True)
     program.write_text(f"#!/bin/sh\necho '{says}' >&2\n")
@@ -31,9 +29,7 @@ def java(folder: Path, says: str) -> Path:
 def test_the_version_is_the_first_number_that_counts(
     tmp_path: Path, says: str, version: int | None
 ):
-    """
-    Up to 8 it stood after a 1.
-    """
+    """Up to 8 it stood after a 1."""
     assert version == version_of(str(java(tmp_path, says)))
 
 
@@ -68,9 +64,7 @@ def test_no_java_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
 
 def test_the_cause_of_a_log_is_its_deepest():
-    """
-    A stack has the cause last; a log without one has its last line.
-    """
+    """A stack has the cause last; a log without one has its last line."""
     stack = "x ERROR failed\nException in thread main\n  at a\nCaused by: no space left\n  at b\n"
 
     assert "no space left" == last_error(stack)

@@ -37,9 +37,7 @@ def job(
 
 @pytest.fixture
 def kept(tmp_path: Path):
-    """
-    A keeper with pipes to it, and the directory that it removes.
-    """
+    """A keeper with pipes to it, and the directory that it removes."""
     directory = tmp_path / "kept"
     directory.mkdir()
     process = subprocess.Popen(
@@ -54,9 +52,7 @@ def kept(tmp_path: Path):
 
 
 def test_the_server_ends_and_the_directory_goes_when_the_owner_does(kept, tmp_path: Path):
-    """
-    Closing the keeper's input looks like the end of its owner.
-    """
+    """Closing the keeper's input looks like the end of its owner."""
     process, directory = kept
     # The server answers SIGINT by writing beside its directory, and opens a pipe when it is ready.
     ready = tmp_path / "ready"
@@ -77,9 +73,7 @@ def test_the_server_ends_and_the_directory_goes_when_the_owner_does(kept, tmp_pa
 
 
 def test_the_output_of_a_server_that_ends_by_itself_is_kept(kept):
-    """
-    The owner gets the end of the log before the directory is removed.
-    """
+    """The owner gets the end of the log before the directory is removed."""
     process, directory = kept
     process.stdin.write(job(directory, ["sh", "-c", "echo no space left; exit 1"]) + "\n")
     process.stdin.flush()
@@ -92,9 +86,7 @@ def test_the_output_of_a_server_that_ends_by_itself_is_kept(kept):
 
 
 def test_the_whole_log_of_a_server_that_ends_by_itself_is_kept(kept, tmp_path: Path):
-    """
-    Where the owner wants it, readable by its account only; the folder is made.
-    """
+    """Where the owner wants it, readable by its account only; the folder is made."""
     process, directory = kept
     place = tmp_path / "logs/server.log"
     script = "seq 1 5000; echo no space left; exit 1"
@@ -110,9 +102,7 @@ def test_the_whole_log_of_a_server_that_ends_by_itself_is_kept(kept, tmp_path: P
 
 
 def test_the_log_of_a_server_that_did_not_get_ready_is_kept(kept, tmp_path: Path):
-    """
-    It runs, and its owner gives it up.
-    """
+    """It runs, and its owner gives it up."""
     process, directory = kept
     place, ready = tmp_path / "server.log", tmp_path / "ready"
     os.mkfifo(ready)
@@ -129,9 +119,7 @@ def test_the_log_of_a_server_that_did_not_get_ready_is_kept(kept, tmp_path: Path
 
 
 def test_what_a_killed_server_leaves_is_ended(kept, tmp_path: Path):
-    """
-    A child in a session of its own, which does not end with its parent.
-    """
+    """A child in a session of its own, which does not end with its parent."""
     process, directory = kept
     ready = tmp_path / "ready"
     os.mkfifo(ready)
@@ -150,9 +138,7 @@ def test_what_a_killed_server_leaves_is_ended(kept, tmp_path: Path):
 
 
 def test_a_preparation_that_fails_stops_it(kept, tmp_path: Path):
-    """
-    The server is not started if a preparation failed.
-    """
+    """The server is not started if a preparation failed."""
     process, directory = kept
     first = [["sh", "-c", "echo prepared"], ["sh", "-c", "echo cannot prepare; exit 3"]]
     output, _ = process.communicate(
@@ -165,9 +151,7 @@ def test_a_preparation_that_fails_stops_it(kept, tmp_path: Path):
 
 
 def test_a_keeper_joins_a_control_group_before_its_server(kept, tmp_path: Path):
-    """
-    Everything it starts is in the group from the first moment, under any account.
-    """
+    """Everything it starts is in the group from the first moment, under any account."""
     process, directory = kept
     members = tmp_path / "cgroup.procs"
     first = [["sh", "-c", f"cat {members}; exit 1"]]
@@ -177,9 +161,7 @@ def test_a_keeper_joins_a_control_group_before_its_server(kept, tmp_path: Path):
 
 
 def test_no_server_runs_outside_the_group_that_it_was_to_join(kept, tmp_path: Path):
-    """
-    The output has the system's reason; the directory is removed.
-    """
+    """The output has the system's reason; the directory is removed."""
     process, directory = kept
     members = tmp_path / "none/cgroup.procs"
     server = ["touch", str(tmp_path / "started")]
@@ -195,9 +177,7 @@ def test_no_server_runs_outside_the_group_that_it_was_to_join(kept, tmp_path: Pa
 def test_lent_folders_go_only_with_an_owner_that_ends_silently(
     kept, tmp_path: Path, word: str, stays: bool
 ):
-    """
-    An owner that was killed cannot clear up; one that says goodbye still needs its data.
-    """
+    """An owner that was killed cannot clear up; one that says goodbye still needs its data."""
     process, directory = kept
     data = tmp_path / "data"
     (data / "base").mkdir(parents=True)

@@ -14,9 +14,7 @@ SILENCE_S = 0.5
 
 @pytest.fixture
 def echo_port() -> Iterator[int]:
-    """
-    A server that sends back whatever it gets.
-    """
+    """A server that sends back whatever it gets."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
 
         def serve(line: socket.socket) -> None:
@@ -38,16 +36,12 @@ def echo_port() -> Iterator[int]:
 
 
 def connect(link: Link) -> socket.socket:
-    """
-    A client behind the link.
-    """
+    """A client behind the link."""
     return socket.create_connection(("127.0.0.1", link.port), timeout=WAIT_S)
 
 
 def is_silent(line: socket.socket) -> bool:
-    """
-    Whether nothing is sent back, and the connection stays open.
-    """
+    """Whether nothing is sent back, and the connection stays open."""
     line.settimeout(SILENCE_S)
     line.sendall(b"lost")
     try:
@@ -58,9 +52,7 @@ def is_silent(line: socket.socket) -> bool:
 
 
 def test_a_whole_link_relays(echo_port: int) -> None:
-    """
-    Every byte, of several clients at once.
-    """
+    """Every byte, of several clients at once."""
     with Link(echo_port) as link, connect(link) as one, connect(link) as other:
         one.sendall(b"first")
         other.sendall(b"second")
@@ -70,9 +62,7 @@ def test_a_whole_link_relays(echo_port: int) -> None:
 
 
 def test_a_cut_link_loses_every_byte_in_silence(echo_port: int) -> None:
-    """
-    On connections of before as on new ones: nothing is refused or closed.
-    """
+    """On connections of before as on new ones: nothing is refused or closed."""
     with Link(echo_port) as link, connect(link) as old:
         old.sendall(b"before")
         before = old.recv(1024)
@@ -85,9 +75,7 @@ def test_a_cut_link_loses_every_byte_in_silence(echo_port: int) -> None:
 
 
 def test_a_link_that_is_mended_relays_new_connections(echo_port: int) -> None:
-    """
-    The old ones have lost bytes, and are closed.
-    """
+    """The old ones have lost bytes, and are closed."""
     with Link(echo_port) as link, connect(link) as old:
         link.cut()
         assert is_silent(old)
@@ -102,9 +90,7 @@ def test_a_link_that_is_mended_relays_new_connections(echo_port: int) -> None:
 
 
 def test_a_server_that_is_gone_closes_its_clients() -> None:
-    """
-    As without the link, where they would be refused.
-    """
+    """As without the link, where they would be refused."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
     with Link(port) as link, connect(link) as line:

@@ -8,9 +8,7 @@ from plimsoll.lab.servers.store import ServerStore
 
 
 def test_what_is_in_the_store_is_here(tmp_path: Path):
-    """
-    The others have the size of what would come and the command that brings it.
-    """
+    """The others have the size of what would come and the command that brings it."""
     store = ServerStore(tmp_path)
     home = tmp_path / f"servers/kafka-{KAFKA.version}"
     home.mkdir(parents=True)

@@ -9,9 +9,7 @@ SPACE = "{http://maven.apache.org/POM/4.0.0}"
 
 
 def test_a_project_has_a_dependency_for_each_artifact():
-    """
-    With its type where the coordinates have one.
-    """
+    """With its type where the coordinates have one."""
     project = ET.fromstring(project_of(OPENSEARCH))
     found = [
         ":".join(str(part.text) for part in dependency)
@@ -26,9 +24,7 @@ def test_a_project_has_a_dependency_for_each_artifact():
 
 
 def test_an_artifact_with_all_in_it_comes_alone():
-    """
-    It has a classifier, and what it depends on is left out.
-    """
+    """It has a classifier, and what it depends on is left out."""
     (dependency,) = ET.fromstring(project_of(S3)).iter(f"{SPACE}dependency")
     found = {part.tag.removeprefix(SPACE): part for part in dependency}
 

@@ -19,9 +19,7 @@ def name(package: Package) -> str:
 
 @pytest.mark.parametrize("package", OF_MAVEN, ids=name)
 def test_every_file_has_a_checksum_and_a_size(package: MavenPackage):
-    """
-    SHA-256 has 64 hexadecimal digits; no file is there twice.
-    """
+    """SHA-256 has 64 hexadecimal digits; no file is there twice."""
     names = [file.name for file in package.files]
 
     assert len(names) == len(set(names)) > 0
@@ -31,9 +29,7 @@ def test_every_file_has_a_checksum_and_a_size(package: MavenPackage):
 
 @pytest.mark.parametrize("package", OF_MAVEN, ids=name)
 def test_what_the_layout_takes_is_locked(package: MavenPackage):
-    """
-    The archive and the jars of modules are among the files.
-    """
+    """The archive and the jars of modules are among the files."""
     names = {file.name for file in package.files}
     wanted = {jar for module in package.modules for jar in module.jars}
 
@@ -43,9 +39,7 @@ def test_what_the_layout_takes_is_locked(package: MavenPackage):
 
 @pytest.mark.parametrize("package", OF_PIP, ids=name)
 def test_every_wheel_has_a_version_and_a_checksum(package: PipPackage):
-    """
-    One line a package, then its hashes; no address and no option.
-    """
+    """One line a package, then its hashes; no address and no option."""
     lines = package.requirements.replace(" \\\n", "").splitlines()
     shape = re.compile(r"[a-z0-9._-]+==\S+( ; [^#]+?)?( +--hash=sha256:[0-9a-f]{64})+")
 
@@ -54,17 +48,13 @@ def test_every_wheel_has_a_version_and_a_checksum(package: PipPackage):
 
 
 def test_every_package_can_be_downloaded_and_every_server_started_by_its_name():
-    """
-    The options of the command take the names that there are.
-    """
+    """The options of the command take the names that there are."""
     assert list(PACKAGES) == [choice.value for choice in Downloaded]
     assert set(STARTED) == {choice.value for choice in Started}
 
 
 def test_the_guide_names_servers_that_there_are():
-    """
-    Its table has every name, and its commands take them.
-    """
+    """Its table has every name, and its commands take them."""
     text = (ROOT / "docs/guides/run-real-servers.md").read_text(encoding="utf-8")
     table = [line.split("|")[1] for line in text.splitlines() if line.startswith("| `")]
     named = {name for cell in table for name in re.findall(r"`(\w+)`", cell)}

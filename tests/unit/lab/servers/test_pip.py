@@ -16,9 +16,7 @@ LOCK = "small==1.0 --hash=sha256:00\n"
 
 
 class Locked(PipPackage):
-    """
-    A package whose lock is a line of the test.
-    """
+    """A package whose lock is a line of the test."""
 
     lock = LOCK
 
@@ -32,9 +30,7 @@ SMALL = Locked(name="small", title="Small", version="1.0", size_bytes=1_200_000)
 
 @pytest.fixture
 def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """
-    A program `pip3` that says what pip says, and leaves a file in the environment.
-    """
+    """A program `pip3` that says what pip says, and leaves a file in the environment."""
     programs = tmp_path / "bin"
     programs.mkdir()
     say(
@@ -53,9 +49,7 @@ def say(program: Path, script: str) -> None:
 
 
 def test_an_environment_is_made_once_and_counted(tmp_path: Path, client: Path):
-    """
-    The second time no client is needed.
-    """
+    """The second time no client is needed."""
     store, counted = ServerStore(tmp_path / "cache"), []
     home = store.get(SMALL, lambda come, total: counted.append((come, total)))
     client.unlink()
@@ -67,9 +61,7 @@ def test_an_environment_is_made_once_and_counted(tmp_path: Path, client: Path):
 
 
 def test_links_are_left_as_they_are(tmp_path: Path, client: Path):
-    """
-    The Python of an environment is a link to one that is not ours to change.
-    """
+    """The Python of an environment is a link to one that is not ours to change."""
     before = Path(sys.executable).resolve().stat().st_mode
     home = ServerStore(tmp_path / "cache").get(SMALL)
 
@@ -81,9 +73,7 @@ def test_links_are_left_as_they_are(tmp_path: Path, client: Path):
 def test_an_environment_that_is_of_no_use_is_made_again(
     tmp_path: Path, client: Path, what: str, monkeypatch: pytest.MonkeyPatch
 ):
-    """
-    The lock has changed since, or somebody has removed the Python that it ran.
-    """
+    """The lock has changed since, or somebody has removed the Python that it ran."""
     store = ServerStore(tmp_path / "cache")
     home = store.get(SMALL)
     (home / "done").unlink()
@@ -128,9 +118,7 @@ def test_without_pip_the_package_of_debian_is_named(tmp_path: Path, client: Path
 
 
 def test_a_python_that_the_account_cannot_run_is_passed_over(monkeypatch: pytest.MonkeyPatch):
-    """
-    The system's is taken, and without it the sentence names the account.
-    """
+    """The system's is taken, and without it the sentence names the account."""
     refused = {Path(sys.executable).resolve()}
 
     class Account(ServerAccount):

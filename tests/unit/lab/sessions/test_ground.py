@@ -64,9 +64,7 @@ def ground_of(of: GateSetup, **load: float) -> GroundTruth:
     ],
 )
 def test_a_limit_that_acted_for_long_is_found_at_its_level(of, size_bytes, name, phase, limit):
-    """
-    Baselines, limits without credits, legacy ones and those of four volumes together.
-    """
+    """Baselines, limits without credits, legacy ones and those of four volumes together."""
     ground = ground_of(of, size_bytes=size_bytes, seconds=30)
     first = ground.held[0]
 
@@ -78,9 +76,7 @@ def test_a_limit_that_acted_for_long_is_found_at_its_level(of, size_bytes, name,
 
 
 def test_a_limit_that_acted_too_briefly_is_listed_without_penalty():
-    """
-    Six emulated minutes of burst make no plateau; not finding it is right.
-    """
+    """Six emulated minutes of burst make no plateau; not finding it is right."""
     ground = ground_of(setup(balance=0.2), seconds=30)
     burst = ground.held[1]
 
@@ -92,9 +88,7 @@ def test_a_limit_that_acted_too_briefly_is_listed_without_penalty():
 
 
 def test_a_baseline_that_was_found_is_no_burst_that_was_found():
-    """
-    Both are of one family; each needs its own claim.
-    """
+    """Both are of one family; each needs its own claim."""
     of = setup(balance=1.0)
     lines = record(of, seconds=50)
     whole = diagnose_snapshot(snapshot_of(lines, of))
@@ -110,9 +104,7 @@ def test_a_baseline_that_was_found_is_no_burst_that_was_found():
 
 
 def test_a_step_of_both_phases_is_counted_to_neither():
-    """
-    Credits that end within a second leave a second that is faster than the baseline.
-    """
+    """Credits that end within a second leave a second that is faster than the baseline."""
     baseline = ground_of(setup(balance=0.213), seconds=30).held[0]
 
     assert Phase.BASELINE == baseline.phase
@@ -120,9 +112,7 @@ def test_a_step_of_both_phases_is_counted_to_neither():
 
 
 def test_a_limit_that_was_barely_touched_is_not_listed():
-    """
-    A queue that forms and dissolves within part of an emulated minute is no limit.
-    """
+    """A queue that forms and dissolves within part of an emulated minute is no limit."""
     of = setup("db.m4.large", storage="gp3", size_gib=400)
     quiet = record(of, demand_ops_per_s=50)
     touched = Bound(0.4, Phase.FIXED)
@@ -137,9 +127,7 @@ def test_a_limit_that_was_barely_touched_is_not_listed():
 
 
 def test_nothing_held_and_nothing_named_is_right():
-    """
-    A large class with little to do.
-    """
+    """A large class with little to do."""
     of = setup("db.r5.12xlarge", storage="io1", size_gib=400, iops=20_000)
     ground = ground_of(of, size_bytes=SMALL, demand_ops_per_s=1500)
 
@@ -148,9 +136,7 @@ def test_nothing_held_and_nothing_named_is_right():
 
 
 def test_a_limit_that_was_missed_is_an_error_of_the_diagnosis():
-    """
-    A limit that acted for long must be named.
-    """
+    """A limit that acted for long must be named."""
     of = setup(balance=0.0)
     lines = record(of, seconds=30)
     diagnosis = msgspec.structs.replace(diagnose_snapshot(snapshot_of(lines, of)), time_at=())
@@ -164,9 +150,7 @@ def test_a_limit_that_was_missed_is_an_error_of_the_diagnosis():
 
 
 def test_a_limit_that_throttled_nothing_is_a_wrong_claim():
-    """
-    Naming a limit that did not act is as wrong as missing one.
-    """
+    """Naming a limit that did not act is as wrong as missing one."""
     of = setup("db.m4.large", storage="gp3", size_gib=400)
     diagnosis = diagnose_snapshot(snapshot_of(record(of), of))
     quiet = record(of, demand_ops_per_s=50)
@@ -181,9 +165,7 @@ def test_a_limit_that_throttled_nothing_is_a_wrong_claim():
 
 
 def test_a_limit_found_without_a_name_counts_by_its_level():
-    """
-    Where nothing is documented, the level is all there is to find.
-    """
+    """Where nothing is documented, the level is all there is to find."""
     of = setup("db.m4.large", storage="gp3", size_gib=400)
     lines = record(of)
     unnamed = msgspec.structs.replace(
@@ -201,9 +183,7 @@ def test_a_limit_found_without_a_name_counts_by_its_level():
 
 
 def test_a_machine_that_is_too_slow_makes_the_run_void():
-    """
-    The truth says so, and so does the comparison.
-    """
+    """The truth says so, and so does the comparison."""
     ground = ground_of(setup("db.m4.large", storage="gp3", size_gib=400), late_ratio=0.2)
 
     assert ground.is_void

@@ -49,9 +49,7 @@ def stage(of: LabProgress, family: Family) -> StageNow:
 
 
 def test_while_credits_last_the_ceiling_is_the_burst():
-    """
-    Without credits it is the baseline, of all volumes together.
-    """
+    """Without credits it is the baseline, of all volumes together."""
     of = setup()
     full = progress(status(of, bytes_per_s=300e6, left=0.5))
     empty = progress(status(of, bytes_per_s=80e6, left=0.0))
@@ -70,9 +68,7 @@ def test_while_credits_last_the_ceiling_is_the_burst():
 
 
 def test_a_limit_without_credits_has_no_balance():
-    """
-    Its only number is its ceiling.
-    """
+    """Its only number is its ceiling."""
     of = setup("db.m4.large", storage="gp3", size_gib=400)
     seen = stage(progress(status(of, bytes_per_s=50e6, left=1.0)), Family.INSTANCE_EBS_THROUGHPUT)
 
@@ -85,18 +81,14 @@ def test_a_limit_without_credits_has_no_balance():
 
 
 def test_exhaustion_is_predicted_by_the_law_on_the_credit_clock():
-    """
-    Half of (347.5 − 86.875) MB/s × 1,800 s, divided by 60, lasts 15 s at the burst rate.
-    """
+    """Half of (347.5 − 86.875) MB/s × 1,800 s, divided by 60, lasts 15 s at the burst rate."""
     seen = progress(status(setup(), bytes_per_s=347.5e6, left=0.5))
 
     assert 15 == pytest.approx(stage(seen, Family.INSTANCE_EBS_THROUGHPUT).empty_in_s, rel=1e-6)
 
 
 def test_the_forecast_is_at_the_mean_rate_of_the_last_seconds():
-    """
-    One quiet second does not make it jump; the served rate shown is that of the last second.
-    """
+    """One quiet second does not make it jump; the served rate shown is that of the last second."""
     of = setup()
     busy, quiet = (status(of, bytes_per_s=rate, left=0.5) for rate in (347.5e6, 0.0))
     seen = stage(progress(quiet, busy), Family.INSTANCE_EBS_THROUGHPUT)
@@ -106,9 +98,7 @@ def test_the_forecast_is_at_the_mean_rate_of_the_last_seconds():
 
 
 def test_a_bucket_that_is_spent_as_it_fills_is_empty():
-    """
-    The gate's own phase takes precedence, and a few credits count as none.
-    """
+    """The gate's own phase takes precedence, and a few credits count as none."""
     of, name = setup(), Family.INSTANCE_EBS_THROUGHPUT.value
     few = status(of, bytes_per_s=87e6, left=0.0005)
     changed = msgspec.structs.replace(
@@ -121,18 +111,14 @@ def test_a_bucket_that_is_spent_as_it_fills_is_empty():
 
 
 def test_a_balance_that_does_not_fall_has_no_end():
-    """
-    Below the baseline credits arrive faster than they are spent.
-    """
+    """Below the baseline credits arrive faster than they are spent."""
     seen = progress(status(setup(), bytes_per_s=50e6, left=0.5))
 
     assert None is stage(seen, Family.INSTANCE_EBS_THROUGHPUT).empty_in_s
 
 
 def test_the_stage_that_holds_requests_is_marked():
-    """
-    One at most.
-    """
+    """One at most."""
     name = Family.INSTANCE_EBS_THROUGHPUT.value
     seen = progress(status(setup(), bytes_per_s=347.5e6, left=0.5, binding=name))
 
@@ -140,16 +126,12 @@ def test_the_stage_that_holds_requests_is_marked():
 
 
 def test_emulated_time_runs_on_the_credit_clock():
-    """
-    Ten seconds at clock 60 are ten minutes.
-    """
+    """Ten seconds at clock 60 are ten minutes."""
     assert 600 == progress(status(setup(), bytes_per_s=1e6, left=1.0)).emulated_s
 
 
 def test_a_memory_in_which_no_server_could_run_is_refused():
-    """
-    The hint says how much is enough.
-    """
+    """The hint says how much is enough."""
     check_memory(64 * MIB)
     with pytest.raises(UsageError) as raised:
         check_memory(64 * MIB - 1)
@@ -167,9 +149,7 @@ def test_a_memory_in_which_no_server_could_run_is_refused():
     ],
 )
 def test_readers_in_order_have_room_to_read_ahead(workload, in_flight):
-    """
-    Four requests in flight for each, and never fewer than a gate has anyway.
-    """
+    """Four requests in flight for each, and never fewer than a gate has anyway."""
     behind_it = sized_setup(setup(), workload, cache_bytes=96 * MIB)
 
     assert (in_flight, 96 * MIB) == (behind_it.max_background, behind_it.memory_bytes)

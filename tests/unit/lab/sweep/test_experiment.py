@@ -24,9 +24,7 @@ SIZES_KIB = [size / KIB for size in LAB_SIZES_BYTES]
 
 
 def simulated(name: str):
-    """
-    A configuration with its chain, and the fit of what that chain delivers.
-    """
+    """A configuration with its chain, and the fit of what that chain delivers."""
     (case,) = cases_named([name])
     chain = stages_of(GateSetup(instance=case.instance), catalog())
     return case, chain, fit_sweep(sweep(chain, phases=phases_of(chain), sizes_kib=SIZES_KIB))
@@ -34,9 +32,7 @@ def simulated(name: str):
 
 @pytest.mark.parametrize("name", [case.name for case in CASES])
 def test_what_is_enforced_is_what_a_perfect_run_finds(name):
-    """
-    For every configuration, in each of its phases, every limit within half a percent.
-    """
+    """For every configuration, in each of its phases, every limit within half a percent."""
     _, chain, fit = simulated(name)
 
     truths = truths_of(chain, fit)
@@ -46,9 +42,7 @@ def test_what_is_enforced_is_what_a_perfect_run_finds(name):
 
 
 def test_the_published_plateaus_are_operations_of_256_kib():
-    """
-    Every published gp2 baseline is that within six percent; none is above it.
-    """
+    """Every published gp2 baseline is that within six percent; none is above it."""
     for name in ("m4.4xlarge-gp2-100", "m4.large-gp2-30", "m4.large-gp2-40", "m4.large-gp2-50"):
         case, _, fit = simulated(name)
         (row,) = [
@@ -60,9 +54,7 @@ def test_the_published_plateaus_are_operations_of_256_kib():
 
 
 def test_every_published_number_has_one_that_was_found():
-    """
-    And has a sentence of its own.
-    """
+    """And has a sentence of its own."""
     for case in CASES:
         _, _, fit = simulated(case.name)
         for row in published_of(case, fit):
@@ -71,17 +63,13 @@ def test_every_published_number_has_one_that_was_found():
 
 
 def test_configurations_without_credits_have_one_phase():
-    """
-    io1 does not burst, and neither does db.m4.4xlarge.
-    """
+    """io1 does not burst, and neither does db.m4.4xlarge."""
     assert (Phase.FIXED,) == phases_of(simulated("m4.4xlarge-io1")[1])
     assert (Phase.BASELINE, Phase.BURST) == phases_of(simulated("m7g.large-gp3-100")[1])
 
 
 def test_an_unknown_configuration_names_the_known():
-    """
-    One sentence.
-    """
+    """One sentence."""
     with pytest.raises(UsageError) as raised:
         cases_named(["m4.large"])
 
@@ -90,9 +78,7 @@ def test_an_unknown_configuration_names_the_known():
 
 
 def test_the_length_is_that_of_every_point_in_every_phase():
-    """
-    A burstable configuration has two phases and takes twice the points of a plan.
-    """
+    """A burstable configuration has two phases and takes twice the points of a plan."""
     plan = SweepPlan(sizes_bytes=(8192, 65536), for_each_s=4.0)
     once = 2 * 2 * 4.0 + 2 * 1 * 1.0  # patterns × sizes × seconds, and the smallest size alone
 

@@ -13,17 +13,13 @@ from plimsoll.units import KIB, MIB
 
 @pytest.fixture(autouse=True)
 def small_files(monkeypatch):
-    """
-    A megabyte is enough here.
-    """
+    """A megabyte is enough here."""
     monkeypatch.setattr(sweep_file, "FILE_MIN_BYTES", MIB)
 
 
 @pytest.fixture
 def disk(tmp_path: Path, monkeypatch) -> Path:
-    """
-    A folder on a disk, even if the tests' own is in memory.
-    """
+    """A folder on a disk, even if the tests' own is in memory."""
     monkeypatch.setattr(sweep_file, "_IN_MEMORY", ())
     return tmp_path
 
@@ -38,9 +34,7 @@ def used(place: Path, *, allow_writes: bool = False, temporary_bytes: int = MIB)
 
 
 def test_the_largest_file_of_a_folder_is_read(disk: Path):
-    """
-    At any depth, and links are not followed.
-    """
+    """At any depth, and links are not followed."""
     (disk / "deep").mkdir()
     (disk / "small").write_bytes(os.urandom(MIB))
     (disk / "deep" / "large").write_bytes(os.urandom(2 * MIB))
@@ -53,9 +47,7 @@ def test_the_largest_file_of_a_folder_is_read(disk: Path):
 
 
 def test_a_folder_without_a_large_file_needs_permission(disk: Path):
-    """
-    Nothing is written without permission; the hint says what would be.
-    """
+    """Nothing is written without permission; the hint says what would be."""
     (disk / "little").write_bytes(b"x" * KIB)
 
     with pytest.raises(UsageError) as raised, used(disk):
@@ -67,9 +59,7 @@ def test_a_folder_without_a_large_file_needs_permission(disk: Path):
 
 
 def test_a_file_of_our_own_has_no_name_and_no_holes(disk: Path):
-    """
-    It can be opened through us, has no holes, and is gone afterwards.
-    """
+    """It can be opened through us, has no holes, and is gone afterwards."""
     with used(disk, allow_writes=True) as own:
         about = Path(own.path).stat()
         assert [] == [p.name for p in disk.iterdir()]
@@ -83,9 +73,7 @@ def test_a_file_of_our_own_has_no_name_and_no_holes(disk: Path):
 
 
 def test_a_file_of_the_users_is_never_written(disk: Path):
-    """
-    The permission to write is for a file of our own in a folder.
-    """
+    """The permission to write is for a file of our own in a folder."""
     file = disk / "table"
     file.write_bytes(os.urandom(MIB))
 
@@ -96,9 +84,7 @@ def test_a_file_of_the_users_is_never_written(disk: Path):
 
 
 def test_holes_are_not_read_from_a_disk(disk: Path):
-    """
-    A sparse file is refused by name, and passed over in a folder.
-    """
+    """A sparse file is refused by name, and passed over in a folder."""
     file = disk / "sparse"
     with file.open("wb") as made:
         made.truncate(8 * MIB)
@@ -110,9 +96,7 @@ def test_holes_are_not_read_from_a_disk(disk: Path):
 
 
 def test_memory_is_not_a_disk(tmp_path: Path, monkeypatch):
-    """
-    A folder in memory is refused.
-    """
+    """A folder in memory is refused."""
     monkeypatch.setattr(sweep_file, "_file_system", lambda _: "tmpfs")
 
     with pytest.raises(UsageError, match="is in memory"), used(tmp_path):
@@ -121,9 +105,7 @@ def test_memory_is_not_a_disk(tmp_path: Path, monkeypatch):
 
 @pytest.mark.parametrize("name", ["nowhere", "device"])
 def test_what_is_not_there_is_refused(name, disk: Path):
-    """
-    And so is what is neither file nor folder.
-    """
+    """And so is what is neither file nor folder."""
     place = disk / name
     if name == "device":
         os.mkfifo(place)
@@ -133,9 +115,7 @@ def test_what_is_not_there_is_refused(name, disk: Path):
 
 
 def test_a_full_disk_is_not_filled(disk: Path):
-    """
-    Half of the free space is left to others.
-    """
+    """Half of the free space is left to others."""
     with (
         pytest.raises(UsageError, match="too little"),
         used(disk, allow_writes=True, temporary_bytes=2**60),
@@ -144,9 +124,7 @@ def test_a_full_disk_is_not_filled(disk: Path):
 
 
 def test_small_files_say_what_would_be_large_enough(disk: Path):
-    """
-    The least size is in the hint.
-    """
+    """The least size is in the hint."""
     file = disk / "little"
     file.write_bytes(b"x" * KIB)
 
@@ -157,7 +135,5 @@ def test_small_files_say_what_would_be_large_enough(disk: Path):
 
 
 def test_this_machine_knows_its_file_systems():
-    """
-    /proc is one.
-    """
+    """/proc is one."""
     assert "proc" == sweep_file._file_system(Path("/proc/self"))

@@ -31,9 +31,7 @@ def printed(**side) -> str:
 
 
 def test_a_point_is_the_mean_of_the_parts_that_count():
-    """
-    Depth follows from the latency by Little's law, the error from the parts.
-    """
+    """Depth follows from the latency by Little's law, the error from the parts."""
     log = "".join(f"{400 * n}, {rate}, 0, 0, 0\n" for n, rate in enumerate([9e9] * 3, start=1))
     log += "1800, 60000, 0, 0, 0\n2400, 64000, 0\n3000, 64000, 0\n3600, 68000, 0\n"
 
@@ -47,9 +45,7 @@ def test_a_point_is_the_mean_of_the_parts_that_count():
 
 
 def test_a_run_too_short_to_part_counts_whole():
-    """
-    Then its error is not known.
-    """
+    """Then its error is not known."""
     point = point_of(printed(io_bytes=2625 * 64 * KIB), STEP, "400, 9, 0\n")
 
     assert 500 == point.ops_per_s
@@ -57,9 +53,7 @@ def test_a_run_too_short_to_part_counts_whole():
 
 
 def test_ramp_and_drain_do_not_count():
-    """
-    Neither credits from idle time, nor requests that finish after the time is up.
-    """
+    """Neither credits from idle time, nor requests that finish after the time is up."""
     log = (
         "900, 7, 0, 0, 0\n1400, 6, 0, 0, 0\n1900, 5, 0, 0, 0\n5001, 3, 0, 0, 0\n5400, 1, 0, 0, 0\n"
     )
@@ -70,25 +64,19 @@ def test_ramp_and_drain_do_not_count():
 
 @pytest.mark.parametrize("text", ["", "fio: failed", "{}", '{"jobs": [{}]}'])
 def test_what_is_not_fios_document_is_refused(text):
-    """
-    An old or broken fio is one sentence.
-    """
+    """An old or broken fio is one sentence."""
     with pytest.raises(SourceError, match="fio's output is not"):
         point_of(text, STEP, "")
 
 
 def test_nothing_done_is_not_a_rate_of_zero():
-    """
-    A disk that completed nothing in time has no rate.
-    """
+    """A disk that completed nothing in time has no rate."""
     with pytest.raises(SourceError, match="completed no request"):
         point_of(printed(io_bytes=0), STEP, "")
 
 
 def test_without_fio_the_package_is_named(monkeypatch, tmp_path: Path):
-    """
-    One sentence with the remedy.
-    """
+    """One sentence with the remedy."""
     monkeypatch.setenv("PATH", str(tmp_path))
 
     with pytest.raises(UsageError) as raised:
@@ -99,9 +87,7 @@ def test_without_fio_the_package_is_named(monkeypatch, tmp_path: Path):
 
 
 def test_a_fio_that_fails_says_why(monkeypatch, tmp_path: Path):
-    """
-    Its last line is the message; no file of ours stays.
-    """
+    """Its last line is the message; no file of ours stays."""
     program = tmp_path / "bin" / "fio"
     program.parent.mkdir()
     program.write_text(
@@ -118,9 +104,7 @@ def test_a_fio_that_fails_says_why(monkeypatch, tmp_path: Path):
 
 
 def test_writes_need_permission(tmp_path: Path):
-    """
-    A plan with writes is not carried out without --allow-writes.
-    """
+    """A plan with writes is not carried out without --allow-writes."""
     plan = SweepPlan(directions=(Direction.READ, Direction.WRITE))
 
     with pytest.raises(UsageError, match="the plan writes"):
@@ -128,9 +112,7 @@ def test_writes_need_permission(tmp_path: Path):
 
 
 def test_fio_reads_with_readonly():
-    """
-    For reads fio itself refuses to write.
-    """
+    """For reads fio itself refuses to write."""
     file = fio.SweepFile(path="/data:1", size_bytes=MIB, is_own=False, description="")
 
     arguments = fio._arguments("fio", file, STEP, 10 * MIB)
@@ -142,9 +124,7 @@ def test_fio_reads_with_readonly():
 
 
 def test_bytes_are_shared_among_the_steps_that_are_left():
-    """
-    Other steps may use what one step leaves over; a step moves at least one request.
-    """
+    """Other steps may use what one step leaves over; a step moves at least one request."""
     plan = SweepPlan(sizes_bytes=(4096,), max_bytes=900, for_each_s=1)
     steps = plan.steps()
     budget = ByteBudget(plan, steps)
@@ -168,8 +148,6 @@ def test_bytes_are_shared_among_the_steps_that_are_left():
     ],
 )
 def test_what_cannot_be_measured_is_refused(plan, words):
-    """
-    Before anything is read.
-    """
+    """Before anything is read."""
     with pytest.raises(UsageError, match=words):
         check_plan(plan)

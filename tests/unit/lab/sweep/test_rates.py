@@ -8,9 +8,7 @@ from plimsoll.lab.sweep.rates import error_of_mean, steady_from
 
 
 def test_what_credits_of_idle_time_bring_is_left_out():
-    """
-    A run that begins at twice its rate counts from where it has settled.
-    """
+    """A run that begins at twice its rate counts from where it has settled."""
     assert 3 == steady_from([200, 180, 130, *[100.0] * 13])
     assert 0 == steady_from([100.0] * 16)
     assert 0 == steady_from([200, 100, 100, 100])
@@ -18,18 +16,14 @@ def test_what_credits_of_idle_time_bring_is_left_out():
 
 @given(seed=st.integers(0, 10_000))
 def test_half_of_a_run_is_kept_at_least(seed):
-    """
-    Whatever it looks like.
-    """
+    """Whatever it looks like."""
     rates = np.random.default_rng(seed).uniform(1, 100, 16)
 
     assert 0 <= steady_from(list(rates)) <= 8
 
 
 def test_noise_alone_costs_little():
-    """
-    In steady runs with noise hardly anything is left out.
-    """
+    """In steady runs with noise hardly anything is left out."""
     dice = np.random.default_rng(7)
     left_out = [steady_from(list(dice.normal(100, 3, 16))) for _ in range(200)]
 
@@ -37,9 +31,7 @@ def test_noise_alone_costs_little():
 
 
 def test_the_error_of_a_steady_flow_is_not_that_of_its_parts():
-    """
-    Twelve and thirteen requests by turns are steady; a drift is not; few parts say nothing.
-    """
+    """Twelve and thirteen requests by turns are steady; a drift is not; few parts say nothing."""
     by_turns = error_of_mean([12, 13] * 5)
     drifting = error_of_mean([12] * 5 + [13] * 5)
 
@@ -50,9 +42,7 @@ def test_the_error_of_a_steady_flow_is_not_that_of_its_parts():
 
 
 def test_the_error_of_the_mean_is_honest():
-    """
-    Of runs with independent noise the standard error is right on average.
-    """
+    """Of runs with independent noise the standard error is right on average."""
     dice = np.random.default_rng(11)
     texts = [error_of_mean(list(dice.normal(100, 5, 16))) for _ in range(400)]
 

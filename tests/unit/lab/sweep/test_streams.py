@@ -34,9 +34,7 @@ def facts(**other) -> SweepServerFacts:
 
 @given(blocks=st.integers(100, 10**7), streams=st.integers(1, 100))
 def test_no_two_streams_read_the_same_block(blocks, streams):
-    """
-    The parts follow one another, and all are within the table.
-    """
+    """The parts follow one another, and all are within the table."""
     parts = parts_of(blocks, streams)
 
     ends = [part.first + part.count for part in parts]
@@ -47,9 +45,7 @@ def test_no_two_streams_read_the_same_block(blocks, streams):
 
 @given(slots=st.integers(1, 10**6))
 def test_every_slot_comes_once_before_any_comes_again(slots):
-    """
-    The stride and the number of slots have no common divisor; neighbours do not follow each other.
-    """
+    """The stride and the number of slots have no common divisor; neighbours do not follow each other."""
     stride = stride_of(slots)
 
     assert slots < 4 or gcd(stride, slots) == 1
@@ -58,9 +54,7 @@ def test_every_slot_comes_once_before_any_comes_again(slots):
 
 
 def test_a_statement_over_the_edge_counts_by_its_share():
-    """
-    Half of it lies within.
-    """
+    """Half of it lies within."""
     pieces = [Piece(0.0, 1.0, 100, 10), Piece(1.0, 2.0, 300, 30), Piece(5.0, 6.0, 7, 1)]
 
     assert 50 + 150 == within(pieces, 0.5, 1.5, lambda piece: piece.bytes)
@@ -69,9 +63,7 @@ def test_a_statement_over_the_edge_counts_by_its_share():
 
 
 def test_steps_go_from_what_leaves_little_behind_to_what_leaves_much():
-    """
-    Scans before scattered requests, odd sizes first, then the large ones; single requests last.
-    """
+    """Scans before scattered requests, odd sizes first, then the large ones; single requests last."""
     plan = SweepPlan(sizes_bytes=(8 * KIB, 64 * KIB, 384 * KIB, 1024 * KIB))
     steps = plan.steps()
 
@@ -82,9 +74,7 @@ def test_steps_go_from_what_leaves_little_behind_to_what_leaves_much():
 
 
 def test_sizes_that_the_server_cannot_read_at_once_are_left_out_with_a_note():
-    """
-    Not multiples of its block, and beyond io_max_combine_limit.
-    """
+    """Not multiples of its block, and beyond io_max_combine_limit."""
     plan, notes = fit_to_server(SweepPlan(), facts(), has_prewarm=True)
 
     assert [8, 16, 32, 64, 128] == [size // KIB for size in plan.sizes_bytes]
@@ -97,16 +87,12 @@ def test_sizes_that_the_server_cannot_read_at_once_are_left_out_with_a_note():
     [("1MB", MIB), ("512kB", 512 * KIB), (None, 256 * KIB), ("16", 128 * KIB)],
 )
 def test_the_largest_request_is_the_servers_setting(limit, expected):
-    """
-    17 has no such setting; a bare number counts blocks.
-    """
+    """17 has no such setting; a bare number counts blocks."""
     assert expected == facts(combine_limit=limit).largest_request_bytes
 
 
 def test_without_pg_prewarm_only_scans_are_measured():
-    """
-    The note has the remedy.
-    """
+    """The note has the remedy."""
     plan, notes = fit_to_server(SweepPlan(), facts(combine_limit="1MB"), has_prewarm=False)
 
     assert (Pattern.SEQUENTIAL,) == plan.patterns
@@ -114,9 +100,7 @@ def test_without_pg_prewarm_only_scans_are_measured():
 
 
 def test_a_server_without_room_is_left_alone():
-    """
-    Its connections are for its clients; a few stay free.
-    """
+    """Its connections are for its clients; a few stay free."""
     with pytest.raises(UsageError, match="free connections"):
         fit_to_server(SweepPlan(), facts(connections_left=4), has_prewarm=True)
 
@@ -125,17 +109,13 @@ def test_a_server_without_room_is_left_alone():
 
 
 def test_no_size_at_all_is_refused():
-    """
-    4 KiB are half a block.
-    """
+    """4 KiB are half a block."""
     with pytest.raises(UsageError, match="8 KiB to 128 KiB at once"):
         fit_to_server(SweepPlan(sizes_bytes=(4096, 2 * MIB)), facts(), has_prewarm=True)
 
 
 def test_a_table_of_ours_is_larger_than_the_buffers_and_not_without_bounds():
-    """
-    Four times the buffers, at least half a GiB, at most 64 GiB.
-    """
+    """Four times the buffers, at least half a GiB, at most 64 GiB."""
     assert 512 * MIB == scratch_bytes(facts())
     assert 4 * GIB == scratch_bytes(facts(buffers_bytes=GIB))
     assert 64 * GIB == scratch_bytes(facts(buffers_bytes=1024 * GIB))

@@ -17,9 +17,7 @@ def mixed() -> InfrastructureFindings:
 
 
 def test_nothing_is_found_in_30_sound_databases():
-    """
-    Not even a note: of every engine, class size and storage type, in modules and without, and on Aurora.
-    """
+    """Not even a note: of every engine, class size and storage type, in modules and without, and on Aurora."""
     found = check_files("terraform", [FIXTURES / "sound.json"])
 
     assert len(found.databases) >= 30
@@ -27,9 +25,7 @@ def test_nothing_is_found_in_30_sound_databases():
 
 
 def test_each_finding_of_the_mixed_plan_is_of_its_database(mixed: InfrastructureFindings):
-    """
-    The whole list: a deleted database is not in it, nor what is unknown or sensitive.
-    """
+    """The whole list: a deleted database is not in it, nor what is unknown or sensitive."""
     effects = {(f.code, f.address): f.effect for f in mixed.findings}
     keeps, introduces = ChangeEffect.KEEPS, ChangeEffect.INTRODUCES
     nested = 'module.outer["a"].module.db.aws_db_instance.this'
@@ -51,9 +47,7 @@ def test_each_finding_of_the_mixed_plan_is_of_its_database(mixed: Infrastructure
 
 
 def test_what_is_unknown_is_named(mixed: InfrastructureFindings):
-    """
-    Known only after apply, made from a snapshot, or sensitive: each has its reason and its rules.
-    """
+    """Known only after apply, made from a snapshot, or sensitive: each has its reason and its rules."""
     text = "\n".join(mixed.notes)
 
     assert "iops is known only after apply; not checked: IOPSBeyondInstance" in text
@@ -63,9 +57,7 @@ def test_what_is_unknown_is_named(mixed: InfrastructureFindings):
 
 
 def test_a_multi_az_cluster_is_paid_three_times(mixed: InfrastructureFindings):
-    """
-    20,000 unreachable IOPS at $0.30: the price of an IOPS in such a cluster.
-    """
+    """20,000 unreachable IOPS at $0.30: the price of an IOPS in such a cluster."""
     (found,) = [
         f for f in mixed.findings if f.address == "aws_rds_cluster.multi" and f.usd_per_month
     ]
@@ -74,9 +66,7 @@ def test_a_multi_az_cluster_is_paid_three_times(mixed: InfrastructureFindings):
 
 
 def test_every_severity_is_that_of_its_rule(mixed: InfrastructureFindings):
-    """
-    The rules of the report are all rules, each once.
-    """
+    """The rules of the report are all rules, each once."""
     codes = Counter(rule.code for rule in mixed.rules)
 
     assert {1} == set(codes.values())

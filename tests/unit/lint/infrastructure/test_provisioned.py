@@ -59,9 +59,7 @@ def findings(
 
 
 def test_incident_1_is_found_before_it_happens():
-    """
-    30,000 IOPS on a class that lets 18,750 through: 11,250 of them cost $1,125 a month, for nothing.
-    """
+    """30,000 IOPS on a class that lets 18,750 through: 11,250 of them cost $1,125 a month, for nothing."""
     (found,) = findings(state(ops=30_000), before=state(ops=20_000))
 
     assert ("IOPSBeyondInstance", "warning") == (found.code, found.severity)
@@ -81,18 +79,14 @@ def test_incident_1_is_found_before_it_happens():
     ],
 )
 def test_a_finding_says_what_the_change_does_to_it(before: float | None, effect: ChangeEffect):
-    """
-    New, worse than before, or as before; a smaller excess is no worsening.
-    """
+    """New, worse than before, or as before; a smaller excess is no worsening."""
     was = None if before is None else state(ops=before)
 
     assert [effect] == [f.effect for f in findings(state(ops=30_000), before=was)]
 
 
 def test_a_class_that_shrinks_makes_iops_unreachable():
-    """
-    The IOPS stay and the class changes: that introduces the finding.
-    """
+    """The IOPS stay and the class changes: that introduces the finding."""
     (found,) = findings(
         state("db.r5.2xlarge", ops=30_000), before=state("db.r5.8xlarge", ops=30_000)
     )
@@ -101,25 +95,19 @@ def test_a_class_that_shrinks_makes_iops_unreachable():
 
 
 def test_a_round_number_is_no_finding():
-    """
-    20,000 of 18,750 is within a tenth; what is left is that only bursts reach it.
-    """
+    """20,000 of 18,750 is within a tenth; what is left is that only bursts reach it."""
     assert ["IOPSOnlyInBursts"] == [f.code for f in findings(state(ops=20_000))]
 
 
 def test_included_iops_are_not_paid_for():
-    """
-    gp3 of 500 GiB includes 12,000 IOPS and 500 MiB/s: a small class that cannot use them costs nothing more.
-    """
+    """gp3 of 500 GiB includes 12,000 IOPS and 500 MiB/s: a small class that cannot use them costs nothing more."""
     small = state("db.m6g.large", kind="gp3", size_gib=500, ops=12_000, throughput_mibps=500)
 
     assert () == findings(small)
 
 
 def test_only_what_is_above_the_included_throughput_is_priced():
-    """
-    2,000 MiB/s of gp3 on 593.75 MB/s: 566.2 MiB/s pass, the rest is $0.08 a MiB/s.
-    """
+    """2,000 MiB/s of gp3 on 593.75 MB/s: 566.2 MiB/s pass, the rest is $0.08 a MiB/s."""
     fast = state("db.m6g.large", kind="gp3", size_gib=1000, throughput_mibps=2000)
     (found,) = findings(fast)
 
@@ -128,9 +116,7 @@ def test_only_what_is_above_the_included_throughput_is_priced():
 
 
 def test_a_standby_that_is_not_known_gives_a_lower_bound():
-    """
-    The price is then at least that of Single-AZ, and says so.
-    """
+    """The price is then at least that of Single-AZ, and says so."""
     unknown = {Attribute.STANDBY: "multi_az is known only after apply"}
     (found,) = findings(state(ops=30_000, multi_az=None, unknown=unknown))
 
@@ -138,9 +124,7 @@ def test_a_standby_that_is_not_known_gives_a_lower_bound():
 
 
 def test_without_a_region_the_price_is_not_known():
-    """
-    No region is assumed; the limit is the same everywhere.
-    """
+    """No region is assumed; the limit is the same everywhere."""
     (found,) = findings(state(ops=30_000, region=None))
 
     assert found.usd_per_month is None
@@ -148,9 +132,7 @@ def test_without_a_region_the_price_is_not_known():
 
 
 def test_unknown_iops_are_not_guessed():
-    """
-    Known only after apply: no finding, and a note that names the rules.
-    """
+    """Known only after apply: no finding, and a note that names the rules."""
     reason = {Attribute.IOPS: "iops is known only after apply"}
     database = DeclaredDatabase(
         kind=DatabaseKind.INSTANCE,
@@ -166,9 +148,7 @@ def test_unknown_iops_are_not_guessed():
 
 
 def test_a_class_that_the_catalog_lacks_is_a_note():
-    """
-    A class of the future: nothing is said of its limits.
-    """
+    """A class of the future: nothing is said of its limits."""
     database = DeclaredDatabase(
         kind=DatabaseKind.INSTANCE,
         address="db",
@@ -182,9 +162,7 @@ def test_a_class_that_the_catalog_lacks_is_a_note():
 
 
 def test_the_type_of_the_storage_may_be_unknown():
-    """
-    The class lets no more through, whatever the storage; only the price is open.
-    """
+    """The class lets no more through, whatever the storage; only the price is open."""
     open_type = {Attribute.STORAGE_TYPE: "StorageType is not set"}
     (found,) = findings(state(ops=30_000, unknown=open_type))
 
@@ -203,9 +181,7 @@ def test_the_type_of_the_storage_may_be_unknown():
     ],
 )
 def test_the_advice_names_a_class_that_lets_it_through(ops: float, advice: str):
-    """
-    db.r5.8xlarge has 30,000 IOPS, db.r5.4xlarge 18,750; no db.r5 has 90,000.
-    """
+    """db.r5.8xlarge has 30,000 IOPS, db.r5.4xlarge 18,750; no db.r5 has 90,000."""
     (found,) = [one for one in findings(state(ops=ops)) if one.code == "IOPSBeyondInstance"]
 
     (remedy,) = found.remedies

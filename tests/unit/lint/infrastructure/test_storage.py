@@ -65,35 +65,27 @@ def found(after: DeclaredState, before: DeclaredState | None = None) -> tuple[De
     ],
 )
 def test_gp2_is_reported_where_gp3_is_faster_and_no_dearer(size_gib: float, codes: list[str]):
-    """
-    In us-east-1 both cost the same for each GiB, so the speed decides.
-    """
+    """In us-east-1 both cost the same for each GiB, so the speed decides."""
     big = "db.r5.12xlarge" if size_gib > 1000 else "db.m5.large"
 
     assert codes == [f.code for f in found(state("gp2", size_gib, db_class=big))]
 
 
 def test_storage_just_below_four_volumes_is_mentioned_with_its_price():
-    """
-    10 GiB more are $1.15 a month, and four volumes in place of one.
-    """
+    """10 GiB more are $1.15 a month, and four volumes in place of one."""
     (one,) = found(state("gp3", 390, db_class="db.r6g.4xlarge"))
 
     assert ("BelowStripingThreshold", Decimal("1.150")) == (one.code, one.usd_per_month)
 
 
 def test_small_storage_of_a_small_class_is_not_mentioned():
-    """
-    300 GiB more would cost more than a twentieth of the instance; and a class without the IOPS gains nothing.
-    """
+    """300 GiB more would cost more than a twentieth of the instance; and a class without the IOPS gains nothing."""
     assert () == found(state("gp3", 100, db_class="db.m6g.large"))
     assert () == found(state("gp3", 390, db_class="db.t3.micro"))
 
 
 def test_sql_server_is_not_striped():
-    """
-    RDS documents one volume for it, so there is no threshold.
-    """
+    """RDS documents one volume for it, so there is no threshold."""
     assert () == found(state("gp3", 390, engine="sqlserver-se", db_class="db.r5.8xlarge"))
 
 
@@ -108,9 +100,7 @@ def test_sql_server_is_not_striped():
     ],
 )
 def test_what_rds_refuses_is_critical(refused: DeclaredState):
-    """
-    A wrong combination fails when it is applied; the finding has the documented range.
-    """
+    """A wrong combination fails when it is applied; the finding has the documented range."""
     (first, *_) = found(refused)
 
     assert ("StorageRefused", "critical") == (first.code, first.severity)
@@ -118,18 +108,14 @@ def test_what_rds_refuses_is_critical(refused: DeclaredState):
 
 
 def test_rates_that_rds_reports_for_plain_gp3_are_no_request():
-    """
-    RDS reports 3,000 IOPS and 125 MiB/s for gp3 on which nothing was provisioned, and a plan repeats them.
-    """
+    """RDS reports 3,000 IOPS and 125 MiB/s for gp3 on which nothing was provisioned, and a plan repeats them."""
     grown = state("gp3", 200, ops=3000, throughput_mibps=125)
 
     assert () == found(grown, before=state("gp3", 100, ops=3000, throughput_mibps=125))
 
 
 def test_storage_that_exists_is_not_refused():
-    """
-    Only what the change creates or changes is checked against what RDS sells today.
-    """
+    """Only what the change creates or changes is checked against what RDS sells today."""
     odd = state("io1", 100, ops=18_000, db_class="db.r5.12xlarge")
 
     assert "StorageRefused" not in [f.code for f in found(odd, before=odd)]

@@ -30,9 +30,7 @@ def test_a_stream_begins_anywhere(tmp_path: Path, start: int, packed: bool):
 
 
 def test_a_packed_file_may_have_several_parts(tmp_path: Path):
-    """
-    As `cat a.gz b.gz`, and with zeros at the end, as on tapes.
-    """
+    """As `cat a.gz b.gz`, and with zeros at the end, as on tapes."""
     data = gzip.compress(DATA) + gzip.compress(b"more\n") + b"\0" * 512
 
     assert DATA + b"more\n" == b"".join(stream_of(file(tmp_path, data)).pieces(0))
@@ -57,9 +55,7 @@ def test_content_has_an_identity_and_not_the_name(tmp_path: Path):
 
 
 def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path: Path):
-    """
-    Rows that were added, other rows of the same size, or another file of the name.
-    """
+    """Rows that were added, other rows of the same size, or another file of the name."""
 
     def add(path: Path) -> None:
         with path.open("ab") as more:
@@ -133,9 +129,7 @@ class Bucket:
 
 
 def test_an_object_is_read_on_where_a_connection_was_lost():
-    """
-    Three interruptions, each after ten bytes: no byte is lost or read twice.
-    """
+    """Three interruptions, each after ten bytes: no byte is lost or read twice."""
     bucket = Bucket(DATA, breaks=3)
 
     assert DATA == b"".join(S3Object("s3://b/k", bucket).pieces(0))

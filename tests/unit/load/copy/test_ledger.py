@@ -46,9 +46,7 @@ def test_what_is_between_chunks_is_a_gap():
 @pytest.mark.parametrize("numbers", [(0, 1, 2), (0, 2, 5), (3,), (1, 2, 6)])
 @pytest.mark.parametrize("row", [b"", b"-", b"a row that is longer than the others\n"])
 def test_chunks_are_found_behind_what_was_corrected(numbers: tuple[int, ...], row: bytes):
-    """
-    Rows in each gap are longer or shorter now, by different lengths.
-    """
+    """Rows in each gap are longer or shorter now, by different lengths."""
     chunks = loaded(DATA, *numbers)
     changed = bytearray()
     wanted = []
@@ -80,9 +78,7 @@ def test_nothing_is_assumed_of_a_chunk_that_is_not_there():
 
 
 def test_a_row_that_goes_on_into_a_chunk_is_another_row():
-    """
-    As many bytes as before are between the chunks, but the last of them ends no row.
-    """
+    """As many bytes as before are between the chunks, but the last of them ends no row."""
     first, third = chunks = loaded(DATA, 0, 2)
     changed = DATA[: third.start_byte - 1] + b"x" + DATA[third.start_byte :]
 

@@ -42,9 +42,7 @@ def test_a_row_without_an_end_is_found():
 
 
 def test_so_many_backslashes_that_they_are_not_counted_end_no_row():
-    """
-    A later newline ends the chunk: that is always right.
-    """
+    """A later newline ends the chunk: that is always right."""
     data = b"a" + b"\\" * 70 + b"\nb\nc\n"
 
     assert [data[:-2], b"c\n"] == texts(data, TEXT)

@@ -51,9 +51,7 @@ def blind() -> Iterator[httpx.Client]:
 
 
 def test_an_app_may_go_while_all_take_less_than_they_may(idle):
-    """
-    HEAD, which gh-ost sends, has the status of GET and no body.
-    """
+    """HEAD, which gh-ost sends, has the status of GET and no body."""
     answer = idle.get("/check/gh-ost/mysql/orders")
 
     assert 200 == answer.status_code == idle.head("/check/gh-ost/mysql/orders").status_code
@@ -64,9 +62,7 @@ def test_an_app_may_go_while_all_take_less_than_they_may(idle):
 
 
 def test_a_connection_is_kept_for_the_next_check(idle):
-    """
-    Ten checks a second over new connections would be work for both sides.
-    """
+    """Ten checks a second over new connections would be work for both sides."""
     for _ in range(3):
         assert "keep-alive" != idle.head("/check/a/b/orders").headers.get("connection", "").lower()
         assert 200 == idle.head("/check/a/b/orders").status_code
@@ -97,16 +93,12 @@ def test_what_cannot_be_checked_has_its_status(idle, path, status):
 
 
 def test_without_measurements_the_answer_is_an_error(blind):
-    """
-    gh-ost waits at any other status than 200.
-    """
+    """gh-ost waits at any other status than 200."""
     assert 500 == blind.head("/check/gh-ost/mysql/orders").status_code
 
 
 def test_bytes_that_are_told_are_counted():
-    """
-    The first may go; after it, the allowance of many seconds is used up.
-    """
+    """The first may go; after it, the allowance of many seconds is used up."""
     now = [0.0]
     pace = Pace(
         PaceController(T3, PaceTerms()),
@@ -138,9 +130,7 @@ def test_an_address_in_use_is_one_sentence():
 
 
 def test_more_than_a_minute_at_a_time_is_refused_and_not_counted(idle):
-    """
-    A typing error must not stop everybody for hours.
-    """
+    """A typing error must not stop everybody for hours."""
     path = "/check/etl/postgres/orders?bytes="
 
     assert 413 == idle.get(f"{path}1000000000000").status_code

@@ -53,9 +53,7 @@ def paced(clock: Clock, *, slow=None, counters=None) -> Pace:
 
 
 def test_bytes_go_at_the_rate_of_the_allowance():
-    """
-    In each second what the allowance says, and no more than one piece ahead.
-    """
+    """In each second what the allowance says, and no more than one piece ahead."""
     clock = Clock()
     pace = paced(clock)
     piece, allowed = 65_536, 0.0
@@ -70,9 +68,7 @@ def test_bytes_go_at_the_rate_of_the_allowance():
 
 
 def test_a_share_is_taken_of_each_allowance():
-    """
-    At once, of every later one, and only once; a share of all gives it back.
-    """
+    """At once, of every later one, and only once; a share of all gives it back."""
     clock = Clock()
     pace = paced(clock)
     whole = pace.allowance().bytes_per_s
@@ -94,9 +90,7 @@ def test_who_may_not_go_learns_how_long():
 
 
 def test_a_closed_pace_lets_through_what_waits():
-    """
-    Nobody waits for ever for a pace that has ended.
-    """
+    """Nobody waits for ever for a pace that has ended."""
     pace = paced(Clock())
     pace.try_take(10**12)
     waiting = threading.Thread(target=pace.wait, args=(10**12,))
@@ -108,9 +102,7 @@ def test_a_closed_pace_lets_through_what_waits():
 
 
 def test_whoever_waits_can_be_stopped():
-    """
-    Nothing is counted then; the pace goes on for the others.
-    """
+    """Nothing is counted then; the pace goes on for the others."""
     pace, stop = paced(Clock()), threading.Event()
     pace.try_take(10**12)
     waiting = threading.Thread(target=pace.wait, args=(1,), kwargs={"stop": stop})
@@ -123,9 +115,7 @@ def test_whoever_waits_can_be_stopped():
 
 
 def test_a_pace_whose_server_hangs_falls_back_by_itself():
-    """
-    No tick came for ten minutes: the metrics are old, and who waits gets the share of the baseline.
-    """
+    """No tick came for ten minutes: the metrics are old, and who waits gets the share of the baseline."""
     clock = Clock()
     pace = paced(clock)
     clock.now_s = 600.0
@@ -135,9 +125,7 @@ def test_a_pace_whose_server_hangs_falls_back_by_itself():
 
 
 def test_metrics_that_cannot_be_read_are_no_error():
-    """
-    The reason is kept, and the allowance falls back.
-    """
+    """The reason is kept, and the allowance falls back."""
 
     def fails():
         raise SourceError("CloudWatch does not answer")
@@ -153,9 +141,7 @@ def test_one_worker_is_enough_until_its_speed_is_known():
 
 
 def test_more_workers_where_one_is_slow():
-    """
-    A worker of 1 MB/s, and an allowance of 8.7 MB/s: nine, but no more than are allowed.
-    """
+    """A worker of 1 MB/s, and an allowance of 8.7 MB/s: nine, but no more than are allowed."""
     pace = paced(Clock())
     pace._speed_bytes_per_s = 1e6
 
@@ -189,9 +175,7 @@ def test_without_metrics_and_counters_nobody_may_go():
 
 
 def test_peers_are_told_the_rate_of_the_batch():
-    """
-    In its own bytes: what one costs is learned by each.
-    """
+    """In its own bytes: what one costs is learned by each."""
     clock, counters = Clock(), Counters()
     pace = paced(clock, counters=counters)
     clock.now_s += 1
@@ -203,9 +187,7 @@ def test_peers_are_told_the_rate_of_the_batch():
 
 
 def test_a_server_that_does_not_answer_tells_nothing_of_peers(monkeypatch):
-    """
-    Nothing is not the same as nobody.
-    """
+    """Nothing is not the same as nobody."""
 
     def fails(_):
         raise Unreachable("statement timeout")
@@ -216,9 +198,7 @@ def test_a_server_that_does_not_answer_tells_nothing_of_peers(monkeypatch):
 
 
 def test_peers_stay_through_a_tick_without_an_answer():
-    """
-    The next answer shows who is there.
-    """
+    """The next answer shows who is there."""
     clock, counters = Clock(), Counters()
     pace = paced(clock, counters=counters)
     for answer, batches in (
@@ -245,7 +225,5 @@ def test_peers_stay_through_a_tick_without_an_answer():
     ],
 )
 def test_a_rate_is_read_from_a_name(name, rate):
-    """
-    Anybody can name a session: what is no rate is no peer.
-    """
+    """Anybody can name a session: what is no rate is no peer."""
     assert rate == peer_of(name)

@@ -11,9 +11,7 @@ from plimsoll.load.pace.pipe import copy_paced
 
 
 def test_bytes_come_out_as_they_went_in():
-    """
-    Of any value, in any pieces, with an end without a newline.
-    """
+    """Of any value, in any pieces, with an end without a newline."""
     data = bytes(range(256)) * 3000 + b"the end"
     read_in, write_in = os.pipe()
     read_out, write_out = os.pipe()

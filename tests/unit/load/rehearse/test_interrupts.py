@@ -43,9 +43,7 @@ def test_only_the_first_signal_ends_the_block(sign):
 
 @pytest.mark.parametrize("error", [None, ValueError("of the block")])
 def test_a_signal_after_the_work_counts_when_the_block_has_ended(error):
-    """
-    An error of the block counts more.
-    """
+    """An error of the block counts more."""
     done = []
 
     def run() -> None:

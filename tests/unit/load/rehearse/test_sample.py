@@ -116,9 +116,7 @@ def rows_in(form: str) -> list[str]:
 @pytest.mark.parametrize("has_header", [False, True])
 @pytest.mark.parametrize("is_packed", [False, True])
 def test_a_refused_row_has_its_place_in_the_files(taken, tmp_path, form, has_header, is_packed):
-    """
-    Whatever the part of the sample in which the server counts lines: of the first and the second file.
-    """
+    """Whatever the part of the sample in which the server counts lines: of the first and the second file."""
     rows = rows_in(form)
     header = f"id,note{rows[1][rows[1].index('plain') + 5 :]}" if has_header else ""
     texts = [header + "".join(rows[:5_000]), header + "".join(rows[5_000:])]
@@ -143,9 +141,7 @@ def test_a_refused_row_has_its_place_in_the_files(taken, tmp_path, form, has_hea
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_the_last_row_of_a_file_stays_a_row_of_its_own(taken, end):
-    """
-    Without a newline at its end it would be one with the first row of the next file.
-    """
+    """Without a newline at its end it would be one with the first row of the next file."""
     files = [f"1,a,{'x' * 200}{end}2,b,{'x' * 200}".encode(), f"3,c,{'x' * 200}{end}".encode()]
     found = taken(files)
 

@@ -63,9 +63,7 @@ def test_what_came_is_the_demand():
 
 
 def test_most_transactions_may_be_served_from_memory():
-    """
-    Two transactions for each operation tell as much of the demand as one for ten operations.
-    """
+    """Two transactions for each operation tell as much of the demand as one for ten operations."""
     storage, asked, ops = outside(1.6)
     dear, cheap = (
         recovered(
@@ -83,9 +81,7 @@ def test_most_transactions_may_be_served_from_memory():
 
 
 def test_requests_and_transactions_need_not_be_the_same():
-    """
-    Three transactions for a request: the ratio at liberty says so, and is taken out.
-    """
+    """Three transactions for a request: the ratio at liberty says so, and is taken out."""
     storage, asked, ops = outside(1.6)
     demand = recovered(
         storage,
@@ -96,9 +92,7 @@ def test_requests_and_transactions_need_not_be_the_same():
 
 
 def test_rollbacks_tell_of_what_gave_up():
-    """
-    What times out in the database ends as a rollback; what is usual of them is not counted.
-    """
+    """What times out in the database ends as a rollback; what is usual of them is not counted."""
     storage, asked, ops = outside(1.6)
     rolled = 0.01 * ops / COST + (asked - ops) / COST
     demand = recovered(
@@ -113,9 +107,7 @@ def test_rollbacks_tell_of_what_gave_up():
 
 
 def test_clients_who_get_all_they_ask_for_lose_nothing():
-    """
-    All that came was done: those who were counted are all, and no queue stood before them.
-    """
+    """All that came was done: those who were counted are all, and no queue stood before them."""
     storage, count, ops = clients(60)
     demand = recovered(
         storage,
@@ -132,9 +124,7 @@ def test_clients_who_get_all_they_ask_for_lose_nothing():
 
 
 def test_a_count_of_other_work_is_left_aside():
-    """
-    Arrivals that at liberty are one time a half and another time twice what is done say nothing.
-    """
+    """Arrivals that at liberty are one time a half and another time twice what is done say nothing."""
     storage, asked, ops = outside(1.6)
     other = asked * np.exp(np.random.default_rng(2).normal(0, 0.7, N))
     demand = recovered(

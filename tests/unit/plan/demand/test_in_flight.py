@@ -61,9 +61,7 @@ def clients() -> np.ndarray:
 
 
 def test_three_times_the_clients_ask_for_three_times_as_much_though_the_rate_is_flat():
-    """
-    N/(r + Z): 2,000 a second at first, as was seen before the ceiling bound, then 6,000.
-    """
+    """N/(r + Z): 2,000 a second at first, as was seen before the ceiling bound, then 6,000."""
     asked = asked_by_waiting(seen_of(clients()), held(), stretch(), FREE)
 
     assert asked is not None
@@ -71,9 +69,7 @@ def test_three_times_the_clients_ask_for_three_times_as_much_though_the_rate_is_
 
 
 def test_a_rate_that_is_no_higher_than_the_ceiling_tells_nothing_of_pauses():
-    """
-    Then the demand stays what it is thought to be.
-    """
+    """Then the demand stays what it is thought to be."""
     assert asked_by_waiting(seen_of(clients()), held(), stretch(), CEILING) is None
     ops = np.full(N, 1234.0)
     follow_waiting(ops, seen_of(clients()), held(), stretch(), CEILING)

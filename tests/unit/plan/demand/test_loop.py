@@ -48,9 +48,7 @@ def recovered(*parts) -> Demand:
 
 
 def test_storage_metrics_alone_do_not_tell():
-    """
-    Without sessions or connections the loop is unknown, and what would tell is named.
-    """
+    """Without sessions or connections the loop is unknown, and what would tell is named."""
     demand = recovered(clients(60)[0])
 
     assert demand.summary.loop == LoadResponse.UNKNOWN
@@ -58,9 +56,7 @@ def test_storage_metrics_alone_do_not_tell():
 
 
 def test_connections_that_rate_and_latency_explain_are_clients():
-    """
-    60 clients with 4 ms of their own and 0.8 ms of storage would ask 12,500 times a second.
-    """
+    """60 clients with 4 ms of their own and 0.8 ms of storage would ask 12,500 times a second."""
     storage, count, ops = clients(60)
     demand = recovered(
         storage,
@@ -95,9 +91,7 @@ def test_a_connection_for_each_request_does_not_tell_open_from_closed():
 
 
 def test_counted_clients_decide_what_rates_alone_cannot():
-    """
-    12,500 a second pass a ceiling of 18,000, and do not pass one of 7,200.
-    """
+    """12,500 a second pass a ceiling of 18,000, and do not pass one of 7,200."""
     storage, count, ops = clients(60)
     counted = recovered(
         storage,
@@ -116,9 +110,7 @@ def test_counted_clients_decide_what_rates_alone_cannot():
 
 
 def test_sessions_that_pile_up_outside_storage_are_an_open_loop():
-    """
-    Fifty sessions at work beyond those in storage, only while the ceiling binds, come from outside.
-    """
+    """Fifty sessions at work beyond those in storage, only while the ceiling binds, come from outside."""
     storage, _, ops = clients(60)
     in_flight = ops * storage[Metric.READ_LATENCY_S]
     pressed = np.zeros(N)
@@ -130,9 +122,7 @@ def test_sessions_that_pile_up_outside_storage_are_an_open_loop():
 
 
 def test_work_that_waits_outside_is_an_open_loop():
-    """
-    A queue of ten thousand jobs while the ceiling binds says that they came anyway.
-    """
+    """A queue of ten thousand jobs while the ceiling binds says that they came anyway."""
     storage, _, ops = clients(60)
     waiting = np.zeros(N)
     waiting[4 * builders.HOUR : 8 * builders.HOUR] = np.linspace(10_000, 0, 4 * builders.HOUR)
@@ -145,9 +135,7 @@ def test_work_that_waits_outside_is_an_open_loop():
 
 
 def test_a_queue_that_is_worked_off_keeps_what_came():
-    """
-    What leaves it is what is done; a queue that stands, or empties faster, loses some.
-    """
+    """What leaves it is what is done; a queue that stands, or empties faster, loses some."""
     storage, _, ops = clients(60)
     done = ops / 10
     behind = slice(4 * builders.HOUR, 8 * builders.HOUR)

@@ -55,9 +55,7 @@ def throttled(waiting: float) -> ThrottledSteps:
 
 
 def test_a_load_at_its_burst_ceiling_and_then_at_its_baseline_is_greedy():
-    """
-    It used all of 400 MB/s while credits lasted and all of 100 after: hours of work are compared.
-    """
+    """It used all of 400 MB/s while credits lasted and all of 100 after: hours of work are compared."""
     found = summary_of(900e6, burst_hours=1)
 
     assert found.nature is WorkloadKind.GREEDY
@@ -66,9 +64,7 @@ def test_a_load_at_its_burst_ceiling_and_then_at_its_baseline_is_greedy():
 
 
 def test_a_load_that_was_seen_below_its_ceiling_is_open():
-    """
-    160 MB/s where 400 were allowed: it asks for so much and no more.
-    """
+    """160 MB/s where 400 were allowed: it asks for so much and no more."""
     found = summary_of(160e6, burst_hours=1)
 
     assert (WorkloadKind.OPEN, 0.0) == (found.nature, found.greedy_ratio)
@@ -80,9 +76,7 @@ def test_a_load_that_was_seen_below_its_ceiling_is_open():
     [(2.0, "reaches at most 2 times this ceiling"), (8.0, "reaches any ceiling")],
 )
 def test_where_few_requests_wait_a_greedy_load_has_an_end(waiting: float, expected: str):
-    """
-    Twice as many requests in flight as fit are served at twice the ceiling; eight times are as good as no end.
-    """
+    """Twice as many requests in flight as fit are served at twice the ceiling; eight times are as good as no end."""
     nature, _, reason = nature_of(throttled(waiting), {Overflow.GREEDY: 1.0}, Prior())
 
     assert nature is WorkloadKind.GREEDY
@@ -90,18 +84,14 @@ def test_where_few_requests_wait_a_greedy_load_has_an_end(waiting: float, expect
 
 
 def test_many_requests_in_flight_are_seldom_a_greedy_load():
-    """
-    Eight times as many as the storage takes at once are more than most batches have; twice as many are not.
-    """
+    """Eight times as many as the storage takes at once are more than most batches have; twice as many are not."""
     few, many = (weighed(Prior(), throttled(waiting))[Overflow.GREEDY] for waiting in (2.0, 8.0))
 
     assert many < 0.7 * few
 
 
 def test_a_lone_plateau_does_not_tell():
-    """
-    Four hours at one ceiling may be either; the chance is reported.
-    """
+    """Four hours at one ceiling may be either; the chance is reported."""
     found = summary_of(200e6)
 
     assert found.nature is WorkloadKind.UNKNOWN
@@ -109,9 +99,7 @@ def test_a_lone_plateau_does_not_tell():
 
 
 def test_nothing_is_reported_for_the_nature_of_what_nothing_throttled():
-    """
-    Without a ceiling there is nothing to explain.
-    """
+    """Without a ceiling there is nothing to explain."""
     found = summary_of(60e6)
 
     assert (WorkloadKind.UNKNOWN, 0.0, "") == (
@@ -125,7 +113,5 @@ def test_nothing_is_reported_for_the_nature_of_what_nothing_throttled():
     ("prior", "expected"), [(Prior(job=0, greedy=0), 0.0), (Prior(lost=0, clients=0), 1.0)]
 )
 def test_the_user_may_know_the_nature(prior: Prior, expected: float):
-    """
-    Where nothing greedy is plausible the chance is none, and where nothing else is, it is one.
-    """
+    """Where nothing greedy is plausible the chance is none, and where nothing else is, it is one."""
     assert expected == summary_of(200e6, prior=prior).greedy_ratio

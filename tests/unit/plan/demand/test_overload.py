@@ -73,9 +73,7 @@ def test_demand_does_not_grow_with_the_ceiling_it_meets():
 
 
 def test_demand_seen_at_a_ceiling_guides_what_was_not_seen_there():
-    """
-    2,500 seen of 1,000 lift what is thought of another hour at 1,000, and leave the lower demands in.
-    """
+    """2,500 seen of 1,000 lift what is thought of another hour at 1,000, and leave the lower demands in."""
     seen, other = stretch(1000.0, free=(2500.0,) * 30), stretch(1000.0, start=200)
     alone, guided = lost(other)[:, 0], lost(seen, other)[:, 1]
 
@@ -84,9 +82,7 @@ def test_demand_seen_at_a_ceiling_guides_what_was_not_seen_there():
 
 
 def test_demand_that_was_seen_is_less_certain_the_longer_it_is_hidden():
-    """
-    After an hour at a ceiling it is known to a fifth; after twelve, to a third or so.
-    """
+    """After an hour at a ceiling it is known to a fifth; after twelve, to a third or so."""
     rates = (2000.0,) * 30
     brief, long = (
         np.std(np.log(lost(stretch(1000.0, free=rates, hours=h))[:, 0])) for h in (1, 12)
@@ -125,9 +121,7 @@ def test_work_that_meets_both_ceilings_next_to_a_load_that_was_seen_may_be_greed
 
 
 def test_requests_of_one_size_are_one_load():
-    """
-    The load of the day meets both ceilings at another hour: its demand is hidden there, not that of a vacuum.
-    """
+    """The load of the day meets both ceilings at another hour: its demand is hidden there, not that of a vacuum."""
     seen = stretch(1000.0, free=(1600.0,) * 30)
     later = replace(stretch(1000.0, start=200), bound_ops_per_s=2000.0)
 
@@ -177,9 +171,7 @@ def test_requests_in_flight_reach_no_further_than_fully_loaded_storage_serves_th
 
 
 def test_where_the_rise_at_full_load_is_unknown_the_reach_is_a_range():
-    """
-    Storage whose latency rises by nothing or up to 2.7 times: the same requests reach between 1.5 and 4 times.
-    """
+    """Storage whose latency rises by nothing or up to 2.7 times: the same requests reach between 1.5 and 4 times."""
     slow = replace(stretch(1000.0), waiting=4.0)
 
     reach = reach_of(throttled_of(slow), slow, np.array([0.0, 0.5, 1.0]))

@@ -41,9 +41,7 @@ def fixed(bytes_per_s: float) -> tuple[Stage, ...]:
 
 
 def test_demand_without_a_ceiling_is_what_was_served():
-    """
-    Where nothing binds there is one path, and it is the served rate.
-    """
+    """Where nothing binds there is one path, and it is the served rate."""
     demand = recovered(pressed(60e6))
 
     assert len(demand.paths) == 1
@@ -53,9 +51,7 @@ def test_demand_without_a_ceiling_is_what_was_served():
 
 
 def test_behind_a_ceiling_more_was_asked_for_than_was_served():
-    """
-    Four pegged hours are throttled, and every path asks for at least as much by any moment.
-    """
+    """Four pegged hours are throttled, and every path asks for at least as much by any moment."""
     demand = recovered(pressed(200e6))
 
     assert demand.summary.held_back_s == pytest.approx(4 * 3600, abs=300)
@@ -66,9 +62,7 @@ def test_behind_a_ceiling_more_was_asked_for_than_was_served():
 
 
 def test_nothing_lifts_what_nobody_saw():
-    """
-    Half as much again may or may not suffice for a load that never left its ceiling.
-    """
+    """Half as much again may or may not suffice for a load that never left its ceiling."""
     judged = judge(recovered(pressed(200e6)), fixed(150e6))
 
     assert judged.judgement == Judgement.UNSURE
@@ -77,9 +71,7 @@ def test_nothing_lifts_what_nobody_saw():
 
 
 def test_a_ceiling_below_what_was_served_does_not_lift():
-    """
-    At nine tenths of the served plateau all four of twelve hours are at the ceiling.
-    """
+    """At nine tenths of the served plateau all four of twelve hours are at the ceiling."""
     judged = judge(recovered(pressed(200e6)), fixed(90e6))
 
     assert judged.judgement == Judgement.DOES_NOT
@@ -87,9 +79,7 @@ def test_a_ceiling_below_what_was_served_does_not_lift():
 
 
 def test_zero_minutes_are_never_reported_for_what_was_not_seen():
-    """
-    Even a ceiling a hundred times as high leaves a minute in the band.
-    """
+    """Even a ceiling a hundred times as high leaves a minute in the band."""
     judged = judge(recovered(pressed(200e6)), fixed(100 * CEILING))
 
     assert judged.judgement == Judgement.LIFTS
@@ -97,9 +87,7 @@ def test_zero_minutes_are_never_reported_for_what_was_not_seen():
 
 
 def test_growth_multiplies_demand_but_not_what_was_served():
-    """
-    Twice the demand is twice every path.
-    """
+    """Twice the demand is twice every path."""
     once, twice = recovered(pressed(200e6)), recovered(pressed(200e6), growth=2.0)
 
     assert np.array_equal(once.served_ops_per_s, twice.served_ops_per_s)
@@ -107,9 +95,7 @@ def test_growth_multiplies_demand_but_not_what_was_served():
 
 
 def test_demand_seen_while_credits_lasted_is_believed():
-    """
-    An hour at 160 MB/s before the bucket was empty says what the three hours at 100 MB/s wanted.
-    """
+    """An hour at 160 MB/s before the bucket was empty says what the three hours at 100 MB/s wanted."""
     rng = np.random.default_rng(3)
     demand = builders.working_day(rng, 30e6, 160e6, spread=0.01)
     ceiling = np.full(demand.size, CEILING)
@@ -127,9 +113,7 @@ def test_demand_seen_while_credits_lasted_is_believed():
 
 @pytest.mark.parametrize(("size_kib", "is_joined"), [(32, True), (64, False)])
 def test_more_requests_than_a_volume_counts_were_joined(size_kib: int, *, is_joined: bool):
-    """
-    A gp3 volume of 125 MiB/s and 3,000 operations served 4,000 requests of 32 KiB: it joined them.
-    """
+    """A gp3 volume of 125 MiB/s and 3,000 operations served 4,000 requests of 32 KiB: it joined them."""
     rng = np.random.default_rng(5)
     day = builders.working_day(rng, 30e6, 300e6, spread=0.02)
     served = builders.held_at(day, 131.07e6, rng=rng, size_bytes=size_kib * 1024.0)
@@ -139,9 +123,7 @@ def test_more_requests_than_a_volume_counts_were_joined(size_kib: int, *, is_joi
 
 
 def test_demand_that_nobody_saw_is_seldom_far_above_its_ceiling():
-    """
-    Half of the loads ask for less than 1.8 times the ceiling, nine in ten for less than 3.3 times.
-    """
+    """Half of the loads ask for less than 1.8 times the ceiling, nine in ten for less than 3.3 times."""
     drawn = growth_quantiles(Prior(), (np.arange(1000) + 0.5) / 1000)
 
     assert np.median(drawn) == pytest.approx(1.8, abs=0.01)
@@ -150,9 +132,7 @@ def test_demand_that_nobody_saw_is_seldom_far_above_its_ceiling():
 
 
 def test_a_load_that_stays_above_its_ceiling_all_day_lies_further_above_it():
-    """
-    Demand that swings would have dipped below: a long plateau moves the law up, and never beyond it.
-    """
+    """Demand that swings would have dipped below: a long plateau moves the law up, and never beyond it."""
     u = middles(20)
     brief, long = (growth_quantiles(Prior(), u, length_s=h * 3600) for h in (0.0, 24.0))
 
@@ -179,9 +159,7 @@ def test_what_the_user_knows_goes_before_the_prior():
 
 
 def test_without_rates_there_is_no_demand():
-    """
-    A window of CPU alone is refused with what to export.
-    """
+    """A window of CPU alone is refused with what to export."""
     snapshot = builders.snapshot({Metric.CPU_RATIO: np.full(60, 0.5)})
 
     with pytest.raises(DataError, match="storage was not measured") as caught:
@@ -191,17 +169,13 @@ def test_without_rates_there_is_no_demand():
 
 @pytest.mark.parametrize("growth", [0.0, -1.0, float("nan"), float("inf")])
 def test_growth_is_a_positive_number(growth: float):
-    """
-    Demand grows by a positive finite factor or is refused.
-    """
+    """Demand grows by a positive finite factor or is refused."""
     with pytest.raises(UsageError, match="demand cannot grow"):
         recovered(pressed(60e6), growth=growth)
 
 
 def test_assumptions_are_reported():
-    """
-    A window without a ceiling assumes nothing; one behind it says what nobody saw, and what is lost.
-    """
+    """A window without a ceiling assumes nothing; one behind it says what nobody saw, and what is lost."""
     calm, held = recovered(pressed(60e6)), recovered(pressed(200e6))
 
     assert calm.summary.assumptions == ()

@@ -11,9 +11,7 @@ from unit.plan.judge.test_work import LEVEL, at_a_ceiling
 
 
 def test_the_share_that_was_served_at_once_is_a_share_of_bytes():
-    """
-    All of 90 MB/s of large requests, and half of what came as small ones, which are a tenth of it.
-    """
+    """All of 90 MB/s of large requests, and half of what came as small ones, which are a tenth of it."""
     size = np.array([65_536.0, 8_192.0])
     ops = np.array([90e6, 5e6]) / size
     demand = replace(
@@ -27,9 +25,7 @@ def test_the_share_that_was_served_at_once_is_a_share_of_bytes():
 
 
 def test_all_of_nothing_is_served_at_once():
-    """
-    A window in which nobody asked for anything lacks nothing.
-    """
+    """A window in which nobody asked for anything lacks nothing."""
     idle = at_a_ceiling(np.zeros(60), np.zeros(60, dtype=np.bool_))
 
     assert asked_and_served(idle).middle == 1.0

@@ -19,9 +19,7 @@ PRESENT = WorkTime(chained_minutes=720, independent_minutes=720)
 
 
 def test_every_step_up_in_price_saves_a_fifth_or_more():
-    """
-    Claims ingestion: the next class comes first, and each dearer one is at least a fifth sooner.
-    """
+    """Claims ingestion: the next class comes first, and each dearer one is at least a fifth sooner."""
     found = of_example("claims-pipeline")
     took = found.present.effect.work.chained_minutes
     minutes = [took, *(point.work.chained_minutes for point in found.work_by_price)]
@@ -34,9 +32,7 @@ def test_every_step_up_in_price_saves_a_fifth_or_more():
 
 
 def test_every_point_is_the_replay_of_its_arrangement():
-    """
-    What the table says of a class is what its option says.
-    """
+    """What the table says of a class is what its option says."""
     found = of_example("claims-pipeline")
     (option,) = in_role(found, "faster for the money")
 
@@ -46,16 +42,12 @@ def test_every_point_is_the_replay_of_its_arrangement():
 
 
 def test_the_most_time_for_a_dollar_is_proposed():
-    """
-    Six hours for $0.67 are more for the money than eight for $1.58.
-    """
+    """Six hours for $0.67 are more for the money than eight for $1.58."""
     assert 0 == most_for_the_money(sooner(6, 4, 2), PRESENT, [0.67, 1.58, 7.24])
     assert 1 == most_for_the_money(sooner(6, 1, 0.5), PRESENT, [0.67, 0.80, 50.0])
 
 
 def test_what_costs_no_more_goes_first():
-    """
-    The quickest of those that cost no more than what is there.
-    """
+    """The quickest of those that cost no more than what is there."""
     assert 1 == most_for_the_money(sooner(6, 4, 2), PRESENT, [-3.0, 0.0, 0.1])
     assert most_for_the_money((), PRESENT, []) is None

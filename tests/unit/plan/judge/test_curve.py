@@ -24,9 +24,7 @@ def steady(mb_per_s: float):  # type: ignore[no-untyped-def]
 
 
 def curve(before: Instance, low: float, middle: float, high: float) -> tuple[CurvePoint, ...]:
-    """
-    The curve of an instance that keeps its storage, for three steady demands, MB/s.
-    """
+    """The curve of an instance that keeps its storage, for three steady demands, MB/s."""
     known = calm(before, cpu_ratio=0.4005)  # two vCPUs would be more than 80 % busy
     found = offered(before, known, keep_storage=True)
     prices = priced(
@@ -41,9 +39,7 @@ def curve(before: Instance, low: float, middle: float, high: float) -> tuple[Cur
 
 
 def test_a_steady_demand_is_served_by_what_the_limit_is_of_it():
-    """
-    100 of 160 MB/s are 62.5 %; half of the day at 150 and half at 50 are 150 of 200.
-    """
+    """100 of 160 MB/s are 62.5 %; half of the day at 150 and half at 50 are 150 of 200."""
     slot = LimitColumn("instance_ebs_throughput", "bytes", None)
     vectors = LimitVectors(
         slots=(slot,), limits=np.array([[[1e8, 1e8, 0.0]]]), of=np.zeros(1, dtype=np.int64)
@@ -56,25 +52,19 @@ def test_a_steady_demand_is_served_by_what_the_limit_is_of_it():
 
 
 def test_no_demand_is_served_whole():
-    """
-    Nothing asked for is nothing refused.
-    """
+    """Nothing asked for is nothing refused."""
     vectors = LimitVectors(slots=(), limits=np.empty((1, 0, 3)), of=np.zeros(1, dtype=np.int64))
 
     assert served_at_once(vectors, np.zeros(1, dtype=np.int64), steady(0)).tolist() == [1.0]
 
 
 def test_the_envelope_rises_by_steps_and_ends_at_the_whole():
-    """
-    A percent more is no new point, unless it is the last one.
-    """
+    """A percent more is no new point, unless it is the last one."""
     assert envelope([0.5, 0.51, 0.4, 0.6, 0.99, 1.0, 1.0]) == [0, 3, 4, 5]
 
 
 def test_the_curve_of_the_claims_pipeline_ends_where_all_is_served():
-    """
-    At 140 MB/s db.m6g.xlarge serves all; db.t3.xlarge is shown for comparison.
-    """
+    """At 140 MB/s db.m6g.xlarge serves all; db.t3.xlarge is shown for comparison."""
     points = curve(claims(), 140, 140, 140)
 
     assert points[-1].name == "db.m6g.xlarge, gp2 1,200 GiB"
@@ -87,9 +77,7 @@ def test_the_curve_of_the_claims_pipeline_ends_where_all_is_served():
 
 
 def test_the_band_holds_the_share_of_the_high_demand_below_that_of_the_low():
-    """
-    What serves all of the low demand serves half of one twice its limit.
-    """
+    """What serves all of the low demand serves half of one twice its limit."""
     points = curve(claims(), 50, 140, 297)
 
     last = points[-1]
@@ -101,9 +89,7 @@ def test_the_band_holds_the_share_of_the_high_demand_below_that_of_the_low():
 
 
 def test_without_prices_there_is_no_curve():
-    """
-    A price that is not known is no place on an axis.
-    """
+    """A price that is not known is no place on an axis."""
     before = claims()
     found = offered(before, keep_storage=True)
     prices = priced(

@@ -65,9 +65,7 @@ def fixed(ops: float) -> tuple[Stage, ...]:
 
 
 def test_twenty_minutes_above_the_limit_are_twenty_minutes_at_it():
-    """
-    Of a hundred minutes twenty ask for 1,000 of 500: a fifth, and 18,000 of 28,000 at once.
-    """
+    """Of a hundred minutes twenty ask for 1,000 of 500: a fifth, and 18,000 of 28,000 at once."""
     effect = judge(demand_of(level(1000.0)), fixed(500.0)).effect
 
     assert effect.minutes_at_ceiling.middle == pytest.approx(20)
@@ -76,9 +74,7 @@ def test_twenty_minutes_above_the_limit_are_twenty_minutes_at_it():
 
 
 def test_latency_at_a_ceiling_is_requests_in_flight_over_rate():
-    """
-    1,000 a second of 1 ms each keep one in flight; at 500 a second each takes 2 ms.
-    """
+    """1,000 a second of 1 ms each keep one in flight; at 500 a second each takes 2 ms."""
     effect = judge(demand_of(np.full(N, 1000.0)), fixed(500.0)).effect
 
     assert effect.latency_s_mean is not None
@@ -86,9 +82,7 @@ def test_latency_at_a_ceiling_is_requests_in_flight_over_rate():
 
 
 def test_below_a_ceiling_latency_rises_little():
-    """
-    At half the limit it is the base and six tenths of a sixty-fourth.
-    """
+    """At half the limit it is the base and six tenths of a sixty-fourth."""
     effect = judge(demand_of(np.full(N, 250.0)), fixed(500.0)).effect
 
     assert effect.latency_s_mean is not None
@@ -96,9 +90,7 @@ def test_below_a_ceiling_latency_rises_little():
 
 
 def test_the_lowest_balance_has_a_time():
-    """
-    600 above the baseline for 20 minutes are 720,000 credits of a million; then it fills again.
-    """
+    """600 above the baseline for 20 minutes are 720,000 credits of a million; then it fills again."""
     chain = (
         Stage(
             name="volume_iops",
@@ -118,9 +110,7 @@ def test_the_lowest_balance_has_a_time():
 
 
 def test_balances_begin_where_they_were_read_and_at_either_end_where_not():
-    """
-    A reading of 40 % counts; without one a bucket is empty at worst and full at best.
-    """
+    """A reading of 40 % counts; without one a bucket is empty at worst and full at best."""
     stage = Stage(name="volume_iops", baseline=100.0, burst=300.0, capacity=1000.0, counts="ops")
     read = demand_of(level(1.0), balance_at_start={"volume_iops": 0.4})
     unread = demand_of(level(1.0))
@@ -131,9 +121,7 @@ def test_balances_begin_where_they_were_read_and_at_either_end_where_not():
 
 
 def test_belief_is_the_weight_of_demands_that_pass():
-    """
-    Of four equally likely demands three pass a limit of 1,000.
-    """
+    """Of four equally likely demands three pass a limit of 1,000."""
     demand = demand_of(*(level(r) for r in (600.0, 700.0, 800.0, 2000.0)))
     judged = judge(demand, fixed(1000.0))
 
@@ -176,9 +164,7 @@ def test_a_greedy_demand_with_an_end_counts_but_does_not_make_a_change_fail():
 
 
 def test_zero_minutes_need_demand_that_was_seen():
-    """
-    The same replay ends at zero where demand was seen at liberty, and at a step where not.
-    """
+    """The same replay ends at zero where demand was seen at liberty, and at a step where not."""
     seen, unseen = (demand_of(level(100.0), is_free_seen=known) for known in (True, False))
 
     assert judge(seen, fixed(500.0)).effect.minutes_at_ceiling.high == 0
@@ -186,9 +172,7 @@ def test_zero_minutes_need_demand_that_was_seen():
 
 
 def test_nothing_to_replay_against_is_refused():
-    """
-    A change of which no limit is documented cannot be judged.
-    """
+    """A change of which no limit is documented cannot be judged."""
     with pytest.raises(DataError, match="no limit of this change"):
         judge(demand_of(level(100.0)), ())
 
@@ -206,9 +190,7 @@ def test_nothing_to_replay_against_is_refused():
 def test_verdicts_need_nearly_all_of_the_belief(
     strict: float, nearly: float, is_lower_bound: bool, expected: Judgement
 ):
-    """
-    Lifts from 95 % with the smaller buckets, does not up to 2 % that come near; never lifts alone.
-    """
+    """Lifts from 95 % with the smaller buckets, does not up to 2 % that come near; never lifts alone."""
     share = PassShare(strict=strict, nearly=nearly)
 
     assert verdict_of(share, is_lower_bound=is_lower_bound) == expected
@@ -218,18 +200,14 @@ def test_verdicts_need_nearly_all_of_the_belief(
     ("minutes", "expected"), [(20, Judgement.UNSURE), (40, Judgement.DOES_NOT)]
 )
 def test_does_not_is_reported_for_twice_what_is_allowed(minutes: int, expected: Judgement):
-    """
-    Of 15 allowed minutes 20 are too many, but a replay is not as exact as that; 40 are clear.
-    """
+    """Of 15 allowed minutes 20 are too many, but a replay is not as exact as that; 40 are clear."""
     asked = level(1000.0, minutes=minutes)
 
     assert expected == judge(demand_of(asked), fixed(500.0), allowed_ratio=0.15).judgement
 
 
 def test_joined_requests_may_be_fewer_operations():
-    """
-    1,000 requests of 10 kB are no more than 39 operations of 256 KiB: a limit of 500 may suffice.
-    """
+    """1,000 requests of 10 kB are no more than 39 operations of 256 KiB: a limit of 500 may suffice."""
     volume = (
         Stage(
             name="volume_iops", baseline=500.0, burst=500.0, counts="ops", unit_bytes=256 * 1024.0
@@ -244,9 +222,7 @@ def test_joined_requests_may_be_fewer_operations():
 
 
 def test_a_reason_says_how_long_and_how_sure():
-    """
-    Demand that never waits is reported as such; of a time at a ceiling its ends are known to the minute.
-    """
+    """Demand that never waits is reported as such; of a time at a ceiling its ends are known to the minute."""
     calm = judge(demand_of(level(200.0)), fixed(500.0))
     some = judge(demand_of(level(1000.0), is_held_back=np.ones(N) > 0), fixed(500.0))
     grown = demand_of(level(200.0), served_ops_per_s=level(100.0))
@@ -259,9 +235,7 @@ def test_a_reason_says_how_long_and_how_sure():
 
 
 def test_when_a_plateau_began_is_known_to_the_step():
-    """
-    Twenty minutes between two ends are 19 to 21; what never ends in sight is as long as the window.
-    """
+    """Twenty minutes between two ends are 19 to 21; what never ends in sight is as long as the window."""
     some = judge(demand_of(level(1000.0)), fixed(500.0)).effect
     whole = judge(demand_of(np.full(N, 1000.0)), fixed(500.0)).effect
 

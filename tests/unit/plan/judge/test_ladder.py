@@ -22,9 +22,7 @@ def candidate(usd_per_day: float, tenths: int, *, trouble: int = 0) -> Candidate
 
 
 def test_the_cheapest_that_probably_suffices_is_recommended_and_not_the_certain_one():
-    """
-    Nine of ten for $5 comes before ten of ten for $120, which is the step after it.
-    """
+    """Nine of ten for $5 comes before ten of ten for $120, which is the step after it."""
     found = steps_of([candidate(1, 1), candidate(5, 9), candidate(120, 10)], TEN)
 
     assert found is not None
@@ -34,9 +32,7 @@ def test_the_cheapest_that_probably_suffices_is_recommended_and_not_the_certain_
 
 
 def test_what_nothing_cheaper_is_as_likely_to_beat_is_on_the_frontier():
-    """
-    An option that costs more and is enough no more often is no step.
-    """
+    """An option that costs more and is enough no more often is no step."""
     options = [
         candidate(3, 5),
         candidate(1, 5),
@@ -49,9 +45,7 @@ def test_what_nothing_cheaper_is_as_likely_to_beat_is_on_the_frontier():
 
 
 def test_of_equal_prices_the_likelier_goes_first_and_of_nearly_equal_ones_the_quieter():
-    """
-    Four cents a day are no reason for a change of storage.
-    """
+    """Four cents a day are no reason for a change of storage."""
     alike = [candidate(5.00, 9, trouble=2), candidate(5.04, 9, trouble=1)]
     likelier = [candidate(5, 5), candidate(5, 9)]
 
@@ -60,9 +54,7 @@ def test_of_equal_prices_the_likelier_goes_first_and_of_nearly_equal_ones_the_qu
 
 
 def test_the_chance_of_a_later_step_is_that_after_the_first_was_not_enough():
-    """
-    Of ten cases the first step leaves one, and the second passes half of that.
-    """
+    """Of ten cases the first step leaves one, and the second passes half of that."""
     weight = np.array([0.1] * 9 + [0.05, 0.05])
     options = [
         Candidate(usd_per_day=usd, chance=chance, passed=np.arange(11) < count)
@@ -77,9 +69,7 @@ def test_the_chance_of_a_later_step_is_that_after_the_first_was_not_enough():
 
 
 def test_the_expected_price_weighs_each_step_by_how_often_it_is_kept():
-    """
-    Nine times of ten $5, once $120.
-    """
+    """Nine times of ten $5, once $120."""
     found = steps_of([candidate(5, 9), candidate(120, 10)], TEN)
 
     assert found is not None
@@ -103,9 +93,7 @@ def test_a_cheaper_try_stands_before_the_recommended_step_where_it_saves_money()
 
 
 def test_a_try_that_saves_less_than_a_failure_costs_is_not_worth_its_restart():
-    """
-    Three days' price of $100 a day, over a month, are more than what $2 a day saves in half the cases.
-    """
+    """Three days' price of $100 a day, over a month, are more than what $2 a day saves in half the cases."""
     options = [candidate(8, 5), candidate(10, 9), candidate(11, 10)]
     found = steps_of(options, TEN, usd_per_day_now=100)
 
@@ -130,9 +118,7 @@ def test_a_dearer_step_is_taken_where_it_spares_a_failure():
 
 
 def test_a_chance_is_not_worth_more_than_the_failure_it_may_save():
-    """
-    Nine of ten instead of five for $195 a day more: a failed step costs $50. For $45 more it is the step.
-    """
+    """Nine of ten instead of five for $195 a day more: a failed step costs $50. For $45 more it is the step."""
     dear, fair = (steps_of([candidate(5, 5), candidate(usd, 9)], TEN) for usd in (200, 50))
 
     assert dear is not None
@@ -142,9 +128,7 @@ def test_a_chance_is_not_worth_more_than_the_failure_it_may_save():
 
 
 def test_where_nothing_probably_suffices_a_failure_is_weighed_against_the_price():
-    """
-    Seven points more for $1,300 a day are not worth it where neither step is likely to be enough.
-    """
+    """Seven points more for $1,300 a day are not worth it where neither step is likely to be enough."""
     weight = np.full(100, 0.01)
     options = [
         Candidate(usd_per_day=usd, chance=count / 100, passed=np.arange(100) < count)
@@ -157,9 +141,7 @@ def test_where_nothing_probably_suffices_a_failure_is_weighed_against_the_price(
 
 
 def test_a_hundredth_of_the_price_is_no_reason_for_a_second_restart():
-    """
-    $0.66 a day more of $117 for 97 instead of 92 of a hundred: the dearer one is the step.
-    """
+    """$0.66 a day more of $117 for 97 instead of 92 of a hundred: the dearer one is the step."""
     weight = np.full(100, 0.01)
     options = [
         Candidate(usd_per_day=usd, chance=count / 100, passed=np.arange(100) < count)
@@ -172,9 +154,7 @@ def test_a_hundredth_of_the_price_is_no_reason_for_a_second_restart():
 
 
 def test_what_is_free_is_tried_first_and_is_enough_where_it_probably_is():
-    """
-    A restart costs nothing; only where it is not likely to be enough another step is recommended.
-    """
+    """A restart costs nothing; only where it is not likely to be enough another step is recommended."""
     likely = steps_of([candidate(5, 10), candidate(0, 9)], TEN, free=1)
     unlikely = steps_of([candidate(5, 10), candidate(0, 2)], TEN, free=1)
 
@@ -185,9 +165,7 @@ def test_what_is_free_is_tried_first_and_is_enough_where_it_probably_is():
 
 
 def test_where_nothing_probably_suffices_the_likeliest_is_named():
-    """
-    Its chance says that it is no more than that.
-    """
+    """Its chance says that it is no more than that."""
     found = steps_of([candidate(1, 2), candidate(50, 6)], TEN)
 
     assert found is not None
@@ -196,9 +174,7 @@ def test_where_nothing_probably_suffices_the_likeliest_is_named():
 
 
 def test_each_step_halves_the_doubt():
-    """
-    Many small steps would each cost a restart.
-    """
+    """Many small steps would each cost a restart."""
     weight = np.full(100, 0.01)
     options = [
         Candidate(
@@ -229,9 +205,7 @@ def test_what_is_free_takes_no_bought_step_away():
 
 
 def test_what_hardly_helps_where_a_free_step_failed_is_not_recommended():
-    """
-    With the free step's limits and a little more, it costs money and passes one demand of ten more.
-    """
+    """With the free step's limits and a little more, it costs money and passes one demand of ten more."""
     found = steps_of([candidate(24, 7), candidate(0, 6)], TEN, free=1)
 
     assert found is not None

@@ -44,16 +44,12 @@ def prices_of(found: Arrangements) -> ArrangementPrices:
 
 
 def steady(days: int = 2) -> StepDemand:
-    """
-    120 MB/s in operations of 64 KiB, around the clock.
-    """
+    """120 MB/s in operations of 64 KiB, around the clock."""
     return asked(np.full(days * 1440, 120e6 / (64 * 1024)), 64 * 1024)
 
 
 def test_a_class_that_holds_120_mb_per_s_costs_67_cents_more():
-    """
-    The claims pipeline in one line: no storage is touched, and Graviton is the cheapest way.
-    """
+    """The claims pipeline in one line: no storage is touched, and Graviton is the cheapest way."""
     found = claims_offered()
     prices, vectors = prices_of(found), vectors_of(found, catalog())
 
@@ -77,9 +73,7 @@ def test_a_class_that_holds_120_mb_per_s_costs_67_cents_more():
 
 
 def test_two_vcpus_less_busy_have_a_cheaper_way():
-    """
-    db.r5b.large has the memory, and 156.25 MB/s for $0.296 an hour: half a cent more than now.
-    """
+    """db.r5b.large has the memory, and 156.25 MB/s for $0.296 an hour: half a cent more than now."""
     found = claims_offered(BUSY)
     prices, vectors = prices_of(found), vectors_of(found, catalog())
 
@@ -91,9 +85,7 @@ def test_two_vcpus_less_busy_have_a_cheaper_way():
 
 
 def test_an_idle_instance_gets_a_smaller_one():
-    """
-    db.m5.2xlarge with next to nothing to do, and memory that may shrink.
-    """
+    """db.m5.2xlarge with next to nothing to do, and memory that may shrink."""
     before = claims(db_class="db.m5.2xlarge")
     found = offered(before, allow=("smaller-memory", "smaller-connections", "smaller-network"))
     prices, vectors = prices_of(found), vectors_of(found, catalog())
@@ -109,9 +101,7 @@ def test_an_idle_instance_gets_a_smaller_one():
 
 
 def test_what_changes_nothing_is_in_no_role():
-    """
-    It is shown for itself.
-    """
+    """It is shown for itself."""
     found = offered(claims())
 
     assert found.present is not None
@@ -119,9 +109,7 @@ def test_what_changes_nothing_is_in_no_role():
 
 
 def test_what_is_too_dear_is_in_no_role():
-    """
-    At $12 a day db.m6g.xlarge is out.
-    """
+    """At $12 a day db.m6g.xlarge is out."""
     found = offered(claims())
     prices = prices_of(found)
     most = Decimal(12)
@@ -133,9 +121,7 @@ def test_what_is_too_dear_is_in_no_role():
 
 
 def test_the_reason_names_the_ceiling_and_the_minutes():
-    """
-    db.t4g.xlarge bursts for 30 minutes and holds 86.875 MB/s: of 2,880 minutes nearly all wait.
-    """
+    """db.t4g.xlarge bursts for 30 minutes and holds 86.875 MB/s: of 2,880 minutes nearly all wait."""
     found = claims_offered()
     prices, vectors = prices_of(found), vectors_of(found, catalog())
     best = search(vectors, prices.more, roles_of(found, prices), steady(), allowed_ratio=0.01)
@@ -152,9 +138,7 @@ def test_the_reason_names_the_ceiling_and_the_minutes():
 
 
 def test_cheaper_ones_are_the_nearest_that_fail_each_of_another_class():
-    """
-    First those that differ in class or storage alone.
-    """
+    """First those that differ in class or storage alone."""
     found = claims_offered()
     prices, vectors = prices_of(found), vectors_of(found, catalog())
     best = search(vectors, prices.more, roles_of(found, prices), steady(), allowed_ratio=0.01)
@@ -174,9 +158,7 @@ def test_cheaper_ones_are_the_nearest_that_fail_each_of_another_class():
 
 
 def test_without_prices_the_smallest_come_first():
-    """
-    Size orders what no price does; what has a price is not looked at again.
-    """
+    """Size orders what no price does; what has a price is not looked at again."""
     before = claims(region="eu-central-1", storage=Storage(kind="gp2", size_gib=1200))
     found = offered(before)
     prices = prices_of(found)

@@ -37,9 +37,7 @@ def stage(baseline: float, burst: float | None = None, capacity: float = 0.0) ->
 
 
 def test_four_hours_at_twice_the_baseline_fit_into_eight():
-    """
-    Four hours of 90 MB/s above the rest are 45 MB/s over eight; with 10 of the rest that is below 56.
-    """
+    """Four hours of 90 MB/s above the rest are 45 MB/s over eight; with 10 of the rest that is below 56."""
     found = spread_of(nightly(), [stage(56e6)])
 
     assert found is not None
@@ -49,9 +47,7 @@ def test_four_hours_at_twice_the_baseline_fit_into_eight():
 
 
 def test_operations_are_spread_as_bytes_are():
-    """
-    A limit on operations of the same height needs the same eight hours.
-    """
+    """A limit on operations of the same height needs the same eight hours."""
     ops = replace(stage(56e6 / 16_384, 56e6 / 16_384), name="instance_ebs_iops", counts="ops")
     found = spread_of(nightly(), [ops])
 
@@ -60,9 +56,7 @@ def test_operations_are_spread_as_bytes_are():
 
 
 def test_spreading_over_seven_hours_would_not_do():
-    """
-    Over seven hours the same work is 51 MB/s, with the rest 61: a baseline of 60 needs eight too.
-    """
+    """Over seven hours the same work is 51 MB/s, with the rest 61: a baseline of 60 needs eight too."""
     tight, wide = spread_of(nightly(), [stage(60e6)]), spread_of(nightly(), [stage(64e6)])
 
     assert tight is not None
@@ -71,17 +65,13 @@ def test_spreading_over_seven_hours_would_not_do():
 
 
 def test_a_mean_above_the_baseline_cannot_be_spread():
-    """
-    Four hours of 100 and twenty of 10 MB/s are 25 on average: 24 are never enough.
-    """
+    """Four hours of 100 and twenty of 10 MB/s are 25 on average: 24 are never enough."""
     assert spread_of(nightly(), [stage(24e6)]) is None
     assert spread_of(nightly(), [stage(31e6)]) is not None
 
 
 def test_credits_shorten_the_window():
-    """
-    A bucket that starts full pays for a part of the work.
-    """
+    """A bucket that starts full pays for a part of the work."""
     bucket = stage(40e6, 120e6, 4 * 3600 * 40e6)
     plain = spread_of(nightly(), [stage(40e6)])
     demand = nightly()
@@ -99,16 +89,12 @@ _FIELDS = ("name", "baseline", "burst", "capacity", "counts")
 
 @pytest.mark.parametrize("hours", [0])
 def test_nothing_is_moved_where_nothing_was_throttled(hours: int):
-    """
-    A day without a ceiling has no work to spread.
-    """
+    """A day without a ceiling has no work to spread."""
     assert spread_of(nightly(hours=hours), [stage(56e6)]) is None
 
 
 def test_what_was_served_while_credits_lasted_is_moved_with_the_rest():
-    """
-    An hour at 300 MB/s before three at 100 are 2,016 GB above the rest: at 35 MB/s, sixteen hours.
-    """
+    """An hour at 300 MB/s before three at 100 are 2,016 GB above the rest: at 35 MB/s, sixteen hours."""
     asked = np.full(DAY, 10e6)
     asked[6 * builders.HOUR : 10 * builders.HOUR] = 300e6
     served = asked.copy()
@@ -123,9 +109,7 @@ def test_what_was_served_while_credits_lasted_is_moved_with_the_rest():
 
 
 def test_a_night_whose_work_comes_in_pieces_is_moved_whole():
-    """
-    Four hours at 100 MB/s, broken twice, are 90 MB/s above the rest: not one hour of it is lost.
-    """
+    """Four hours at 100 MB/s, broken twice, are 90 MB/s above the rest: not one hour of it is lost."""
     asked = np.full(2 * DAY, 10e6)
     for begin, minutes in ((6 * 60, 100), (8 * 60, 60), (9 * 60 + 20, 80)):
         asked[begin : begin + minutes] = 180e6
@@ -142,9 +126,7 @@ def test_a_night_whose_work_comes_in_pieces_is_moved_whole():
 
 
 def test_a_window_that_is_free_only_in_its_first_burst_is_not_spread():
-    """
-    Half an hour on credits, then the ceiling to the end: nothing was seen but the job itself.
-    """
+    """Half an hour on credits, then the ceiling to the end: nothing was seen but the job itself."""
     is_held = np.ones(DAY, dtype=np.bool_)
     is_held[:30] = False
     served = np.where(is_held, CEILING, 3 * CEILING)
@@ -154,9 +136,7 @@ def test_a_window_that_is_free_only_in_its_first_burst_is_not_spread():
 
 
 def test_all_bytes_of_the_job_are_moved_also_where_other_requests_are_small():
-    """
-    Eight hours of 64 KiB at 86.7 MB/s together with as many small requests are 2.27 TiB, none of them lost.
-    """
+    """Eight hours of 64 KiB at 86.7 MB/s together with as many small requests are 2.27 TiB, none of them lost."""
     is_held = np.zeros(DAY, dtype=np.bool_)
     is_held[6 * builders.HOUR : 14 * builders.HOUR] = True
     served = np.where(is_held, 86.7e6, 5.4e6)
@@ -175,9 +155,7 @@ def test_all_bytes_of_the_job_are_moved_also_where_other_requests_are_small():
 
 
 def test_work_is_never_spread_over_fewer_hours_than_it_took():
-    """
-    Also where a bucket would pay for it: the job had that bucket and took eight hours.
-    """
+    """Also where a bucket would pay for it: the job had that bucket and took eight hours."""
     found = spread_of(nightly(hours=8), [stage(100e6, 400e6, 24 * 3600 * 400e6)])
 
     assert found is not None
@@ -185,9 +163,7 @@ def test_work_is_never_spread_over_fewer_hours_than_it_took():
 
 
 def test_one_night_in_two_weeks_may_not_spend_its_hours_at_the_ceiling():
-    """
-    1 % of two weeks is more than three hours: the allowance is counted within the hours of the work.
-    """
+    """1 % of two weeks is more than three hours: the allowance is counted within the hours of the work."""
     is_held = np.zeros(14 * DAY, dtype=np.bool_)
     is_held[6 * builders.HOUR : 14 * builders.HOUR] = True
     demand = at_a_ceiling(np.where(is_held, 100e6, 1e6), is_held)

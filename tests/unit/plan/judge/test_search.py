@@ -16,26 +16,20 @@ KB = 1000.0
 
 
 def fixed(*mb_per_s: float) -> LimitVectors:
-    """
-    Limits without credits, one arrangement each.
-    """
+    """Limits without credits, one arrangement each."""
     rates = np.array(mb_per_s) * 1e6
     limits = np.stack([rates, rates, np.zeros(rates.size)], axis=1)[:, None, :]
     return LimitVectors(slots=(SLOT,), limits=limits, of=np.arange(rates.size))
 
 
 def bucket(baseline: float, burst: float, seconds: float) -> LimitVectors:
-    """
-    One bucket that pays for so many seconds at its maximum, MB/s.
-    """
+    """One bucket that pays for so many seconds at its maximum, MB/s."""
     row = (baseline * 1e6, burst * 1e6, (burst - baseline) * 1e6 * seconds)
     return LimitVectors(slots=(SLOT,), limits=np.array([[row]]), of=np.zeros(1, dtype=np.int64))
 
 
 def load(*mb_per_s: float, carried: bool = True) -> StepDemand:
-    """
-    A demand by the minute, in operations of 100 kB.
-    """
+    """A demand by the minute, in operations of 100 kB."""
     return asked(np.array(mb_per_s) * 10, 100 * KB, carried=carried)
 
 
@@ -44,9 +38,7 @@ def everyone(vectors: LimitVectors) -> dict[str, np.ndarray]:
 
 
 def test_the_cheapest_that_holds_wins_not_the_cheapest():
-    """
-    Of 50, 100 and 150 MB/s at rising prices a steady 90 needs the second.
-    """
+    """Of 50, 100 and 150 MB/s at rising prices a steady 90 needs the second."""
     vectors = fixed(50, 100, 150)
     found = search(
         vectors, np.array([1, 2, 3]), everyone(vectors), load(*[90] * 60), allowed_ratio=0
@@ -56,9 +48,7 @@ def test_the_cheapest_that_holds_wins_not_the_cheapest():
 
 
 def test_a_steady_demand_is_settled_without_a_replay():
-    """
-    A peak below the baseline holds; a level above the maximum fails.
-    """
+    """A peak below the baseline holds; a level above the maximum fails."""
     vectors = fixed(50, 100, 150)
     found = search(
         vectors, np.array([1, 2, 3]), everyone(vectors), load(*[90] * 60), allowed_ratio=0
@@ -68,9 +58,7 @@ def test_a_steady_demand_is_settled_without_a_replay():
 
 
 def test_what_has_no_price_is_never_chosen():
-    """
-    An unknown price is not zero.
-    """
+    """An unknown price is not zero."""
     vectors = fixed(100, 150)
     prices = np.array([UNKNOWN, 7])
 
@@ -80,9 +68,7 @@ def test_what_has_no_price_is_never_chosen():
 
 
 def test_the_same_limits_are_chosen_once_for_the_least_money():
-    """
-    Two arrangements under equal limits: the dearer one adds nothing.
-    """
+    """Two arrangements under equal limits: the dearer one adds nothing."""
     vectors = fixed(100, 150)
     twice = LimitVectors(slots=vectors.slots, limits=vectors.limits, of=np.array([0, 0, 1]))
 
@@ -92,9 +78,7 @@ def test_the_same_limits_are_chosen_once_for_the_least_money():
 
 
 def test_equal_prices_go_by_preference_and_then_by_place():
-    """
-    What is preferred never beats a lower price.
-    """
+    """What is preferred never beats a lower price."""
     vectors = fixed(100, 150)
 
     roles, prices = everyone(vectors), np.array([4, 4])
@@ -108,9 +92,7 @@ def test_equal_prices_go_by_preference_and_then_by_place():
 
 
 def test_credits_pay_for_a_peak():
-    """
-    100 MB/s that burst to 200 for ten minutes: ten minutes at 200 pass, and the eleventh waits.
-    """
+    """100 MB/s that burst to 200 for ten minutes: ten minutes at 200 pass, and the eleventh waits."""
     short, long = load(*[50] * 5, *[200] * 10, *[50] * 30), load(*[50] * 5, *[200] * 11, *[50] * 30)
 
     assert DemandSearch(bucket(100, 200, 600), short, allowed_ratio=0).state.tolist() == [OPEN]
@@ -138,9 +120,7 @@ def test_what_waits_is_counted_until_it_is_served():
 
 
 def test_one_percent_of_a_fortnight_is_201_minutes():
-    """
-    20,160 minutes: 201 may be throttled, 202 may not.
-    """
+    """20,160 minutes: 201 may be throttled, 202 may not."""
     demand = asked(np.zeros(20_160))
 
     assert demand.allowed_steps(0.01) == 201
@@ -149,9 +129,7 @@ def test_one_percent_of_a_fortnight_is_201_minutes():
 
 @pytest.mark.parametrize(("allowed", "state"), [(3, HOLDS), (2, FAILS)])
 def test_what_was_not_measured_is_counted_against_nobody(allowed: int, state: int):
-    """
-    Of five minutes at 200 MB/s under 100 two were not measured: three count.
-    """
+    """Of five minutes at 200 MB/s under 100 two were not measured: three count."""
     rates = np.array([50.0] * 5 + [200.0] * 5 + [50.0] * 10) * 10
     measured = np.ones(20, dtype=np.bool_)
     measured[5:7] = False
@@ -171,9 +149,7 @@ def test_what_was_not_measured_is_counted_against_nobody(allowed: int, state: in
 
 
 def test_nothing_is_concluded_about_dearer_ones():
-    """
-    Shedding is not monotone: of two buckets of 120 GB the one with the higher maximum sheds more.
-    """
+    """Shedding is not monotone: of two buckets of 120 GB the one with the higher maximum sheds more."""
     small, large = bucket(100, 150, 2400), bucket(100, 300, 600)
     both = LimitVectors(
         slots=(SLOT,),
@@ -191,9 +167,7 @@ def test_nothing_is_concluded_about_dearer_ones():
 
 
 def test_without_demand_everything_holds():
-    """
-    A window in which nothing was asked for.
-    """
+    """A window in which nothing was asked for."""
     vectors = fixed(50, 100)
 
     found = search(vectors, np.array([1, 2]), everyone(vectors), load(0, 0, 0), allowed_ratio=0)
@@ -203,9 +177,7 @@ def test_without_demand_everything_holds():
 
 
 def test_a_window_begins_with_the_credits_it_had():
-    """
-    Half of ten minutes of credits pays for five minutes at the maximum, and not for six.
-    """
+    """Half of ten minutes of credits pays for five minutes at the maximum, and not for six."""
     for minutes, state in ((5, HOLDS), (6, FAILS)):
         demand = replace(
             load(*[200] * minutes, *[50] * 30), balance_at_start={SLOT.name: 0.5, "another": 0.1}

@@ -60,9 +60,7 @@ def alone(demand: Demand, path: DemandPath, stages: tuple[Stage, ...]) -> kernel
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("factors", [(1.1, 1.4, 2.0, 2.0, 5.0), (0.5, 3.0, 9.0), (2.0,)])
 def test_what_comes_out_is_what_one_replay_after_the_other_gives(seed, factors):
-    """
-    Bit for bit, in every step, for loads that wait and loads that do not.
-    """
+    """Bit for bit, in every step, for loads that wait and loads that do not."""
     demand = window(*factors, seed=seed)
     strict, generous = chain(), chain(capacity=2_000_000.0)
 
@@ -75,9 +73,7 @@ def test_what_comes_out_is_what_one_replay_after_the_other_gives(seed, factors):
 
 
 def test_a_load_that_never_comes_to_rest_is_replayed_whole():
-    """
-    Work that is never caught up with leaves nothing to share; the lighter ones share what they can.
-    """
+    """Work that is never caught up with leaves nothing to share; the lighter ones share what they can."""
     demand = window(1.5, 40.0, hours=8.0)
 
     for trial in trials_of(demand, chain(), chain()):
@@ -86,9 +82,7 @@ def test_a_load_that_never_comes_to_rest_is_replayed_whole():
 
 
 def test_a_bucket_that_begins_empty_is_no_rest():
-    """
-    The window's beginning is replayed for each until its buckets are full.
-    """
+    """The window's beginning is replayed for each until its buckets are full."""
     demand = window(1.2, 1.5, 3.0)
     empty = tuple(replace(stage, start_balance=0.0) for stage in chain())
 
@@ -119,9 +113,7 @@ def test_calm_stretches_are_replayed_once(monkeypatch):
 
 
 def test_more_credits_are_asked_only_for_what_waited():
-    """
-    What never waits with less never waits with more, and keeps its chain.
-    """
+    """What never waits with less never waits with more, and keeps its chain."""
     demand = window(0.5, 2.0)
     strict, generous = chain(capacity=60_000.0), chain(capacity=2_000_000.0)
 

@@ -75,9 +75,7 @@ def test_a_break_even_is_the_price_at_which_both_cost_the_same(discount: Decimal
 
 
 def test_the_other_is_the_cheapest_that_suffices_as_probably():
-    """
-    Nothing that costs less has the chance of the option without a price.
-    """
+    """Nothing that costs less has the chance of the option without a price."""
     found = claims(M6IN)
     for option in found.unpriced:
         assert option.break_even is not None
@@ -104,9 +102,7 @@ def test_m8a_and_r8a_are_searched_like_the_others():
 
 
 def test_without_any_price_there_is_no_break_even():
-    """
-    Nothing to compare with: the options stand there, and no number is made up.
-    """
+    """Nothing to compare with: the options stand there, and no number is made up."""
     found = claims(Lacking(lambda what: what.startswith("db.")))
 
     assert found.unpriced
@@ -114,9 +110,7 @@ def test_without_any_price_there_is_no_break_even():
 
 
 def test_what_costs_more_by_its_storage_alone_has_no_break_even():
-    """
-    No price of an hour is below zero.
-    """
+    """No price of an hour is below zero."""
     option = plans.unpriced()
     dear = replace(option, cost=replace(option.cost, storage_usd_per_month=Decimal(10**6)))
 
@@ -125,7 +119,5 @@ def test_what_costs_more_by_its_storage_alone_has_no_break_even():
 
 @pytest.mark.parametrize("most", ["25"])
 def test_a_bound_on_the_price_leaves_none_without_one(most: str):
-    """
-    Whether it costs less than is allowed, nobody knows.
-    """
+    """Whether it costs less than is allowed, nobody knows."""
     assert () == claims(usd_per_day_max=Decimal(most)).unpriced

@@ -21,9 +21,7 @@ SLOTS = (THROUGHPUT, OPS, VOLUME_THROUGHPUT, VOLUME_OPS)
 
 
 def finite(chain: tuple[Stage, ...]) -> dict[str, tuple[float, float, float]]:
-    """
-    Baseline, burst and capacity of all stripes together, of the stages that limit something.
-    """
+    """Baseline, burst and capacity of all stripes together, of the stages that limit something."""
     return {
         stage.name: (
             stage.baseline * stage.stripes,
@@ -42,9 +40,7 @@ def of(
 
 
 def test_a_vector_holds_the_numbers_of_its_chain():
-    """
-    What is left of an arrangement's limits is what its own chain says; the rest can never bind.
-    """
+    """What is left of an arrangement's limits is what its own chain says; the rest can never bind."""
     found = offered(claims())
     vectors = vectors_of(found, catalog())
 
@@ -56,9 +52,7 @@ def test_a_vector_holds_the_numbers_of_its_chain():
 
 
 def test_every_arrangement_has_a_vector_and_every_vector_an_arrangement():
-    """
-    No two rows are equal, and none is left over.
-    """
+    """No two rows are equal, and none is left over."""
     found = offered(claims())
     vectors = vectors_of(found, catalog())
 
@@ -69,9 +63,7 @@ def test_every_arrangement_has_a_vector_and_every_vector_an_arrangement():
 
 
 def test_volumes_that_outrun_the_instance_are_dropped():
-    """
-    Four gp2 volumes move 1,000 MiB/s and db.t3.xlarge at most 347.5 MB/s: they are no limit.
-    """
+    """Four gp2 volumes move 1,000 MiB/s and db.t3.xlarge at most 347.5 MB/s: they are no limit."""
     found = offered(claims())
     assert found.present is not None
     kept = of(found, found.present, vectors_of(found, catalog()))
@@ -83,9 +75,7 @@ def test_volumes_that_outrun_the_instance_are_dropped():
 
 
 def test_an_instance_that_outruns_its_volumes_is_dropped():
-    """
-    One gp3 volume moves 125 MiB/s; db.r5.24xlarge moves nine times that forever.
-    """
+    """One gp3 volume moves 125 MiB/s; db.r5.24xlarge moves nine times that forever."""
     before = claims(db_class="db.r5.24xlarge", storage=Storage(kind="gp3", size_gib=100))
     found = offered(before, keep_class=True, keep_storage=True)
     kept = of(found, 0, vectors_of(found, catalog()))
@@ -97,9 +87,7 @@ def test_an_instance_that_outruns_its_volumes_is_dropped():
 
 
 def test_of_two_equal_limits_one_stays():
-    """
-    A volume as fast as its instance is dropped; the instance then is not.
-    """
+    """A volume as fast as its instance is dropped; the instance then is not."""
     table = np.full((1, 4, 3), (inf, inf, 0.0))
     table[0, 0] = table[0, 2] = (1e8, 1e8, 0.0)
     clipped = without_idle(table, SLOTS)
@@ -108,9 +96,7 @@ def test_of_two_equal_limits_one_stays():
 
 
 def test_large_operations_cost_volumes_more_than_the_instance():
-    """
-    1,000 operations of 512 KiB are 2,000 at the volumes: they are dropped only where none is so large.
-    """
+    """1,000 operations of 512 KiB are 2,000 at the volumes: they are dropped only where none is so large."""
     table = np.full((1, 4, 3), (inf, inf, 0.0))
     table[0, 0] = (1000 * 256 * KIB, 1000 * 256 * KIB, 0.0)
     table[0, 1] = table[0, 3] = (1500, 1500, 0.0)
@@ -122,9 +108,7 @@ def test_large_operations_cost_volumes_more_than_the_instance():
 
 
 def test_without_any_limit_there_is_one_vector():
-    """
-    Aurora has no EBS: all its classes stand under the same limits, which are none.
-    """
+    """Aurora has no EBS: all its classes stand under the same limits, which are none."""
     before = claims(engine="aurora-mysql", db_class="db.r6g.large", storage=Storage(kind="aurora"))
     found = offered(before)
     vectors = vectors_of(found, catalog())
@@ -135,9 +119,7 @@ def test_without_any_limit_there_is_one_vector():
 
 
 def test_an_old_instance_keeps_its_limits_with_its_class():
-    """
-    212.5 MB/s of 2018 stay while only storage changes; another class has its own present limits.
-    """
+    """212.5 MB/s of 2018 stay while only storage changes; another class has its own present limits."""
     before = claims(
         db_class="db.r5.2xlarge",
         storage=Storage(kind="io1", size_gib=3000, provisioned_ops_per_s=30_000),

@@ -117,9 +117,7 @@ def test_the_claims_load_takes_five_and_a_half_hours_on_the_next_class(pause_eve
 
 
 def test_throughput_alone_does_not_explain_the_published_hour():
-    """
-    Eight hours at 86.7 MB/s take 3.2 h on db.m6g.xlarge; an hour at its burst moves 2.14 TB of 2.50.
-    """
+    """Eight hours at 86.7 MB/s take 3.2 h on db.m6g.xlarge; an hour at its burst moves 2.14 TB of 2.50."""
     demand = load(hours=8)
     volume = float(demand.served_bytes_per_s[demand.is_held_back].sum()) * 60
 
@@ -129,9 +127,7 @@ def test_throughput_alone_does_not_explain_the_published_hour():
 
 @pytest.mark.parametrize("pause_every", [None, 150, 60])
 def test_a_class_with_the_same_limits_takes_the_same_hours(pause_every: int | None):
-    """
-    db.t4g.xlarge has the limits of db.t3.xlarge to the byte.
-    """
+    """db.t4g.xlarge has the limits of db.t3.xlarge to the byte."""
     demand = load(pause_every=pause_every, pause=3)
 
     assert work_of(demand, chain(T3)) == work_of(demand, chain(T4G))
@@ -148,9 +144,7 @@ def with_equal_limits() -> list[tuple[str, str]]:
 
 
 def test_equal_limits_take_equal_hours():
-    """
-    Of every pair of classes in the catalog whose documented limits are equal.
-    """
+    """Of every pair of classes in the catalog whose documented limits are equal."""
     demand = load(pause_every=150)
     pairs = with_equal_limits()
     names = {name for pair in pairs for name in pair}
@@ -193,9 +187,7 @@ WORKS = st.lists(st.integers(5, 300), min_size=1, max_size=6)
 def test_the_limits_that_were_there_give_the_hours_that_were_seen(
     stage: Stage, works: list[int], pause: int
 ):
-    """
-    A greedy load, replayed behind the ceiling that served it, takes as long as it took.
-    """
+    """A greedy load, replayed behind the ceiling that served it, takes as long as it took."""
     demand = served_by(stage, works, [pause] * len(works))
     work = work_of(demand, [stage])
 
@@ -207,9 +199,7 @@ def test_the_limits_that_were_there_give_the_hours_that_were_seen(
 def test_more_of_a_limit_never_takes_longer(
     stage: Stage, works: list[int], pause: int, more: tuple[float, float, float]
 ):
-    """
-    Baseline, burst and bucket no smaller: what the smaller one did by a moment, the larger did too.
-    """
+    """Baseline, burst and bucket no smaller: what the smaller one did by a moment, the larger did too."""
     demand = served_by(stage, works, [pause] * len(works))
     larger = Stage(
         name=stage.name,
@@ -230,9 +220,7 @@ def test_more_of_a_limit_never_takes_longer(
 def test_back_to_back_the_arithmetic_is_volume_less_credits_over_the_baseline(
     stage: Stage, works: list[int], more: float
 ):
-    """
-    Where the credits are spent before the work is done.
-    """
+    """Where the credits are spent before the work is done."""
     demand = served_by(stage, works, [5] * len(works))
     baseline = stage.baseline * more
     larger = Stage(
@@ -256,9 +244,7 @@ def test_back_to_back_the_arithmetic_is_volume_less_credits_over_the_baseline(
 
 
 def test_nights_keep_their_start_times():
-    """
-    Two nights are two jobs: the second begins by the clock, with credits that returned by day.
-    """
+    """Two nights are two jobs: the second begins by the clock, with credits that returned by day."""
     is_held = np.zeros(48 * HOUR, dtype=np.bool_)
     for night in (0, 24):
         is_held[(night + 6) * HOUR : (night + 10) * HOUR] = True
@@ -271,9 +257,7 @@ def test_nights_keep_their_start_times():
 
 
 def test_what_ran_on_credits_before_the_ceiling_belongs_to_the_job():
-    """
-    Half an hour at 300 MB/s before the ceiling counts on both sides, and keeps its pace.
-    """
+    """Half an hour at 300 MB/s before the ceiling counts on both sides, and keeps its pace."""
     is_held = np.zeros(24 * HOUR, dtype=np.bool_)
     is_held[7 * HOUR : 9 * HOUR] = True
     served = np.where(is_held, LEVEL, 1e5)
@@ -289,9 +273,7 @@ def test_what_ran_on_credits_before_the_ceiling_belongs_to_the_job():
 
 
 def test_independent_tasks_are_a_range():
-    """
-    Five tasks that keep their start times find a bucket that filled up in between.
-    """
+    """Five tasks that keep their start times find a bucket that filled up in between."""
     work = work_of(load(pause_every=150), chain(M6G))
 
     assert work is not None
@@ -299,9 +281,7 @@ def test_independent_tasks_are_a_range():
 
 
 def test_hours_that_the_limits_do_not_explain_are_reported():
-    """
-    A load at the baseline from its first minute left a full bucket unused: 10.5 h, not 12.
-    """
+    """A load at the baseline from its first minute left a full bucket unused: 10.5 h, not 12."""
     flat = load()
     (text,) = unexplained_of(flat, work_of(flat, chain(T3)))
     greedy = served_by(chain(T3)[0], [300], [5])
@@ -313,9 +293,7 @@ def test_hours_that_the_limits_do_not_explain_are_reported():
 
 
 def test_nothing_throttled_takes_no_time_that_is_known():
-    """
-    Without a ceiling there is no job, and without a limit no answer.
-    """
+    """Without a ceiling there is no job, and without a limit no answer."""
     calm = at_a_ceiling(np.full(HOUR, 1e6), np.zeros(HOUR, dtype=np.bool_))
 
     assert work_of(calm, chain(T3)) is None
@@ -337,9 +315,7 @@ def test_nothing_throttled_takes_no_time_that_is_known():
 def test_hours_are_reported_with_their_range(
     before: tuple[float, float], after: tuple[float, float], expected: str
 ):
-    """
-    One number where both readings are the same.
-    """
+    """One number where both readings are the same."""
     was, will = (
         WorkTime(chained_minutes=one[0], independent_minutes=one[1]) for one in (before, after)
     )

@@ -21,9 +21,7 @@ def on(storage: Storage, engine: str = "postgres") -> Instance:
 
 
 def test_the_remedy_of_the_claims_pipeline_is_among_them():
-    """
-    db.m6g.xlarge has the vCPUs and memory of db.t3.xlarge, and the gp2 volume may stay.
-    """
+    """db.m6g.xlarge has the vCPUs and memory of db.t3.xlarge, and the gp2 volume may stay."""
     found = offered(claims())
     index = next(k for k in range(len(found)) if found.name(k) == "db.m6g.xlarge, gp2 1,200 GiB")
 
@@ -33,9 +31,7 @@ def test_the_remedy_of_the_claims_pipeline_is_among_them():
 
 
 def test_what_is_there_is_among_them():
-    """
-    Nothing has to be changed.
-    """
+    """Nothing has to be changed."""
     found = offered(claims())
 
     assert found.present is not None
@@ -43,9 +39,7 @@ def test_what_is_there_is_among_them():
 
 
 def test_less_memory_is_refused_with_its_reason():
-    """
-    db.m6g.large has half the memory, and it says how to ask for it.
-    """
+    """db.m6g.large has half the memory, and it says how to ask for it."""
     found = offered(claims())
 
     assert "db.m6g.large" not in classes(found)
@@ -66,9 +60,7 @@ def test_less_memory_is_refused_with_its_reason():
     ids=lambda storage: storage.kind,
 )
 def test_all_other_storage_can_be_bought_and_is_not_smaller(engine: str, storage: Storage):
-    """
-    RDS would sell every storage; none shrinks, and one that grows does so by a tenth at least.
-    """
+    """RDS would sell every storage; none shrinks, and one that grows does so by a tenth at least."""
     before = on(storage, engine)
     found = offered(before)
 
@@ -83,9 +75,7 @@ def test_all_other_storage_can_be_bought_and_is_not_smaller(engine: str, storage
 
 
 def test_growing_past_a_layout_is_offered_where_it_starts_or_a_tenth_above():
-    """
-    From 100 GiB the four volumes begin at 400; from 380 they begin at 418, for RDS grows by a tenth.
-    """
+    """From 100 GiB the four volumes begin at 400; from 380 they begin at 418, for RDS grows by a tenth."""
     small = offered(on(Storage(kind="gp3", size_gib=100)))
     near = offered(on(Storage(kind="gp3", size_gib=380)))
 
@@ -94,9 +84,7 @@ def test_growing_past_a_layout_is_offered_where_it_starts_or_a_tenth_above():
 
 
 def test_gp3_below_its_layout_sells_nothing_extra():
-    """
-    Of 100 GiB of gp3 for PostgreSQL there is one kind; of 400 GiB throughput follows IOPS, 4 to 1.
-    """
+    """Of 100 GiB of gp3 for PostgreSQL there is one kind; of 400 GiB throughput follows IOPS, 4 to 1."""
     found = offered(on(Storage(kind="gp3", size_gib=100)))
 
     small = [s for s in found.storages if s.kind == "gp3" and s.size_gib == 100]
@@ -107,9 +95,7 @@ def test_gp3_below_its_layout_sells_nothing_extra():
 
 
 def test_sql_server_has_one_volume_and_its_own_ranges():
-    """
-    gp3 for SQL Server sells 3,000 to 16,000 IOPS at any size, and io1 for every class up to 32,000.
-    """
+    """gp3 for SQL Server sells 3,000 to 16,000 IOPS at any size, and io1 for every class up to 32,000."""
     found = offered(on(Storage(kind="gp2", size_gib=1200), "sqlserver-se"))
     gp3 = [s for s in found.storages if s.kind == "gp3"]
 
@@ -120,9 +106,7 @@ def test_sql_server_has_one_volume_and_its_own_ranges():
 
 
 def test_a_denied_storage_type_is_left():
-    """
-    Where gp2 is denied the present storage is not among them either.
-    """
+    """Where gp2 is denied the present storage is not among them either."""
     found = offered(claims(), deny=("gp2",))
 
     assert {storage.kind for storage in found.storages} == {"gp3", "io1", "io2"}
@@ -130,9 +114,7 @@ def test_a_denied_storage_type_is_left():
 
 
 def test_allowed_storage_is_what_may_be_changed_to():
-    """
-    Only gp3 is allowed: the present gp2 may stay as it is.
-    """
+    """Only gp3 is allowed: the present gp2 may stay as it is."""
     found = offered(claims(), allow=("gp3",))
 
     assert {storage.kind for storage in found.storages if storage != claims().storage} >= {"gp3"}
@@ -140,9 +122,7 @@ def test_allowed_storage_is_what_may_be_changed_to():
 
 
 def test_what_is_kept_stays():
-    """
-    Kept class and kept storage leave the other one free.
-    """
+    """Kept class and kept storage leave the other one free."""
     same_class, same_storage = (
         offered(claims(), keep_class=True),
         offered(claims(), keep_storage=True),
@@ -155,26 +135,20 @@ def test_what_is_kept_stays():
 
 
 def test_other_architectures_can_be_denied():
-    """
-    Without Graviton the change is to x86 alone.
-    """
+    """Without Graviton the change is to x86 alone."""
     found = offered(claims(), deny=("graviton",))
 
     assert {limits.cpu_arch for limits in found.classes if limits} == {"x86_64"}
 
 
 def test_old_generations_are_proposed_to_those_who_name_them():
-    """
-    db.m4.xlarge runs on Xen; it can still be ordered.
-    """
+    """db.m4.xlarge runs on Xen; it can still be ordered."""
     assert "db.m4.xlarge" not in classes(offered(claims()))
     assert "db.m4.xlarge" in classes(offered(claims(), allow=("db.m4.*", "smaller-network")))
 
 
 def test_a_class_whose_limits_nobody_documents_is_no_way_forward():
-    """
-    EBS limits decide for RDS; Aurora keeps its data elsewhere, and may have such a class.
-    """
+    """EBS limits decide for RDS; Aurora keeps its data elsewhere, and may have such a class."""
     reason = "its EBS limits are not documented"
     found = offered(claims())
 
@@ -186,9 +160,7 @@ def test_a_class_whose_limits_nobody_documents_is_no_way_forward():
 
 @pytest.mark.parametrize("storage", [Storage(kind="gp3"), Storage(size_gib=100.0), Storage()])
 def test_storage_that_is_not_described_is_left_as_it_is(storage: Storage):
-    """
-    Without type or size, no alternatives can be listed.
-    """
+    """Without type or size, no alternatives can be listed."""
     found = offered(claims(storage=storage))
 
     assert (storage,) == tuple(found.storages)
@@ -196,9 +168,7 @@ def test_storage_that_is_not_described_is_left_as_it_is(storage: Storage):
 
 
 def test_classes_are_those_of_the_engine():
-    """
-    Oracle has preconfigured classes, which PostgreSQL has not; SQL Server has no Graviton.
-    """
+    """Oracle has preconfigured classes, which PostgreSQL has not; SQL Server has no Graviton."""
     oracle = orderable_classes("oracle-ee", "us-east-1", catalog())
     postgres = orderable_classes("postgres", "us-east-1", catalog())
     sqlserver = orderable_classes("sqlserver-se", "us-east-1", catalog())
@@ -210,9 +180,7 @@ def test_classes_are_those_of_the_engine():
 
 
 def test_preconfigured_classes_need_a_word():
-    """
-    How many vCPUs they have is not documented, so they are proposed to those who do not mind.
-    """
+    """How many vCPUs they have is not documented, so they are proposed to those who do not mind."""
     before = claims(
         engine="oracle-ee", db_class="db.r5.large", storage=Storage(kind="gp2", size_gib=300)
     )
@@ -225,9 +193,7 @@ def test_preconfigured_classes_need_a_word():
 
 
 def test_aurora_changes_its_class_alone():
-    """
-    Aurora's storage has no type, size or IOPS to buy.
-    """
+    """Aurora's storage has no type, size or IOPS to buy."""
     before = claims(
         engine="aurora-postgresql", db_class="db.r6g.large", storage=Storage(kind="aurora")
     )
@@ -238,9 +204,7 @@ def test_aurora_changes_its_class_alone():
 
 
 def test_storage_of_several_volumes_is_left_as_it_is():
-    """
-    Additional volumes of Oracle are bought one by one: only the class is varied, and a note says so.
-    """
+    """Additional volumes of Oracle are bought one by one: only the class is varied, and a note says so."""
     storage = Storage(kind="gp3", size_gib=300, additional=(Storage(kind="io2", size_gib=500),))
     found = offered(on(storage, "oracle-ee"))
 
@@ -249,9 +213,7 @@ def test_storage_of_several_volumes_is_left_as_it_is():
 
 
 def test_the_smallest_t_classes_hold_less():
-    """
-    db.t3.micro takes 6 TiB at most.
-    """
+    """db.t3.micro takes 6 TiB at most."""
     before = claims(db_class="db.t3.micro", storage=Storage(kind="gp2", size_gib=5000))
     found = offered(before)
     sizes = {
@@ -265,9 +227,7 @@ def test_the_smallest_t_classes_hold_less():
 
 
 def test_volumes_that_were_counted_stay_while_the_layout_does():
-    """
-    One volume under 1,200 GiB of gp2 stays one when it becomes gp3: it is changed in place.
-    """
+    """One volume under 1,200 GiB of gp2 stays one when it becomes gp3: it is changed in place."""
     before = claims(storage=Storage(kind="gp2", size_gib=1200, volume_count=1))
     found = offered(before)
     gp3 = next(s for s in found.storages if s.kind == "gp3" and s.provisioned_ops_per_s is None)
@@ -277,9 +237,7 @@ def test_volumes_that_were_counted_stay_while_the_layout_does():
 
 
 def test_what_is_known_of_a_class_goes_with_it():
-    """
-    EBS limits, cores and connections that the instance reported are those of its present class.
-    """
+    """EBS limits, cores and connections that the instance reported are those of its present class."""
     result = EbsLimits(
         baseline_bytes_per_s=90e6,
         burst_bytes_per_s=350e6,
@@ -302,9 +260,7 @@ def test_what_is_known_of_a_class_goes_with_it():
 
 
 def test_a_class_unknown_to_the_catalog_may_be_left():
-    """
-    The provider's answer about it is enough for a comparison with others.
-    """
+    """The provider's answer about it is enough for a comparison with others."""
     found = EbsLimits(
         baseline_bytes_per_s=90e6,
         burst_bytes_per_s=350e6,
@@ -322,9 +278,7 @@ def test_a_class_unknown_to_the_catalog_may_be_left():
 
 
 def test_a_host_has_no_class_to_change():
-    """
-    Without a class only the storage is varied, and without an engine not even that.
-    """
+    """Without a class only the storage is varied, and without an engine not even that."""
     host = Instance(storage=Storage(kind="gp2", size_gib=100))
     found = offered(host, needs(host))
 
@@ -333,9 +287,7 @@ def test_a_host_has_no_class_to_change():
 
 
 def test_another_region_is_reported_as_unlisted():
-    """
-    The catalog lists classes by engine for us-east-1; elsewhere a note says what to ask.
-    """
+    """The catalog lists classes by engine for us-east-1; elsewhere a note says what to ask."""
     notes = offered(claims(region="eu-west-1")).notes
 
     assert any("The catalog does not list the classes of eu-west-1" in note for note in notes)
@@ -357,9 +309,7 @@ def test_another_region_is_reported_as_unlisted():
     ],
 )
 def test_what_cannot_be_is_refused(before: Instance, constraints: dict[str, object], message: str):
-    """
-    One sentence each, with a remedy.
-    """
+    """One sentence each, with a remedy."""
     with pytest.raises(UsageError) as refused:
         offered(before, calm(before), **constraints)
 
@@ -368,9 +318,7 @@ def test_what_cannot_be_is_refused(before: Instance, constraints: dict[str, obje
 
 
 def test_storage_reads_as_people_write_it():
-    """
-    Type, size, IOPS and throughput, as far as they are known.
-    """
+    """Type, size, IOPS and throughput, as far as they are known."""
     bought = Storage(
         kind="gp3",
         size_gib=400,
@@ -383,9 +331,7 @@ def test_storage_reads_as_people_write_it():
 
 
 def test_volumes_that_were_counted_are_forgotten_where_the_layout_changes():
-    """
-    One volume under 300 GiB becomes the documented four when the storage grows past 400.
-    """
+    """One volume under 300 GiB becomes the documented four when the storage grows past 400."""
     before = claims(storage=Storage(kind="gp3", size_gib=300, volume_count=1))
     counts = {s.size_gib: s.volume_count for s in offered(before).storages if s.kind == "gp3"}
 
@@ -393,9 +339,7 @@ def test_volumes_that_were_counted_are_forgotten_where_the_layout_changes():
 
 
 def test_a_cluster_is_offered_what_a_cluster_may_have():
-    """
-    Classes with a disk of their own alone; no gp2, and of gp3 no throughput to choose.
-    """
+    """Classes with a disk of their own alone; no gp2, and of gp3 no throughput to choose."""
     bought = Storage(kind="io1", size_gib=400, provisioned_ops_per_s=4000)
     found = offered(claims(db_class="db.m6gd.xlarge", cluster="c1", multi_az=True, storage=bought))
     families = {one.db_class.split(".")[1] for one in found.classes if one}
@@ -409,9 +353,7 @@ def test_a_cluster_is_offered_what_a_cluster_may_have():
 
 
 def test_a_cluster_does_not_become_a_single_instance():
-    """
-    RDS has no such change.
-    """
+    """RDS has no such change."""
     with pytest.raises(UsageError) as caught:
         offered(claims(cluster="c1", multi_az=True), multi_az=False)
 

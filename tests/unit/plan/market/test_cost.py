@@ -22,17 +22,13 @@ def bought(
     storage: Storage = GP2,
     **fields: object,
 ) -> Instance:
-    """
-    A PostgreSQL instance in us-east-1 without a standby, unless given otherwise.
-    """
+    """A PostgreSQL instance in us-east-1 without a standby, unless given otherwise."""
     usual = {"engine": "postgres", "region": "us-east-1", "multi_az": False}
     return Instance(db_class=db_class, storage=storage, **(usual | fields))
 
 
 def priced(instance: Instance, **asked: object) -> Cost:
-    """
-    Its cost by the catalog's prices of us-east-1.
-    """
+    """Its cost by the catalog's prices of us-east-1."""
     return cost_of(instance, US_EAST_1, **asked)
 
 
@@ -46,9 +42,7 @@ def gp3(size_gib: float, ops: float | None = None, mib: float | None = None) -> 
 
 
 def test_the_published_change_of_class_costs_67_cents_a_day():
-    """
-    db.t3.xlarge to db.m6g.xlarge with PostgreSQL in us-east-1 is 24 × $0.028 = $0.672 a day, exactly.
-    """
+    """db.t3.xlarge to db.m6g.xlarge with PostgreSQL in us-east-1 is 24 × $0.028 = $0.672 a day, exactly."""
     before, after = bought("db.t3.xlarge"), bought("db.m6g.xlarge")
 
     more = usd_per_day_more(before, priced(before), after, priced(after))
@@ -57,9 +51,7 @@ def test_the_published_change_of_class_costs_67_cents_a_day():
 
 
 def test_a_sum_is_of_hours_and_of_space():
-    """
-    730 hours at $0.318 and 200 GiB of gp2 at $0.115 are $255.14 a month.
-    """
+    """730 hours at $0.318 and 200 GiB of gp2 at $0.115 are $255.14 a month."""
     cost = priced(bought("db.m6g.xlarge"))
 
     assert Decimal("255.14") == cost.usd_per_month
@@ -87,9 +79,7 @@ def test_a_sum_is_of_hours_and_of_space():
     ],
 )
 def test_gp3_is_paid_above_what_is_included(engine, size_gib, ops, mib, ops_paid, mib_paid):
-    """
-    12,000 IOPS and 500 MiB/s are included from the striping threshold on, 3,000 and 125 otherwise.
-    """
+    """12,000 IOPS and 500 MiB/s are included from the striping threshold on, 3,000 and 125 otherwise."""
     cost = priced(bought("db.r5.2xlarge", gp3(size_gib, ops, mib), engine=engine))
 
     assert Decimal("0.02") * ops_paid == cost.iops_usd_per_month
@@ -98,9 +88,7 @@ def test_gp3_is_paid_above_what_is_included(engine, size_gib, ops, mib, ops_paid
 
 
 def test_gp3_without_anything_provisioned_needs_no_rule():
-    """
-    Space is all that is paid, for any engine.
-    """
+    """Space is all that is paid, for any engine."""
     cost = priced(bought("db.r5.2xlarge", gp3(100), engine="mysql"))
 
     assert (Decimal("11.5"), 0, 0) == (
@@ -111,9 +99,7 @@ def test_gp3_without_anything_provisioned_needs_no_rule():
 
 
 def test_io1_is_paid_by_every_iops():
-    """
-    1,200 IOPS of io1 at $0.10 are $120 a month, as Infracost's tests have it.
-    """
+    """1,200 IOPS of io1 at $0.10 are $120 a month, as Infracost's tests have it."""
     storage = Storage(kind="io1", size_gib=100, provisioned_ops_per_s=1200)
 
     cost = priced(bought("db.r5.2xlarge", storage))
@@ -122,18 +108,14 @@ def test_io1_is_paid_by_every_iops():
 
 
 def test_a_standby_doubles_the_hours_and_the_space():
-    """
-    Multi-AZ prices are asked for as such, not made of others here.
-    """
+    """Multi-AZ prices are asked for as such, not made of others here."""
     cost = priced(bought("db.m6g.xlarge", multi_az=True))
 
     assert (Decimal("0.636"), 46) == (cost.instance_usd_per_hour, cost.storage_usd_per_month)
 
 
 def test_a_cluster_is_paid_three_times():
-    """
-    Hours by the price of a cluster, and each GiB and IOPS for the writer and both standbys.
-    """
+    """Hours by the price of a cluster, and each GiB and IOPS for the writer and both standbys."""
     storage = Storage(kind="io1", size_gib=100, provisioned_ops_per_s=1000)
 
     cost = priced(bought("db.m6gd.xlarge", storage, cluster="orders"))
@@ -159,9 +141,7 @@ def test_throughput_that_rds_sets_is_no_known_price():
 
 
 def test_a_missing_part_makes_the_sum_unknown_and_is_named():
-    """
-    A class without a price makes the sum None, and what is known of the rest stays.
-    """
+    """A class without a price makes the sum None, and what is known of the rest stays."""
     storage = Storage(kind="io1", size_gib=100, provisioned_ops_per_s=1200)
 
     cost = priced(bought("db.m8a.2xlarge", storage, multi_az=True))
@@ -176,9 +156,7 @@ def test_a_missing_part_makes_the_sum_unknown_and_is_named():
 
 
 def test_what_does_not_change_cancels_though_nobody_knows_its_price():
-    """
-    Where no storage has a price, a change of class alone still has a difference.
-    """
+    """Where no storage has a price, a change of class alone still has a difference."""
     book = without_storage()
     before = bought("db.r6g.large")
     after = replace(before, db_class="db.r6g.xlarge")
@@ -195,9 +173,7 @@ def test_what_does_not_change_cancels_though_nobody_knows_its_price():
 
 
 def test_a_change_of_storage_needs_no_price_of_the_class():
-    """
-    100 GiB more are 100 × $0.115 a month, whatever a class without a price costs.
-    """
+    """100 GiB more are 100 × $0.115 a month, whatever a class without a price costs."""
     before = bought("db.m8a.large")
     after = replace(before, storage=Storage(kind="gp2", size_gib=300))
     costs = priced(before), priced(after)
@@ -207,9 +183,7 @@ def test_a_change_of_storage_needs_no_price_of_the_class():
 
 
 def test_credits_beyond_those_earned_are_paid_by_the_vcpu_hour():
-    """
-    48 credits an hour are 0.8 vCPU-hours, at $0.075 each: $43.80 a month.
-    """
+    """48 credits an hour are 0.8 vCPU-hours, at $0.075 each: $43.80 a month."""
     cost = priced(bought("db.t3.xlarge"), cpu_credits_per_hour=48)
 
     assert Decimal("43.8") == cost.credits_usd_per_month
@@ -217,9 +191,7 @@ def test_credits_beyond_those_earned_are_paid_by_the_vcpu_hour():
 
 
 def test_credits_that_nobody_counted_are_reported_and_not_zero():
-    """
-    None is not counted and a note says so; zero is a number and says nothing.
-    """
+    """None is not counted and a note says so; zero is a number and says nothing."""
     uncounted, none = (priced(bought(), cpu_credits_per_hour=c) for c in (None, 0))
 
     assert (None, 0) == (uncounted.credits_usd_per_month, none.credits_usd_per_month)
@@ -239,9 +211,7 @@ def test_credits_that_nobody_counted_are_reported_and_not_zero():
     ],
 )
 def test_credits_are_part_of_a_difference(before, after, more):
-    """
-    48 credits an hour are $1.44 a day; where their price is not known, neither is the difference.
-    """
+    """48 credits an hour are $1.44 a day; where their price is not known, neither is the difference."""
     instances = [bought(db_class) for _, db_class in (before, after)]
     costs = [
         priced(one, cpu_credits_per_hour=spent)
@@ -264,9 +234,7 @@ def test_credits_are_part_of_a_difference(before, after, more):
     ],
 )
 def test_credits_without_a_source_are_unknown(fields, expected):
-    """
-    What a credit of another kind costs is not taken from the one price that is known.
-    """
+    """What a credit of another kind costs is not taken from the one price that is known."""
     cost = priced(bought(**fields), cpu_credits_per_hour=6)
 
     assert cost.usd_per_month is None
@@ -274,9 +242,7 @@ def test_credits_without_a_source_are_unknown(fields, expected):
 
 
 def test_a_discount_is_on_the_instance_alone():
-    """
-    A fifth off takes a fifth off the hours, and a note says that storage is not discounted.
-    """
+    """A fifth off takes a fifth off the hours, and a note says that storage is not discounted."""
     cost = priced(bought("db.m6g.xlarge"), discount=Decimal("0.8"))
 
     assert Decimal("0.2544") == cost.instance_usd_per_hour
@@ -315,9 +281,7 @@ def test_a_discount_is_on_the_instance_alone():
     ],
 )
 def test_what_cannot_be_priced_is_named(fields, expected):
-    """
-    Nothing that is missing is taken for zero.
-    """
+    """Nothing that is missing is taken for zero."""
     cost = priced(bought(**fields))
 
     assert cost.usd_per_month is None
@@ -325,9 +289,7 @@ def test_what_cannot_be_priced_is_named(fields, expected):
 
 
 def test_oracle_is_priced_once_the_license_is_given():
-    """
-    The same class costs less where the licence is brought along; a container database costs alike.
-    """
+    """The same class costs less where the licence is brought along; a container database costs alike."""
     instance = bought("db.m5.large", engine="oracle-se2-cdb")
     included, brought = (
         priced(replace(instance, license_model=text))
@@ -338,9 +300,7 @@ def test_oracle_is_priced_once_the_license_is_given():
 
 
 def test_a_license_that_is_not_known_is_not_guessed():
-    """
-    An edition that is sold with and without its licence has no price until one of them is given.
-    """
+    """An edition that is sold with and without its licence has no price until one of them is given."""
     cost = priced(bought("db.m5.large", engine="oracle-se2"))
 
     (reason,) = cost.unknown
@@ -355,18 +315,14 @@ def test_a_license_that_is_not_known_is_not_guessed():
     [("postgres", "postgresql-license"), ("mysql", "general-public-license")],
 )
 def test_a_license_that_costs_nothing_changes_no_price(engine, license_model):
-    """
-    What RDS says of engines without a paid licence is the price they have anyway.
-    """
+    """What RDS says of engines without a paid licence is the price they have anyway."""
     instance = bought("db.m5.large", engine=engine)
 
     assert priced(instance) == priced(replace(instance, license_model=license_model))
 
 
 def test_a_license_of_the_marketplace_has_no_price_here():
-    """
-    What is paid to a seller is in no price of RDS, so the sum is not known.
-    """
+    """What is paid to a seller is in no price of RDS, so the sum is not known."""
     cost = priced(bought("db.m5.large", engine="oracle-se2", license_model="marketplace-license"))
 
     assert cost.usd_per_month is None
@@ -374,9 +330,7 @@ def test_a_license_of_the_marketplace_has_no_price_here():
 
 
 def test_additional_storage_is_added():
-    """
-    Each additional storage is paid as if it were alone, with its own included IOPS.
-    """
+    """Each additional storage is paid as if it were alone, with its own included IOPS."""
     more = gp3(200, 13_000, 500)
     storage = replace(gp3(200, 12_000, 500), additional=(more, more))
 
@@ -386,9 +340,7 @@ def test_additional_storage_is_added():
 
 
 def test_aurora_pays_no_standby_and_no_provisioned_storage():
-    """
-    Each instance of a cluster is billed by itself; I/O-Optimized has no requests to pay.
-    """
+    """Each instance of a cluster is billed by itself; I/O-Optimized has no requests to pay."""
     storage = Storage(kind="aurora-iopt1", size_gib=100)
 
     cost = priced(bought("db.r6g.large", storage, engine="aurora-postgresql", multi_az=True))
@@ -400,9 +352,7 @@ def test_aurora_pays_no_standby_and_no_provisioned_storage():
 
 
 def test_a_standby_nobody_knows_of_counts_as_none():
-    """
-    Metrics alone do not tell; the price is that of one instance, and a note says so.
-    """
+    """Metrics alone do not tell; the price is that of one instance, and a note says so."""
     cost = priced(bought("db.m6g.xlarge", multi_az=None))
 
     assert Decimal("0.318") == cost.instance_usd_per_hour

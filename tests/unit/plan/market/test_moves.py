@@ -39,9 +39,7 @@ def free(instance: Instance, **known: object) -> tuple[FreeMove, ...]:
 
 
 def test_moves_say_what_becomes_of_what():
-    """
-    Class, type, size, IOPS, throughput, each as people write it.
-    """
+    """Class, type, size, IOPS, throughput, each as people write it."""
     after = claims(
         db_class="db.m6g.xlarge",
         storage=Storage(
@@ -63,9 +61,7 @@ def test_moves_say_what_becomes_of_what():
 
 
 def test_dropping_what_was_bought_falls_back_to_what_is_included():
-    """
-    gp3 without provisioned IOPS has those that are included.
-    """
+    """gp3 without provisioned IOPS has those that are included."""
     before = claims(storage=Storage(kind="gp3", size_gib=500, provisioned_ops_per_s=20_000))
     (move,) = moves_of(before, replace(before, storage=Storage(kind="gp3", size_gib=500)))
 
@@ -73,9 +69,7 @@ def test_dropping_what_was_bought_falls_back_to_what_is_included():
 
 
 def test_the_search_service_is_stopped_and_started_first():
-    """
-    Its plateau of 212.5 MB/s was documented until 2019-12-04; a restart brings 287.5.
-    """
+    """Its plateau of 212.5 MB/s was documented until 2019-12-04; a restart brings 287.5."""
     held = [c for c in ceilings_of(SEARCH, catalog()) if c.phase is Phase.LEGACY]
     plateau = [c for c in held if c.value in (212.5e6, 437.5e6)]
     legacy = legacy_of(SEARCH, catalog(), plateau)
@@ -93,9 +87,7 @@ def test_the_search_service_is_stopped_and_started_first():
 
 
 def test_without_a_legacy_plateau_nobody_restarts():
-    """
-    Old instances may have been stopped since: what was seen decides, not the age.
-    """
+    """Old instances may have been stopped since: what was seen decides, not the age."""
     present = [c for c in ceilings_of(SEARCH, catalog()) if c.phase is not Phase.LEGACY]
 
     assert legacy_limits_of(SEARCH, catalog())
@@ -104,9 +96,7 @@ def test_without_a_legacy_plateau_nobody_restarts():
 
 
 def test_iops_that_the_class_cannot_pass_on_are_dropped():
-    """
-    db.r5.2xlarge passes 18,750 IOPS; 30,000 were bought, and each costs $0.10 a month.
-    """
+    """db.r5.2xlarge passes 18,750 IOPS; 30,000 were bought, and each costs $0.10 a month."""
     (move,) = free(SEARCH)
 
     assert move.instance.storage.provisioned_ops_per_s == 18_750
@@ -117,16 +107,12 @@ def test_iops_that_the_class_cannot_pass_on_are_dropped():
 
 
 def test_iops_that_are_used_stay():
-    """
-    db.r5.8xlarge passes on 30,000.
-    """
+    """db.r5.8xlarge passes on 30,000."""
     assert free(replace(SEARCH, db_class="db.r5.8xlarge")) == ()
 
 
 def test_gp3_keeps_the_iops_that_its_throughput_needs():
-    """
-    2,000 MiB/s take 8,000 IOPS; the included 12,000 are the least anyway, and the class needs 593.75 MB/s.
-    """
+    """2,000 MiB/s take 8,000 IOPS; the included 12,000 are the least anyway, and the class needs 593.75 MB/s."""
     before = replace(
         SEARCH,
         storage=Storage(
@@ -144,9 +130,7 @@ def test_gp3_keeps_the_iops_that_its_throughput_needs():
 
 
 def test_gp3_is_free_where_it_serves_no_less():
-    """
-    1,200 GiB of gp2 and of gp3 both cost 11.5 cents a GiB, and db.t3.xlarge uses 347.5 MB/s at most.
-    """
+    """1,200 GiB of gp2 and of gp3 both cost 11.5 cents a GiB, and db.t3.xlarge uses 347.5 MB/s at most."""
     (move,) = free(claims())
 
     assert move.instance.storage == Storage(kind="gp3", size_gib=1200)
@@ -154,9 +138,7 @@ def test_gp3_is_free_where_it_serves_no_less():
 
 
 def test_gp3_is_not_free_where_gp2_serves_more():
-    """
-    gp2 of 250 GiB moves 250 MiB/s, gp3 125; and on a large class four gp2 volumes move 1,000 to 500.
-    """
+    """gp2 of 250 GiB moves 250 MiB/s, gp3 125; and on a large class four gp2 volumes move 1,000 to 500."""
     small = claims(storage=Storage(kind="gp2", size_gib=250))
     large = claims(db_class="db.r5.12xlarge")
 
@@ -165,18 +147,14 @@ def test_gp3_is_not_free_where_gp2_serves_more():
 
 
 def test_gp3_is_not_called_free_without_a_price():
-    """
-    An unknown price is not the same price.
-    """
+    """An unknown price is not the same price."""
     assert free_moves(claims(), catalog()) == ()
     assert free_moves(claims(), catalog(), usd_more=lambda _before, _after: None) == ()
     assert free_moves(claims(), catalog(), usd_more=lambda _before, _after: Decimal(1)) == ()
 
 
 def test_aurora_and_hosts_have_no_free_moves():
-    """
-    There is no EBS volume to change.
-    """
+    """There is no EBS volume to change."""
     aurora = claims(engine="aurora-mysql", db_class="db.r5.large", storage=Storage(kind="aurora"))
 
     assert free(aurora) == ()

@@ -14,18 +14,14 @@ def of(**constraints: object) -> ProposalPatterns:
 
 
 def test_without_patterns_everything_may_be_proposed():
-    """
-    Nobody has to list what is allowed.
-    """
+    """Nobody has to list what is allowed."""
     assert of().permits_class("db.x2g.large")
     assert of().permits_kind("io2")
 
 
 @pytest.mark.parametrize("pattern", ["db.m6g.*", "m6g.*", "DB.M6G.*"])
 def test_a_pattern_may_leave_out_the_prefix_and_the_case(pattern: str):
-    """
-    `m6g.*` is `db.m6g.*`.
-    """
+    """`m6g.*` is `db.m6g.*`."""
     found = of(allow=(pattern,))
 
     assert found.permits_class("db.m6g.large")
@@ -34,9 +30,7 @@ def test_a_pattern_may_leave_out_the_prefix_and_the_case(pattern: str):
 
 
 def test_denied_goes_before_allowed():
-    """
-    Of the allowed family one size is denied.
-    """
+    """Of the allowed family one size is denied."""
     found = of(allow=("db.m6g.*",), deny=("db.m6g.large",))
 
     assert not found.permits_class("db.m6g.large")
@@ -44,9 +38,7 @@ def test_denied_goes_before_allowed():
 
 
 def test_storage_types_have_patterns_of_their_own():
-    """
-    `io*` denies both provisioned types and no class.
-    """
+    """`io*` denies both provisioned types and no class."""
     found = of(deny=("io*",))
 
     assert not found.permits_kind("io1")
@@ -56,9 +48,7 @@ def test_storage_types_have_patterns_of_their_own():
 
 
 def test_graviton_is_a_change_of_architecture():
-    """
-    It is allowed unless it is denied.
-    """
+    """It is allowed unless it is denied."""
     assert not of().is_architecture_kept
     assert of(deny=("graviton",)).is_architecture_kept
 
@@ -76,9 +66,7 @@ def test_graviton_is_a_change_of_architecture():
     ],
 )
 def test_contradictions_are_refused_in_one_sentence(constraints: dict[str, object], message: str):
-    """
-    An impossible pattern is refused at once, with a remedy.
-    """
+    """An impossible pattern is refused at once, with a remedy."""
     with pytest.raises(UsageError) as refused:
         of(**constraints)
 

@@ -36,9 +36,7 @@ def place(found: Arrangements, name: str) -> int:
 
 
 def test_the_remedy_of_the_claims_pipeline_costs_67_cents_a_day_more():
-    """
-    (0.318 - 0.290) × 24 hours are $0.672.
-    """
+    """(0.318 - 0.290) × 24 hours are $0.672."""
     found = offered(claims())
     prices = prices_of(found, calm(claims()))
     more = prices.usd_per_month_more(place(found, "db.m6g.xlarge, gp2 1,200 GiB"))
@@ -58,9 +56,7 @@ def test_the_remedy_of_the_claims_pipeline_costs_67_cents_a_day_more():
     ids=["plain", "standby", "gp3", "licensed"],
 )
 def test_every_price_is_that_of_its_instance(before: Instance):
-    """
-    Class and storage, priced apart, add up to what the whole costs, known or not.
-    """
+    """Class and storage, priced apart, add up to what the whole costs, known or not."""
     known = calm(before)
     found = offered(before)
     prices = prices_of(found, known)
@@ -82,9 +78,7 @@ def _agree(one: Decimal | None, other: Decimal | None) -> None:
 
 
 def test_another_class_has_a_price_where_storage_has_none():
-    """
-    Without storage prices the storage that stays cancels; what changes it is unknown.
-    """
+    """Without storage prices the storage that stays cancels; what changes it is unknown."""
     found = offered(claims())
     prices = prices_of(found, calm(claims()), without_storage())
     same = place(found, "db.m6g.xlarge, gp2 1,200 GiB")
@@ -97,9 +91,7 @@ def test_another_class_has_a_price_where_storage_has_none():
 
 
 def test_credits_that_are_borrowed_are_paid():
-    """
-    Two vCPUs busy all day on db.t3.large borrow 1.4: at 7.5 cents an hour that is $76.65 a month.
-    """
+    """Two vCPUs busy all day on db.t3.large borrow 1.4: at 7.5 cents an hour that is $76.65 a month."""
     before = claims(db_class="db.m5.large")
     busy = needs(
         before,
@@ -121,9 +113,7 @@ def test_credits_that_are_borrowed_are_paid():
 
 
 def test_a_discount_is_on_the_instance_alone():
-    """
-    A tenth off: the storage costs what it costs.
-    """
+    """A tenth off: the storage costs what it costs."""
     found = offered(claims())
     full, less = (
         prices_of(found, calm(claims()), discount=d) for d in (Decimal(1), Decimal("0.9"))
@@ -140,9 +130,7 @@ def test_a_discount_is_on_the_instance_alone():
 
 
 def test_a_budget_keeps_what_surely_costs_no_more():
-    """
-    $12 a day: db.m6g.xlarge on the volume as it is costs 12.17, db.t3.xlarge 11.50.
-    """
+    """$12 a day: db.m6g.xlarge on the volume as it is costs 12.17, db.t3.xlarge 11.50."""
     found = offered(claims())
     prices = prices_of(found, calm(claims()))
     within = prices.within(Decimal(12))

@@ -26,9 +26,7 @@ def disruption(before: Instance, after: Instance, **asked: object) -> Disruption
 
 
 def test_a_class_is_changed_by_one_line():
-    """
-    The remedy of the claims pipeline.
-    """
+    """The remedy of the claims pipeline."""
     assert commands(claims(), claims(db_class="db.m6g.xlarge")) == (
         (
             "aws rds modify-db-instance --db-instance-identifier claims --region us-east-1"
@@ -38,9 +36,7 @@ def test_a_class_is_changed_by_one_line():
 
 
 def test_gp3_above_its_layout_is_ordered_with_what_it_includes():
-    """
-    RDS requires IOPS with the type; what was bought as included is reported in numbers.
-    """
+    """RDS requires IOPS with the type; what was bought as included is reported in numbers."""
     after = to(claims(), kind="gp3", size_gib=1200.0)
 
     assert commands(claims(), after) == (
@@ -53,9 +49,7 @@ def test_gp3_above_its_layout_is_ordered_with_what_it_includes():
 
 
 def test_small_gp3_is_ordered_without_iops():
-    """
-    Below 400 GiB nothing can be provisioned for PostgreSQL.
-    """
+    """Below 400 GiB nothing can be provisioned for PostgreSQL."""
     before = claims(storage=Storage(kind="gp2", size_gib=100))
 
     (line,) = commands(before, to(before, kind="gp3", size_gib=100))
@@ -63,9 +57,7 @@ def test_small_gp3_is_ordered_without_iops():
 
 
 def test_class_and_storage_are_ordered_together():
-    """
-    One request: RDS takes a second change of storage only hours later.
-    """
+    """One request: RDS takes a second change of storage only hours later."""
     after = replace(
         to(
             claims(),
@@ -85,9 +77,7 @@ def test_class_and_storage_are_ordered_together():
 
 
 def test_a_restart_waits_for_the_stop():
-    """
-    An instance that still stops cannot be started: the second line asks until it has stopped.
-    """
+    """An instance that still stops cannot be started: the second line asks until it has stopped."""
     lines = commands(claims(), claims(), is_restart=True)
 
     assert [line.split()[2] if line.startswith("aws") else line.split()[0] for line in lines] == [
@@ -100,9 +90,7 @@ def test_a_restart_waits_for_the_stop():
 
 
 def test_sql_server_with_a_standby_cannot_be_stopped():
-    """
-    There is no command for it, and the text says what to do instead.
-    """
+    """There is no command for it, and the text says what to do instead."""
     before = claims(engine="sqlserver-se", multi_az=True)
 
     assert commands(before, before, is_restart=True) == ()
@@ -114,9 +102,7 @@ def test_sql_server_with_a_standby_cannot_be_stopped():
 
 
 def test_nothing_changed_is_nothing_ordered():
-    """
-    No line, no interruption.
-    """
+    """No line, no interruption."""
     assert commands(claims(), claims()) == ()
     assert not disruption(claims(), claims()).is_restart
 
@@ -138,9 +124,7 @@ def test_nothing_changed_is_nothing_ordered():
     ],
 )
 def test_a_name_is_one_word_for_a_shell_whatever_is_in_it(name: str):
-    """
-    A POSIX shell reads the name back as it is, and nothing else.
-    """
+    """A POSIX shell reads the name back as it is, and nothing else."""
     before = claims(identifier=name)
     (line,) = commands(before, replace(before, db_class="db.m6g.xlarge"))
     words = shlex.split(line)
@@ -154,9 +138,7 @@ def test_a_name_is_one_word_for_a_shell_whatever_is_in_it(name: str):
 
 @pytest.mark.parametrize("name", ["unnamed", "", "a\nb", "\x1b[31mred"])
 def test_a_name_that_is_not_known_or_not_shown_is_left_to_the_reader(name: str):
-    """
-    A variable stands in its place, so that no terminal obeys a name and nothing is ordered unnamed.
-    """
+    """A variable stands in its place, so that no terminal obeys a name and nothing is ordered unnamed."""
     before = claims(identifier=name)
     (line,) = commands(before, replace(before, db_class="db.m6g.xlarge"))
 
@@ -165,9 +147,7 @@ def test_a_name_that_is_not_known_or_not_shown_is_left_to_the_reader(name: str):
 
 
 def test_a_standby_turns_downtime_into_a_failover():
-    """
-    RDS documents 60 to 120 seconds for a failover and no time for a class change without a standby.
-    """
+    """RDS documents 60 to 120 seconds for a failover and no time for a class change without a standby."""
     alone = disruption(claims(), claims(db_class="db.m6g.xlarge"))
     paired = disruption(claims(multi_az=True), claims(multi_az=True, db_class="db.m6g.xlarge"))
 
@@ -178,9 +158,7 @@ def test_a_standby_turns_downtime_into_a_failover():
 
 
 def test_past_400_gib_data_is_copied():
-    """
-    One volume becomes four: 250 GiB at 125 MiB/s are read in 34 minutes at least.
-    """
+    """One volume becomes four: 250 GiB at 125 MiB/s are read in 34 minutes at least."""
     before = claims(storage=Storage(kind="gp3", size_gib=300))
     found = disruption(before, to(before, kind="gp3", size_gib=400.0), used_gib=250.0)
 
@@ -234,9 +212,7 @@ def test_optimising_takes_as_long_as_ebs_publishes(size_gib, used_gib, middle_h,
 
 
 def test_a_copy_is_as_slow_as_the_iops_that_were_bought():
-    """
-    1,000 IOPS of 256 KiB are 250 MiB/s, half of what io1 gives otherwise.
-    """
+    """1,000 IOPS of 256 KiB are 250 MiB/s, half of what io1 gives otherwise."""
     io1 = Storage(kind="io1", size_gib=399, provisioned_ops_per_s=1000)
     before = claims(storage=io1)
 
@@ -246,9 +222,7 @@ def test_a_copy_is_as_slow_as_the_iops_that_were_bought():
 
 
 def test_how_long_storage_of_an_unknown_size_is_optimised_is_not_known():
-    """
-    Nor is anything optimised where only the class changes.
-    """
+    """Nor is anything optimised where only the class changes."""
     before = claims(storage=Storage(kind="gp2"))
 
     assert disruption(before, to(before, kind="gp3")).optimising_s is None
@@ -256,9 +230,7 @@ def test_how_long_storage_of_an_unknown_size_is_optimised_is_not_known():
 
 
 def test_oracle_is_copied_past_200_gib_and_sql_server_never():
-    """
-    Each engine has its own layout.
-    """
+    """Each engine has its own layout."""
     oracle, sqlserver = (
         claims(engine=engine, storage=Storage(kind="gp3", size_gib=150))
         for engine in ("oracle-ee", "sqlserver-se")
@@ -270,18 +242,14 @@ def test_oracle_is_copied_past_200_gib_and_sql_server_never():
 
 
 def test_all_that_is_allocated_is_moved_where_nobody_knows_how_full_it_is():
-    """
-    It is no less than what is moved.
-    """
+    """It is no less than what is moved."""
     before = claims(storage=Storage(kind="gp2", size_gib=300))
 
     assert disruption(before, to(before, kind="gp2", size_gib=400.0)).moved_bytes == 300 * GIB
 
 
 def test_a_volume_that_was_counted_is_copied_or_not_by_its_count():
-    """
-    1,200 GiB on one volume, as instances of old have: made larger in place it stays one.
-    """
+    """1,200 GiB on one volume, as instances of old have: made larger in place it stays one."""
     before = claims(storage=Storage(kind="gp2", size_gib=1200, volume_count=1))
     in_place = to(before, kind="gp3", size_gib=1200.0, volume_count=1)
 
@@ -290,9 +258,7 @@ def test_a_volume_that_was_counted_is_copied_or_not_by_its_count():
 
 
 def test_storage_changed_in_place_keeps_serving():
-    """
-    No downtime, hours of optimising without a documented end, and then four changes in 24 hours.
-    """
+    """No downtime, hours of optimising without a documented end, and then four changes in 24 hours."""
     found = disruption(claims(), to(claims(), kind="gp3", size_gib=1200.0))
 
     assert not found.is_restart
@@ -306,9 +272,7 @@ def test_storage_changed_in_place_keeps_serving():
 
 
 def test_leaving_magnetic_storage_restarts_and_copies():
-    """
-    RDS documents a brief downtime, and new volumes.
-    """
+    """RDS documents a brief downtime, and new volumes."""
     before = claims(storage=Storage(kind="standard", size_gib=300))
     found = disruption(before, to(before, kind="gp3", size_gib=300.0))
 
@@ -317,9 +281,7 @@ def test_leaving_magnetic_storage_restarts_and_copies():
 
 
 def test_other_processors_and_fewer_of_them_are_reported():
-    """
-    Graviton, fewer vCPUs, less memory, credits: each is a note.
-    """
+    """Graviton, fewer vCPUs, less memory, credits: each is a note."""
     before = claims(db_class="db.m5.2xlarge")
     notes = disruption(before, claims(db_class="db.t4g.large")).notes
 
@@ -331,9 +293,7 @@ def test_other_processors_and_fewer_of_them_are_reported():
 
 
 def test_what_is_pending_is_named():
-    """
-    --apply-immediately applies it too, and a stop drops it.
-    """
+    """--apply-immediately applies it too, and a stop drops it."""
     before = claims(pending=("class db.r5.large",))
 
     assert any(
@@ -347,9 +307,7 @@ def test_what_is_pending_is_named():
 
 
 def test_a_restart_is_down_and_needs_no_undoing():
-    """
-    From minutes to an hour to stop; read replicas stand in its way.
-    """
+    """From minutes to an hour to stop; read replicas stand in its way."""
     found = disruption(claims(), claims(), is_restart=True)
 
     assert found.is_restart
@@ -359,9 +317,7 @@ def test_a_restart_is_down_and_needs_no_undoing():
 
 
 def test_a_standby_is_ordered_with_its_flag():
-    """
-    It is loaded from a snapshot, which is felt.
-    """
+    """It is loaded from a snapshot, which is felt."""
     after = claims(multi_az=True, db_class="db.m6g.xlarge")
 
     assert commands(claims(), after)[0].endswith(
@@ -371,9 +327,7 @@ def test_a_standby_is_ordered_with_its_flag():
 
 
 def test_aurora_is_changed_by_class_and_never_stopped_alone():
-    """
-    Its storage is the cluster's.
-    """
+    """Its storage is the cluster's."""
     before = claims(
         engine="aurora-postgresql", db_class="db.r6g.large", storage=Storage(kind="aurora")
     )
@@ -410,9 +364,7 @@ def test_aurora_is_changed_by_class_and_never_stopped_alone():
 def test_a_change_of_generation_allows_or_excludes_savings_plans(
     was: str, will: str, expected: str
 ):
-    """
-    They are sold from the 7th generation on; within either side nothing changes, and x counts its own.
-    """
+    """They are sold from the 7th generation on; within either side nothing changes, and x counts its own."""
     notes = disruption(claims(db_class=was), claims(db_class=will)).notes
     found = [note for note in notes if "Savings Plans" in note]
 

@@ -20,9 +20,7 @@ def disruption(before: Instance, after: Instance, **asked: object) -> Disruption
 
 
 def member(**fields) -> Instance:
-    """
-    The writer of a Multi-AZ DB cluster on 400 GiB of io1.
-    """
+    """The writer of a Multi-AZ DB cluster on 400 GiB of io1."""
     bought = {
         "db_class": "db.m6gd.xlarge",
         "cluster": "claims-cluster",
@@ -33,9 +31,7 @@ def member(**fields) -> Instance:
 
 
 def test_a_cluster_is_changed_as_a_whole():
-    """
-    Its members cannot be modified, so the command names the cluster, and its class option is another.
-    """
+    """Its members cannot be modified, so the command names the cluster, and its class option is another."""
     (line,) = commands(member(), member(db_class="db.r6gd.xlarge"))
 
     assert line == (
@@ -68,9 +64,7 @@ def test_a_cluster_is_changed_as_a_whole():
     ],
 )
 def test_storage_of_a_cluster_is_ordered_with_its_iops(after: Storage, options: str):
-    """
-    IOPS belong to every change of a cluster's storage; there is no option for its throughput.
-    """
+    """IOPS belong to every change of a cluster's storage; there is no option for its throughput."""
     (line,) = commands(member(), member(storage=after))
 
     assert line == (
@@ -80,9 +74,7 @@ def test_storage_of_a_cluster_is_ordered_with_its_iops(after: Storage, options: 
 
 
 def test_small_gp3_of_a_cluster_names_the_included_iops():
-    """
-    ModifyDBCluster requires a value for IOPS with a type of storage, where RDS takes no other.
-    """
+    """ModifyDBCluster requires a value for IOPS with a type of storage, where RDS takes no other."""
     small = Storage(kind="io1", size_gib=200, provisioned_ops_per_s=2000)
     (line,) = commands(member(storage=small), member(storage=Storage(kind="gp3", size_gib=200)))
 
@@ -91,9 +83,7 @@ def test_small_gp3_of_a_cluster_names_the_included_iops():
 
 
 def test_a_cluster_cannot_be_stopped():
-    """
-    There is no command for it, and the text says what to do instead.
-    """
+    """There is no command for it, and the text says what to do instead."""
     assert commands(member(), member(), is_restart=True) == ()
     assert (
         "RDS cannot stop a Multi-AZ DB cluster"
@@ -102,9 +92,7 @@ def test_a_cluster_cannot_be_stopped():
 
 
 def test_options_of_a_cluster_are_those_of_the_service():
-    """
-    Every option that is printed is a member of ModifyDBCluster, as the client's own model has it.
-    """
+    """Every option that is printed is a member of ModifyDBCluster, as the client's own model has it."""
     shape = get_session().get_service_model("rds").operation_model("ModifyDBCluster").input_shape
     known = {"--" + xform_name(name, "-") for name in shape.members}
     after = member(

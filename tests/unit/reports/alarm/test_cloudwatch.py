@@ -89,9 +89,7 @@ def test_without_a_topic_the_commands_stop_at_once(tmp_path: Path):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_properties_of_the_template_are_accepted(name: str, aws: None):
-    """
-    Without the stack: CloudFormation passes the properties to PutMetricAlarm under the same names.
-    """
+    """Without the stack: CloudFormation passes the properties to PutMetricAlarm under the same names."""
     found = alarms(name)
     template = yaml.safe_load(cloudformation(found, None))
     client = boto3.client("cloudwatch")
@@ -157,9 +155,7 @@ def test_each_exporter_has_its_own_names():
 
 
 def test_the_examples_say_when_people_would_have_known():
-    """
-    The alarm goes off before the baseline holds the instance back; the data are simulated, and that is said.
-    """
+    """The alarm goes off before the baseline holds the instance back; the data are simulated, and that is said."""
     for name in ("search-service", "claims-pipeline"):
         result = CliRunner().invoke(app, ["alarm", str(ROOT / "examples" / name), "--width", "200"])
 

@@ -52,9 +52,7 @@ def lost(given: Any, kept: Any, path: str = "") -> list[str]:
 @pytest.mark.parametrize("exporter", [None, "yace", "cloudwatch"])
 @pytest.mark.parametrize("name", ["orders", HOSTILE])
 def test_grafanas_types_know_every_field(name: str, exporter: Any):
-    """
-    A field that Grafana does not have, or has with another type, would not come back.
-    """
+    """A field that Grafana does not have, or has with another type, would not come back."""
     register_default_plugins()
     given = json.loads(grafana_dashboard(alarms(name), exporter))
     kept = json.loads(json.dumps(Dashboard.from_json(given), cls=JSONEncoder))
@@ -64,9 +62,7 @@ def test_grafanas_types_know_every_field(name: str, exporter: Any):
 
 
 def test_a_field_that_grafana_lacks_is_found():
-    """
-    The check above can fail.
-    """
+    """The check above can fail."""
     register_default_plugins()
     given = json.loads(grafana_dashboard(alarms(), None))
     given["panels"][0]["targets"][0]["metric"] = "ReadThroughput"

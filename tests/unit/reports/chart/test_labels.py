@@ -33,9 +33,7 @@ def crowd(seed):
 
 @pytest.mark.parametrize("seed", range(40))
 def test_no_name_covers_anything(seed):
-    """
-    Not a mark, not the line, not another name, and none leaves the plot.
-    """
+    """Not a mark, not the line, not another name, and none leaves the plot."""
     named, taken = crowd(seed)
     places = places_of(named, taken, PLOT, size=11)
     boxes = [place.box for place in places]
@@ -49,9 +47,7 @@ def test_no_name_covers_anything(seed):
 
 
 def test_a_name_is_next_to_its_mark_where_there_is_room():
-    """
-    To the right of it, without a line that leads to it.
-    """
+    """To the right of it, without a line that leads to it."""
     (place,) = places_of([NamedLine(100, 100, "1")], [mark(100, 100)], PLOT, size=11)
 
     assert place.lead is None
@@ -60,9 +56,7 @@ def test_a_name_is_next_to_its_mark_where_there_is_room():
 
 
 def test_a_line_leads_to_a_name_that_stands_apart():
-    """
-    From the mark to the nearest point of the name.
-    """
+    """From the mark to the nearest point of the name."""
     wall = [mark(100, 100), Box(80, 80, 220, 120)]
     (place,) = places_of([NamedLine(100, 100, "now: db.t3.xlarge")], wall, PLOT, size=11)
 
@@ -74,9 +68,7 @@ def test_a_line_leads_to_a_name_that_stands_apart():
 
 
 def test_where_everything_is_taken_names_still_stand():
-    """
-    On something, since there is no other place.
-    """
+    """On something, since there is no other place."""
     (place,) = places_of([NamedLine(50, 50, "1")], [Box(-99, -99, 999, 999)], PLOT, size=11)
 
     assert place.box.covered(PLOT) > 0
@@ -84,17 +76,13 @@ def test_where_everything_is_taken_names_still_stand():
 
 
 def test_equal_marks_give_equal_places():
-    """
-    Nothing is thrown.
-    """
+    """Nothing is thrown."""
     named, taken = crowd(3)
 
     assert places_of(named, taken, PLOT, size=11) == places_of(named, taken, PLOT, size=11)
 
 
 def test_wide_letters_take_more_room():
-    """
-    A width is a guess on the safe side: no font is asked.
-    """
+    """A width is a guess on the safe side: no font is asked."""
     assert text_width("iiii", 11) < text_width("aaaa", 11) < text_width("MMMM", 11)
     assert text_width("now: db.t3.xlarge, $349.70", 11) > 26 * 11 * 0.5

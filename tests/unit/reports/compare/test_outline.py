@@ -43,9 +43,7 @@ def with_instance(case, **changed):
 @pytest.mark.parametrize("color", [False, True])
 @pytest.mark.parametrize("sides", SIDES)
 def test_no_line_is_wider_than_asked(sides, width, color):
-    """
-    Every line fits, with colour and without.
-    """
+    """Every line fits, with colour and without."""
     shown = re.sub(r"\x1b\[[0-9;]*m", "", text_of(*sides, width=width, color=color))
 
     assert width >= max(cell_len(line) for line in shown.splitlines())
@@ -53,9 +51,7 @@ def test_no_line_is_wider_than_asked(sides, width, color):
 
 @pytest.mark.parametrize("sides", SIDES)
 def test_colour_adds_nothing_but_colour(sides):
-    """
-    Without colour there is no escape sequence; with colour the text is the same.
-    """
+    """Without colour there is no escape sequence; with colour the text is the same."""
     bare, colored = text_of(*sides), text_of(*sides, color=True)
 
     assert "\x1b" not in bare
@@ -67,9 +63,7 @@ def test_colour_adds_nothing_but_colour(sides):
 
 @pytest.mark.parametrize("width", [60, 80, 120])
 def test_no_number_is_parted_from_its_unit_or_cut(width):
-    """
-    Numbers stand whole in their cells at every width, with no ellipsis in their place.
-    """
+    """Numbers stand whole in their cells at every width, with no ellipsis in their place."""
     shown = text_of("pressed", "quiet", width=width)
 
     assert "…" not in shown
@@ -77,9 +71,7 @@ def test_no_number_is_parted_from_its_unit_or_cut(width):
 
 
 def test_the_order_is_that_of_weight():
-    """
-    The sentence, what changed, time at ceilings, served, latency, ceilings, headroom, caveats.
-    """
+    """The sentence, what changed, time at ceilings, served, latency, ceilings, headroom, caveats."""
     shown = text_of("pressed", "quiet")
     titles = [
         *("WHAT CHANGED", "TIME AT CEILINGS: BETTER", "SERVED", "LATENCY AND QUEUE"),
@@ -91,9 +83,7 @@ def test_the_order_is_that_of_weight():
 
 
 def test_the_sentence_says_both_sides_with_numbers():
-    """
-    Time after and before, the limit with its number, and what requests take.
-    """
+    """Time after and before, the limit with its number, and what requests take."""
     after = with_instance(quiet, db_class="db.r5.4xlarge")
     headline = compare_headline(compare(*pressed(), *after))
 
@@ -104,9 +94,7 @@ def test_the_sentence_says_both_sides_with_numbers():
 
 
 def test_two_instances_are_both_named():
-    """
-    Where the sides are different instances there is no before, but two names.
-    """
+    """Where the sides are different instances there is no before, but two names."""
     headline = compare_headline(compare(*pressed(), *with_instance(quiet, identifier="orders")))
 
     assert "before" not in headline
@@ -116,9 +104,7 @@ def test_two_instances_are_both_named():
 
 
 def test_a_side_that_could_not_be_judged_is_named():
-    """
-    The sentence names the side that could not be judged, and the time there is unknown, not never.
-    """
+    """The sentence names the side that could not be judged, and the time there is unknown, not never."""
     outline = compare_outline(of("unknown", "quiet"))
 
     assert "We cannot say" in outline.headline
@@ -128,9 +114,7 @@ def test_a_side_that_could_not_be_judged_is_named():
 
 
 def test_no_difference_is_reported():
-    """
-    A window compared with itself has no difference, and every difference reads *same*.
-    """
+    """A window compared with itself has no difference, and every difference reads *same*."""
     outline = compare_outline(of("pressed", "pressed"))
     rows = [row for section in outline.sections for row in section.rows]
 
@@ -141,9 +125,7 @@ def test_no_difference_is_reported():
 
 
 def test_nothing_bought_differs_is_no_change():
-    """
-    Two windows of one instance begin with the moment, not with a change that nobody made.
-    """
+    """Two windows of one instance begin with the moment, not with a change that nobody made."""
     diagnosis, shot = pressed()
     less = msgspec.structs.replace(diagnosis, intervals=(), time_at=())
     headline = compare_headline(compare(diagnosis, shot, less, shot))
@@ -152,9 +134,7 @@ def test_nothing_bought_differs_is_no_change():
 
 
 def test_an_unknown_limit_has_no_documented_name():
-    """
-    A limit that nobody documented is reported with its level and its dimension.
-    """
+    """A limit that nobody documented is reported with its level and its dimension."""
     diagnosis, shot = pressed()
     level = CeilingTime(
         family=Family.UNKNOWN, phase=Phase.FIXED, dimension=Dimension.IOPS, level=9_000.0,
@@ -168,9 +148,7 @@ def test_an_unknown_limit_has_no_documented_name():
 
 
 def test_what_was_not_compared_has_its_reason():
-    """
-    A quantity that one side lacks is listed with the side; what both lack is reported once.
-    """
+    """A quantity that one side lacks is listed with the side; what both lack is reported once."""
     outline = compare_outline(of("unknown", "quiet"))
     facts = {fact.name: fact.value for fact in outline.unknown}
 
@@ -182,9 +160,7 @@ def test_what_was_not_compared_has_its_reason():
 
 
 def test_only_the_simulated_side_is_called_so():
-    """
-    If one side was simulated, or both in different ways, the text says which; one note serves both sides.
-    """
+    """If one side was simulated, or both in different ways, the text says which; one note serves both sides."""
     diagnosis, shot = quiet()
     made = msgspec.structs.replace(diagnosis, is_simulated=True, note="Made.")
     both = render(compare(*pressed(), made, shot), width=80)
@@ -198,9 +174,7 @@ def test_only_the_simulated_side_is_called_so():
 
 
 def test_a_volume_is_reported_as_it_is_sold():
-    """
-    Throughput of a volume stands in decimal and in binary units.
-    """
+    """Throughput of a volume stands in decimal and in binary units."""
     shown = text_of("pressed", "quiet")
 
     assert re.search(r"[0-9.,]+ MiB/s", shown)
@@ -208,9 +182,7 @@ def test_a_volume_is_reported_as_it_is_sold():
 
 
 def test_a_ticket_has_the_same_content():
-    """
-    Every section of the text is a heading of the Markdown, and every row says what it is about.
-    """
+    """Every section of the text is a heading of the Markdown, and every row says what it is about."""
     text, ticket = (
         text_of("pressed", "quiet", width=200),
         render(of("pressed", "quiet"), "markdown"),
@@ -225,9 +197,7 @@ def test_a_ticket_has_the_same_content():
 @settings(max_examples=25, deadline=None)
 @given(st.text(max_size=200))
 def test_no_name_breaks_the_width_or_escapes(name):
-    """
-    Whatever an instance is called, lines fit and nothing reaches the terminal or the page but text.
-    """
+    """Whatever an instance is called, lines fit and nothing reaches the terminal or the page but text."""
     found = compare(*with_instance(pressed, identifier=name), *quiet())
     shown = render(found, width=80)
     ticket = render(found, "markdown")
@@ -238,9 +208,7 @@ def test_no_name_breaks_the_width_or_escapes(name):
 
 
 def test_each_share_is_of_its_own_window():
-    """
-    Time at a ceiling is divided by what was measured on the same side, in every form.
-    """
+    """Time at a ceiling is divided by what was measured on the same side, in every form."""
     diagnosis, shot = pressed()
     half = msgspec.structs.replace(diagnosis, measured_s=diagnosis.measured_s / 2)
     found = compare(diagnosis, shot, half, shot)
@@ -256,9 +224,7 @@ def test_each_share_is_of_its_own_window():
 
 
 def test_an_unknown_side_has_no_mean():
-    """
-    What was not measured on a side is the word unknown in its cell, and no difference is given.
-    """
+    """What was not measured on a side is the word unknown in its cell, and no difference is given."""
     found = of("unknown", "quiet")
     mean = next(
         q
@@ -277,9 +243,7 @@ def test_an_unknown_side_has_no_mean():
 
 
 def test_the_fixture_is_judged_as_its_name_says():
-    """
-    What the tests above rely on: one fixture binds, one is slack, one could not be judged.
-    """
+    """What the tests above rely on: one fixture binds, one is slack, one could not be judged."""
     verdicts = [case()[0].verdict.value for case in (pressed, quiet, unknown)]
 
     assert ["binds", "slack", "unknown"] == verdicts

@@ -26,9 +26,7 @@ def rows_of(lines):
 
 
 def test_a_level_at_half_the_ceiling_fills_half_the_picture():
-    """
-    Reads and writes are stacked: 71.9 + 71.9 MB/s is half of 287.5 MB/s.
-    """
+    """Reads and writes are stacked: 71.9 + 71.9 MB/s is half of 287.5 MB/s."""
     half = np.full(60, BASELINE.value / 4)
     rows = rows_of(drawn(half, write=half))
     filled = sum(row.startswith(("█", "▇", "▆", "▅", "▄", "▃", "▂", "▁")) for row in rows)
@@ -38,9 +36,7 @@ def test_a_level_at_half_the_ceiling_fills_half_the_picture():
 
 
 def test_reached_and_other_ceilings_differ_without_colour():
-    """
-    A ceiling that was reached has a heavy dash and the word for it.
-    """
+    """A ceiling that was reached has a heavy dash and the word for it."""
     diagnosis, shot = pressed()
     lines = timeline_blocks(diagnosis, shot, width=80)
 
@@ -49,9 +45,7 @@ def test_reached_and_other_ceilings_differ_without_colour():
 
 
 def test_a_gap_is_a_dot_on_the_axis():
-    """
-    Where nothing was measured the axis is dotted, and the dots are explained.
-    """
+    """Where nothing was measured the axis is dotted, and the dots are explained."""
     read = np.full(60, 50e6)
     read[20:40] = math.nan
     lines = drawn(read)
@@ -62,9 +56,7 @@ def test_a_gap_is_a_dot_on_the_axis():
 
 
 def test_pegged_time_is_marked_under_the_axis():
-    """
-    The bar under the axis covers the pegged share of the window.
-    """
+    """The bar under the axis covers the pegged share of the window."""
     diagnosis, shot = pressed()
     bar = next(
         line for line in timeline_blocks(diagnosis, shot, width=80) if line.startswith(" ceiling")
@@ -83,9 +75,7 @@ def test_pegged_time_is_marked_under_the_axis():
     [(HOUR_S, "00:30"), (DAY_S, "12:00"), (3 * DAY_S, "03-09"), (60 * DAY_S, "03-"), (2, "00:00")],
 )
 def test_the_axis_has_round_moments(length_s, label):
-    """
-    Ticks are minutes, hours or days, whatever fits the window.
-    """
+    """Ticks are minutes, hours or days, whatever fits the window."""
     lines = drawn(np.full(60, 50e6), window_s=(START_S, START_S + length_s))
     axis = next(i for i, line in enumerate(lines) if "└" in line)
 
@@ -93,9 +83,7 @@ def test_the_axis_has_round_moments(length_s, label):
 
 
 def test_a_ceiling_beyond_the_picture_is_named():
-    """
-    A ceiling ten times above everything measured is named, not drawn.
-    """
+    """A ceiling ten times above everything measured is named, not drawn."""
     lines = drawn(np.full(60, 1e3), ceilings=(BASELINE,), next_ceiling=None)
 
     assert "far above this chart: instance baseline 287.5 MB/s" in lines
@@ -103,9 +91,7 @@ def test_a_ceiling_beyond_the_picture_is_named():
 
 
 def test_iops_are_drawn_when_there_is_no_throughput():
-    """
-    With operations only, they are what is shown.
-    """
+    """With operations only, they are what is shown."""
     shot = snapshot(
         {Metric.READ_OPS_PER_S: np.full(60, 900.0), Metric.WRITE_OPS_PER_S: np.full(60, 100.0)}
     )
@@ -117,9 +103,7 @@ def test_iops_are_drawn_when_there_is_no_throughput():
 
 
 def test_nothing_to_draw_is_no_picture():
-    """
-    No samples, no room or no window: no lines.
-    """
+    """No samples, no room or no window: no lines."""
     diagnosis, shot = pressed()
     instant = msgspec.structs.replace(diagnosis, window_s=(START_S, START_S))
 
@@ -130,9 +114,7 @@ def test_nothing_to_draw_is_no_picture():
 
 
 def test_an_idle_database_has_a_picture():
-    """
-    All zeros are measured zeros: an empty picture under the ceiling, no failure.
-    """
+    """All zeros are measured zeros: an empty picture under the ceiling, no failure."""
     lines = drawn(np.zeros(60))
 
     assert 10 == len(rows_of(lines))

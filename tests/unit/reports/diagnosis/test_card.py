@@ -60,17 +60,13 @@ def named(name: str) -> tuple[Diagnosis, Snapshot]:
 
 @pytest.mark.parametrize("case", ["pressed", "quiet", "unknown", "waiting"])
 def test_golden(case: str, golden: Callable[[str, str], None]):
-    """
-    The drawing is what was reviewed, whatever the version.
-    """
+    """The drawing is what was reviewed, whatever the version."""
     golden(f"card/{case}.svg", card_svg(*CARDS[case]()).replace(__version__, "VERSION"))
 
 
 @pytest.mark.parametrize("case", CARDS)
 def test_it_says_verdict_instance_maker_and_whether_it_is_simulated(case: str):
-    """
-    What a reader of the picture alone has to know.
-    """
+    """What a reader of the picture alone has to know."""
     diagnosis, snapshot = CARDS[case]()
     found = words_of(card_svg(diagnosis, snapshot))
 
@@ -82,9 +78,7 @@ def test_it_says_verdict_instance_maker_and_whether_it_is_simulated(case: str):
 
 
 def test_the_price_is_that_of_the_plan_of_the_same_run():
-    """
-    Without a plan there is no price; with one, the recommended step has it.
-    """
+    """Without a plan there is no price; with one, the recommended step has it."""
     diagnosis, snapshot = example("claims-pipeline")
 
     assert "$" not in words_of(card_svg(diagnosis, snapshot))
@@ -100,9 +94,7 @@ def test_the_price_is_that_of_the_plan_of_the_same_run():
     ids=["short", "long", "ARN", "markup", "wide letters"],
 )
 def test_every_text_fits_and_none_overlaps(name: str):
-    """
-    Whatever an instance is called, its class stays, and no line leaves the card or meets the next.
-    """
+    """Whatever an instance is called, its class stays, and no line leaves the card or meets the next."""
     svg = card_svg(*named(name), plans.claims())
     placed = [(float(t.get("y", "0")), float(t.get("font-size", "0"))) for t in texts(svg)]
     rows = sorted(dict(sorted(placed)).items())
@@ -118,9 +110,7 @@ def test_every_text_fits_and_none_overlaps(name: str):
 
 
 def test_no_account_source_or_note_stands_on_it():
-    """
-    An ARN is cut to its name; where the samples came from is not told.
-    """
+    """An ARN is cut to its name; where the samples came from is not told."""
     diagnosis, snapshot = named(ARN)
     found = words_of(
         card_svg(
@@ -133,9 +123,7 @@ def test_no_account_source_or_note_stands_on_it():
 
 @pytest.mark.parametrize("case", CARDS)
 def test_the_picture_has_the_size_of_a_preview(case: str, tmp_path):
-    """
-    1,200 × 630 pixels, as the header of the PNG says.
-    """
+    """1,200 × 630 pixels, as the header of the PNG says."""
     file = tmp_path / "card.png"
     write_svg_as_png(file, card_svg(*CARDS[case]()))
     head = file.read_bytes()[:24]
@@ -145,9 +133,7 @@ def test_the_picture_has_the_size_of_a_preview(case: str, tmp_path):
 
 
 def test_a_text_is_cut_with_an_ellipsis():
-    """
-    What fits stays whole.
-    """
+    """What fits stays whole."""
     assert "orders" == fitted_text("orders", 20, 200)
     assert fitted_text("orders" * 20, 20, 200).endswith("…")
     assert text_width(fitted_text("orders" * 20, 20, 200), 20) <= 200

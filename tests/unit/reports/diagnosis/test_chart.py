@@ -44,18 +44,14 @@ def contrast(one, other):
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("look", [LIGHT, page_look()])
 def test_specifications_satisfy_the_schema_of_vega_lite(case, look):
-    """
-    Altair, which carries the Vega-Lite schema, accepts every specification.
-    """
+    """Altair, which carries the Vega-Lite schema, accepts every specification."""
     spec = charts.timeline_spec(*CASES[case](), look=look)
 
     alt.VConcatChart.validate(spec)
 
 
 def test_panels_are_those_that_were_measured():
-    """
-    Throughput, IOPS, latency, queue, balances and CPU, in this order; what is missing is left out.
-    """
+    """Throughput, IOPS, latency, queue, balances and CPU, in this order; what is missing is left out."""
     names = ["Throughput", "IOPS", "Latency", "Queue", "Credits", "CPU"]
     full = titles(charts.timeline_spec(*pressed()))
     bare = titles(charts.timeline_spec(*unknown()))
@@ -65,9 +61,7 @@ def test_panels_are_those_that_were_measured():
 
 
 def test_what_bound_comes_first():
-    """
-    When IOPS bound, their panel is the large one on top.
-    """
+    """When IOPS bound, their panel is the large one on top."""
     diagnosis, shot = pressed()
     at = msgspec.structs.replace(diagnosis.binding, dimension=Dimension.IOPS)
     spec = charts.timeline_spec(msgspec.structs.replace(diagnosis, binding=at), shot)
@@ -77,9 +71,7 @@ def test_what_bound_comes_first():
 
 
 def test_nothing_measured_is_reported():
-    """
-    Without any series there is one empty panel that says so, and it can be drawn.
-    """
+    """Without any series there is one empty panel that says so, and it can be drawn."""
     diagnosis, _ = unknown()
     spec = charts.timeline_spec(diagnosis, snapshot({}))
 
@@ -88,9 +80,7 @@ def test_nothing_measured_is_reported():
 
 
 def test_a_long_window_is_reduced_and_says_so():
-    """
-    Two weeks of minutes become at most 1,500 points with a band of extremes; no spike is lost.
-    """
+    """Two weeks of minutes become at most 1,500 points with a band of extremes; no spike is lost."""
     n = 14 * 24 * 60
     rate = 5e7 + wobble(n, 1, 1e7)
     rate[12_345] = 9e8
@@ -106,9 +96,7 @@ def test_a_long_window_is_reduced_and_says_so():
 
 
 def test_a_day_of_minutes_is_drawn_as_it_is():
-    """
-    What fits is not reduced, and has no band.
-    """
+    """What fits is not reduced, and has no band."""
     diagnosis, shot = pressed()
     rows = charts.timeline_spec(diagnosis, shot)["datasets"]["samples"]
 
@@ -118,9 +106,7 @@ def test_a_day_of_minutes_is_drawn_as_it_is():
 
 
 def test_gaps_are_null_and_zero_latency_is_a_gap():
-    """
-    NaN is null in the table of samples; a logarithmic axis has no zero.
-    """
+    """NaN is null in the table of samples; a logarithmic axis has no zero."""
     latency = np.array([0.0, 1e-3, np.nan, 2e-3])
     shot = snapshot({Metric.READ_LATENCY_S: latency})
     diagnosis = msgspec.structs.replace(unknown()[0], window_s=(START_S, START_S + 240))
@@ -131,9 +117,7 @@ def test_gaps_are_null_and_zero_latency_is_a_gap():
 
 @pytest.mark.parametrize("value", [0.0, 1e-9, 1e-3, 1e3])
 def test_any_latency_has_an_axis(value):
-    """
-    One value, tiny or huge, still has whole decades around it; only zeros have no panel.
-    """
+    """One value, tiny or huge, still has whole decades around it; only zeros have no panel."""
     shot = snapshot({Metric.READ_LATENCY_S: np.full(60, value)})
     spec = charts.timeline_spec(unknown()[0], shot)
 
@@ -142,9 +126,7 @@ def test_any_latency_has_an_axis(value):
 
 
 def test_simulated_data_is_called_so_in_the_drawing():
-    """
-    A picture that travels alone still says so, above its first panel and under its title.
-    """
+    """A picture that travels alone still says so, above its first panel and under its title."""
     drawing = drawing_of(charts.timeline_spec(*pressed()))
 
     assert "SIMULATED DATA" in drawing
@@ -153,9 +135,7 @@ def test_simulated_data_is_called_so_in_the_drawing():
 
 
 def test_ceilings_are_labelled_where_they_lie():
-    """
-    Each line carries its own name and number; there is no legend to look up.
-    """
+    """Each line carries its own name and number; there is no legend to look up."""
     drawing = drawing_of(charts.timeline_spec(*pressed()))
 
     assert "instance legacy baseline 212.5 MB/s" in drawing
@@ -163,9 +143,7 @@ def test_ceilings_are_labelled_where_they_lie():
 
 
 def test_notes_that_would_meet_stand_in_rows():
-    """
-    Three notes at once take three rows, a fourth keeps only its line, one elsewhere the first row.
-    """
+    """Three notes at once take three rows, a fourth keeps only its line, one elsewhere the first row."""
     diagnosis, shot = pressed()
     times = [START_S + 3600] * 4 + [START_S + 20 * 3600, START_S - 60]
     notes = tuple(Annotation(time_s=t, text=f"note number {n}") for n, t in enumerate(times))
@@ -189,9 +167,7 @@ def test_notes_that_would_meet_stand_in_rows():
 
 
 def test_hostile_text_stays_text():
-    """
-    Markup in an annotation or a name is escaped, and the drawing is still XML.
-    """
+    """Markup in an annotation or a name is escaped, and the drawing is still XML."""
     diagnosis, shot = pressed()
     note = Annotation(time_s=START_S + 60, text="<script>alert(1)</script> & 'clip3'")
     shot = msgspec.structs.replace(shot, annotations=(note,))
@@ -203,9 +179,7 @@ def test_hostile_text_stays_text():
 
 
 def test_equal_inputs_give_equal_drawings():
-    """
-    The counters of the library that draws do not show.
-    """
+    """The counters of the library that draws do not show."""
     spec = charts.timeline_spec(*pressed())
 
     assert drawing_of(spec) == drawing_of(spec)
@@ -213,9 +187,7 @@ def test_equal_inputs_give_equal_drawings():
 
 
 def test_a_picture_is_written(tmp_path):
-    """
-    A PNG of about 1,600 pixels for the README.
-    """
+    """A PNG of about 1,600 pixels for the README."""
     spec = charts.timeline_spec(*pressed())
     write_png(tmp_path / "timeline.png", spec)
     png = (tmp_path / "timeline.png").read_bytes()
@@ -225,18 +197,14 @@ def test_a_picture_is_written(tmp_path):
 
 
 def test_a_picture_needs_a_folder(tmp_path):
-    """
-    A missing folder is the reader's error, in one sentence.
-    """
+    """A missing folder is the reader's error, in one sentence."""
     with pytest.raises(UsageError, match="there is no folder"):
         write_png(tmp_path / "none" / "x.png", charts.timeline_spec(*quiet()))
 
 
 @pytest.mark.parametrize("look", [LIGHT, DARK])
 def test_colours_can_be_distinguished_from_the_page_and_from_each_other(look):
-    """
-    Text has a contrast of 4.5 : 1, what is drawn 3 : 1, and reads and writes differ in lightness.
-    """
+    """Text has a contrast of 4.5 : 1, what is drawn 3 : 1, and reads and writes differ in lightness."""
     text = [look.ink, look.quiet, look.bound]
     marks = [look.reads, look.writes]
     marks += [look.byte_balance, look.io_balance, look.volume_balance]
@@ -247,9 +215,7 @@ def test_colours_can_be_distinguished_from_the_page_and_from_each_other(look):
 
 
 def test_what_serverless_has_is_drawn():
-    """
-    Capacity in use and what is left of local storage have panels, where they were measured.
-    """
+    """Capacity in use and what is left of local storage have panels, where they were measured."""
     diagnosis, shot = quiet()
     n = DAY_S // 60
     more = snapshot(

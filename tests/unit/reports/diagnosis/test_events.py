@@ -32,9 +32,7 @@ def shown(*notes, width=80):
 
 
 def test_events_come_in_order_of_time_with_letters():
-    """
-    Whatever order the source gave them in, A is the first of the window.
-    """
+    """Whatever order the source gave them in, A is the first of the window."""
     rows = events_of((event(900, text="second"), event(60, text="first")), WINDOW).rows
 
     assert [("A", "first"), ("B", "second")] == [(r.mark, r.text) for r in rows]
@@ -42,9 +40,7 @@ def test_events_come_in_order_of_time_with_letters():
 
 
 def test_what_changes_the_limits_is_kept_before_what_does_not():
-    """
-    Of too many events the changes stay, still in order of time, and the rest is counted.
-    """
+    """Of too many events the changes stay, still in order of time, and the rest is counted."""
     many = [event(60 * i, EventKind.RESTART) for i in range(20)]
     change = event(86_000, EventKind.CLASS_CHANGE, "became db.r5.4xlarge")
     events = events_of((*many, change), WINDOW)
@@ -55,9 +51,7 @@ def test_what_changes_the_limits_is_kept_before_what_does_not():
 
 
 def test_backups_are_counted():
-    """
-    Backups come every day: their number and the last of them are reported, in one line.
-    """
+    """Backups come every day: their number and the last of them are reported, in one line."""
     one = event(3600, EventKind.BACKUP, "Backing up DB instance")
     other = event(4200, EventKind.BACKUP, "Finished DB Instance backup")
 
@@ -68,9 +62,7 @@ def test_backups_are_counted():
 
 
 def test_a_change_before_the_window_is_reported():
-    """
-    A restore or change before the window may explain it, a restart does not; the last two are reported.
-    """
+    """A restore or change before the window may explain it, a restart does not; the last two are reported."""
     before = [event(-HOUR_S * n, EventKind.RESTORE, f"{n} h before") for n in (1, 2, 3)]
     rows = events_of((*before, event(-60, EventKind.RESTART)), WINDOW).rows
 
@@ -79,9 +71,7 @@ def test_a_change_before_the_window_is_reported():
 
 
 def test_what_comes_after_the_window_is_not_reported():
-    """
-    The end of the window is not in it.
-    """
+    """The end of the window is not in it."""
     events = events_of((event(DAY_S), event(DAY_S - 1)), WINDOW)
 
     assert 1 == len(events.rows)
@@ -89,9 +79,7 @@ def test_what_comes_after_the_window_is_not_reported():
 
 
 def test_seconds_are_reported_where_the_window_is_short():
-    """
-    In a window of an hour or less the second of an event matters.
-    """
+    """In a window of an hour or less the second of an event matters."""
     (row,) = events_of((event(61),), (START_S, START_S + HOUR_S)).rows
 
     assert "03-08 00:01:01" == row.short_when
@@ -103,9 +91,7 @@ def test_seconds_are_reported_where_the_window_is_short():
     )
 )
 def test_no_event_of_the_window_is_lost(notes):
-    """
-    What is shown and what is counted are together all events of the window.
-    """
+    """What is shown and what is counted are together all events of the window."""
     events = events_of(notes, WINDOW)
     inside = [n for n in notes if WINDOW[0] <= n.time_s < WINDOW[1]]
     counted = [int(n) for n in re.findall(r"(\d+) (?:other|backup) event", events.more)]
@@ -117,9 +103,7 @@ def test_no_event_of_the_window_is_lost(notes):
 @settings(deadline=None)
 @given(st.lists(st.integers(0, DAY_S - 1), max_size=12), st.integers(40, 120))
 def test_every_letter_stands_once_on_the_timeline(places, width):
-    """
-    However close the events are, each has a column, in their order, and no line is too long.
-    """
+    """However close the events are, each has a column, in their order, and no line is too long."""
     diagnosis, shot = quiet()
     diagnosis = msgspec.structs.replace(diagnosis, annotations=tuple(map(event, places)))
     lines = timeline_blocks(diagnosis, shot, width=width)
@@ -130,9 +114,7 @@ def test_every_letter_stands_once_on_the_timeline(places, width):
 
 
 def test_a_letter_stands_below_its_moment():
-    """
-    An event in the middle of the window stands in the middle of the axis.
-    """
+    """An event in the middle of the window stands in the middle of the axis."""
     diagnosis, shot = quiet()
     diagnosis = msgspec.structs.replace(diagnosis, annotations=(event(DAY_S // 2),))
     lines = timeline_blocks(diagnosis, shot, width=80)
@@ -141,9 +123,7 @@ def test_a_letter_stands_below_its_moment():
 
 
 def test_the_text_tells_kind_and_source():
-    """
-    A row has the letter, the time, the effect of the event, and the text of the source.
-    """
+    """A row has the letter, the time, the effect of the event, and the text of the source."""
     text = shown(
         event(3600, EventKind.FAILOVER, "Multi-AZ instance failover completed"),
         event(-60, EventKind.CONVERSION, "Applied change to Multi-AZ"),
@@ -154,34 +134,26 @@ def test_the_text_tells_kind_and_source():
 
 
 def test_a_report_without_events_does_not_mention_them():
-    """
-    Where nothing is known to have happened there is neither a heading nor a row of marks.
-    """
+    """Where nothing is known to have happened there is neither a heading nor a row of marks."""
     assert "WHAT HAPPENED" not in shown()
     assert "\n  events" not in shown()
 
 
 def test_the_text_of_an_event_cannot_reach_the_terminal():
-    """
-    Control characters of a source's text are shown as what they are not.
-    """
+    """Control characters of a source's text are shown as what they are not."""
     assert "\x1b" not in shown(event(60, text="\x1b[31mred\nmore"))
     assert "\ufffd[31mred more" in shown(event(60, text="\x1b[31mred\nmore"))
 
 
 @pytest.mark.parametrize("kind", EventKind)
 def test_every_kind_has_words(kind):
-    """
-    A kind of event that the model knows is reported in words.
-    """
+    """A kind of event that the model knows is reported in words."""
     assert words.EVENT_WORDS[kind] == words.plain(words.EVENT_WORDS[kind])
     assert "_" not in words.EVENT_WORDS[kind]
 
 
 def test_backups_are_faint_and_silent_in_the_chart():
-    """
-    In the drawing a backup has a line and no text; what is rare has both.
-    """
+    """In the drawing a backup has a line and no text; what is rare has both."""
     diagnosis, shot = pressed()
     first = timeline_spec(diagnosis, shot)["vconcat"][0]["layer"]
     texts = [
@@ -196,9 +168,7 @@ def test_backups_are_faint_and_silent_in_the_chart():
 
 
 def test_order_is_total():
-    """
-    Events of one moment are reported in the same order however they come.
-    """
+    """Events of one moment are reported in the same order however they come."""
     notes = [event(0, text=t) for t in "bca"]
 
     assert in_order(notes) == in_order(reversed(notes))

@@ -74,9 +74,7 @@ def leaving(found):
 
 @pytest.mark.parametrize("case", CASES)
 def test_pages_are_well_formed(case):
-    """
-    Every tag is closed, every id is there once, headings start at one and skip no level.
-    """
+    """Every tag is closed, every id is there once, headings start at one and skip no level."""
     found = read(case)
     steps = [b - a for a, b in zip(found.headings, found.headings[1:], strict=False)]
 
@@ -89,9 +87,7 @@ def test_pages_are_well_formed(case):
 
 @pytest.mark.parametrize("case", CASES)
 def test_pages_load_nothing(case):
-    """
-    No reference leaves the page, no style imports, and the page forbids itself the network.
-    """
+    """No reference leaves the page, no style imports, and the page forbids itself the network."""
     text = without_library(page(case))
     addresses = set(re.findall(r"https?://[^\s\"'<>]+", text))
     allowed = {
@@ -108,9 +104,7 @@ def test_pages_load_nothing(case):
 
 @pytest.mark.parametrize("case", CASES)
 def test_the_text_of_a_page_is_that_of_the_report(case):
-    """
-    Every sentence of the diagnosis stands in the page.
-    """
+    """Every sentence of the diagnosis stands in the page."""
     diagnosis, _ = CASES[case]()
     shown = " ".join(" ".join(read(case).text).split())
     texts = [diagnosis.source, diagnosis.note]
@@ -128,9 +122,7 @@ def test_the_text_of_a_page_is_that_of_the_report(case):
 
 
 def test_a_hostile_name_stays_text():
-    """
-    Markup in any text of the diagnosis is shown, never run; it cannot end a script either.
-    """
+    """Markup in any text of the diagnosis is shown, never run; it cannot end a script either."""
     diagnosis, shot = pressed()
     name = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'"
     evil = msgspec.structs.replace(
@@ -157,9 +149,7 @@ def test_a_hostile_name_stays_text():
 
 
 def test_the_document_for_the_script_is_json():
-    """
-    What the script reads is JSON that holds the specification and every sample.
-    """
+    """What the script reads is JSON that holds the specification and every sample."""
     found = re.search(
         r'<script type="application/json" id="document">(.*?)</script>', page("pressed")
     )
@@ -172,9 +162,7 @@ def test_the_document_for_the_script_is_json():
 
 
 def test_the_drawing_is_there_without_scripts():
-    """
-    The static drawing stands in the page itself, with the labels of its ceilings.
-    """
+    """The static drawing stands in the page itself, with the labels of its ceilings."""
     text = page("pressed")
     drawing = text[text.index('id="chart"') : text.index("<figcaption>")]
 
@@ -184,9 +172,7 @@ def test_the_drawing_is_there_without_scripts():
 
 
 def test_every_colour_of_the_chart_is_defined_in_light_and_dark():
-    """
-    Each CSS variable that is used has a value; those of the chart have one in every scheme.
-    """
+    """Each CSS variable that is used has a value; those of the chart have one in every scheme."""
     text = without_library(page("pressed"))
     used = set(re.findall(r"var\((--[a-z-]+)\)", text))
     style = text[text.index("<style>") : text.index("</style>")]
@@ -197,16 +183,12 @@ def test_every_colour_of_the_chart_is_defined_in_light_and_dark():
 
 
 def test_equal_reports_are_equal_pages():
-    """
-    Rendering again gives the same text: no clock, no dice, no counters.
-    """
+    """Rendering again gives the same text: no clock, no dice, no counters."""
     assert page("pressed") == html.render_html(*pressed())
 
 
 def test_a_long_window_stays_small():
-    """
-    Two weeks of minutes with every panel make a page below two megabytes.
-    """
+    """Two weeks of minutes with every panel make a page below two megabytes."""
     n = 14 * 24 * 60
     columns = {
         metric: 1e8 * (1 + wobble(n, salt, 0.5))
@@ -222,9 +204,7 @@ def test_a_long_window_stays_small():
 
 
 def test_a_page_without_samples_has_no_chart():
-    """
-    Where nothing was measured there is no empty frame, and the library stays at home.
-    """
+    """Where nothing was measured there is no empty frame, and the library stays at home."""
     diagnosis, shot = CASES["unknown"]()
     text = html.render_html(diagnosis, msgspec.structs.replace(shot, series={}))
 
@@ -233,17 +213,13 @@ def test_a_page_without_samples_has_no_chart():
 
 
 def test_the_banner_of_simulated_data_comes_first():
-    """
-    It stands above everything; a measured report has none.
-    """
+    """It stands above everything; a measured report has none."""
     assert page("pressed").index("Simulated data</strong>") < page("pressed").index("<h1>")
     assert "imulated data" not in page("quiet")
 
 
 def test_the_script_is_javascript():
-    """
-    The bundler, which parses what it is given, accepts the script of the page.
-    """
+    """The bundler, which parses what it is given, accepts the script of the page."""
     script = (files("plimsoll.reports") / "templates" / "report.js").read_text(encoding="utf-8")
 
     assert "ResizeObserver" in vl_convert.javascript_bundle(script)

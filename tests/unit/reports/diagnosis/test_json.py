@@ -15,23 +15,17 @@ from unit.reports.fixture_diagnosis import CASES, pressed, quiet
 
 @pytest.mark.parametrize("case", CASES)
 def test_golden(case, golden):
-    """
-    The JSON report is as it was last reviewed.
-    """
+    """The JSON report is as it was last reviewed."""
     golden(f"reports/{case}.json", render_json(CASES[case]()[0]).decode())
 
 
 def test_equal_diagnoses_give_equal_bytes():
-    """
-    Two diagnoses made apart from each other are the same bytes.
-    """
+    """Two diagnoses made apart from each other are the same bytes."""
     assert render_json(pressed()[0]) == render_json(pressed()[0])
 
 
 def test_keys_are_sorted_at_every_depth():
-    """
-    Keys come in one order, so that two reports can be compared line by line.
-    """
+    """Keys come in one order, so that two reports can be compared line by line."""
     unsorted = []
 
     def check(pairs):
@@ -46,9 +40,7 @@ def test_keys_are_sorted_at_every_depth():
 
 
 def test_what_is_not_a_number_is_null():
-    """
-    NaN and infinity are not JSON; they mean unknown.
-    """
+    """NaN and infinity are not JSON; they mean unknown."""
     diagnosis, _ = quiet()
     resource = msgspec.structs.replace(diagnosis.resources[0], peak=math.nan, p99=math.inf)
     text = render_json(msgspec.structs.replace(diagnosis, resources=(resource,)))
@@ -58,9 +50,7 @@ def test_what_is_not_a_number_is_null():
 
 
 def test_numbers_of_numpy_are_numbers():
-    """
-    A scalar that came out of an array is written like any other number.
-    """
+    """A scalar that came out of an array is written like any other number."""
     diagnosis, _ = quiet()
     one = msgspec.structs.replace(
         diagnosis.resources[0], peak=np.float64(1.5), p99=np.int64(2), mean=np.float64("nan")
@@ -71,9 +61,7 @@ def test_numbers_of_numpy_are_numbers():
 
 
 def test_moments_are_utc_with_z():
-    """
-    Window and intervals are ISO 8601 to the second.
-    """
+    """Window and intervals are ISO 8601 to the second."""
     report = json.loads(render_json(pressed()[0]))
 
     assert "2021-03-08T00:00:00Z" == report["window"]["start"]
@@ -82,9 +70,7 @@ def test_moments_are_utc_with_z():
 
 
 def test_the_promised_fields_of_an_interval_are_there():
-    """
-    Start, end, dimension, level with error bars, family, phase and confidence, as numbers and words.
-    """
+    """Start, end, dimension, level with error bars, family, phase and confidence, as numbers and words."""
     interval = json.loads(render_json(pressed()[0]))["intervals"][2]
     promised = {
         "start": "2021-03-08T09:48:00Z",
@@ -105,9 +91,7 @@ def test_the_promised_fields_of_an_interval_are_there():
 
 
 def test_no_field_of_a_diagnosis_is_lost():
-    """
-    Every field of `Diagnosis` has its place in the report.
-    """
+    """Every field of `Diagnosis` has its place in the report."""
     report = json.loads(render_json(pressed()[0]))
     renamed = dict.fromkeys(("window_s", "step_s", "measured_s", "asked_s"), "window")
 
@@ -129,9 +113,7 @@ def test_no_field_of_an_instance_is_lost():
 
 
 def test_no_field_of_an_interval_is_lost():
-    """
-    Context and step are in every interval; where no step is known it is the window's.
-    """
+    """Context and step are in every interval; where no step is known it is the window's."""
     report = json.loads(render_json(pressed()[0]))
     renamed = {"start_s": "start", "end_s": "end"}
     night, _, day = report["intervals"][:3]
@@ -142,9 +124,7 @@ def test_no_field_of_an_interval_is_lost():
 
 
 def test_events_are_in_order_of_time():
-    """
-    Every event is there, backups and what came before the window too, in order of time.
-    """
+    """Every event is there, backups and what came before the window too, in order of time."""
     found = json.loads(render_json(pressed()[0]))["annotations"]
 
     assert ["restore", "backup", "backup", "other", "restart"] == [a["kind"] for a in found]

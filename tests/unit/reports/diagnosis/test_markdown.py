@@ -9,16 +9,12 @@ from unit.reports.fixture_diagnosis import CASES, pressed
 
 @pytest.mark.parametrize("case", CASES)
 def test_golden(case, golden):
-    """
-    The Markdown report reads as it was last reviewed.
-    """
+    """The Markdown report reads as it was last reviewed."""
     golden(f"reports/{case}.md", render_markdown(*CASES[case]()))
 
 
 def test_names_cannot_become_markup():
-    """
-    HTML, links, emphasis and table bars in a name are text.
-    """
+    """HTML, links, emphasis and table bars in a name are text."""
     diagnosis, shot = pressed()
     name = "<script>alert(1)</script> [x](http://y) *b* `c` a|b _d_"
     instance = msgspec.structs.replace(diagnosis.instance, identifier=name)
@@ -30,9 +26,7 @@ def test_names_cannot_become_markup():
 
 
 def test_words_with_underscores_stay_readable():
-    """
-    An underscore inside a word means nothing in Markdown and is left alone.
-    """
+    """An underscore inside a word means nothing in Markdown and is left alone."""
     diagnosis, shot = pressed()
     diagnosis = msgspec.structs.replace(diagnosis, source="file read_bytes_per_s.json")
 
@@ -40,9 +34,7 @@ def test_words_with_underscores_stay_readable():
 
 
 def test_every_row_of_a_table_has_the_cells_of_its_head():
-    """
-    A bar in a cell would add a column; none does.
-    """
+    """A bar in a cell would add a column; none does."""
     lines = render_markdown(*pressed()).splitlines()
     tables = [line for line in lines if line.startswith("|")]
     counts = [line.replace(r"\|", "").count("|") for line in tables]
@@ -52,7 +44,5 @@ def test_every_row_of_a_table_has_the_cells_of_its_head():
 
 
 def test_simulated_data_is_called_so_before_anything_else():
-    """
-    The label stands right below the title.
-    """
+    """The label stands right below the title."""
     assert render_markdown(*pressed()).splitlines()[2].startswith("> **Simulated data.**")

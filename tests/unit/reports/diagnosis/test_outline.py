@@ -24,9 +24,7 @@ def changed(diagnosis, **fields):
 
 
 def test_a_documented_ceiling_is_reported_with_its_phase():
-    """
-    Family, documented number, phase, time at it, window.
-    """
+    """Family, documented number, phase, time at it, window."""
     assert headline(pressed()[0]) == (
         "search-primary (db.r5.2xlarge) was up against its instance EBS throughput: 212.5 MB/s "
         "(legacy baseline) for 9 h 12 min of 24 h, until 2021-03-08 19:00 (5 h before the end)."
@@ -34,9 +32,7 @@ def test_a_documented_ceiling_is_reported_with_its_phase():
 
 
 def test_what_lasts_to_the_end_of_the_window_is_so_and_dated():
-    """
-    *Is* stands for what still binds at the end; the end has its date, for no file is read just then.
-    """
+    """*Is* stands for what still binds at the end; the end has its date, for no file is read just then."""
     diagnosis, _ = pressed()
     last = max(intervals_at(diagnosis, diagnosis.binding), key=lambda i: i.end_s)
     still = changed(last, end_s=diagnosis.window_s[1])
@@ -51,9 +47,7 @@ def test_what_lasts_to_the_end_of_the_window_is_so_and_dated():
 
 
 def test_another_ceiling_at_the_end_is_reported_too():
-    """
-    What bound longest is over, and something else binds now.
-    """
+    """What bound longest is over, and something else binds now."""
     diagnosis, _ = pressed()
     burst = next(t for t in diagnosis.time_at if t != diagnosis.binding)
     end = diagnosis.window_s[1]
@@ -65,9 +59,7 @@ def test_another_ceiling_at_the_end_is_reported_too():
 
 
 def test_a_limit_with_one_number_has_no_phase():
-    """
-    A fixed limit is reported without brackets, a volume's with the unit it is sold in.
-    """
+    """A fixed limit is reported without brackets, a volume's with the unit it is sold in."""
     diagnosis, _ = pressed()
     at = changed(
         diagnosis.binding,
@@ -83,9 +75,7 @@ def test_a_limit_with_one_number_has_no_phase():
 
 
 def test_an_unknown_limit_is_reported_with_its_level():
-    """
-    Where no documented limit agrees, the measured level is what is known.
-    """
+    """Where no documented limit agrees, the measured level is what is known."""
     diagnosis, _ = pressed()
     at = changed(diagnosis.binding, family=Family.UNKNOWN, level=185e6, ceiling=None)
     by_iops = changed(at, dimension=Dimension.IOPS, level=3000.0)
@@ -99,9 +89,7 @@ def test_an_unknown_limit_is_reported_with_its_level():
 
 
 def test_a_resource_that_is_not_storage_can_bind():
-    """
-    Without a binding storage ceiling, the resources that bind are named.
-    """
+    """Without a binding storage ceiling, the resources that bind are named."""
     diagnosis, _ = quiet()
     cpu = resource(Family.CPU, Verdict.BINDS, "CPU", CPU, 1.0, 1.0, 0.9, 600.0)
     diagnosis = changed(diagnosis, verdict=Verdict.BINDS, resources=(cpu,))
@@ -110,9 +98,7 @@ def test_a_resource_that_is_not_storage_can_bind():
 
 
 def test_near_names_what_was_near():
-    """
-    The resources that came within a fifth of their ceilings are named.
-    """
+    """The resources that came within a fifth of their ceilings are named."""
     diagnosis, _ = pressed()
     diagnosis = changed(diagnosis, verdict=Verdict.NEAR, binding=None, intervals=())
 
@@ -120,9 +106,7 @@ def test_near_names_what_was_near():
 
 
 def test_slack_says_how_near_the_nearest_was():
-    """
-    The resource with the least room is named with its share.
-    """
+    """The resource with the least room is named with its share."""
     assert headline(quiet()[0]) == (
         "search-primary (db.r5.2xlarge) was not up against any limit in 24 h; instance EBS "
         "IOPS came nearest, at 32 % of its ceiling."
@@ -130,16 +114,12 @@ def test_slack_says_how_near_the_nearest_was():
 
 
 def test_slack_without_ceilings_claims_no_distance():
-    """
-    Where no ceiling is known, none is reported as near or far.
-    """
+    """Where no ceiling is known, none is reported as near or far."""
     assert headline(changed(quiet()[0], resources=())).endswith("any limit in 24 h.")
 
 
 def test_unknown_names_the_gaps():
-    """
-    The first three gaps are named, the rest counted; one gap is singular.
-    """
+    """The first three gaps are named, the rest counted; one gap is singular."""
     diagnosis, _ = unknown()
     one = changed(diagnosis, missing=diagnosis.missing[:1])
 
@@ -151,9 +131,7 @@ def test_unknown_names_the_gaps():
 
 
 def test_the_evidence_is_that_of_the_longest_interval_at_the_binding_ceiling():
-    """
-    A longer interval at another ceiling does not speak for the verdict.
-    """
+    """A longer interval at another ceiling does not speak for the verdict."""
     diagnosis, _ = pressed()
     longer = interval(0, 10**6, LEGACY_BURST, level=4e8)
     summary = outline(changed(diagnosis, intervals=(longer, *diagnosis.intervals)))
@@ -163,9 +141,7 @@ def test_the_evidence_is_that_of_the_longest_interval_at_the_binding_ceiling():
 
 
 def test_the_worst_finding_comes_first_and_gives_the_moves():
-    """
-    Findings are sorted by severity; a severity we do not know comes last.
-    """
+    """Findings are sorted by severity; a severity we do not know comes last."""
     findings = tuple(
         Finding(code=s, severity=s, title=f"{s}.", moves=(f"do {s}",))
         for s in ("note", "odd", "critical", "warning")
@@ -177,9 +153,7 @@ def test_the_worst_finding_comes_first_and_gives_the_moves():
 
 
 def test_equal_gaps_are_reported_once():
-    """
-    Metrics that hide the same and are mended the same way share a line.
-    """
+    """Metrics that hide the same and are mended the same way share a line."""
     gaps = tuple(Missing(name=n, hides="x", remedy="Do y.") for n in ("a", "b", "c"))
     summary = outline(changed(unknown()[0], missing=gaps))
 
@@ -189,9 +163,7 @@ def test_equal_gaps_are_reported_once():
 
 
 def test_intervals_are_listed_in_order_of_time():
-    """
-    The twelve longest are chosen by length and shown by time.
-    """
+    """The twelve longest are chosen by length and shown by time."""
     summary = outline(pressed()[0])
 
     assert 12 == len(summary.intervals)
@@ -200,9 +172,7 @@ def test_intervals_are_listed_in_order_of_time():
 
 
 def test_a_ceiling_says_for_how_long_it_was_documented():
-    """
-    Legacy numbers have two dates, present ones the first, others none.
-    """
+    """Legacy numbers have two dates, present ones the first, others none."""
     rows = {r.name: r.valid for r in outline(pressed()[0]).ceilings}
 
     assert "2018-08-04 to 2019-12-04" == rows["instance EBS throughput, legacy baseline"]
@@ -211,9 +181,7 @@ def test_a_ceiling_says_for_how_long_it_was_documented():
 
 
 def test_what_changes_the_reading_comes_before_the_evidence():
-    """
-    A context, and samples finer than the window's, are reported before what supports the claim.
-    """
+    """A context, and samples finer than the window's, are reported before what supports the claim."""
     evidence = outline(pressed()[0]).evidence
 
     assert "Context: storage optimisation after a change of storage." == evidence[0]
@@ -221,9 +189,7 @@ def test_what_changes_the_reading_comes_before_the_evidence():
 
 
 def test_an_interval_has_its_remarks_in_its_row():
-    """
-    Context and finer step are next to the interval they are about, and next to no other.
-    """
+    """Context and finer step are next to the interval they are about, and next to no other."""
     summary = outline(pressed()[0])
     remarks = [r.remark for r in summary.intervals if r.remark]
 
@@ -234,9 +200,7 @@ def test_an_interval_has_its_remarks_in_its_row():
 
 
 def test_samples_of_the_step_of_the_window_are_not_remarked():
-    """
-    An interval seen in the window's own samples, or of no known step, says nothing of it.
-    """
+    """An interval seen in the window's own samples, or of no known step, says nothing of it."""
     diagnosis, _ = pressed()
     for step_s in (0, diagnosis.step_s, 300):
         pegged = tuple(changed(i, step_s=step_s, context="") for i in diagnosis.intervals)
@@ -247,9 +211,7 @@ def test_samples_of_the_step_of_the_window_are_not_remarked():
 
 
 def test_what_was_ordered_is_reported():
-    """
-    Pending changes stand with the identity, what the provider's API says with the measurement.
-    """
+    """Pending changes stand with the identity, what the provider's API says with the measurement."""
     summary = outline(pressed()[0])
     facts = {f.name: f.value for f in (*summary.identity, *summary.measured)}
 
@@ -264,9 +226,7 @@ def test_what_was_ordered_is_reported():
 
 
 def test_serverless_says_its_largest_capacity():
-    """
-    Aurora Serverless has no class that says how large it may grow.
-    """
+    """Aurora Serverless has no class that says how large it may grow."""
     diagnosis, _ = quiet()
     instance = changed(diagnosis.instance, capacity_acu_max=16.5)
     facts = {f.name: f.value for f in outline(changed(diagnosis, instance=instance)).identity}

@@ -25,9 +25,7 @@ def report_of(*events: OwnEvent, bound=((8, 20),)) -> Report:
 
 
 def test_a_name_says_what_coincides_and_what_remains_without_it():
-    """
-    Time at a ceiling while it ran, its share, and the time at a ceiling without it.
-    """
+    """Time at a ceiling while it ran, its share, and the time at a ceiling without it."""
     text = text_of(event("load", 5, 14))
 
     assert "6 min of the 12 min at a ceiling lie within your events, 6 min outside of them." in text
@@ -36,9 +34,7 @@ def test_a_name_says_what_coincides_and_what_remains_without_it():
 
 
 def test_a_name_that_covers_the_ceiling_is_said_to_and_not_blamed():
-    """
-    Coincidence is no cause, and the report says so.
-    """
+    """Coincidence is no cause, and the report says so."""
     text = text_of(event("load", 5, 30))
 
     assert "All of the 12 min at a ceiling lie within your events." in text
@@ -47,9 +43,7 @@ def test_a_name_that_covers_the_ceiling_is_said_to_and_not_blamed():
 
 
 def test_events_away_from_the_ceiling_are_cleared():
-    """
-    Where nothing coincides, or no ceiling was reached, that is the first sentence.
-    """
+    """Where nothing coincides, or no ceiling was reached, that is the first sentence."""
     assert "None of the 12 min at a ceiling lies within your events." in text_of(event("x", 30, 40))
     assert "No ceiling was reached in this window" in text_of(event("x", 30, 40), bound=())
     outside = text_of(event("x", 70, 80))
@@ -57,9 +51,7 @@ def test_events_away_from_the_ceiling_are_cleared():
 
 
 def test_an_overlap_names_the_others():
-    """
-    The row of each event has the names that ran in the same time.
-    """
+    """The row of each event has the names that ran in the same time."""
     text = text_of(event("a", 0, 20), event("b", 10, 30))
 
     assert "it is not divided between them" in text
@@ -68,9 +60,7 @@ def test_an_overlap_names_the_others():
 
 
 def test_long_lists_are_cut_and_counted():
-    """
-    Twelve rows and six names; the rest is in the JSON report.
-    """
+    """Twelve rows and six names; the rest is in the JSON report."""
     text = text_of(*(event(f"task{n:02}", n, n + 1) for n in range(40)))
 
     assert "28 events with less I/O are in the JSON report." in text
@@ -79,9 +69,7 @@ def test_long_lists_are_cut_and_counted():
 
 
 def test_the_chart_has_a_bar_for_each_run_within_the_window():
-    """
-    A run that began before is cut; a moment has a bar without length.
-    """
+    """A run that began before is cut; a moment has a bar without length."""
     found = report_of(event("a", -10, 10), event("a", 20, 30), event("d", 40, None))
     names = {n.name: n for n in found.diagnosis.own_events.names}
 
@@ -95,9 +83,7 @@ def test_the_chart_has_a_bar_for_each_run_within_the_window():
 
 
 def test_hostile_names_stay_text_in_every_form():
-    """
-    A name from a file is no tag, no link and no escape sequence.
-    """
+    """A name from a file is no tag, no link and no escape sequence."""
     report = report_of(event(HOSTILE, 0, 10, kind=HOSTILE))
     page, markdown = render(report, "html"), render(report, "markdown")
 

@@ -31,9 +31,7 @@ def report_of(load: SessionLoad) -> Report:
 
 
 def test_the_first_sentence_says_how_much_waited_and_for_whom():
-    """
-    Waiting, load, share, and the share of the first statement, with the stretch.
-    """
+    """Waiting, load, share, and the share of the first statement, with the stretch."""
     text = text_of(session_load((0, 3600), (3600, 7200)))
 
     assert "At the ceiling, 6.1 of 7.5 active sessions waited for I/O (81 %)." in text
@@ -43,9 +41,7 @@ def test_the_first_sentence_says_how_much_waited_and_for_whom():
 
 
 def test_waiting_without_a_ceiling_is_not_called_one():
-    """
-    Where no ceiling explains the waiting, none is claimed; without a comparison none is made.
-    """
+    """Where no ceiling explains the waiting, none is claimed; without a comparison none is made."""
     load = replace(session_load((0, 3600), None), why=StretchKind.WAITING)
 
     assert "While requests waited, 6.1 of 7.5" in text_of(load)
@@ -53,9 +49,7 @@ def test_waiting_without_a_ceiling_is_not_called_one():
 
 
 def test_an_unclear_event_is_shown_and_not_counted():
-    """
-    MySQL's table handler covers memory and I/O: its sessions are no I/O, and the report says so.
-    """
+    """MySQL's table handler covers memory and I/O: its sessions are no I/O, and the report says so."""
     made = span(0, 60, {COPY: {"io:io/table/sql/handler": 4.0}})
     text = text_of(SessionLoad(why=StretchKind.CEILING, during=made), "mysql")
 
@@ -65,9 +59,7 @@ def test_an_unclear_event_is_shown_and_not_counted():
 
 
 def test_a_bound_is_called_one():
-    """
-    A statement outside the top 25 of the other stretch waited at most so much there.
-    """
+    """A statement outside the top 25 of the other stretch waited at most so much there."""
     many = {f"SELECT {n}": {"IO:DataFileRead": 1.0 + n} for n in range(25)}
     load = SessionLoad(why=StretchKind.CEILING, during=span(0, 60), outside=span(60, 120, many))
 
@@ -75,9 +67,7 @@ def test_a_bound_is_called_one():
 
 
 def test_hostile_texts_stay_text_in_every_form():
-    """
-    No tag, no escape sequence, no fence that closes early, no line of ten thousand letters.
-    """
+    """No tag, no escape sequence, no fence that closes early, no line of ten thousand letters."""
     made = span(
         0,
         60,

@@ -30,9 +30,7 @@ def named(name):
 
 @pytest.mark.parametrize("case", CASES)
 def test_golden(case, golden):
-    """
-    The report at 80 columns reads as it was last reviewed.
-    """
+    """The report at 80 columns reads as it was last reviewed."""
     golden(f"reports/{case}.txt", text_of(case))
 
 
@@ -40,9 +38,7 @@ def test_golden(case, golden):
 @pytest.mark.parametrize("color", [False, True])
 @pytest.mark.parametrize("case", CASES)
 def test_no_line_is_wider_than_asked(case, width, color):
-    """
-    Every line fits, with colour and without.
-    """
+    """Every line fits, with colour and without."""
     shown = re.sub(r"\x1b\[[0-9;]*m", "", text_of(case, width=width, color=color))
 
     assert width >= max(cell_len(line) for line in shown.splitlines())
@@ -51,9 +47,7 @@ def test_no_line_is_wider_than_asked(case, width, color):
 @settings(max_examples=25, deadline=None)
 @given(st.text(max_size=300))
 def test_no_name_breaks_the_width_or_escapes(name):
-    """
-    Whatever an instance is called, lines fit and nothing reaches the terminal but text.
-    """
+    """Whatever an instance is called, lines fit and nothing reaches the terminal but text."""
     shown = render_text(*named(name), width=60, color=False)
 
     assert 60 >= max(cell_len(line) for line in shown.split("\n"))
@@ -62,9 +56,7 @@ def test_no_name_breaks_the_width_or_escapes(name):
 
 @pytest.mark.parametrize("case", CASES)
 def test_a_pipe_gets_no_escape_sequence(case):
-    """
-    Without colour there is no escape sequence; with colour the text is the same.
-    """
+    """Without colour there is no escape sequence; with colour the text is the same."""
     bare, colored = text_of(case), text_of(case, color=True)
 
     assert ESCAPE not in bare
@@ -75,9 +67,7 @@ def test_a_pipe_gets_no_escape_sequence(case):
 
 
 def test_the_verdict_comes_first_in_plain_words():
-    """
-    The first sentence names the class, the limit, its number and the time.
-    """
+    """The first sentence names the class, the limit, its number and the time."""
     first = " ".join(text_of("pressed").splitlines()[:3])
 
     assert first == (
@@ -87,9 +77,7 @@ def test_the_verdict_comes_first_in_plain_words():
 
 
 def test_the_order_is_that_of_an_incident():
-    """
-    What to do, why, what it was not, and only then the rest.
-    """
+    """What to do, why, what it was not, and only then the rest."""
     shown = text_of("pressed")
     titles = [
         *("WHAT TO DO FIRST", "WHY", "TIMELINE", "WHAT HAPPENED", "RULED OUT", "RESOURCES"),
@@ -102,9 +90,7 @@ def test_the_order_is_that_of_an_incident():
 
 
 def test_what_is_missing_comes_first_when_nothing_could_be_judged():
-    """
-    Without a verdict the gaps and their remedies are what the reader needs.
-    """
+    """Without a verdict the gaps and their remedies are what the reader needs."""
     shown = text_of("unknown")
 
     assert shown.index("NOT KNOWN") < shown.index("RESOURCES")
@@ -112,9 +98,7 @@ def test_what_is_missing_comes_first_when_nothing_could_be_judged():
 
 
 def test_every_sentence_of_the_diagnosis_is_there():
-    """
-    Moves, evidence, reasons, findings, forecasts and remedies are all printed, in a wide pipe whole.
-    """
+    """Moves, evidence, reasons, findings, forecasts and remedies are all printed, in a wide pipe whole."""
     diagnosis, shot = pressed()
     shown = render_text(diagnosis, shot, width=1000, color=False)
     main = diagnosis.intervals[2]
@@ -131,9 +115,7 @@ def test_every_sentence_of_the_diagnosis_is_there():
 
 
 def test_a_fact_that_looks_like_a_part_of_the_name_is_reported():
-    """
-    An engine or storage that only appears in the instance's name is not taken as given.
-    """
+    """An engine or storage that only appears in the instance's name is not taken as given."""
     shown = render_text(*named("postgres 11.9-us-east-1"), width=200, color=False)
 
     assert "postgres 11.9 · io1" in shown
@@ -141,9 +123,7 @@ def test_a_fact_that_looks_like_a_part_of_the_name_is_reported():
 
 
 def test_simulated_data_without_a_note_ends_there():
-    """
-    Without a note on how it was made, there is no separator.
-    """
+    """Without a note on how it was made, there is no separator."""
     diagnosis, shot = pressed()
     shown = render_text(msgspec.structs.replace(diagnosis, note=""), shot, width=80, color=False)
 
@@ -151,18 +131,14 @@ def test_simulated_data_without_a_note_ends_there():
 
 
 def test_simulated_data_is_called_so_at_the_top():
-    """
-    The first line after the verdict of a simulated report says so; a measured one does not mention it.
-    """
+    """The first line after the verdict of a simulated report says so; a measured one does not mention it."""
     assert text_of("pressed").splitlines()[3].startswith("SIMULATED DATA")
     assert "SIMULATED" not in text_of("quiet")
 
 
 @pytest.mark.parametrize("verdict", Verdict)
 def test_verdicts_are_words_and_signs(verdict):
-    """
-    Without colour each verdict is still distinguished by its word and its sign.
-    """
+    """Without colour each verdict is still distinguished by its word and its sign."""
     diagnosis, shot = quiet()
     resource = msgspec.structs.replace(diagnosis.resources[0], verdict=verdict)
     shown = render_text(
@@ -173,9 +149,7 @@ def test_verdicts_are_words_and_signs(verdict):
 
 
 def test_only_the_longest_intervals_are_listed():
-    """
-    Twelve rows, and how many more there are with their time.
-    """
+    """Twelve rows, and how many more there are with their time."""
     shown = text_of("pressed")
     table = shown[shown.index("When (UTC)") :].split("\n\n")[0]
 
@@ -185,9 +159,7 @@ def test_only_the_longest_intervals_are_listed():
 
 
 def test_rows_share_a_remark_by_its_number():
-    """
-    A remark stands once below the table, under the raised number of the rows it is about.
-    """
+    """A remark stands once below the table, under the raised number of the rows it is about."""
     shown = text_of("pressed")
 
     assert "instance legacy burst¹" in shown
@@ -197,18 +169,14 @@ def test_rows_share_a_remark_by_its_number():
 
 
 def test_numbers_stay_with_their_units():
-    """
-    No line of a paragraph ends with a number whose unit begins the next one.
-    """
+    """No line of a paragraph ends with a number whose unit begins the next one."""
     parted = re.compile(r"[0-9]\n\s*(?:MB/s|IOPS|ms|min|%|MiB/s|GiB)\b")
 
     assert [] == [w for w in range(60, 121) if parted.search(text_of("pressed", width=w))]
 
 
 def test_nothing_measured_draws_nothing():
-    """
-    Without samples of storage there is no timeline, and no failure.
-    """
+    """Without samples of storage there is no timeline, and no failure."""
     diagnosis, shot = unknown()
     empty = msgspec.structs.replace(shot, series={})
 
@@ -216,9 +184,7 @@ def test_nothing_measured_draws_nothing():
 
 
 def test_the_width_of_a_pipe_is_eighty(monkeypatch):
-    """
-    Without a width the terminal's is taken, 80 without one, and never more than 120.
-    """
+    """Without a width the terminal's is taken, 80 without one, and never more than 120."""
     monkeypatch.setattr("plimsoll.reports.render.terminal.get_terminal_size", _size(80))
     narrow = render_text(*pressed(), width=None, color=False)
     monkeypatch.setattr("plimsoll.reports.render.terminal.get_terminal_size", _size(400))
@@ -229,9 +195,7 @@ def test_the_width_of_a_pipe_is_eighty(monkeypatch):
 
 
 def test_equal_reports_are_equal_texts():
-    """
-    Rendering twice gives the same text.
-    """
+    """Rendering twice gives the same text."""
     assert text_of("pressed") == text_of("pressed")
 
 

@@ -43,9 +43,7 @@ def buckets(*pairs, window_s, bucket_s, count):
 
 
 def test_a_bucket_is_a_round_number_of_steps():
-    """
-    A window that fits keeps its step; a longer one gets the shortest round bucket that fits.
-    """
+    """A window that fits keeps its step; a longer one gets the shortest round bucket that fits."""
     assert 60 == bucket_length((0, DAY_S), 60, 1500)
     assert 900 == bucket_length((0, 14 * DAY_S), 60, 1500)
     assert 900 == bucket_length((0, 14 * DAY_S), 300, 1500)
@@ -54,9 +52,7 @@ def test_a_bucket_is_a_round_number_of_steps():
 
 @given(st.integers(1, 400 * DAY_S), st.sampled_from([1, 5, 7, 60, 300]), st.integers(10, 2000))
 def test_buckets_are_never_too_many(length_s, step_s, points_max):
-    """
-    Whatever the window, its buckets are whole steps and at most as many as asked for.
-    """
+    """Whatever the window, its buckets are whole steps and at most as many as asked for."""
     bucket_s = bucket_length((0, length_s), step_s, points_max)
 
     assert 0 == bucket_s % step_s
@@ -64,9 +60,7 @@ def test_buckets_are_never_too_many(length_s, step_s, points_max):
 
 
 def test_a_bucket_keeps_mean_and_extremes():
-    """
-    Four samples in two buckets: their means, smallest and largest values remain.
-    """
+    """Four samples in two buckets: their means, smallest and largest values remain."""
     found = buckets(
         (Metric.QUEUE_DEPTH, 60, [1.0, 3.0, 10.0, math.nan]),
         window_s=(START_S, START_S + 240),
@@ -80,9 +74,7 @@ def test_a_bucket_keeps_mean_and_extremes():
 
 
 def test_a_long_sample_fills_every_bucket_it_covers():
-    """
-    A mean over five minutes holds for each of the five; no hole is left between samples.
-    """
+    """A mean over five minutes holds for each of the five; no hole is left between samples."""
     found = buckets(
         (Metric.QUEUE_DEPTH, 300, [1.0, 2.0]),
         window_s=(START_S, START_S + 600),
@@ -94,9 +86,7 @@ def test_a_long_sample_fills_every_bucket_it_covers():
 
 
 def test_a_gap_is_not_a_zero():
-    """
-    A bucket without a sample is NaN.
-    """
+    """A bucket without a sample is NaN."""
     found = buckets(
         (Metric.QUEUE_DEPTH, 60, [1.0, math.nan, 3.0]),
         window_s=(START_S, START_S + 180),
@@ -109,9 +99,7 @@ def test_a_gap_is_not_a_zero():
 
 
 def test_the_total_needs_reads_and_writes():
-    """
-    Reads without writes are no total; where one of them has a gap, so has the total.
-    """
+    """Reads without writes are no total; where one of them has a gap, so has the total."""
     window = {"window_s": (START_S, START_S + 120), "bucket_s": 60, "count": 2}
     reads = (Metric.READ_BYTES_PER_S, 60, [1e6, 2e6])
     alone = buckets(reads, **window)
@@ -123,9 +111,7 @@ def test_the_total_needs_reads_and_writes():
 
 
 def test_the_total_of_unequal_steps_is_taken_where_both_begin():
-    """
-    Reads by the minute and writes by five give a total every five minutes.
-    """
+    """Reads by the minute and writes by five give a total every five minutes."""
     found = buckets(
         (Metric.READ_BYTES_PER_S, 60, np.full(10, 1e6)),
         (Metric.WRITE_BYTES_PER_S, 300, [2e6, 3e6]),
@@ -138,9 +124,7 @@ def test_the_total_of_unequal_steps_is_taken_where_both_begin():
 
 
 def test_samples_outside_the_window_are_left_out():
-    """
-    What lies before or after the window is not drawn into its first or last bucket.
-    """
+    """What lies before or after the window is not drawn into its first or last bucket."""
     found = buckets(
         (Metric.QUEUE_DEPTH, 60, [1.0, 2.0, 3.0, 4.0]),
         window_s=(START_S + 60, START_S + 180),
@@ -152,9 +136,7 @@ def test_samples_outside_the_window_are_left_out():
 
 
 def test_reached_ceilings_are_drawn_with_the_next_one():
-    """
-    Legacy limits are drawn where the window was pegged at them, next to the present ones.
-    """
+    """Legacy limits are drawn where the window was pegged at them, next to the present ones."""
     lines = lines_of(pressed()[0], Dimension.THROUGHPUT, 438e6, count_max=5)
 
     assert [81.3e6, 212.5e6, 287.5e6, 437.5e6, 593.75e6] == [line.value for line in lines]
@@ -162,18 +144,14 @@ def test_reached_ceilings_are_drawn_with_the_next_one():
 
 
 def test_legacy_limits_are_not_drawn_without_a_plateau():
-    """
-    A quiet instance sees the lowest present ceiling only.
-    """
+    """A quiet instance sees the lowest present ceiling only."""
     lines = lines_of(quiet()[0], Dimension.THROUGHPUT, 54e6, count_max=5)
 
     assert [287.5e6] == [line.value for line in lines]
 
 
 def test_a_ceiling_far_away_is_named_instead_of_drawn():
-    """
-    A ceiling that would flatten the picture stays out of it and is named in words.
-    """
+    """A ceiling that would flatten the picture stays out of it and is named in words."""
     diagnosis = msgspec.structs.replace(quiet()[0], next_ceiling=None, ceilings=(VOLUME_IOPS,))
     lines = lines_of(diagnosis, Dimension.IOPS, 100.0, count_max=5)
 
@@ -183,9 +161,7 @@ def test_a_ceiling_far_away_is_named_instead_of_drawn():
 
 
 def test_an_unknown_limit_is_drawn_at_its_level():
-    """
-    A plateau that fits no documented limit has a line of its own.
-    """
+    """A plateau that fits no documented limit has a line of its own."""
     diagnosis, _ = pressed()
     at = msgspec.structs.replace(diagnosis.time_at[0], level=185e6, ceiling=None)
     diagnosis = msgspec.structs.replace(
@@ -198,9 +174,7 @@ def test_an_unknown_limit_is_drawn_at_its_level():
 
 
 def test_pegged_stretches_are_merged():
-    """
-    Intervals that touch or overlap, in whatever order, are one stretch.
-    """
+    """Intervals that touch or overlap, in whatever order, are one stretch."""
     diagnosis, _ = pressed()
     intervals = tuple(
         interval(a, b, LEGACY_BASELINE, level=2e8)
@@ -213,9 +187,7 @@ def test_pegged_stretches_are_merged():
 
 
 def test_the_dimension_shown_is_the_one_that_bound_if_it_was_measured():
-    """
-    IOPS come first when they bound; throughput when nothing did; nothing without samples.
-    """
+    """IOPS come first when they bound; throughput when nothing did; nothing without samples."""
     diagnosis, shot = pressed()
     samples = samples_of(shot, diagnosis.window_s, bucket_s=600, count=144)
     at = msgspec.structs.replace(diagnosis.binding, dimension=Dimension.IOPS)

@@ -28,9 +28,7 @@ CALM = replace(FOUND, verdict=Verdict.SLACK, waiting=(), waiting_causes=(), find
 
 
 def test_the_headline_says_how_long_how_much_and_until_when():
-    """
-    Times, hours, window, and that no documented ceiling explains it.
-    """
+    """Times, hours, window, and that no documented ceiling explains it."""
     assert headline(FOUND) == (
         "Storage latency of orders (db.m5.2xlarge) was 21 times normal for 3 h of 2 d, until "
         "2021-03-08 19:40; no documented limit explains it."
@@ -38,9 +36,7 @@ def test_the_headline_says_how_long_how_much_and_until_when():
 
 
 def test_waiting_to_the_end_of_the_window_is_reported():
-    """
-    What lasts to the last sample is dated by the end of the window.
-    """
+    """What lasts to the last sample is dated by the end of the window."""
     still = replace(FOUND.waiting[0], end_s=FOUND.window_s[1])
 
     assert "and still at the end (2021-03-10 00:00)" in headline(replace(FOUND, waiting=(still,)))
@@ -48,9 +44,7 @@ def test_waiting_to_the_end_of_the_window_is_reported():
 
 @pytest.mark.parametrize("width", [60, 100])
 def test_the_text_lists_stretches_and_causes(width):
-    """
-    Each stretch with its numbers, each cause with what would tell, and a mark under the timeline.
-    """
+    """Each stretch with its numbers, each cause with what would tell, and a mark under the timeline."""
     text = " ".join(render_text(FOUND, SHOT, width=width, color=False).split())
 
     assert "WAITING WITHOUT A KNOWN CEILING" in text
@@ -60,9 +54,7 @@ def test_the_text_lists_stretches_and_causes(width):
 
 
 def test_the_timeline_marks_waiting_otherwise_than_a_ceiling():
-    """
-    A row of its own in text; in the chart a grey shade in every panel, and none without waiting.
-    """
+    """A row of its own in text; in the chart a grey shade in every panel, and none without waiting."""
     rows = [line for line in timeline_blocks(FOUND, SHOT, width=80) if line.startswith("  waited")]
     spec = timeline_spec(FOUND, SHOT)
     shaded = [
@@ -81,9 +73,7 @@ def test_the_timeline_marks_waiting_otherwise_than_a_ceiling():
 
 
 def test_markdown_and_page_say_the_same():
-    """
-    Sections for causes and stretches, and the legend of the shade in the page.
-    """
+    """Sections for causes and stretches, and the legend of the shade in the page."""
     markdown = render_markdown(FOUND, SHOT)
     page = render_html(FOUND, SHOT)
 
@@ -96,9 +86,7 @@ def test_markdown_and_page_say_the_same():
 
 
 def test_json_has_the_stretch_the_causes_and_now():
-    """
-    Machines get the numbers, and whether it lasts to the end of the window.
-    """
+    """Machines get the numbers, and whether it lasts to the end of the window."""
     document = json.loads(render_json(FOUND))
 
     assert "2021-03-08T16:40:00Z" == document["waiting"][0]["start"]
@@ -113,9 +101,7 @@ def test_json_has_the_stretch_the_causes_and_now():
 
 
 def test_an_instance_whose_requests_waited_is_not_slack_in_the_table():
-    """
-    It stands before those that are near a limit, with times and hours; the sentence counts it.
-    """
+    """It stands before those that are near a limit, with times and hours; the sentence counts it."""
     near = replace(CALM, verdict=Verdict.NEAR, instance=replace(M5, identifier="a-near"))
     rows = [overview_row(d) for d in (near, FOUND)]
     overview = overview_of(rows, (), window_s=FOUND.window_s, source="rds:*")
@@ -137,9 +123,7 @@ def test_an_instance_whose_requests_waited_is_not_slack_in_the_table():
 
 
 def test_one_instance_alone_that_waits_is_reported():
-    """
-    Where none could be judged, the sentence is about the waiting.
-    """
+    """Where none could be judged, the sentence is about the waiting."""
     overview = overview_of([overview_row(FOUND)], (), window_s=FOUND.window_s, source="rds:*")
 
     assert overview_outline(overview).headline == (

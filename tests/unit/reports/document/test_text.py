@@ -40,17 +40,13 @@ ALL = (
 
 
 def document(*parts: d.Part, headline: str = "It binds.") -> d.Document:
-    """
-    A document with these parts.
-    """
+    """A document with these parts."""
     return d.Document(kind="test", headline=headline, parts=parts)
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 120])
 def test_no_line_is_longer_than_the_terminal(width):
-    """
-    Whatever the parts are, and without colour there is no escape sequence.
-    """
+    """Whatever the parts are, and without colour there is no escape sequence."""
     report = document(*ALL, d.Section(title="All", parts=ALL))
 
     text = document_text(report, width=width, color=False)
@@ -60,9 +56,7 @@ def test_no_line_is_longer_than_the_terminal(width):
 
 
 def test_colour_only_repeats_what_is_reported():
-    """
-    Without the escape sequences the coloured text is the plain one.
-    """
+    """Without the escape sequences the coloured text is the plain one."""
     report = document(*ALL)
     colored = document_text(report, width=80, color=True)
 
@@ -72,9 +66,7 @@ def test_colour_only_repeats_what_is_reported():
 
 
 def test_a_column_that_needs_room_leaves_a_narrow_terminal():
-    """
-    Markdown and the page have it always.
-    """
+    """Markdown and the page have it always."""
     report = document(TABLE)
 
     assert "Note" not in document_text(report, width=60, color=False)
@@ -84,9 +76,7 @@ def test_a_column_that_needs_room_leaves_a_narrow_terminal():
 
 
 def test_every_part_says_the_same_in_each_form():
-    """
-    Markdown and the page contain everything that the text contains.
-    """
+    """Markdown and the page contain everything that the text contains."""
     report = document(d.Section(title="All", parts=ALL))
     found = ("paragraph", "postgres", "A sentence.", "second", "593.75", "from x;", "--max-usd 10")
 
@@ -116,9 +106,7 @@ def test_every_part_says_the_same_in_each_form():
     ids=lambda part: part.form,
 )
 def test_text_from_outside_is_only_text(part):
-    """
-    No escape sequence reaches a terminal, no tag a page, no link a ticket.
-    """
+    """No escape sequence reaches a terminal, no tag a page, no link a ticket."""
     report = document(part, headline=HOSTILE)
 
     assert "\x1b" not in document_text(report, width=100, color=False)
@@ -129,18 +117,14 @@ def test_text_from_outside_is_only_text(part):
 
 
 def test_a_fence_is_longer_than_those_inside():
-    """
-    Code that holds a fence stays code.
-    """
+    """Code that holds a fence stays code."""
     report = document(d.Code(lines=("```", "# not a title", "```")))
 
     assert "\n````\n```\n# not a title\n```\n````\n" in document_markdown(report)
 
 
 def test_sections_without_parts_are_not_shown():
-    """
-    No title stands over nothing.
-    """
+    """No title stands over nothing."""
     report = document(d.Section(title="Nothing here", parts=()))
 
     for form in (document_text(report, width=80, color=False), document_markdown(report)):
@@ -149,9 +133,7 @@ def test_sections_without_parts_are_not_shown():
 
 
 def test_simulated_data_is_called_so_in_each_form():
-    """
-    A note of what is simulated stands under the headline.
-    """
+    """A note of what is simulated stands under the headline."""
     report = d.Document(kind="test", headline="It binds.", simulated=("made by a script",))
 
     assert "SIMULATED DATA · made by a script" in document_text(report, width=80, color=False)

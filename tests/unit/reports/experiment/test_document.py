@@ -28,16 +28,12 @@ WRONG = replace(RIGHT, found="unknown", is_right=False)
     ],
 )
 def test_the_headline_says_how_it_ended(report, says):
-    """
-    With the scale.
-    """
+    """With the scale."""
     assert says in document_of(report).headline
 
 
 def test_published_figures_stand_beside_ours():
-    """
-    Those without a measurement have a row of their own.
-    """
+    """Those without a measurement have a row of their own."""
     lines = render(experiment(), width=100).splitlines()
 
     assert any(
@@ -47,9 +43,7 @@ def test_published_figures_stand_beside_ours():
 
 
 def test_what_is_wrong_is_said_with_the_truth():
-    """
-    Both sentences, and that they do not agree.
-    """
+    """Both sentences, and that they do not agree."""
     text = render(experiment(phase(checks=(WRONG,))), width=120)
 
     assert "▲ not right" in text
@@ -58,9 +52,7 @@ def test_what_is_wrong_is_said_with_the_truth():
 
 
 def test_what_was_not_measured_is_not_zero():
-    """
-    A dash, in the table and in the list.
-    """
+    """A dash, in the table and in the list."""
     text = render(experiment(phase(figures=NOTHING)), width=100)
 
     assert "0 MB/s" not in text
@@ -68,9 +60,7 @@ def test_what_was_not_measured_is_not_zero():
 
 
 def test_an_experiment_shows_what_it_measures():
-    """
-    A load has no events and no dead tuples, in the table and in the lists; a service loads no files.
-    """
+    """A load has no events and no dead tuples, in the table and in the lists; a service loads no files."""
     loaded = replace(
         NOTHING, loading_minutes=9.0, refresh_minutes=41.0, jobs_minutes=50.0, byte_balance_min=0.0
     )
@@ -87,9 +77,7 @@ def test_an_experiment_shows_what_it_measures():
 
 @pytest.mark.parametrize("form", ["text", "json", "markdown", "html"])
 def test_every_form_ends_with_a_newline_and_bears_the_scale(form):
-    """
-    Nobody sees a rate without it.
-    """
+    """Nobody sees a rate without it."""
     text = render(experiment(), form, width=100 if form == "text" else None)
 
     assert text.endswith("\n")
@@ -97,9 +85,7 @@ def test_every_form_ends_with_a_newline_and_bears_the_scale(form):
 
 
 def test_json_has_every_phase():
-    """
-    With what Plimsoll said, and whether all of it is right.
-    """
+    """With what Plimsoll said, and whether all of it is right."""
     found = json.loads(render(experiment(phase(), phase(1, checks=(WRONG,))), "json"))
 
     assert [True, False] == [one["is_right"] for one in found["phases"]]
@@ -108,9 +94,7 @@ def test_json_has_every_phase():
 
 @pytest.mark.parametrize("width", [980, 270])
 def test_the_chart_is_a_valid_specification(width):
-    """
-    Of Vega-Lite, as Altair brings its schema along; each phase has a title.
-    """
+    """Of Vega-Lite, as Altair brings its schema along; each phase has a title."""
     import altair as alt
 
     spec = experiment_spec(experiment(phase(), phase(1)), look=LIGHT, width=width)
@@ -126,18 +110,14 @@ def test_the_chart_is_a_valid_specification(width):
     ("width", "titles"), [(980, ["1 Load grows", "2 Load grows"]), (120, ["1", "2"])]
 )
 def test_a_phase_that_is_too_short_for_its_title_has_its_number(width, titles):
-    """
-    Otherwise titles stand on each other.
-    """
+    """Otherwise titles stand on each other."""
     spec = experiment_spec(experiment(phase(), phase(1)), look=LIGHT, width=width)
 
     assert titles == [value["title"] for value in spec["layer"][-1]["data"]["values"]]
 
 
 def test_the_live_display_says_phase_scale_lag_and_response():
-    """
-    Also in one line for a log.
-    """
+    """Also in one line for a log."""
     shown = ExperimentProgress(
         title="Load grows",
         number=2,

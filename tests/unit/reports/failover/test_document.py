@@ -11,9 +11,7 @@ from plimsoll.model.failover import Fault, Synchronous
 
 
 def test_the_headline_says_what_was_lost_and_for_how_long():
-    """
-    The median of 14.8, 12.6 and 4.2 s is 12.6 s; 95 of 100 are all three.
-    """
+    """The median of 14.8, 12.6 and 4.2 s is 12.6 s; 95 of 100 are all three."""
     text = render(failover_reports.report(), "text", width=80)
 
     assert " ".join(text.split()).startswith(
@@ -31,9 +29,7 @@ def test_a_loss_is_the_first_thing_that_is_said():
 
 @pytest.mark.parametrize("form", ["text", "markdown", "html"])
 def test_every_round_is_in_every_form(form):
-    """
-    With what was done to the node, and what the pooler did.
-    """
+    """With what was done to the node, and what the pooler did."""
     text = " ".join(render(failover_reports.report(), form, width=200).split())
 
     for words in ("killed", "cut off from etcd", "handed over", "saw nothing", "node2 standby"):
@@ -56,18 +52,14 @@ def shown(report, form: str = "text") -> str:
 
 
 def test_what_is_expected_is_judged_line_by_line():
-    """
-    The tone and the status follow from it.
-    """
+    """The tone and the status follow from it."""
     assert 3 == shown(failover_reports.report()).count("● right")
     assert 0 == shown(failover_reports.report()).count("▲ not right")
     assert 2 == shown(failover_reports.report(lost=1, refused_there=1)).count("▲ not right")
 
 
 def test_a_cluster_that_does_not_heal_is_said_first_and_with_its_reason():
-    """
-    Although nothing was lost; the plan had more faults than were played.
-    """
+    """Although nothing was lost; the plan had more faults than were played."""
     report = failover_reports.report(rounds=(failover_reports.UNHEALED,), round_count=3)
     text = shown(report)
 
@@ -90,9 +82,7 @@ def test_an_interrupted_run_says_so_and_judges_what_was_played():
 
 
 def test_what_the_pooler_and_the_services_did_has_numbers():
-    """
-    Median and longest of 9.5, 9.5 and 0 s refused; 5 of 495 business transactions failed, by reason.
-    """
+    """Median and longest of 9.5, 9.5 and 0 s refused; 5 of 495 business transactions failed, by reason."""
     text = shown(failover_reports.report())
 
     assert "found the new primary 3 of 3 times" in text

@@ -11,9 +11,7 @@ from plimsoll.reports.files.file import write_aside
 
 
 def test_a_file_is_written_and_nothing_else(tmp_path):
-    """
-    The content is there, and no other file is left in the folder.
-    """
+    """The content is there, and no other file is left in the folder."""
     write_aside(tmp_path / "report.html", b"<p>")
 
     assert b"<p>" == (tmp_path / "report.html").read_bytes()
@@ -21,9 +19,7 @@ def test_a_file_is_written_and_nothing_else(tmp_path):
 
 
 def test_a_missing_folder_is_one_clear_sentence(tmp_path):
-    """
-    The message names the folder, the hint says what to do.
-    """
+    """The message names the folder, the hint says what to do."""
     with pytest.raises(UsageError) as caught:
         write_aside(tmp_path / "none" / "report.html", b"")
 
@@ -33,17 +29,13 @@ def test_a_missing_folder_is_one_clear_sentence(tmp_path):
 
 
 def test_a_folder_is_not_a_file(tmp_path):
-    """
-    A folder instead of a file is refused.
-    """
+    """A folder instead of a file is refused."""
     with pytest.raises(UsageError, match="it is a folder"):
         write_aside(tmp_path, b"")
 
 
 def test_a_failure_leaves_the_old_file(tmp_path, monkeypatch):
-    """
-    When the disk is full while writing, the old report is still whole and no other file is left.
-    """
+    """When the disk is full while writing, the old report is still whole and no other file is left."""
     path = tmp_path / "report.json"
     path.write_bytes(b"old")
 
@@ -59,9 +51,7 @@ def test_a_failure_leaves_the_old_file(tmp_path, monkeypatch):
 
 
 def test_the_rights_of_the_old_file_stay(tmp_path):
-    """
-    A report that was private stays private; a new one gets the usual rights.
-    """
+    """A report that was private stays private; a new one gets the usual rights."""
     old, new = tmp_path / "old", tmp_path / "new"
     old.write_bytes(b"")
     old.chmod(0o600)
@@ -75,9 +65,7 @@ def test_the_rights_of_the_old_file_stay(tmp_path):
 
 
 def test_a_link_is_followed(tmp_path):
-    """
-    Writing to a link replaces the file it names and keeps the link.
-    """
+    """Writing to a link replaces the file it names and keeps the link."""
     (tmp_path / "real").write_bytes(b"old")
     (tmp_path / "link").symlink_to("real")
     write_aside(tmp_path / "link", b"new")
@@ -87,9 +75,7 @@ def test_a_link_is_followed(tmp_path):
 
 
 def test_links_that_lead_nowhere_are_refused(tmp_path):
-    """
-    A link that names itself, and a pair that name each other, are no place for a file.
-    """
+    """A link that names itself, and a pair that name each other, are no place for a file."""
     (tmp_path / "self").symlink_to("self")
     (tmp_path / "one").symlink_to("other")
     (tmp_path / "other").symlink_to("one")
@@ -102,17 +88,13 @@ def test_links_that_lead_nowhere_are_refused(tmp_path):
 
 
 def test_a_name_that_no_disk_takes_is_one_clear_sentence(tmp_path):
-    """
-    A name of 300 letters is refused by the file system, wherever it is asked.
-    """
+    """A name of 300 letters is refused by the file system, wherever it is asked."""
     with pytest.raises(UsageError, match="file name too long"):
         write_aside(tmp_path / ("n" * 300), b"")
 
 
 def test_an_interrupted_writing_leaves_no_other_file(tmp_path, monkeypatch):
-    """
-    Ctrl-C while the disk is busy leaves the old file whole and alone.
-    """
+    """Ctrl-C while the disk is busy leaves the old file whole and alone."""
     path = tmp_path / "report.html"
     path.write_bytes(b"old")
 
@@ -128,9 +110,7 @@ def test_an_interrupted_writing_leaves_no_other_file(tmp_path, monkeypatch):
 
 
 def test_a_device_is_written_to_and_not_replaced(tmp_path):
-    """
-    A pipe stays a pipe.
-    """
+    """A pipe stays a pipe."""
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
@@ -149,9 +129,7 @@ OTHER = 65534
     "refused, status 2; the target of the link does not change",
 )
 def test_another_users_link_is_refused(tmp_path, monkeypatch):
-    """
-    Whoever may write in a shared folder cannot choose the file that is overwritten.
-    """
+    """Whoever may write in a shared folder cannot choose the file that is overwritten."""
     target = tmp_path / "precious"
     target.write_bytes(b"old")
     (tmp_path / "report.html").symlink_to(target)
@@ -169,9 +147,7 @@ def test_another_users_link_is_refused(tmp_path, monkeypatch):
 
 @pytest.mark.attack("The link is a folder in the path of the report", "refused, status 2")
 def test_another_users_link_to_a_folder_is_refused(tmp_path, monkeypatch):
-    """
-    Nor the folder: each part of the path is looked at.
-    """
+    """Nor the folder: each part of the path is looked at."""
     (tmp_path / "etc").mkdir()
     (tmp_path / "out").symlink_to("etc")
     monkeypatch.setattr(place, "trusted_owners", lambda: (OTHER,))
@@ -182,9 +158,7 @@ def test_another_users_link_to_a_folder_is_refused(tmp_path, monkeypatch):
 
 
 def test_our_link_to_a_folder_is_followed(tmp_path):
-    """
-    Upwards too, and from wherever the link stands.
-    """
+    """Upwards too, and from wherever the link stands."""
     (tmp_path / "a" / "b").mkdir(parents=True)
     (tmp_path / "real").mkdir()
     (tmp_path / "a" / "b" / "out").symlink_to("../../real")
@@ -198,9 +172,7 @@ def test_our_link_to_a_folder_is_followed(tmp_path):
     "The link appears after the check of the path", "the link is replaced, not its target"
 )
 def test_a_link_that_comes_at_the_last_moment_is_not_followed(tmp_path, monkeypatch):
-    """
-    What is planted between the look and the renaming is replaced itself, and so is what it names not.
-    """
+    """What is planted between the look and the renaming is replaced itself, and so is what it names not."""
     target = tmp_path / "precious"
     target.write_bytes(b"old")
     replace = os.replace
@@ -221,9 +193,7 @@ def test_a_link_that_comes_at_the_last_moment_is_not_followed(tmp_path, monkeypa
     "A pipe of another user is at that path", "refused: its owner would read the report"
 )
 def test_another_users_pipe_is_refused(tmp_path, monkeypatch):
-    """
-    Its owner would read the report.
-    """
+    """Its owner would read the report."""
     os.mkfifo(tmp_path / "pipe")
     monkeypatch.setattr(place, "trusted_owners", lambda: (OTHER,))
     with pytest.raises(UsageError, match="pipe or device of another user"):
@@ -231,9 +201,7 @@ def test_another_users_pipe_is_refused(tmp_path, monkeypatch):
 
 
 def test_standard_output_by_its_name_is_written_to(capfd):
-    """
-    /dev/stdout is a link to a link that leads to no path.
-    """
+    """/dev/stdout is a link to a link that leads to no path."""
     from pathlib import Path
 
     write_aside(Path("/dev/stdout"), b"here\n")

@@ -43,9 +43,7 @@ def samples() -> dict[str, str]:
 
 
 def test_the_last_known_sample_of_each_metric_is_given():
-    """
-    Base units in the names; what has no sample has no line, since missing is not zero.
-    """
+    """Base units in the names; what has no sample has no line, since missing is not zero."""
     found = samples()
 
     assert "86875000.0" == found["plimsoll_read_bytes_per_second"]
@@ -58,9 +56,7 @@ def test_the_last_known_sample_of_each_metric_is_given():
 
 
 def test_the_three_labels_of_other_exporters_stand_on_every_sample():
-    """
-    So one join on account, region and name works; quotes and backslashes in names are escaped.
-    """
+    """So one join on account, region and name works; quotes and backslashes in names are escaped."""
     identity = (
         'aws_account_id="123456789012",aws_region="eu-central-1",'
         'dbidentifier="orders \\"primary\\"\\\\one"'
@@ -71,9 +67,7 @@ def test_the_three_labels_of_other_exporters_stand_on_every_sample():
 
 
 def test_what_was_bought_is_reported_once():
-    """
-    An info sample with class, storage type, engine and origin; the note, which may change, is no label.
-    """
+    """An info sample with class, storage type, engine and origin; the note, which may change, is no label."""
     (info,) = [
         line for line in rendered().splitlines() if line.startswith("plimsoll_instance_info")
     ]
@@ -89,9 +83,7 @@ def test_what_was_bought_is_reported_once():
 
 
 def test_the_text_is_openmetrics_that_the_textfile_collector_takes():
-    """
-    Each family has a type and a help before its samples, all are gauges, none has a time; it ends in EOF.
-    """
+    """Each family has a type and a help before its samples, all are gauges, none has a time; it ends in EOF."""
     lines = rendered().splitlines()
     types = [line.split()[2:] for line in lines if line.startswith("# TYPE")]
 
@@ -106,9 +98,7 @@ def test_the_text_is_openmetrics_that_the_textfile_collector_takes():
 
 
 def test_every_metric_has_a_name_of_its_own_with_its_unit_spelled_out():
-    """
-    No two metrics share a name, and no name ends in an abbreviated unit.
-    """
+    """No two metrics share a name, and no name ends in an abbreviated unit."""
     names = [name_of(metric) for metric in Metric]
 
     assert len(set(names)) == len(names)
@@ -118,9 +108,7 @@ def test_every_metric_has_a_name_of_its_own_with_its_unit_spelled_out():
 
 
 def test_a_snapshot_without_samples_still_says_what_it_is_of():
-    """
-    Nothing is made up for it.
-    """
+    """Nothing is made up for it."""
     lines = render_openmetrics(snapshot(instance=INSTANCE)).splitlines()
 
     assert 4 == len(lines)

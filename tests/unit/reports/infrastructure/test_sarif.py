@@ -37,16 +37,12 @@ def errors(log: dict[str, Any]) -> list[str]:
     ],
 )
 def test_the_log_satisfies_the_schema(files: tuple[Path, ...]):
-    """
-    With findings and without, of one file and of two.
-    """
+    """With findings and without, of one file and of two."""
     assert [] == errors(log_of(*files))
 
 
 def test_the_schema_refuses_what_sarif_does_not_have():
-    """
-    A level and a version that are no SARIF: the schema is not a blank one.
-    """
+    """A level and a version that are no SARIF: the schema is not a blank one."""
     log = log_of(FIXTURES / "mixed.json")
     log["runs"][0]["results"][0]["level"] = "critical"
     log["version"] = "2.2.0"
@@ -55,9 +51,7 @@ def test_the_schema_refuses_what_sarif_does_not_have():
 
 
 def test_results_refer_to_rules_and_places():
-    """
-    The rule by index, the file with a line, and the address of the database.
-    """
+    """The rule by index, the file with a line, and the address of the database."""
     run = log_of(TEMPLATE)["runs"][0]
     (result,) = run["results"]
     place = result["locations"][0]
@@ -69,9 +63,7 @@ def test_results_refer_to_rules_and_places():
 
 
 def test_a_plan_has_states():
-    """
-    What the change introduces is new, what it keeps is unchanged; a run has states for all results or none.
-    """
+    """What the change introduces is new, what it keeps is unchanged; a run has states for all results or none."""
     results = log_of(FIXTURES / "mixed.json")["runs"][0]["results"]
 
     assert {"new", "unchanged"} == {result["baselineState"] for result in results}
@@ -80,9 +72,7 @@ def test_a_plan_has_states():
 
 
 def test_a_fingerprint_outlives_the_numbers():
-    """
-    It is of rule, file and address: code scanning keeps one alert while the numbers change.
-    """
+    """It is of rule, file and address: code scanning keeps one alert while the numbers change."""
     results = log_of(FIXTURES / "mixed.json")["runs"][0]["results"]
     prints = [result["partialFingerprints"]["plimsollFinding/v1"] for result in results]
 

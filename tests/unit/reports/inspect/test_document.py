@@ -37,9 +37,7 @@ def commands_of(inspection):
 @pytest.mark.parametrize("color", [False, True])
 @pytest.mark.parametrize("name", inspections.INSPECTIONS)
 def test_no_line_is_wider_than_asked_but_a_command(name, width, color):
-    """
-    Every line fits, with colour and without; a command is as long as it is.
-    """
+    """Every line fits, with colour and without; a command is as long as it is."""
     shown = re.sub(r"\x1b\[[0-9;]*m", "", text_of(name, width=width, color=color))
     inspection = commands_of(inspections.INSPECTIONS[name]())
     prose = [line for line in shown.splitlines() if line.strip() not in inspection]
@@ -49,9 +47,7 @@ def test_no_line_is_wider_than_asked_but_a_command(name, width, color):
 
 @pytest.mark.parametrize("width", [40, 80, 120])
 def test_no_command_is_broken(width):
-    """
-    Every line of a command stands on one line, with the indent that it had.
-    """
+    """Every line of a command stands on one line, with the indent that it had."""
     shown = text_of(width=width).splitlines()
 
     assert commands_of(inspections.inspection()) <= {line.strip() for line in shown}
@@ -61,9 +57,7 @@ def test_no_command_is_broken(width):
 
 @pytest.mark.parametrize("name", inspections.INSPECTIONS)
 def test_colour_adds_nothing_but_colour(name):
-    """
-    Without colour there is no escape sequence; with colour the text is the same.
-    """
+    """Without colour there is no escape sequence; with colour the text is the same."""
     bare, colored = text_of(name), text_of(name, color=True)
 
     assert "\x1b" not in bare
@@ -74,9 +68,7 @@ def test_colour_adds_nothing_but_colour(name):
 
 
 def test_the_order_is_that_of_a_question():
-    """
-    Who spends it, how it was watched, the whole, each cause, what is not known, what it cost.
-    """
+    """Who spends it, how it was watched, the whole, each cause, what is not known, what it cost."""
     shown = text_of()
     parts = [
         "Updates of public.documents.body write unchanged values again: 96.4 MB/s",
@@ -99,9 +91,7 @@ def test_the_order_is_that_of_a_question():
 
 
 def test_the_headline_has_the_share_of_load_and_ceiling():
-    """
-    The largest cause in one sentence; what its title says already is not reported again.
-    """
+    """The largest cause in one sentence; what its title says already is not reported again."""
     shown = flat(text_of(width=120))
     inspection = replace(inspections.cause(), title="45 % of all that is written again, 96.4 MB/s")
     again = flat(render(inspections.inspection(causes=(inspection,)), width=120))
@@ -114,9 +104,7 @@ def test_the_headline_has_the_share_of_load_and_ceiling():
 
 
 def test_the_whole_is_set_against_the_ceiling():
-    """
-    Reads, writes and both together, and which share of the ceiling is taken.
-    """
+    """Reads, writes and both together, and which share of the ceiling is taken."""
     shown = flat(text_of(width=120))
 
     assert "Reads 120 MB/s Writes 93 MB/s Together 213 MB/s" in shown
@@ -124,9 +112,7 @@ def test_the_whole_is_set_against_the_ceiling():
 
 
 def test_vacuums_that_still_run_come_on_top():
-    """
-    The server counts a vacuum when it ends, so its estimate is added before the ceiling is judged.
-    """
+    """The server counts a vacuum when it ends, so its estimate is added before the ceiling is judged."""
     running = replace(inspections.vacuum(), is_estimated=True, uncounted_bytes_per_s=41e6)
     inspection = inspections.inspection(causes=(running,))
     shown = flat(render(inspection, width=120))
@@ -137,9 +123,7 @@ def test_vacuums_that_still_run_come_on_top():
 
 
 def test_a_cause_has_its_size_proof_remedy_and_refutation():
-    """
-    Bytes with both shares and that they are estimated; evidence; expected; refuted by.
-    """
+    """Bytes with both shares and that they are estimated; evidence; expected; refuted by."""
     shown = flat(text_of(width=120))
 
     assert "96.4 MB/s written, estimated: 45 % of the load and 34 % of the ceiling" in shown
@@ -149,9 +133,7 @@ def test_a_cause_has_its_size_proof_remedy_and_refutation():
 
 
 def test_what_is_expected_of_several_ways_is_reported_once():
-    """
-    Where each way has the same effect, it stands below the last of them.
-    """
+    """Where each way has the same effect, it stands below the last of them."""
     shown = flat(text_of(width=120))
 
     assert 1 == shown.count("Expected: 1 dead row per update instead of 6.")
@@ -159,16 +141,12 @@ def test_what_is_expected_of_several_ways_is_reported_once():
 
 
 def test_commands_are_distinguished():
-    """
-    Between a command of several lines and the next there is an empty line.
-    """
+    """Between a command of several lines and the next there is an empty line."""
     assert re.search(r"WHERE id = \$3;\n\n +SELECT 1;\n", text_of())
 
 
 def test_what_is_not_known_names_the_grant():
-    """
-    What is missing, what that hides, and what would show it.
-    """
+    """What is missing, what that hides, and what would show it."""
     assert (
         "statements: We do not know which statements are responsible. GRANT pg_read_all_stats TO plimsoll;"
         in flat(text_of(width=120))
@@ -176,9 +154,7 @@ def test_what_is_not_known_names_the_grant():
 
 
 def test_what_it_cost_is_reported():
-    """
-    Statements, bytes, and time in the server as a share of the time watched.
-    """
+    """Statements, bytes, and time in the server as a share of the time watched."""
     shown = flat(text_of(width=120))
 
     assert "Asked 164 statements, all of them read-only Received 178 KiB" in shown
@@ -187,9 +163,7 @@ def test_what_it_cost_is_reported():
 
 
 def test_a_cause_without_bytes_claims_none():
-    """
-    Connections have no size, and an unknown load is unknown, not zero.
-    """
+    """Connections have no size, and an unknown load is unknown, not zero."""
     shown = flat(text_of("pooled", width=120))
 
     assert shown.startswith("2,431 of 2,500 connections are taken, 97 %. 127.0.0.1")
@@ -215,9 +189,7 @@ def test_a_note_is_no_headline():
 
 
 def test_gaps_are_reported_in_the_headline():
-    """
-    The headline counts the gaps, also if nothing was found.
-    """
+    """The headline counts the gaps, also if nothing was found."""
     inspection = replace(inspections.quiet(), causes=(), missing=inspections.inspection().missing)
     both = replace(inspections.quiet(), missing=inspection.missing * 2)
 
@@ -228,9 +200,7 @@ def test_gaps_are_reported_in_the_headline():
 
 
 def test_one_reading_tells_nothing_and_says_so():
-    """
-    Silence for want of a reading is not health.
-    """
+    """Silence for want of a reading is not health."""
     shown = flat(text_of("blind", width=120))
 
     assert shown.startswith(
@@ -243,9 +213,7 @@ def test_one_reading_tells_nothing_and_says_so():
 
 
 def test_names_from_outside_reach_no_terminal():
-    """
-    An escape sequence in a name is shown, not obeyed.
-    """
+    """An escape sequence in a name is shown, not obeyed."""
     evil = "\x1b[2J"
     remedy = Remedy(text=evil, commands=(f"SELECT '{evil}';",), expected=evil)
     cause = inspections.cause(title=evil, subject=evil, text=evil, remedies=(remedy,))

@@ -21,9 +21,7 @@ def document_of(inspection):
 
 
 def test_the_markdown_says_all_that_the_outline_has():
-    """
-    Headline, how it was watched, every cause with proof and commands, gaps and costs.
-    """
+    """Headline, how it was watched, every cause with proof and commands, gaps and costs."""
     shown = render(inspections.inspection(), "markdown")
     inspection = inspection_outline(inspections.inspection())
 
@@ -39,9 +37,7 @@ def test_the_markdown_says_all_that_the_outline_has():
 
 
 def test_a_command_with_backticks_stays_in_its_fence():
-    """
-    The fence is longer than any run of backticks inside it.
-    """
+    """The fence is longer than any run of backticks inside it."""
     remedy = Remedy(text="run it", commands=("mysql ```x```",))
     found = inspections.inspection(causes=(inspections.cause(remedies=(remedy,)),))
     shown = render(found, "markdown")
@@ -50,9 +46,7 @@ def test_a_command_with_backticks_stays_in_its_fence():
 
 
 def test_nothing_from_outside_is_markup():
-    """
-    A name of a table is text, whatever it holds.
-    """
+    """A name of a table is text, whatever it holds."""
     found = inspections.inspection(causes=(inspections.cause(title="<b>|*x*"),))
     shown = render(found, "markdown")
 
@@ -61,9 +55,7 @@ def test_nothing_from_outside_is_markup():
 
 
 def test_the_section_of_a_diagnosis_begins_with_the_headline():
-    """
-    Below a diagnosis it has a heading of its own and the same causes.
-    """
+    """Below a diagnosis it has a heading of its own and the same causes."""
     shown = part_in_markdown(causes_section(inspections.inspection()))
 
     assert shown.startswith("## Causes\n\n**Updates of public.documents.body")
@@ -72,9 +64,7 @@ def test_the_section_of_a_diagnosis_begins_with_the_headline():
 
 @pytest.mark.parametrize("name", inspections.INSPECTIONS)
 def test_equal_inspections_give_equal_bytes(name):
-    """
-    Keys are sorted, and it ends with a newline.
-    """
+    """Keys are sorted, and it ends with a newline."""
     made = inspections.INSPECTIONS[name]
     keys = list(document_of(made()))
 
@@ -84,9 +74,7 @@ def test_equal_inspections_give_equal_bytes(name):
 
 
 def test_numbers_are_si_and_unrounded():
-    """
-    Bytes per second, ratios, seconds; moments in UTC.
-    """
+    """Bytes per second, ratios, seconds; moments in UTC."""
     document = document_of(inspections.inspection())
 
     assert 96.4e6 == document["causes"][0]["written_bytes_per_s"]
@@ -104,9 +92,7 @@ def test_numbers_are_si_and_unrounded():
 
 
 def test_commands_are_whole_in_json():
-    """
-    A command is a string as it is to be run, line breaks included.
-    """
+    """A command is a string as it is to be run, line breaks included."""
     assert (
         inspections.UPDATE
         == document_of(inspections.inspection())["causes"][0]["remedies"][0]["commands"][0]
@@ -114,9 +100,7 @@ def test_commands_are_whole_in_json():
 
 
 def test_what_is_not_known_is_null():
-    """
-    No ceiling, no load, no bytes: null, never zero.
-    """
+    """No ceiling, no load, no bytes: null, never zero."""
     document = document_of(inspections.pooled())
 
     assert document["ceiling"] is None
@@ -126,9 +110,7 @@ def test_what_is_not_known_is_null():
 
 
 def test_the_page_has_every_cause_with_its_commands():
-    """
-    In the report's page: headline, shares, evidence, commands as text, and what would refute it.
-    """
+    """In the report's page: headline, shares, evidence, commands as text, and what would refute it."""
     page = html.render_html(*CASES["pressed"](), None, inspections.inspection())
     evil = inspections.cause(title="<script>x", remedies=(Remedy(text="r", commands=("a < 'b'",)),))
     shown = html.render_html(*CASES["pressed"](), None, inspections.inspection(causes=(evil,)))
@@ -144,7 +126,5 @@ def test_the_page_has_every_cause_with_its_commands():
 
 
 def test_the_page_of_a_diagnosis_alone_has_no_causes():
-    """
-    Without an inspection there is no section.
-    """
+    """Without an inspection there is no section."""
     assert 'id="causes"' not in html.render_html(*CASES["pressed"]())

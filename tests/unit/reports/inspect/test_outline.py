@@ -17,9 +17,7 @@ WAY = (
 
 
 def of_table(name: str) -> Cause:
-    """
-    A cause with a long source, a short fact and a long way out with code of its own.
-    """
+    """A cause with a long source, a short fact and a long way out with code of its own."""
     return Cause(
         kind=CauseKind.TOAST,
         code="ToastValuesResent",
@@ -38,17 +36,13 @@ def of_table(name: str) -> Cause:
 
 
 def three() -> object:
-    """
-    An inspection that found the same defect in three tables.
-    """
+    """An inspection that found the same defect in three tables."""
     plain = inspections.quiet()
     return msgspec.structs.replace(plain, causes=tuple(map(of_table, ("a", "b", "c"))))
 
 
 def test_a_long_paragraph_stands_with_the_first_that_has_it():
-    """
-    The others point there, and keep what is short or their own.
-    """
+    """The others point there, and keep what is short or their own."""
     for text in (
         render(three(), width=100),
         render(three(), "markdown"),
@@ -64,9 +58,7 @@ def test_a_long_paragraph_stands_with_the_first_that_has_it():
 
 
 def test_json_has_the_code_of_every_table():
-    """
-    Nothing is left out where a program reads it.
-    """
+    """Nothing is left out where a program reads it."""
     causes = json.loads(render_inspection_json(three()))["causes"]
 
     assert ["code for a", "code for b", "code for c"] == [
@@ -75,9 +67,7 @@ def test_json_has_the_code_of_every_table():
 
 
 def test_a_line_of_its_own_stands_again_without_the_paragraph():
-    """
-    What is one statement for each table is not only pointed at.
-    """
+    """What is one statement for each table is not only pointed at."""
     plain = three()
     causes = tuple(
         msgspec.structs.replace(

@@ -81,9 +81,7 @@ def progress(**changes: object) -> LabProgress:
 
 
 def test_the_display_says_rates_ceilings_credits_and_when_they_end():
-    """
-    One line for each limit, one for its credits, the time first and what holds requests last.
-    """
+    """One line for each limit, one for its credits, the time first and what holds requests last."""
     expected = [
         "emulated minute 14 of 120 (clock 60, 14 of 120 s), 45.2 transactions/s",
         "instance MB/s       347.4 MB/s ▕████████████████████▏ of 347.5 MB/s (burst)",
@@ -97,16 +95,12 @@ def test_the_display_says_rates_ceilings_credits_and_when_they_end():
 
 
 def test_no_line_of_the_display_is_wider_than_a_terminal():
-    """
-    Eighty-eight columns at most; a narrower terminal cuts and does not wrap.
-    """
+    """Eighty-eight columns at most; a narrower terminal cuts and does not wrap."""
     assert all(len(line) <= 88 for line in progress_lines(PROGRESS))
 
 
 def test_a_narrow_terminal_cuts_the_display_and_keeps_its_lines():
-    """
-    Lines that wrapped would not be written over a second later.
-    """
+    """Lines that wrapped would not be written over a second later."""
     shown = Console(width=40).render_lines(live(progress_lines(PROGRESS)))
     widths = [sum(segment.cell_length for segment in line) for line in shown]
 
@@ -114,17 +108,13 @@ def test_a_narrow_terminal_cuts_the_display_and_keeps_its_lines():
 
 
 def test_a_slow_machine_is_reported_while_there_is_time_to_stop():
-    """
-    From one operation in a hundred.
-    """
+    """From one operation in a hundred."""
     assert "3.0 % of the operations came late" in progress_lines(progress(late_ratio=0.03))[-1]
     assert "late" not in progress_lines(progress(late_ratio=0.001))[-1]
 
 
 def test_a_log_gets_one_line_with_the_credits_that_are_spent():
-    """
-    Those that stay full would only fill it.
-    """
+    """Those that stay full would only fill it."""
     expected = (
         "emulated minute 14 of 120 (clock 60, 14 of 120 s); 347.4 MB/s, 2,650 IOPS; "
         "instance EBS throughput (burst) throttles requests; "
@@ -135,16 +125,12 @@ def test_a_log_gets_one_line_with_the_credits_that_are_spent():
 
 
 def test_without_a_limit_in_the_way_that_is_reported():
-    """
-    Silence could mean anything.
-    """
+    """Silence could mean anything."""
     assert "no limit throttles requests" in progress_line(progress(stages=(OPS,)))
 
 
 def test_limits_of_ones_own_keep_their_names():
-    """
-    A file of limits may name its stages as it likes; a name cannot write to the terminal.
-    """
+    """A file of limits may name its stages as it likes; a name cannot write to the terminal."""
     stage = StageNow(
         name="nas\x1b[2J_uplink",
         dimension=Dimension.THROUGHPUT,
@@ -162,9 +148,7 @@ def test_limits_of_ones_own_keep_their_names():
 
 
 def test_the_truth_is_next_to_what_was_found():
-    """
-    For each limit how long it held, what was delivered, and the error of the level that was found.
-    """
+    """For each limit how long it held, what was delivered, and the error of the level that was found."""
     expected = """
 GROUND TRUTH
   Over 120 s (2 h on credit clock 60) the gate throttled requests at these
@@ -184,9 +168,7 @@ GROUND TRUTH
 
 
 def test_a_narrow_terminal_gets_paragraphs_and_no_broken_words():
-    """
-    A table of five columns needs seventy-six.
-    """
+    """A table of five columns needs seventy-six."""
     text = " ".join(render_truth(TRUTH, width=50, color=False).split())
 
     assert (
@@ -217,16 +199,12 @@ def test_a_narrow_terminal_gets_paragraphs_and_no_broken_words():
     ],
 )
 def test_what_is_wrong_is_reported_in_a_sentence(given, expected):
-    """
-    Nothing held, something made up, and a machine that was too slow.
-    """
+    """Nothing held, something made up, and a machine that was too slow."""
     assert expected in " ".join(render_truth(given, width=80, color=False).split())
 
 
 def test_a_limit_that_was_missed_is_not_called_too_short():
-    """
-    It was held for long enough to be found.
-    """
+    """It was held for long enough to be found."""
     missed = ThrottledCeiling(
         **{
             **{f: getattr(BASELINE, f) for f in BASELINE.__struct_fields__},

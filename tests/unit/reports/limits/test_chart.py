@@ -21,9 +21,7 @@ def sheet(db_class: str = "db.r5.2xlarge", **storage: Any) -> LimitSheet:
 
 
 def texts(spec: dict[str, Any]) -> list[str]:
-    """
-    Every label of the specification.
-    """
+    """Every label of the specification."""
     found: list[str] = []
     for layer in spec["layer"]:
         for row in layer["data"]["values"]:
@@ -33,9 +31,7 @@ def texts(spec: dict[str, Any]) -> list[str]:
 
 
 def test_every_limit_is_labelled_with_number_and_unit():
-    """
-    Throughput at the right margin, IOPS along their lines, knees at their places.
-    """
+    """Throughput at the right margin, IOPS along their lines, knees at their places."""
     labels = texts(limits_spec(sheet()))
 
     for label in (
@@ -53,18 +49,14 @@ def test_every_limit_is_labelled_with_number_and_unit():
 
 
 def test_a_limit_far_above_the_curve_is_left_out():
-    """
-    16,000 MiB/s over a curve of some hundred MB/s would only flatten it.
-    """
+    """16,000 MiB/s over a curve of some hundred MB/s would only flatten it."""
     spec = limits_spec(sheet("db.t3.large", kind="io2", provisioned_ops_per_s=100_000))
 
     assert not any("MiB/s" in label for label in texts(spec))
 
 
 def test_a_chain_without_credits_has_one_curve():
-    """
-    Without a burst there is no second line, and no name is needed for the first.
-    """
+    """Without a burst there is no second line, and no name is needed for the first."""
     labels = texts(limits_spec(sheet("db.m3.large", kind="gp3", size_gib=100)))
 
     assert "baseline: forever" not in labels
@@ -72,25 +64,19 @@ def test_a_chain_without_credits_has_one_curve():
 
 
 def test_equal_sheets_give_equal_specifications():
-    """
-    Nothing depends on the process or the day.
-    """
+    """Nothing depends on the process or the day."""
     assert json.dumps(limits_spec(sheet())) == json.dumps(limits_spec(sheet()))
 
 
 def test_the_specification_is_valid():
-    """
-    It keeps to the schema of Vega-Lite that Altair brings along.
-    """
+    """It keeps to the schema of Vega-Lite that Altair brings along."""
     import altair as alt
 
     alt.LayerChart.from_dict(limits_spec(sheet()))
 
 
 def test_svg_and_html_load_nothing(tmp_path: Path):
-    """
-    The files are complete: no script, style, font or picture comes over the network.
-    """
+    """The files are complete: no script, style, font or picture comes over the network."""
     for name in ("curve.svg", "curve.html"):
         write_chart(tmp_path / name, sheet())
         text = (tmp_path / name).read_text(encoding="utf-8")
@@ -101,9 +87,7 @@ def test_svg_and_html_load_nothing(tmp_path: Path):
 
 
 def test_the_page_is_named_after_the_instance(tmp_path: Path):
-    """
-    The title of the page says which instance it is, and cannot break out of its element.
-    """
+    """The title of the page says which instance it is, and cannot break out of its element."""
     named = sheet()
     write_chart(tmp_path / "curve.html", named)
     text = (tmp_path / "curve.html").read_text(encoding="utf-8")
@@ -114,9 +98,7 @@ def test_the_page_is_named_after_the_instance(tmp_path: Path):
 
 
 def test_a_png_is_written_at_twice_the_size(tmp_path: Path):
-    """
-    A PNG has at least 1,400 pixels across, so that labels are sharp on any screen.
-    """
+    """A PNG has at least 1,400 pixels across, so that labels are sharp on any screen."""
     write_chart(tmp_path / "curve.PNG", sheet())
     raw = (tmp_path / "curve.PNG").read_bytes()
 
@@ -125,9 +107,7 @@ def test_a_png_is_written_at_twice_the_size(tmp_path: Path):
 
 
 def test_another_ending_is_refused(tmp_path: Path):
-    """
-    Only three endings are known; nothing is written.
-    """
+    """Only three endings are known; nothing is written."""
     with pytest.raises(UsageError):
         write_chart(tmp_path / "curve.pdf", sheet())
 

@@ -62,9 +62,7 @@ def sheet(rows: tuple[SheetRow, ...] = ROWS, **fields: object) -> LimitSheet:
 
 @pytest.mark.parametrize("width", [0, 60, 75, 80, 100, 400])
 def test_no_line_is_longer_than_asked(width: int):
-    """
-    From 60 columns on no line is longer than the width, and none ends in blanks.
-    """
+    """From 60 columns on no line is longer than the width, and none ends in blanks."""
     lines = render(sheet(), width=width).splitlines()
 
     assert max(len(line) for line in lines) <= max(width, 60)
@@ -72,26 +70,20 @@ def test_no_line_is_longer_than_asked(width: int):
 
 
 def test_without_colour_there_is_no_escape_sequence():
-    """
-    A pipe gets plain text.
-    """
+    """A pipe gets plain text."""
     assert "\x1b" not in render(sheet(), width=80)
     assert "\x1b" in render(sheet(), width=80, color=True)
 
 
 def test_names_from_outside_cannot_steer_the_terminal():
-    """
-    An escape sequence in an engine's name is not printed.
-    """
+    """An escape sequence in an engine's name is not printed."""
     foul = sheet(instance=Instance(db_class="db.r5.large", engine="post\x1b[31mgres"))
 
     assert "\x1b" not in render(foul, width=80)
 
 
 def test_a_narrow_table_leaves_iops_out():
-    """
-    Below 76 columns MB/s and what binds remain.
-    """
+    """Below 76 columns MB/s and what binds remain."""
     wide = render(sheet(), width=80)
     narrow = render(sheet(), width=60)
 
@@ -101,9 +93,7 @@ def test_a_narrow_table_leaves_iops_out():
 
 
 def test_without_a_burst_there_is_one_pair_of_columns():
-    """
-    A chain without credits has no burst column.
-    """
+    """A chain without credits has no burst column."""
     plain = sheet((row(8, rate(24.576, 3000)), row(1024, rate(131.07, 125))))
 
     assert not has_burst(plain)
@@ -111,9 +101,7 @@ def test_without_a_burst_there_is_one_pair_of_columns():
 
 
 def test_knees_are_reported_in_words():
-    """
-    Where it lies, what binds below and above, with numbers.
-    """
+    """Where it lies, what binds below and above, with numbers."""
     text = " ".join(render(sheet(), width=80).split())
 
     assert (
@@ -123,9 +111,7 @@ def test_knees_are_reported_in_words():
 
 
 def test_no_knee_is_reported_too():
-    """
-    Where one family binds at every size, that is the answer.
-    """
+    """Where one family binds at every size, that is the answer."""
     text = render(sheet(knee=None), width=80)
 
     assert "No knee at the baseline: instance EBS throughput binds at every size." in text
@@ -142,9 +128,7 @@ def test_no_knee_is_reported_too():
 def test_what_cannot_be_reached_is_reported_in_words(
     bought: float, burst: float, baseline: float, words: str
 ):
-    """
-    Above the burst it is lost, below it it is had while credits last.
-    """
+    """Above the burst it is lost, below it it is had while credits last."""
     item = UnusableStorage(
         family=Family.VOLUME_IOPS, unit="ops/s", bought=bought, burst=burst, baseline=baseline
     )
@@ -154,9 +138,7 @@ def test_what_cannot_be_reached_is_reported_in_words(
 
 
 def test_a_sheet_without_a_curve_has_neither_table_nor_curve():
-    """
-    Ceilings and notes remain.
-    """
+    """Ceilings and notes remain."""
     bare = sheet((), knee=None, notes=("Nothing is known.",))
     text = render(bare, width=80)
 
@@ -165,9 +147,7 @@ def test_a_sheet_without_a_curve_has_neither_table_nor_curve():
 
 
 def test_the_curve_marks_both_lines_and_the_knee():
-    """
-    Baseline, burst and knee have signs of their own, so that nothing rests on colour.
-    """
+    """Baseline, burst and knee have signs of their own, so that nothing rests on colour."""
     drawn = curve_text(sheet(), width=80)
 
     assert all(sign in drawn for sign in "·◆8")
@@ -175,9 +155,7 @@ def test_the_curve_marks_both_lines_and_the_knee():
 
 
 def test_equal_sheets_give_equal_curves():
-    """
-    Drawing leaves nothing behind.
-    """
+    """Drawing leaves nothing behind."""
     assert curve_text(sheet(), width=80) == curve_text(sheet(), width=80)
 
 
@@ -185,9 +163,7 @@ def test_equal_sheets_give_equal_curves():
     ("low", "high"), [(24, 600), (0.1, 12_500), (86.8, 86.9), (5, 11), (1000, 12_500)]
 )
 def test_ticks_are_few_and_within_the_range(low: float, high: float):
-    """
-    At most nine numbers, none outside of what is drawn.
-    """
+    """At most nine numbers, none outside of what is drawn."""
     ticks = mb_ticks([low, high])
 
     assert 1 <= len(ticks) <= 9

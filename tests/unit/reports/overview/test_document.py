@@ -45,25 +45,19 @@ def binding(name, *, now=False):
 
 @pytest.mark.parametrize("width", [100, 80, 60])
 def test_golden(width, golden):
-    """
-    The table reads as it was last reviewed, at each width.
-    """
+    """The table reads as it was last reviewed, at each width."""
     golden(f"overview/fleet-{width}.txt", shown(width=width))
 
 
 def test_golden_of_every_row(golden):
-    """
-    With every instance in a row, as it was last reviewed.
-    """
+    """With every instance in a row, as it was last reviewed."""
     golden("overview/fleet-all.txt", shown(width=120, lists_all=True))
 
 
 @pytest.mark.parametrize("width", [60, 61, 72, 80, 99, 100, 120, 200])
 @pytest.mark.parametrize("lists_all", [False, True])
 def test_no_line_is_wider_than_asked(width, lists_all):
-    """
-    Every line fits, with colour and without.
-    """
+    """Every line fits, with colour and without."""
     for color in (False, True):
         text = shown(width=width, color=color, lists_all=lists_all)
         bare = re.sub(r"\x1b\[[0-9;]*m", "", text)
@@ -74,9 +68,7 @@ def test_no_line_is_wider_than_asked(width, lists_all):
 @pytest.mark.parametrize("width", [60, 80, 100, 160])
 @pytest.mark.parametrize("lists_all", [False, True])
 def test_every_instance_is_named(width, lists_all):
-    """
-    Whatever the width, nobody is left out; a name is at most broken at a line's end.
-    """
+    """Whatever the width, nobody is left out; a name is at most broken at a line's end."""
     text = re.sub(r"\s+", "", shown(width=width, lists_all=lists_all))
     broken = {"claims-pipeline-eu-central-1-loading"}
 
@@ -85,9 +77,7 @@ def test_every_instance_is_named(width, lists_all):
 
 
 def test_a_pipe_gets_no_escape_sequence():
-    """
-    Without colour there is no escape sequence; with colour the text is the same.
-    """
+    """Without colour there is no escape sequence; with colour the text is the same."""
     colored = shown(color=True)
 
     assert ESCAPE not in shown()
@@ -98,9 +88,7 @@ def test_a_pipe_gets_no_escape_sequence():
 
 
 def test_verdicts_are_words_and_signs():
-    """
-    Without colour each verdict is distinguished by its word and its sign.
-    """
+    """Without colour each verdict is distinguished by its word and its sign."""
     text = shown(lists_all=True)
 
     for word in ("▲ BINDS NOW", "▲ BINDS ", "◆ near", "○ unknown", "○ unread", "● slack"):
@@ -110,9 +98,7 @@ def test_verdicts_are_words_and_signs():
 @settings(max_examples=25, deadline=None)
 @given(st.text(max_size=100), st.text(max_size=200))
 def test_no_text_from_outside_breaks_the_width_or_escapes(name, reason):
-    """
-    Whatever an instance is called and an API answers, lines fit and nothing but text is printed.
-    """
+    """Whatever an instance is called and an API answers, lines fit and nothing but text is printed."""
     rows = (binding(name), row(name))
     unread = (UnreadInstance(identifier=name, reason=reason, remedy=reason),)
     text = shown(fleet(rows, unread), width=60)
@@ -122,9 +108,7 @@ def test_no_text_from_outside_breaks_the_width_or_escapes(name, reason):
 
 
 def test_columns_leave_in_their_order():
-    """
-    Too narrow a page drops the share first, then class, rank, credits and time, and says so.
-    """
+    """Too narrow a page drops the share first, then class, rank, credits and time, and says so."""
     left = {
         width: re.search(
             r"terminal is too narrow: ([^.]*)\.", shown(width=width).replace("\n", " ")
@@ -140,9 +124,7 @@ def test_columns_leave_in_their_order():
 
 
 def test_the_folded_are_counted_and_listed_by_name():
-    """
-    Who is not near a limit stands in one list, with what must be known of it.
-    """
+    """Who is not near a limit stands in one list, with what must be known of it."""
     text = re.sub(r"\s+", " ", shown())
 
     assert f"NOT NEAR A LIMIT: {len(SLACK)}" in text
@@ -152,9 +134,7 @@ def test_the_folded_are_counted_and_listed_by_name():
 
 
 def test_every_instance_can_have_a_row():
-    """
-    With `lists_all` the folded have rows, in their rank, and nothing is folded.
-    """
+    """With `lists_all` the folded have rows, in their rank, and nothing is folded."""
     text = shown(lists_all=True)
     table = text[text.index("# Instance") :]
 
@@ -163,9 +143,7 @@ def test_every_instance_can_have_a_row():
 
 
 def test_who_could_not_be_read_is_grouped_by_reason():
-    """
-    A reason and its remedy are reported once, for all instances concerned; the largest group first.
-    """
+    """A reason and its remedy are reported once, for all instances concerned; the largest group first."""
     text = re.sub(r"\s+", " ", shown())
     groups = overview_outline(fleet()).unread
 
@@ -175,9 +153,7 @@ def test_who_could_not_be_read_is_grouped_by_reason():
 
 
 def test_who_could_not_be_judged_is_grouped_by_what_is_missing():
-    """
-    Instances that lack the same metrics share a line with what would supply them.
-    """
+    """Instances that lack the same metrics share a line with what would supply them."""
     groups = overview_outline(fleet()).unknown
 
     assert [("replica-1", "replica-2", "replica-3"), ("audit",)] == [g.names for g in groups]
@@ -185,9 +161,7 @@ def test_who_could_not_be_judged_is_grouped_by_what_is_missing():
 
 
 def test_what_came_near_is_reported_for_instances_that_could_not_be_judged():
-    """
-    Storage may be unknown while connections are nearly used up: that is next to the name.
-    """
+    """Storage may be unknown while connections are nearly used up: that is next to the name."""
     close = near("connections", Family.CONNECTIONS, 0.93, Verdict.NEAR, unit="count")
     one = msgspec.structs.replace(UNKNOWN[0], nearest=close)
     outline = overview_outline(fleet((one,), ()))
@@ -224,9 +198,7 @@ def test_what_came_near_is_reported_for_instances_that_could_not_be_judged():
     ],
 )  # fmt: skip
 def test_the_sentence_counts_everybody_once(rows, unread, expected):
-    """
-    Bound, free and not judged are counted apart; what is unknown is never reported as free.
-    """
+    """Bound, free and not judged are counted apart; what is unknown is never reported as free."""
     assert expected == headline(fleet(rows, unread))
 
 
@@ -236,9 +208,7 @@ verdicts = st.lists(st.sampled_from(Verdict), max_size=30)
 @settings(deadline=None)
 @given(verdicts, st.integers(0, 5))
 def test_the_numbers_of_the_sentence_add_up(found, unread):
-    """
-    Those bound, those not and those that could not be judged are all there are.
-    """
+    """Those bound, those not and those that could not be judged are all there are."""
     rows = [
         row(str(n), v, binding=LEGACY if v is Verdict.BINDS else None) for n, v in enumerate(found)
     ]
@@ -258,9 +228,7 @@ def test_the_numbers_of_the_sentence_add_up(found, unread):
 
 
 def test_now_at_another_ceiling_is_reported():
-    """
-    The ceiling that binds now is named next to the one that bound longest.
-    """
+    """The ceiling that binds now is named next to the one that bound longest."""
     (outline,) = overview_outline(
         fleet((row("a", Verdict.BINDS, binding=LEGACY, now=BURST),), ())
     ).rows
@@ -279,9 +247,7 @@ def test_now_at_another_ceiling_is_reported():
     ],
 )
 def test_first_and_last_time_are_reported(count, ago_s, is_now, expected):
-    """
-    What is still so has a beginning, what is over has both ends.
-    """
+    """What is still so has a beginning, what is over has both ends."""
     at = bound(LEGACY.family, LEGACY.phase, 212.5e6, 3600, count=count, ago_s=ago_s)
     one = row("a", Verdict.BINDS, binding=at, now=at if is_now else None)
 
@@ -289,9 +255,7 @@ def test_first_and_last_time_are_reported(count, ago_s, is_now, expected):
 
 
 def test_published_limits_are_reported_in_full_and_measured_ones_are_not():
-    """
-    A documented number keeps five figures, a served level of an unknown limit four.
-    """
+    """A documented number keeps five figures, a served level of an unknown limit four."""
     limits = [r.limit for r in overview_outline(fleet()).rows]
 
     assert "instance baseline 86.875 MB/s" in limits
@@ -301,9 +265,7 @@ def test_published_limits_are_reported_in_full_and_measured_ones_are_not():
 
 
 def test_a_bound_resource_without_a_ceiling_of_storage_is_named():
-    """
-    Where CPU or connections bind and no storage ceiling does, they stand in the place of the limit.
-    """
+    """Where CPU or connections bind and no storage ceiling does, they stand in the place of the limit."""
     near = msgspec.structs.replace(fleet().rows[4].nearest, name="CPU", verdict=Verdict.BINDS)
     (outline,) = overview_outline(fleet((row("a", Verdict.BINDS, nearest=near),), ())).rows
 
@@ -311,9 +273,7 @@ def test_a_bound_resource_without_a_ceiling_of_storage_is_named():
 
 
 def test_simulated_instances_are_called_so():
-    """
-    Those whose samples come from a simulator are named at the top; a measured fleet has no such line.
-    """
+    """Those whose samples come from a simulator are named at the top; a measured fleet has no such line."""
     every = [msgspec.structs.replace(r, is_simulated=True) for r in SLACK[:2]]
 
     assert "SIMULATED DATA · The samples of legacy-host come from a simulator." in shown()
@@ -322,9 +282,7 @@ def test_simulated_instances_are_called_so():
 
 
 def test_a_reading_that_stopped_says_so_before_the_table():
-    """
-    What was read is shown, and above it why the rest was not.
-    """
+    """What was read is shown, and above it why the rest was not."""
     text = shown(fleet(stopped="the security token expired. Log in again."))
 
     assert text.index("Reading stopped early: the security token expired. Log in again.") < (
@@ -333,9 +291,7 @@ def test_a_reading_that_stopped_says_so_before_the_table():
 
 
 def test_the_cost_of_the_reading_is_reported():
-    """
-    Requests by action, metrics and price; an unknown price is not zero, without an API nothing is reported.
-    """
+    """Requests by action, metrics and price; an unknown price is not zero, without an API nothing is reported."""
     text = re.sub(r"\s+", " ", shown())
 
     assert "203 requests (rds:DescribeDBInstances 1, rds:DescribeEvents 50," in text
@@ -345,9 +301,7 @@ def test_the_cost_of_the_reading_is_reported():
 
 
 def test_the_default_width_is_a_hundred(monkeypatch):
-    """
-    A pipe gets a hundred columns, a narrower terminal what it has, a wider one no more.
-    """
+    """A pipe gets a hundred columns, a narrower terminal what it has, a wider one no more."""
     for columns, expected in ((None, 100), (72, 72), (240, 100)):
         monkeypatch.setenv("COLUMNS", str(columns or 0))
         text = render(fleet(), "text", width=None, color=False)
@@ -356,9 +310,7 @@ def test_the_default_width_is_a_hundred(monkeypatch):
 
 
 def test_a_thousand_pressed_instances_have_a_row_each():
-    """
-    A long table stays a table: numbered rows, all of one width.
-    """
+    """A long table stays a table: numbered rows, all of one width."""
     rows = [
         row(
             f"db-{n:04}", Verdict.BINDS, instance=instance(f"db-{n:04}"), binding=PRESSED[1].binding

@@ -32,16 +32,12 @@ def document(overview=None):
 
 
 def test_golden_markdown(golden):
-    """
-    What goes into a ticket is as it was last reviewed.
-    """
+    """What goes into a ticket is as it was last reviewed."""
     golden("overview/fleet.md", as_markdown(fleet()))
 
 
 def test_golden_json(golden):
-    """
-    What machines read is as it was last reviewed.
-    """
+    """What machines read is as it was last reviewed."""
     golden("overview/fleet.json", render_overview_json(fleet()).decode())
 
 
@@ -55,9 +51,7 @@ def test_golden_json(golden):
     ],
 )
 def test_every_instance_is_named_in_every_form(render):
-    """
-    Nobody is left out; simulated data is called so; equal fleets give equal text.
-    """
+    """Nobody is left out; simulated data is called so; equal fleets give equal text."""
     text = render(fleet())
 
     assert [] == [name for name in EVERY_NAME if name not in text]
@@ -66,9 +60,7 @@ def test_every_instance_is_named_in_every_form(render):
 
 
 def test_markdown_rows_have_as_many_cells_as_titles():
-    """
-    No text from outside can add a cell, a heading or markup.
-    """
+    """No text from outside can add a cell, a heading or markup."""
     rows = (row(EVIL, Verdict.BINDS, instance=instance(EVIL, EVIL), binding=LEGACY),)
     text = as_markdown(fleet(rows, (UnreadInstance(identifier=EVIL, reason=EVIL, remedy=EVIL),)))
     cells = {len(re.findall(r"(?<!\\)\|", line)) for line in text.splitlines() if line[:1] == "|"}
@@ -78,9 +70,7 @@ def test_markdown_rows_have_as_many_cells_as_titles():
 
 
 def test_a_page_is_well_formed_and_loads_nothing():
-    """
-    Every tag is closed, ids are unique, and no reference leaves the page.
-    """
+    """Every tag is closed, ids are unique, and no reference leaves the page."""
     text = as_page(fleet())
     found = Reader(text)
 
@@ -92,9 +82,7 @@ def test_a_page_is_well_formed_and_loads_nothing():
 
 
 def test_a_hostile_name_stays_text():
-    """
-    Markup in any text is shown, never run.
-    """
+    """Markup in any text is shown, never run."""
     rows = (row(EVIL, Verdict.BINDS, instance=instance(EVIL, EVIL), binding=LEGACY),)
     lost = (UnreadInstance(identifier=EVIL, reason=EVIL, remedy=EVIL),)
     text = as_page(fleet(rows, lost, source=EVIL, stopped=EVIL))
@@ -107,9 +95,7 @@ def test_a_hostile_name_stays_text():
 
 
 def test_every_colour_of_the_page_is_defined():
-    """
-    Each CSS variable that is used has a value.
-    """
+    """Each CSS variable that is used has a value."""
     text = as_page(fleet())
     style = text[text.index("<style>") : text.index("</style>")]
 
@@ -117,9 +103,7 @@ def test_every_colour_of_the_page_is_defined():
 
 
 def test_an_empty_fleet_has_every_form():
-    """
-    No instance is an answer too, and not a failure.
-    """
+    """No instance is an answer too, and not a failure."""
     nothing = fleet((), (), usage=None, usd=None, window_s=None)
 
     assert "No instance was found." in as_page(nothing)
@@ -130,9 +114,7 @@ def test_an_empty_fleet_has_every_form():
 
 
 def test_ranks_count_the_unread_too():
-    """
-    Every rank from 1 to 50 is given once; the unread stand before those that are not near a limit.
-    """
+    """Every rank from 1 to 50 is given once; the unread stand before those that are not near a limit."""
     found = document()
     slack = [r["rank"] for r in found["rows"] if r["verdict"] == "slack"]
 
@@ -142,9 +124,7 @@ def test_ranks_count_the_unread_too():
 
 
 def test_counts_say_what_the_rows_say():
-    """
-    The counts are those of the rows; unknown and unread are counted apart.
-    """
+    """The counts are those of the rows; unknown and unread are counted apart."""
     found = document()
     counts = found["counts"]
 
@@ -155,18 +135,14 @@ def test_counts_say_what_the_rows_say():
 
 
 def test_an_unknown_price_is_null():
-    """
-    What is not known is null, never zero.
-    """
+    """What is not known is null, never zero."""
     assert document(fleet(usd=None))["cost_usd"] is None
     assert 0.1235 == document()["cost_usd"]
     assert document(fleet(usage=None))["usage"] is None
 
 
 def test_no_field_of_a_row_is_lost():
-    """
-    Every field of `OverviewRow` has its place, the instance's own in the row.
-    """
+    """Every field of `OverviewRow` has its place, the instance's own in the row."""
     found = document()["rows"][0]
     renamed = {"window_s": "window", "instance": "identifier"}
     # What was refused stands once for all instances whom it concerns.
@@ -177,9 +153,7 @@ def test_no_field_of_a_row_is_lost():
 
 
 def test_keys_are_sorted():
-    """
-    Keys come in one order at every depth.
-    """
+    """Keys come in one order at every depth."""
     unsorted = []
 
     def check(pairs):
@@ -193,9 +167,7 @@ def test_keys_are_sorted():
 
 
 def test_a_stopped_reading_is_in_every_form():
-    """
-    Why it stopped is reported to people and machines.
-    """
+    """Why it stopped is reported to people and machines."""
     stopped = fleet(stopped="the token expired")
 
     assert "the token expired" == document(stopped)["stopped"]
@@ -205,9 +177,7 @@ def test_a_stopped_reading_is_in_every_form():
 
 
 def test_the_note_of_a_pending_change_is_in_the_row():
-    """
-    What was ordered may be the remedy already: it is next to the verdict.
-    """
+    """What was ordered may be the remedy already: it is next to the verdict."""
     found = {r["identifier"]: r["pending"] for r in document()["rows"]}
 
     assert ["class db.r5.4xlarge"] == found["search-primary"]

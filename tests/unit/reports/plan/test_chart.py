@@ -48,17 +48,13 @@ def texts(view):
 @pytest.mark.parametrize("name", ["claims", "quiet"])
 @pytest.mark.parametrize("look", [LIGHT, page_look()])
 def test_specifications_satisfy_the_schema_of_vega_lite(name, look):
-    """
-    Altair, which carries the Vega-Lite schema, accepts every specification.
-    """
+    """Altair, which carries the Vega-Lite schema, accepts every specification."""
     alt.VConcatChart.validate(plan_spec(plans.PLANS[name](), look=look))
     alt.LayerChart.validate(plan_spec(plans.PLANS[name](), look=look, is_titled=False))
 
 
 def test_what_is_there_and_what_is_proposed_are_named():
-    """
-    Each has a mark of its own shape and a name with its price.
-    """
+    """Each has a mark of its own shape and a name with its price."""
     spec = plan_spec(plans.claims())
     shapes = [layer["mark"].get("shape") for layer in plot(spec)["layer"]]
 
@@ -69,9 +65,7 @@ def test_what_is_there_and_what_is_proposed_are_named():
 
 
 def test_work_that_is_spread_is_in_the_key_and_not_drawn():
-    """
-    What it will be served is not known, so it has no place.
-    """
+    """What it will be served is not known, so it has no place."""
     spec = plan_spec(plans.claims(options=(plans.free(),)))
 
     assert [] == drawn(spec, "option")
@@ -79,9 +73,7 @@ def test_work_that_is_spread_is_in_the_key_and_not_drawn():
 
 
 def test_the_key_says_what_every_number_is():
-    """
-    Verdict with its sign, price and the whole arrangement, in the order of the report.
-    """
+    """Verdict with its sign, price and the whole arrangement, in the order of the report."""
     text = texts(plan_spec(plans.claims())["vconcat"][1])
 
     assert ["now", "✕ does not", "$349.70", "db.t3.xlarge, gp2 1,200 GiB"] == text[:4]
@@ -89,9 +81,7 @@ def test_the_key_says_what_every_number_is():
 
 
 def test_a_difference_that_is_not_known_is_not_in_the_key():
-    """
-    The price that is known stands alone.
-    """
+    """The price that is known stands alone."""
     option = replace(plans.option(), usd_per_day_more=None)
     text = texts(plan_spec(plans.claims(options=(option,)))["vconcat"][1])
 
@@ -100,9 +90,7 @@ def test_a_difference_that_is_not_known_is_not_in_the_key():
 
 
 def test_marks_upon_each_other_share_a_name():
-    """
-    Work that is spread costs and serves what is there: one mark to the eye, and one name.
-    """
+    """Work that is spread costs and serves what is there: one mark to the eye, and one name."""
     same = replace(plans.option(), cost=plans.present().cost, effect=plans.present().effect)
     plan = plans.claims(options=(replace(same, judgement=Judgement.UNSURE),))
 
@@ -110,9 +98,7 @@ def test_marks_upon_each_other_share_a_name():
 
 
 def test_the_line_never_falls():
-    """
-    What is there may serve less than something cheaper; it has a mark, and the line passes it by.
-    """
+    """What is there may serve less than something cheaper; it has a mark, and the line passes it by."""
     points = [point["middle"] for point in drawn(plan_spec(fallen()), "curve")]
 
     assert [0.3, 0.6, 0.9] == sorted(set(points))
@@ -134,9 +120,7 @@ def fallen():
 
 
 def test_what_is_proposed_is_the_first_that_lifts():
-    """
-    A free move that is not enough is not proposed; nor is one that is unsure.
-    """
+    """A free move that is not enough is not proposed; nor is one that is unsure."""
     found = proposed(plans.claims())
 
     assert found is not None
@@ -145,9 +129,7 @@ def test_what_is_proposed_is_the_first_that_lifts():
 
 
 def test_what_saves_most_is_proposed_where_nothing_needs_a_way_past():
-    """
-    As the headline says it.
-    """
+    """As the headline says it."""
     less = [replace(plans.option(), usd_per_day_more=Decimal(more)) for more in (-1, -7, -3)]
     calm = plans.present(judgement=Judgement.LIFTS)
 
@@ -155,9 +137,7 @@ def test_what_saves_most_is_proposed_where_nothing_needs_a_way_past():
 
 
 def test_the_axis_is_logarithmic_where_prices_are_wide_apart():
-    """
-    Six times the price and more; below that it is linear. The title says which.
-    """
+    """Six times the price and more; below that it is linear. The title says which."""
     near = plot(plan_spec(priced(100, 300)))["encoding"]["x"]
     wide = plot(plan_spec(priced(100, 700)))["encoding"]["x"]
 
@@ -169,9 +149,7 @@ def test_the_axis_is_logarithmic_where_prices_are_wide_apart():
 
 @pytest.mark.parametrize("prices", [(100,), (100, 100), (0, 5), (90, 100_000)])
 def test_every_point_lies_within_the_axes(prices):
-    """
-    Also where all cost the same, nothing, or a thousand times as much.
-    """
+    """Also where all cost the same, nothing, or a thousand times as much."""
     encoding = plot(plan_spec(priced(*prices)))["encoding"]
     low, high = encoding["x"]["scale"]["domain"]
     bottom, top = encoding["y"]["scale"]["domain"]
@@ -183,18 +161,14 @@ def test_every_point_lies_within_the_axes(prices):
 
 
 def test_the_axis_begins_where_there_is_something_to_see():
-    """
-    Where all serve nearly everything, the axis is not drawn from zero.
-    """
+    """Where all serve nearly everything, the axis is not drawn from zero."""
     values = plot(plan_spec(priced(100, 200, served=0.97)))["encoding"]["y"]["axis"]["values"]
 
     assert [0.8, 0.9, 1.0] == values
 
 
 def test_a_price_that_is_not_known_is_not_drawn():
-    """
-    Not at zero, and not at all.
-    """
+    """Not at zero, and not at all."""
     plan = plans.claims(present=plans.present(cost=plans.cost(None)))
 
     assert [] == drawn(plan_spec(plan), "present")
@@ -203,9 +177,7 @@ def test_a_price_that_is_not_known_is_not_drawn():
 
 
 def test_a_picture_is_written_as_its_name_says(tmp_path):
-    """
-    PNG and SVG; equal plans give equal bytes.
-    """
+    """PNG and SVG; equal plans give equal bytes."""
     for name in ("a.png", "b.png", "a.svg"):
         write_plan_picture(tmp_path / name, plans.claims())
     png = (tmp_path / "a.png").read_bytes()
@@ -218,9 +190,7 @@ def test_a_picture_is_written_as_its_name_says(tmp_path):
 
 
 def test_another_ending_is_refused(tmp_path):
-    """
-    The ending selects the kind of picture; without a price there is none.
-    """
+    """The ending selects the kind of picture; without a price there is none."""
     with pytest.raises(UsageError, match=r"'a\.pdf' does not end in \.png or \.svg"):
         write_plan_picture(tmp_path / "a.pdf", plans.nothing())
     with pytest.raises(UsageError, match="there is no price to draw"):
@@ -228,9 +198,7 @@ def test_another_ending_is_refused(tmp_path):
 
 
 def test_a_title_is_text():
-    """
-    Names from outside hold no control characters.
-    """
+    """Names from outside hold no control characters."""
     option = replace(plans.option(), title="a\x1b[2J")
     spec = plan_spec(plans.claims(options=(option,)))
 

@@ -30,9 +30,7 @@ def flat(text):
 @pytest.mark.parametrize("color", [False, True])
 @pytest.mark.parametrize("name", plans.PLANS)
 def test_no_line_is_wider_than_asked(name, width, color):
-    """
-    Every line fits, with colour and without.
-    """
+    """Every line fits, with colour and without."""
     shown = re.sub(r"\x1b\[[0-9;]*m", "", text_of(name, width=width, color=color))
 
     assert width >= max(cell_len(line) for line in shown.splitlines())
@@ -40,9 +38,7 @@ def test_no_line_is_wider_than_asked(name, width, color):
 
 @pytest.mark.parametrize("name", plans.PLANS)
 def test_colour_adds_nothing_but_colour(name):
-    """
-    Without colour there is no escape sequence; with colour the text is the same.
-    """
+    """Without colour there is no escape sequence; with colour the text is the same."""
     bare, colored = text_of(name), text_of(name, color=True)
 
     assert "\x1b" not in bare
@@ -54,9 +50,7 @@ def test_colour_adds_nothing_but_colour(name):
 
 @pytest.mark.parametrize("width", [40, 60, 80, 120])
 def test_no_band_and_no_number_is_broken(width):
-    """
-    A band stands on one line with its unit, at every width.
-    """
+    """A band stands on one line with its unit, at every width."""
     shown = text_of(width=width)
 
     assert "…" not in shown
@@ -65,9 +59,7 @@ def test_no_band_and_no_number_is_broken(width):
 
 
 def test_the_order_is_that_of_a_decision():
-    """
-    The headline, what was asked for, the ways side by side, each in detail, then the rest.
-    """
+    """The headline, what was asked for, the ways side by side, each in detail, then the rest."""
     shown = text_of()
     parts = [
         "db.m6g.xlarge with the storage as it is lifts the ceiling for $0.67 a day more.",
@@ -90,9 +82,7 @@ def test_the_order_is_that_of_a_decision():
 
 
 def test_every_number_has_what_it_is_compared_with():
-    """
-    Before and after are next to each other: price, time at a ceiling, rate, latency.
-    """
+    """Before and after are next to each other: price, time at a ceiling, rate, latency."""
     shown = flat(text_of(width=120))
 
     assert "$11.50 → $12.17 a day, $349.70 → $370.14 a month: +$0.67 a day" in shown
@@ -104,9 +94,7 @@ def test_every_number_has_what_it_is_compared_with():
 
 
 def test_a_judgement_is_a_word_next_to_its_sign():
-    """
-    Nothing rests on colour; unsure says how often it lifts and what would settle it.
-    """
+    """Nothing rests on colour; unsure says how often it lifts and what would settle it."""
     shown = flat(text_of())
 
     assert "✓ lifts" in shown
@@ -116,9 +104,7 @@ def test_a_judgement_is_a_word_next_to_its_sign():
 
 
 def test_no_minutes_are_reported_only_where_demand_was_seen():
-    """
-    Behind a ceiling it reads `under 1 min`; where nothing was throttled, `0 min`.
-    """
+    """Behind a ceiling it reads `under 1 min`; where nothing was throttled, `0 min`."""
     nowhere = plans.option(effect=plans.effect(plans.band(0)))
     behind = flat(render(plans.claims(options=(nowhere,)), width=80, color=False))
     seen = flat(text_of("quiet"))
@@ -131,9 +117,7 @@ def test_no_minutes_are_reported_only_where_demand_was_seen():
 
 
 def test_growth_makes_demand_a_guess():
-    """
-    Twice the demand was not seen, even where the demand itself was.
-    """
+    """Twice the demand was not seen, even where the demand itself was."""
     grown = flat(render(plans.quiet(growth=2.0), width=80, color=False))
 
     assert "with 2 times the demand." in grown
@@ -141,9 +125,7 @@ def test_growth_makes_demand_a_guess():
 
 
 def test_what_is_not_known_is_reported():
-    """
-    No price, no latency, no bucket, no option: the text says so and holds no empty promise.
-    """
+    """No price, no latency, no bucket, no option: the text says so and holds no empty promise."""
     shown = flat(text_of("nothing"))
 
     assert "Demand may be higher than these numbers" in shown
@@ -152,9 +134,7 @@ def test_what_is_not_known_is_reported():
 
 
 def test_a_difference_may_be_known_where_the_whole_price_is_not():
-    """
-    Another class is priced also where nobody knows what the storage costs.
-    """
+    """Another class is priced also where nobody knows what the storage costs."""
     bare = replace(plans.cost("0.318"), usd_per_month=None, unknown=("gp2 has no price here",))
     shown = flat(render(plans.claims(options=(plans.option(cost=bare),)), width=120, color=False))
 
@@ -163,17 +143,13 @@ def test_a_difference_may_be_known_where_the_whole_price_is_not():
 
 
 def test_what_is_there_suffices_and_does_not_lift():
-    """
-    Nothing changed lifts nothing: what is there suffices, or does not.
-    """
+    """Nothing changed lifts nothing: what is there suffices, or does not."""
     assert re.search(r"now +✓ is enough", text_of("quiet", width=120))
     assert re.search(r"now +✕ does not", text_of("claims", width=120))
 
 
 def test_the_section_below_a_diagnosis_says_the_same():
-    """
-    It has a heading in place of the instance's name, and the same body.
-    """
+    """It has a heading in place of the instance's name, and the same body."""
     plan = plans.claims()
     alone = render(plan, width=80, color=False)
     below = plan_below(plan, "text", 80)
@@ -183,9 +159,7 @@ def test_the_section_below_a_diagnosis_says_the_same():
 
 
 def test_names_from_outside_reach_no_terminal():
-    """
-    An escape sequence in a name is shown, not obeyed.
-    """
+    """An escape sequence in a name is shown, not obeyed."""
     plan = plans.claims(
         headline="\x1b[31mred",
         instance=replace(plans.INSTANCE, identifier="a\x1b]0;b"),
@@ -196,9 +170,7 @@ def test_names_from_outside_reach_no_terminal():
 
 
 def test_a_word_of_a_command_is_never_cut():
-    """
-    A word that is longer than the line stands whole; a copied command is still the command.
-    """
+    """A word that is longer than the line stands whole; a copied command is still the command."""
     name = "orders-" + "x" * 70
     plan = plans.claims(options=(plans.option(commands=(f"aws rds reboot {name}",)),), unpriced=())
     shown = render(plan, width=60, color=False)
@@ -207,9 +179,7 @@ def test_a_word_of_a_command_is_never_cut():
 
 
 def test_the_output_of_a_command_is_broken_as_the_command():
-    """
-    Within `"$(…)"` more space changes nothing; within other quotes it would, so they stay whole.
-    """
+    """Within `"$(…)"` more space changes nothing; within other quotes it would, so they stay whole."""
     command = "until [ \"$(aws rds describe-db-instances --query 'A[0].B' --output text)\" = on ]"
     lines = command_lines(command, 40)
     joined = "\n".join(lines).replace("\\\n", "")
@@ -227,9 +197,7 @@ WORD = st.text("abcz09./:-_", min_size=1, max_size=30) | st.text(
 
 @given(st.lists(WORD, min_size=1, max_size=12), st.integers(20, 120))
 def test_a_broken_command_is_the_same_command(words, width):
-    """
-    A shell reads the broken lines as it reads the one; no word is broken, and lines fit if words do.
-    """
+    """A shell reads the broken lines as it reads the one; no word is broken, and lines fit if words do."""
     command = "aws " + " ".join(words)
     lines = command_lines(command, width)
 
@@ -239,9 +207,7 @@ def test_a_broken_command_is_the_same_command(words, width):
 
 
 def test_an_option_stays_next_to_its_value():
-    """
-    Lines are broken before `--`, where the value fits behind it.
-    """
+    """Lines are broken before `--`, where the value fits behind it."""
     lines = command_lines(plans.order("db.m6g.xlarge"), 60)
 
     assert [
@@ -252,9 +218,7 @@ def test_an_option_stays_next_to_its_value():
 
 
 def test_a_comment_stays_a_comment():
-    """
-    A long comment among commands is broken into comments; a line that is no shell line is kept.
-    """
+    """A long comment among commands is broken into comments; a line that is no shell line is kept."""
     lines = command_lines("# wait until the status is available, then after six hours", 30)
 
     assert all(line.startswith("# ") and len(line) <= 30 for line in lines)
@@ -262,9 +226,7 @@ def test_a_comment_stays_a_comment():
 
 
 def test_a_change_of_storage_is_optimised_also_where_nobody_knows_how_long():
-    """
-    The table says so by what is changed; a change of class alone restarts.
-    """
+    """The table says so by what is changed; a change of class alone restarts."""
     disruption = replace(plans.unsure().disruption, optimising_s=None, moved_bytes=None)
     plan = plans.claims(options=(replace(plans.unsure(), disruption=disruption), plans.option()))
     shown = render(plan, width=120, color=False)
@@ -274,9 +236,7 @@ def test_a_change_of_storage_is_optimised_also_where_nobody_knows_how_long():
 
 
 def test_what_cannot_be_ranked_is_reported_in_brief():
-    """
-    An option without a price has what it lacks, what it would do and its command, and no more.
-    """
+    """An option without a price has what it lacks, what it would do and its command, and no more."""
     shown = text_of()
     apart = flat(shown[shown.index("PRICE NOT KNOWN") : shown.index(NEVER_RUN)])
 
@@ -286,9 +246,7 @@ def test_what_cannot_be_ranked_is_reported_in_brief():
 
 
 def test_a_full_balance_has_no_moment():
-    """
-    Where no credit is spent, the first moment of the window is nothing to look at.
-    """
+    """Where no credit is spent, the first moment of the window is nothing to look at."""
     full = plans.option(effect=plans.effect(plans.band(3), balance_min_ratio=1.0))
     shown = flat(render(plans.claims(options=(full,)), width=120, color=False))
     best = shown[shown.index("1. ✓ lifts: db.m6g.xlarge") : shown.index("PRICE NOT KNOWN")]
@@ -299,18 +257,14 @@ def test_a_full_balance_has_no_moment():
 
 @pytest.mark.parametrize("judgement", Judgement)
 def test_every_judgement_can_stand_first(judgement):
-    """
-    The headline has a style for each judgement of what is there.
-    """
+    """The headline has a style for each judgement of what is there."""
     plan = plans.claims(present=plans.present(judgement=judgement))
 
     assert render(plan, width=80, color=True)
 
 
 def test_what_spread_work_will_see_is_not_known():
-    """
-    Only the end of waiting is reported: what is served now is served to work that waits.
-    """
+    """Only the end of waiting is reported: what is served now is served to work that waits."""
     shown = render(plans.claims(options=(plans.free(),)), width=100, color=False)
     card = shown[
         shown.index("1. ✕ does not: jobs one after the other") : shown.index("THROUGHPUT BY PRICE")
@@ -321,9 +275,7 @@ def test_what_spread_work_will_see_is_not_known():
 
 
 def test_old_prices_are_dated_where_the_plan_begins():
-    """
-    With how to read newer ones; prices of this year say their date only in the detail.
-    """
+    """With how to read newer ones; prices of this year say their date only in the detail."""
     text = "Prices are from 2025-10-15 or later, more than a year old"
     old = plans.claims(prices_as_of="2025-10-15", are_prices_old=True)
 
@@ -334,9 +286,7 @@ def test_old_prices_are_dated_where_the_plan_begins():
 
 @pytest.mark.parametrize("width", [40, 60])
 def test_numbers_that_do_not_fit_next_to_each_other_are_not_cut(width):
-    """
-    A narrow terminal shows each option's numbers as a paragraph, with what they are.
-    """
+    """A narrow terminal shows each option's numbers as a paragraph, with what they are."""
     shown = flat(text_of(width=width))
 
     for whole in ("99 of 100", "At a ceiling < 1 – < 1 – 4 min", "Latency p95 7.1 – 8.3 – 12 ms"):
@@ -346,9 +296,7 @@ def test_numbers_that_do_not_fit_next_to_each_other_are_not_cut(width):
 
 
 def test_a_plan_alone_has_a_page():
-    """
-    With its chart, its tables and its commands, and nothing that is loaded.
-    """
+    """With its chart, its tables and its commands, and nothing that is loaded."""
     page = render(plans.claims(), "html")
 
     assert page == render(plans.claims(), "html")

@@ -48,9 +48,7 @@ class Reader(HTMLParser):
     [("bring-your-own-license", True), ("postgresql-license", False), (None, False)],
 )
 def test_a_license_that_sets_prices_apart_is_reported(license_model, is_said):
-    """
-    The license is next to the engine; one that costs nothing is not shown.
-    """
+    """The license is next to the engine; one that costs nothing is not shown."""
     instance = replace(plans.INSTANCE, license_model=license_model)
     shown = render(plans.claims(instance=instance), "markdown")
 
@@ -59,9 +57,7 @@ def test_a_license_that_sets_prices_apart_is_reported(license_model, is_said):
 
 
 def test_markdown_says_what_the_text_says():
-    """
-    The headline first, both tables, each option with its command in a block of code.
-    """
+    """The headline first, both tables, each option with its command in a block of code."""
     shown = render(plans.claims(), "markdown")
 
     assert shown.startswith("# db.m6g.xlarge with the storage as it is lifts the ceiling")
@@ -74,9 +70,7 @@ def test_markdown_says_what_the_text_says():
 
 
 def test_markdown_below_a_diagnosis_is_a_section():
-    """
-    One heading of the second level, those of the body below it.
-    """
+    """One heading of the second level, those of the body below it."""
     shown = plan_below(plans.claims(), "markdown")
     levels = [len(mark) for mark in re.findall(r"^(#+) ", shown, flags=re.MULTILINE)]
 
@@ -86,9 +80,7 @@ def test_markdown_below_a_diagnosis_is_a_section():
 
 
 def test_markdown_from_outside_is_text():
-    """
-    A table's bar and a tag in a title are shown as they are.
-    """
+    """A table's bar and a tag in a title are shown as they are."""
     shown = render(plans.claims(options=(plans.option(title="a|b <i>"),)), "markdown")
 
     assert "a\\|b \\<i\\>" in shown
@@ -96,9 +88,7 @@ def test_markdown_from_outside_is_text():
 
 @pytest.mark.parametrize("name", plans.PLANS)
 def test_tables_have_as_many_cells_as_titles(name):
-    """
-    No row is short or long by a cell.
-    """
+    """No row is short or long by a cell."""
     lines = render(plans.PLANS[name](), "markdown").splitlines()
     rows = [line for line in lines if line.startswith("|")]
     counts = [len(re.findall(r"(?<!\\)\|", row)) for row in rows]
@@ -107,9 +97,7 @@ def test_tables_have_as_many_cells_as_titles(name):
 
 
 def test_json_has_every_number_unrounded():
-    """
-    Bands, prices as numbers, moments in ISO 8601; keys are sorted, equal plans give equal bytes.
-    """
+    """Bands, prices as numbers, moments in ISO 8601; keys are sorted, equal plans give equal bytes."""
     data = render_plan_json(plans.claims())
     report = json.loads(data)
     best = report["options"][1]
@@ -123,9 +111,7 @@ def test_json_has_every_number_unrounded():
 
 
 def test_an_unknown_price_is_null_in_json():
-    """
-    Neither zero nor left out.
-    """
+    """Neither zero nor left out."""
     report = json.loads(render_plan_json(plans.claims()))["unpriced"][0]
 
     assert report["usd_per_day_more"] is None
@@ -135,9 +121,7 @@ def test_an_unknown_price_is_null_in_json():
 
 @pytest.mark.parametrize("name", plans.PLANS)
 def test_the_page_is_whole(name):
-    """
-    Every tag is closed, and no two elements have the same name.
-    """
+    """Every tag is closed, and no two elements have the same name."""
     found = Reader(page_of(plans.PLANS[name]()))
 
     assert [] == found.open
@@ -145,9 +129,7 @@ def test_the_page_is_whole(name):
 
 
 def test_the_page_has_the_section_with_its_chart():
-    """
-    Headline, chart, options and commands; the chart has the names of what is there and proposed.
-    """
+    """Headline, chart, options and commands; the chart has the names of what is there and proposed."""
     page = page_of(plans.claims())
     section = page[page.index(">Plan<") :]
     text = "".join(Reader(page).text).replace("\u00a0", " ")
@@ -160,16 +142,12 @@ def test_the_page_has_the_section_with_its_chart():
 
 
 def test_a_page_without_a_plan_has_no_section():
-    """
-    A diagnosis alone reads as before.
-    """
+    """A diagnosis alone reads as before."""
     assert ">Plan<" not in page_of(None)
 
 
 def test_a_plan_without_prices_has_no_chart():
-    """
-    Nothing is drawn where nothing has a price.
-    """
+    """Nothing is drawn where nothing has a price."""
     page = page_of(plans.nothing())
     section = page[page.index(">Plan</h2>") : page.index('id="resources"')]
 
@@ -177,9 +155,7 @@ def test_a_plan_without_prices_has_no_chart():
 
 
 def test_what_comes_from_outside_is_text_on_the_page():
-    """
-    A tag in a title, a reason or a command is shown, not obeyed.
-    """
+    """A tag in a title, a reason or a command is shown, not obeyed."""
     bad = "<script>alert(1)</script>"
     option = plans.option(title=bad, reason=bad, commands=(f"aws '{bad}'",))
     there = replace(plans.INSTANCE, identifier=bad)
@@ -190,9 +166,7 @@ def test_what_comes_from_outside_is_text_on_the_page():
 
 
 def test_the_page_says_no_zero_minutes_behind_a_ceiling():
-    """
-    What nobody saw is never reported as nothing.
-    """
+    """What nobody saw is never reported as nothing."""
     nowhere = plans.option(effect=plans.effect(plans.band(0)))
     text = "".join(Reader(page_of(plans.claims(options=(nowhere,)))).text).replace("\u00a0", " ")
     section = text[text.index("Target:") : text.rindex("Throughput by price")]

@@ -40,18 +40,14 @@ def _page(plan: Plan) -> str:
     ],
 )
 def test_only_a_step_that_is_probably_enough_is_recommended(chance, kind, option, expected):
-    """
-    Below the mark the best of a bad lot is named for what it is.
-    """
+    """Below the mark the best of a bad lot is named for what it is."""
     text = steps_of(plan_of(chance, kind=kind, option=option))
 
     assert text[0].startswith(expected)
 
 
 def test_the_table_calls_it_recommended_only_then_too():
-    """
-    The table and the sentences say the same of one step.
-    """
+    """The table and the sentences say the same of one step."""
     likely, unlikely = plan_of(PROBABLY), plan_of(PROBABLY - 0.01)
 
     assert option_row(likely, likely.options[1], "2").role.endswith(", recommended")
@@ -60,9 +56,7 @@ def test_the_table_calls_it_recommended_only_then_too():
 
 @pytest.mark.parametrize("form", [_markdown, _text, _page])
 def test_every_form_lists_the_work_by_price_of_a_greedy_load(form):
-    """
-    How soon the same work is done for a price is what counts there, and for no other load.
-    """
+    """How soon the same work is done for a price is what counts there, and for no other load."""
     greedy = form(plan_of(0.7, kind=RungKind.SOONER))
     other = form(plan_of(PROBABLY))
 

@@ -25,17 +25,13 @@ from plimsoll.reports.plan import words as said_as
     ],
 )
 def test_minutes_are_reported_in_the_unit_of_the_highest(minutes, is_observed, expected):
-    """
-    Below two hours in minutes, from there in hours; no minutes only where demand was seen.
-    """
+    """Below two hours in minutes, from there in hours; no minutes only where demand was seen."""
     assert expected == said_as.minutes(minutes, is_observed=is_observed)
 
 
 @given(st.lists(st.floats(0, 1e5), min_size=3, max_size=3).map(sorted))
 def test_no_minutes_are_never_reported_for_demand_that_was_not_seen(values):
-    """
-    Whatever the band, no part of it reads as zero.
-    """
+    """Whatever the band, no part of it reads as zero."""
     text = said_as.minutes(band(*values), is_observed=False)
 
     assert not {"0", "0.0"} & set(text.split())
@@ -51,16 +47,12 @@ def test_no_minutes_are_never_reported_for_demand_that_was_not_seen(values):
     ],
 )
 def test_all_is_never_reported_for_demand_that_was_not_seen(shares, is_observed, expected):
-    """
-    A hundred percent is reported only where demand was seen and all of it is served.
-    """
+    """A hundred percent is reported only where demand was seen and all of it is served."""
     assert expected == said_as.share_served(shares, is_observed=is_observed)
 
 
 def test_demand_was_seen_where_nothing_throttled_it():
-    """
-    A ceiling, a window without samples, or growth make it a guess.
-    """
+    """A ceiling, a window without samples, or growth make it a guess."""
     assert said_as.is_observed(quiet())
     assert not said_as.is_observed(quiet(growth=1.5))
     assert not said_as.is_observed(quiet(demand=demand(measured_s=0.0, held_back_s=0.0)))
@@ -78,9 +70,7 @@ def test_demand_was_seen_where_nothing_throttled_it():
     ],
 )
 def test_money_is_reported_to_the_cent(amount, text, more):
-    """
-    With thousands apart and a sign for differences; a price that is not known is reported.
-    """
+    """With thousands apart and a sign for differences; a price that is not known is reported."""
     usd = None if amount is None else Decimal(amount)
 
     assert text == said_as.usd(usd)
@@ -88,26 +78,20 @@ def test_money_is_reported_to_the_cent(amount, text, more):
 
 
 def test_a_price_that_is_not_known_has_no_day():
-    """
-    `price not known` is never followed by a day or a month.
-    """
+    """`price not known` is never followed by a day or a month."""
     assert "price not known" == said_as.usd_per_day(None) == said_as.usd_per_month(None)
     assert "$370.14 a month" == said_as.usd_per_month(Decimal("370.14"))
 
 
 def test_an_hour_has_the_digits_that_are_published():
-    """
-    Cents at least, a tenth of a cent and beyond where a price has them.
-    """
+    """Cents at least, a tenth of a cent and beyond where a price has them."""
     hours = [said_as.usd_per_hour(Decimal(usd)) for usd in ("1.000", "0.318", "2.5")]
 
     assert ["$1.00 an hour", "$0.318 an hour", "$2.50 an hour"] == hours
 
 
 def test_bands_carry_their_unit_once():
-    """
-    Three numbers and one unit; one number where all three read the same.
-    """
+    """Three numbers and one unit; one number where all three read the same."""
     assert "346 – 361 – 420 MB/s" == said_as.bytes_per_s(band(346e6, 361.2e6, 420e6))
     assert "86.5 MB/s" == said_as.bytes_per_s(band(86.53e6, 86.531e6, 86.54e6))
     assert "3,828 – 3,990 – 4,400 IOPS" == said_as.ops_per_s(band(3828, 3990, 4400))
@@ -120,7 +104,5 @@ def test_bands_carry_their_unit_once():
 
 
 def test_no_probability_is_certain():
-    """
-    Neither all plausible demands nor none of them are reported as certain.
-    """
+    """Neither all plausible demands nor none of them are reported as certain."""
     assert ["< 1 %", "71 %", "> 99 %"] == [said_as.probability(p) for p in (0.0, 0.71, 1.0)]

@@ -45,16 +45,12 @@ PROGRESS = PooledProgress(
     ],
 )
 def test_the_headline_says_how_it_ended(found, says):
-    """
-    With the scale.
-    """
+    """With the scale."""
     assert says in document_of(found).headline
 
 
 def test_published_figures_stand_beside_ours():
-    """
-    Those without a measurement have a row of their own.
-    """
+    """Those without a measurement have a row of their own."""
     lines = render(report(), width=110).splitlines()
 
     assert any("389 at most, 380 at the end" in x and "more than 7,000" in x for x in lines)
@@ -62,18 +58,14 @@ def test_published_figures_stand_beside_ours():
 
 
 def test_reasons_are_given_the_most_frequent_first():
-    """
-    Their sum, and each with its number.
-    """
+    """Their sum, and each with its number."""
     text = " ".join(render(report(), width=200).split())
 
     assert "3,011 given up (2,800 no answer, 211 refused)" in text
 
 
 def test_what_was_not_measured_is_not_zero():
-    """
-    A dash for latency and for how long a connection is held.
-    """
+    """A dash for latency and for how long a connection is held."""
     text = render(report(phases=(phase(figures=NOTHING),)), width=110)
 
     assert re.search(r"held +–", text)
@@ -82,9 +74,7 @@ def test_what_was_not_measured_is_not_zero():
 
 
 def test_what_is_wrong_is_said_with_the_truth():
-    """
-    Both sentences, and that they do not agree.
-    """
+    """Both sentences, and that they do not agree."""
     text = render(report(phases=(phase(checks=(WRONG,)),)), width=120)
 
     assert "▲ not right" in text
@@ -93,9 +83,7 @@ def test_what_is_wrong_is_said_with_the_truth():
 
 
 def test_the_chart_stacks_states_and_marks_phases():
-    """
-    Active below, then idle in transaction and aborted, then idle; each phase begins at its first sample.
-    """
+    """Active below, then idle in transaction and aborted, then idle; each phase begins at its first sample."""
     spec = pooled_spec(report(), look=LIGHT, width=600)
     row = spec["data"]["values"][0]
     rules = spec["layer"][0]["layer"][3]["data"]["values"]
@@ -105,9 +93,7 @@ def test_the_chart_stacks_states_and_marks_phases():
 
 
 def test_nothing_is_drawn_between_two_phases():
-    """
-    A sample belongs to the phase that began last before it.
-    """
+    """A sample belongs to the phase that began last before it."""
     later = phase(began_s=2.0)
 
     spec = pooled_spec(report(phases=(phase(), later)), look=LIGHT, width=600)
@@ -118,9 +104,7 @@ def test_nothing_is_drawn_between_two_phases():
 
 
 def test_the_page_has_the_chart_and_the_scale():
-    """
-    One page, with both.
-    """
+    """One page, with both."""
     page = render(report(), "html")
 
     assert "scale 1:10" in page
@@ -128,9 +112,7 @@ def test_the_page_has_the_chart_and_the_scale():
 
 
 def test_json_says_whether_it_is_right_and_whole():
-    """
-    Properties of the report are fields of the form.
-    """
+    """Properties of the report are fields of the form."""
     found = json.loads(render(report(phase_count=7), "json"))
 
     assert (False, True) == (found["is_right"], found["is_interrupted"])
@@ -138,9 +120,7 @@ def test_json_says_whether_it_is_right_and_whole():
 
 
 def test_progress_shows_the_scale_with_the_connections():
-    """
-    In the display and in the line of a log.
-    """
+    """In the display and in the line of a log."""
     lines = pooled_lines(PROGRESS)
 
     assert "phase 2 of 7: Arrivals rise, 5 of 20 s (connections 1:10)" == lines[0]
@@ -151,16 +131,12 @@ def test_progress_shows_the_scale_with_the_connections():
 
 
 def test_how_long_connections_are_held_is_shown_once_it_is_known():
-    """
-    By Little's law.
-    """
+    """By Little's law."""
     assert "held 1.5 s" in pooled_lines(replace(PROGRESS, held_s=1.5))[2]
 
 
 def test_what_was_reached_stands_beside_what_was_wanted():
-    """
-    The ratio to the storm, PgBouncer's figure, the target and why it is that, and who spent the processors.
-    """
+    """The ratio to the storm, PgBouncer's figure, the target and why it is that, and who spent the processors."""
     text = " ".join(render(report(), width=110).split())
 
     assert "ratio of the two 5.5 at least 5" in text
@@ -180,24 +156,18 @@ def test_what_was_reached_stands_beside_what_was_wanted():
     ],
 )
 def test_the_limit_is_named_with_its_measurement(changes, says):
-    """
-    The processors only where they were busy; other programs where they took a part.
-    """
+    """The processors only where they were busy; other programs where they took a part."""
     assert says in verdict(replace(OUTCOME, **changes))
 
 
 def test_what_the_machine_carries_is_said_if_it_is_known():
-    """
-    The target is the published one either way.
-    """
+    """The target is the published one either way."""
     assert "this machine carries 60" in target_words(replace(OUTCOME, carried_per_s=60.0))
     assert target_words(replace(OUTCOME, carried_per_s=None)).endswith("as published.")
 
 
 def test_an_interrupted_run_has_no_outcome():
-    """
-    Neither in the text nor in JSON.
-    """
+    """Neither in the text nor in JSON."""
     found = report(outcome=None)
 
     assert "What was reached" not in render(found, width=110)

@@ -19,9 +19,7 @@ from plimsoll.reports.render.explanations import (
 
 
 def codes_in_the_source() -> set[str]:
-    """
-    Reason codes that the diagnosis writes out.
-    """
+    """Reason codes that the diagnosis writes out."""
     text = (ROOT / "src/plimsoll/diagnosis/findings.py").read_text(encoding="utf-8")
     found = set(re.findall(r'code="([A-Za-z]+)"', text)) | {LOADING_CODE, WAITING_CODE}
     facts = FAMILIES.values()

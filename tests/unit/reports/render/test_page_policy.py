@@ -22,9 +22,7 @@ def hashed(text: str) -> str:
 
 
 def policy_of(page: str) -> dict[str, list[str]]:
-    """
-    Each directive's sources.
-    """
+    """Each directive's sources."""
     (policy,) = re.findall(r'"Content-Security-Policy" content="([^"]*)"', page)
     return {words[0]: words[1:] for words in map(str.split, policy.split(";"))}
 
@@ -35,9 +33,7 @@ def policy_of(page: str) -> dict[str, list[str]]:
 )
 @pytest.mark.parametrize("case", CASES)
 def test_a_report_allows_its_own_scripts_and_styles_by_hash(case: str):
-    """
-    Nothing is allowed for standing in the page, and no text is evaluated.
-    """
+    """Nothing is allowed for standing in the page, and no text is evaluated."""
     page = render_html(*CASES[case]())
     policy = policy_of(page)
     markup = re.sub(r"<(script|style)\b.*?</\1>", "", page, flags=re.DOTALL)
@@ -53,9 +49,7 @@ def test_a_report_allows_its_own_scripts_and_styles_by_hash(case: str):
 
 
 def test_styles_of_elements_become_classes():
-    """
-    Equal ones share a class, and an element keeps those it had.
-    """
+    """Equal ones share a class, and an element keeps those it had."""
     page = closed(
         f'<meta content="{POLICY}"><style>p {{}}</style><p class="a" style="width: 3%">'
         '<i style=\'color:red; top:1px;\'/><b style="width: 3%">style="x"</b>'
@@ -69,9 +63,7 @@ def test_styles_of_elements_become_classes():
 
 
 def test_a_page_without_scripts_allows_none():
-    """
-    Data in a script element is no script.
-    """
+    """Data in a script element is no script."""
     page = closed(f'<meta content="{POLICY}"><script type="application/json">1</script>')
 
     assert "script-src 'none'; " in page
@@ -80,9 +72,7 @@ def test_a_page_without_scripts_allows_none():
 
 @pytest.mark.attack("A name contains `</script>`", "it remains text and does not end the script")
 def test_a_name_cannot_end_the_script_of_a_report():
-    """
-    The chart's specification holds names of events, and stands in a script.
-    """
+    """The chart's specification holds names of events, and stands in a script."""
     evil = "</script><script>alert(1)</script>"
     diagnosis, snapshot = CASES["pressed"]()
     event = Annotation(time_s=diagnosis.window_s[0] + 60, text=evil)
@@ -94,9 +84,7 @@ def test_a_name_cannot_end_the_script_of_a_report():
 
 
 def test_the_page_of_a_chart_runs_only_what_copies_commands(tmp_path: Path):
-    """
-    Its drawing is static, and no text is evaluated.
-    """
+    """Its drawing is static, and no text is evaluated."""
     named = sheet()
     limits_chart.write_chart(tmp_path / "curve.html", named)
     page = (tmp_path / "curve.html").read_text(encoding="utf-8")

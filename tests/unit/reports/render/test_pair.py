@@ -32,9 +32,7 @@ from plimsoll.reports.render.pair import Pair, pair
     ],
 )
 def test_two_numbers_read_as_one_line(before, after, unit, expected):
-    """
-    One unit for both, trailing zeros kept, the difference no more exact than the rougher side.
-    """
+    """One unit for both, trailing zeros kept, the difference no more exact than the rougher side."""
     assert Pair(
         before=expected[0], after=expected[1], difference=expected[2], percent=expected[3]
     ) == pair(before, after, unit)
@@ -45,9 +43,7 @@ rates = st.floats(1e3, 1e10)
 
 @given(rates, rates)
 def test_exchanging_the_sides_turns_the_sign(before, after):
-    """
-    What is printed of both sides does not depend on their order, and the difference has the other sign.
-    """
+    """What is printed of both sides does not depend on their order, and the difference has the other sign."""
     there, back = pair(before, after, "bytes/s"), pair(after, before, "bytes/s")
     turned = there.difference.translate(str.maketrans("+−", "−+"))
 
@@ -57,9 +53,7 @@ def test_exchanging_the_sides_turns_the_sign(before, after):
 
 @given(rates, rates)
 def test_a_difference_is_that_of_what_is_printed(before, after):
-    """
-    Where both sides have as many decimals, they differ by exactly what is reported.
-    """
+    """Where both sides have as many decimals, they differ by exactly what is reported."""
     shown = pair(before, after, "bytes/s")
     one, two = (float(text.split(" ")[0].replace(",", "")) for text in (shown.before, shown.after))
     decimals = [len(text.split(" ")[0].partition(".")[2]) for text in (shown.before, shown.after)]

@@ -75,39 +75,29 @@ WOOD = {
 
 
 def test_the_docstring_of_a_document_is_title_and_description():
-    """
-    The first paragraph is the title, the rest what it says, on one line.
-    """
+    """The first paragraph is the title, the rest what it says, on one line."""
     assert ("A wood", "What is written of a wood.") == (SCHEMA["title"], SCHEMA["description"])
 
 
 def test_the_docstring_below_a_field_is_its_meaning():
-    """
-    On one line, however it was broken.
-    """
+    """On one line, however it was broken."""
     height = SCHEMA["$defs"]["tree"]["properties"]["height_m"]
 
     assert {"type": "number", "minimum": 0, "description": "In metres, from the ground."} == height
 
 
 def test_objects_are_defined_once_without_the_name_of_the_document():
-    """
-    Each object has a definition, also one that has objects of its own kind.
-    """
+    """Each object has a definition, also one that has objects of its own kind."""
     assert ["row", "tree"] == sorted(SCHEMA["$defs"])
 
 
 def test_words_keep_their_order():
-    """
-    A closed set is listed as the enumeration has it, with null where that may stand.
-    """
+    """A closed set is listed as the enumeration has it, with null where that may stand."""
     assert ["red", "blue", None] == SCHEMA["properties"]["colour"]["enum"]
 
 
 def test_a_document_inside_another_is_an_object():
-    """
-    Its own schema describes it.
-    """
+    """Its own schema describes it."""
     assert ["object", "null"] == SCHEMA["properties"]["other"]["type"]
 
 
@@ -126,9 +116,7 @@ def test_a_document_inside_another_is_an_object():
     ],
 )
 def test_what_the_struct_does_not_say_is_not_valid(change):
-    """
-    Another name, word, type, number or field, at any depth.
-    """
+    """Another name, word, type, number or field, at any depth."""
     validator = jsonschema.Draft202012Validator(SCHEMA)
 
     assert validator.is_valid(WOOD)

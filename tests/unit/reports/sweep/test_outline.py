@@ -17,9 +17,7 @@ from unit.reports.fixture_sweep import report
 
 
 def test_every_limit_stands_with_its_range():
-    """
-    Both phases, each with operations, throughput, knee, and the unit where it shows.
-    """
+    """Both phases, each with operations, throughput, knee, and the unit where it shows."""
     baseline, burst = sweep_outline(report()).groups
 
     assert dict(baseline.limits)["operations"].startswith("300 ± ")
@@ -41,17 +39,13 @@ def test_every_limit_stands_with_its_range():
     ],
 )
 def test_a_number_is_never_reported_without_its_range(found, unit, expected):
-    """
-    Or that there is none.
-    """
+    """Or that there is none."""
     assert expected == estimate(found, unit)
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])
 def test_text_keeps_to_its_width_and_says_everything(width):
-    """
-    Rates, limits, what is known, what was published, what cannot be reported.
-    """
+    """Rates, limits, what is known, what was published, what cannot be reported."""
     text = render(Sweeps(reports=(report(), report())), width=width)
 
     assert max(cell_len(line) for line in text.splitlines()) <= width
@@ -62,9 +56,7 @@ def test_text_keeps_to_its_width_and_says_everything(width):
 
 
 def test_json_holds_all_points_and_comes_back():
-    """
-    The document names its schema; each configuration can be read again.
-    """
+    """The document names its schema; each configuration can be read again."""
     document = json.loads(render_sweep_json([report()]))
 
     assert "plimsoll.sweep/1" == document["schema"]
@@ -73,9 +65,7 @@ def test_json_holds_all_points_and_comes_back():
 
 
 def test_the_page_loads_nothing_and_has_the_charts():
-    """
-    Equal reports give equal pages.
-    """
+    """Equal reports give equal pages."""
     page = render(Sweeps(reports=(report(), report())), "html")
 
     assert page == render(Sweeps(reports=(report(), report())), "html")
@@ -86,9 +76,7 @@ def test_the_page_loads_nothing_and_has_the_charts():
 
 
 def test_names_from_outside_are_escaped():
-    """
-    A path may hold anything.
-    """
+    """A path may hold anything."""
     odd = replace(report().sweep, subject="<b>\x1b[31m</b>")
     odd_report = replace(report(), sweep=odd)
 
@@ -97,18 +85,14 @@ def test_names_from_outside_are_escaped():
 
 
 def test_the_chart_is_a_valid_specification():
-    """
-    Altair's schema of Vega-Lite accepts it.
-    """
+    """Altair's schema of Vega-Lite accepts it."""
     import altair as alt
 
     alt.VConcatChart.from_dict(sweep_spec([report()]), validate=True)
 
 
 def test_the_model_line_bends_at_the_knee():
-    """
-    Level in operations up to the knee, falling from there on.
-    """
+    """Level in operations up to the knee, falling from there on."""
     spec = sweep_spec([report()])
     operations = spec["vconcat"][0]["hconcat"][1]["layer"][0]["data"]["values"]
     baseline = [row for row in operations if "baseline" in row["group"]]
@@ -119,9 +103,7 @@ def test_the_model_line_bends_at_the_knee():
 
 @pytest.mark.parametrize("kind", ["png", "svg"])
 def test_pictures_are_written(kind, tmp_path):
-    """
-    Whole files of the kind that their name says.
-    """
+    """Whole files of the kind that their name says."""
     path = tmp_path / f"chart.{kind}"
 
     write_sweep_picture(path, [report()])
@@ -130,17 +112,13 @@ def test_pictures_are_written(kind, tmp_path):
 
 
 def test_other_pictures_are_refused(tmp_path):
-    """
-    One sentence.
-    """
+    """One sentence."""
     with pytest.raises(UsageError, match="does not end in"):
         write_sweep_picture(tmp_path / "chart.gif", [report()])
 
 
 def test_what_did_not_come_as_asked_is_shown():
-    """
-    A megabyte that came in pieces of 704,512 bytes.
-    """
+    """A megabyte that came in pieces of 704,512 bytes."""
     first = report().sweep.points[-1]
     split = replace(first, ops_per_s=first.bytes_per_s / 704_512)
     sweep = replace(report().sweep, points=(*report().sweep.points[:-1], split))

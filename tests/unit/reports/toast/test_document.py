@@ -10,9 +10,7 @@ from plimsoll.reports.toast.json import render_toast_proof_json
 
 
 def case(**changes) -> ToastCase:
-    """
-    Five chunks sent again.
-    """
+    """Five chunks sent again."""
     plain = ToastCase(
         name="send the same value again",
         storage="external",
@@ -29,17 +27,13 @@ def case(**changes) -> ToastCase:
 
 
 def proof(*cases: ToastCase, **changes) -> ToastProof:
-    """
-    What a server with chunks of 1,996 bytes was seen to do.
-    """
+    """What a server with chunks of 1,996 bytes was seen to do."""
     plain = ToastProof(place="127.0.0.1:5432/orders", version="18.6", chunk_bytes=1996, cases=cases)
     return msgspec.structs.replace(plain, **changes)
 
 
 def sample(**changes) -> ToastSample:
-    """
-    A sample of ten seconds.
-    """
+    """A sample of ten seconds."""
     plain = ToastSample(
         table="public.docs",
         column="body",
@@ -54,9 +48,7 @@ def sample(**changes) -> ToastSample:
 
 
 def test_the_arithmetic_is_reported_with_the_servers_chunk():
-    """
-    Six dead rows are explained by 1 + ⌈9,980 ÷ 1,996⌉.
-    """
+    """Six dead rows are explained by 1 + ⌈9,980 ÷ 1,996⌉."""
     text = render(proof(case()), width=100)
 
     assert "left 6 dead rows: 1 + ⌈9,980 ÷ 1,996⌉" in text
@@ -65,27 +57,21 @@ def test_the_arithmetic_is_reported_with_the_servers_chunk():
 
 
 def test_a_server_that_does_otherwise_is_not_hidden():
-    """
-    Where the count is not what the arithmetic says, the sentence says so.
-    """
+    """Where the count is not what the arithmetic says, the sentence says so."""
     text = render(proof(case(), case(chunks_dead=4)), width=100)
 
     assert "held in 1 of 2 cases" in text
 
 
 def test_a_sample_says_how_many_values_were_the_same():
-    """
-    Ninety of a hundred values were sent for nothing.
-    """
+    """Ninety of a hundred values were sent for nothing."""
     text = render(proof(case(), sample=(sample(),)), width=200)
 
     assert "90 of 100 values sent were the same as stored (90 %)" in " ".join(text.split())
 
 
 def test_a_sample_that_cannot_tell_says_so():
-    """
-    Without a primary key nothing is claimed of a value.
-    """
+    """Without a primary key nothing is claimed of a value."""
     blind = sample(resent_same=0, resent_changed=0, resent_unknown=40)
     text = render(proof(case(), sample=(blind,)), width=200)
 
@@ -94,9 +80,7 @@ def test_a_sample_that_cannot_tell_says_so():
 
 
 def test_programs_get_every_figure():
-    """
-    The JSON holds every case as it was counted.
-    """
+    """The JSON holds every case as it was counted."""
     document = json.loads(render_toast_proof_json(proof(case(), sample=(sample(),))))
 
     assert "plimsoll.toast-proof/1" == document["schema"]

@@ -46,9 +46,7 @@ def opened(**options):
 
 
 def test_a_request_is_counted_by_its_action():
-    """
-    What is counted is named as IAM and the bill name it.
-    """
+    """What is counted is named as IAM and the bill name it."""
     account = account_of(Cloud())
     account.call(DESCRIBE_INSTANCES)
     account.call(DESCRIBE_INSTANCES)
@@ -60,9 +58,7 @@ def test_a_request_is_counted_by_its_action():
 
 
 def test_a_second_account_reads_no_description_of_a_service_again(monkeypatch):
-    """
-    A watch opens the account in every turn, and the descriptions are megabytes of JSON.
-    """
+    """A watch opens the account in every turn, and the descriptions are megabytes of JSON."""
     read = []
     load = JSONFileLoader.load_file
     opened(region="eu-west-1")._client(DESCRIBE_INSTANCES)
@@ -75,9 +71,7 @@ def test_a_second_account_reads_no_description_of_a_service_again(monkeypatch):
 
 
 def test_retries_are_counted():
-    """
-    AWS sees three requests where two were throttled, and so does the count.
-    """
+    """AWS sees three requests where two were throttled, and so does the count."""
     cloud = Cloud(
         DescribeDBInstances=in_turn(error("Throttling"), Reply(b"", 503), described(instance()))
     )
@@ -89,9 +83,7 @@ def test_retries_are_counted():
 
 
 def test_no_request_is_sent_beyond_the_bound():
-    """
-    The fourth is refused here, and AWS never sees it.
-    """
+    """The fourth is refused here, and AWS never sees it."""
     cloud = Cloud()
     account = account_of(cloud, most=3)
     for _ in range(3):
@@ -104,9 +96,7 @@ def test_no_request_is_sent_beyond_the_bound():
 
 
 def test_the_bound_holds_in_the_midst_of_retries():
-    """
-    A throttled request is not repeated beyond it either.
-    """
+    """A throttled request is not repeated beyond it either."""
     cloud = Cloud(DescribeDBInstances=lambda _: error("Throttling"))
     with pytest.raises(CallsSpent, match="stopped after 2 requests"):
         account_of(cloud, most=2).call(DESCRIBE_INSTANCES)
@@ -115,9 +105,7 @@ def test_the_bound_holds_in_the_midst_of_retries():
 
 
 def test_the_bound_holds_for_many_threads():
-    """
-    Eight threads of ten requests each send exactly as many as allowed.
-    """
+    """Eight threads of ten requests each send exactly as many as allowed."""
     cloud = Cloud()
     account = account_of(cloud, most=30)
     refused = []
@@ -141,9 +129,7 @@ def test_the_bound_holds_for_many_threads():
 
 
 def test_a_plan_beyond_the_bound_is_refused_with_its_number():
-    """
-    Nothing is begun that cannot end.
-    """
+    """Nothing is begun that cannot end."""
     account = account_of(Cloud(), most=100)
     account.meter.refuse_beyond(100, "50 instances")
     with pytest.raises(UsageError) as caught:
@@ -155,9 +141,7 @@ def test_a_plan_beyond_the_bound_is_refused_with_its_number():
 
 
 def test_only_operations_of_the_table_are_sent():
-    """
-    Another one is our own mistake, and no request.
-    """
+    """Another one is our own mistake, and no request."""
     cloud = Cloud()
     other = Operation(
         service="rds",
@@ -176,18 +160,14 @@ def test_only_operations_of_the_table_are_sent():
 
 
 def test_every_operation_of_the_table_only_reads():
-    """
-    Actions begin with Describe or Get, and each is one that the service has.
-    """
+    """Actions begin with Describe or Get, and each is one that the service has."""
     for operation in OPERATIONS:
         assert operation.name.startswith(("Describe", "Get"))
         assert operation.action.partition(":")[2] == operation.name
 
 
 def test_requests_name_the_program():
-    """
-    Whoever reads the account's trail finds who asked.
-    """
+    """Whoever reads the account's trail finds who asked."""
     cloud = Cloud()
     account_of(cloud).call(DESCRIBE_INSTANCES)
 
@@ -195,9 +175,7 @@ def test_requests_name_the_program():
 
 
 def test_times_stay_as_they_were_written():
-    """
-    Making a datetime of each would take longer than everything else.
-    """
+    """Making a datetime of each would take longer than everything else."""
     cloud = Cloud(DescribeDBInstances=described(instance()))
     answer = account_of(cloud).call(DESCRIBE_INSTANCES)
 
@@ -205,9 +183,7 @@ def test_times_stay_as_they_were_written():
 
 
 def test_pages_are_followed_to_the_last():
-    """
-    RDS gives a marker, and the next request hands it back.
-    """
+    """RDS gives a marker, and the next request hands it back."""
     cloud = Cloud(DescribeDBInstances=described(*(instance(f"i{n}") for n in range(5)), page=2))
     pages = list(account_of(cloud).pages(DESCRIBE_INSTANCES, "Marker", "Marker", MaxRecords=20))
 
@@ -215,9 +191,7 @@ def test_pages_are_followed_to_the_last():
 
 
 def test_pages_that_repeat_do_not_go_on_for_ever():
-    """
-    The same marker twice is no progress.
-    """
+    """The same marker twice is no progress."""
     cloud = Cloud(DescribeEvents=lambda _: {"Events": [], "Marker": "again"})
     with pytest.raises(SourceError, match="repeat and do not end"):
         list(account_of(cloud).pages(DESCRIBE_EVENTS, "Marker", "Marker"))
@@ -226,9 +200,7 @@ def test_pages_that_repeat_do_not_go_on_for_ever():
 
 
 def test_pages_with_ever_new_markers_end_too():
-    """
-    There is a number of pages beyond which no answer of ours goes.
-    """
+    """There is a number of pages beyond which no answer of ours goes."""
     numbers = iter(range(10_000))
     cloud = Cloud(DescribeEvents=lambda _: {"Events": [], "Marker": f"m{next(numbers)}"})
     with pytest.raises(SourceError, match="do not end"):
@@ -242,9 +214,7 @@ def test_pages_with_ever_new_markers_end_too():
     [b'{"events": [{"mess', b"", b"[]", b"null", b"<html>sign in</html>", b'"text"', b"\xff\xfe"],
 )
 def test_an_answer_in_json_that_is_cut_off_is_asked_for_once_more(body):
-    """
-    botocore takes it for an empty answer; what comes the second time counts.
-    """
+    """botocore takes it for an empty answer; what comes the second time counts."""
     whole = {"events": [], "nextForwardToken": "f", "nextBackwardToken": "b"}
     cloud = Cloud(GetLogEvents=in_turn(Reply(body), lambda _: whole))
     asked = {"logGroupName": "g", "logStreamName": "s"}
@@ -272,18 +242,14 @@ def test_an_answer_in_json_that_is_cut_off_is_asked_for_once_more(body):
     ],
 )
 def test_an_answer_in_xml_that_is_garbled_is_one_sentence(body):
-    """
-    Whatever botocore's parser raises, people are told what happened and what to do.
-    """
+    """Whatever botocore's parser raises, people are told what happened and what to do."""
     cloud = Cloud(DescribeDBInstances=lambda _: Reply(body))
     with pytest.raises(SourceError, match="rds:DescribeDBInstances was cut off or garbled"):
         account_of(cloud).call(DESCRIBE_INSTANCES)
 
 
 def test_a_service_that_does_not_answer_is_left_alone_after_a_while():
-    """
-    Three requests of four attempts each are an outage; the next is not even sent.
-    """
+    """Three requests of four attempts each are an outage; the next is not even sent."""
     refused = EndpointConnectionError(endpoint_url="https://rds.eu-central-1.amazonaws.com/")
     cloud = Cloud(DescribeDBInstances=lambda _: refused)
     account = account_of(cloud)
@@ -298,9 +264,7 @@ def test_a_service_that_does_not_answer_is_left_alone_after_a_while():
 
 
 def test_an_answer_ends_the_count_of_failures():
-    """
-    Only failures in a row are an outage.
-    """
+    """Only failures in a row are an outage."""
     late = ReadTimeoutError(endpoint_url="https://rds.example/")
     cloud = Cloud(DescribeDBInstances=described())
     account = account_of(cloud)
@@ -315,9 +279,7 @@ def test_an_answer_ends_the_count_of_failures():
 
 
 def test_another_region_shares_the_count():
-    """
-    An ARN may lead to another region; the bound is the user's, not the region's.
-    """
+    """An ARN may lead to another region; the bound is the user's, not the region's."""
     account = account_of(Cloud(), most=2)
     other = account.in_region("us-east-1")
     account.call(DESCRIBE_INSTANCES)
@@ -332,9 +294,7 @@ def test_another_region_shares_the_count():
 
 
 def test_the_region_is_given_or_of_the_environment_or_of_the_profile(monkeypatch, tmp_path):
-    """
-    In the order of the AWS command line.
-    """
+    """In the order of the AWS command line."""
     (tmp_path / "config").write_text("[profile shop]\nregion = eu-north-1\n")
 
     assert opened(profile="shop").region == "eu-north-1"
@@ -346,9 +306,7 @@ def test_the_region_is_given_or_of_the_environment_or_of_the_profile(monkeypatch
 
 
 def test_no_region_is_said():
-    """
-    Guessing one would show an account without instances.
-    """
+    """Guessing one would show an account without instances."""
     with pytest.raises(UsageError, match="no AWS region is set") as caught:
         opened()
 
@@ -356,9 +314,7 @@ def test_no_region_is_said():
 
 
 def test_a_profile_that_does_not_exist_lists_those_that_do(tmp_path):
-    """
-    Also where a region is given.
-    """
+    """Also where a region is given."""
     (tmp_path / "config").write_text("[profile shop]\nregion = eu-north-1\n[profile books]\n")
     with pytest.raises(UsageError, match="no profile 'shpo'") as caught:
         opened(profile="shpo", region="eu-west-1")
@@ -367,9 +323,7 @@ def test_a_profile_that_does_not_exist_lists_those_that_do(tmp_path):
 
 
 def test_a_configuration_that_cannot_be_read_is_said(tmp_path):
-    """
-    Its path and its content stay out of the message.
-    """
+    """Its path and its content stay out of the message."""
     (tmp_path / "config").write_text(f"[profile shop\naws_secret_access_key = {SECRET}\n")
     with pytest.raises(UsageError, match="the AWS configuration file cannot be used") as caught:
         opened(region="eu-west-1")
@@ -378,9 +332,7 @@ def test_a_configuration_that_cannot_be_read_is_said(tmp_path):
 
 
 def test_without_credentials_the_first_request_says_so():
-    """
-    Opening asks nothing; the sentence comes with the first request.
-    """
+    """Opening asks nothing; the sentence comes with the first request."""
     account = opened(region="eu-west-1")
     with pytest.raises(AccessDenied, match="no AWS credentials were found") as caught:
         account.call(DESCRIBE_INSTANCES)
@@ -390,9 +342,7 @@ def test_without_credentials_the_first_request_says_so():
 
 
 def test_half_a_credential_is_said(monkeypatch):
-    """
-    A key without its secret is a typing error, not an absence.
-    """
+    """A key without its secret is a typing error, not an absence."""
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", KEY)
     with pytest.raises(AccessDenied, match="credentials are incomplete") as caught:
         opened(region="eu-west-1").call(DESCRIBE_INSTANCES)
@@ -401,9 +351,7 @@ def test_half_a_credential_is_said(monkeypatch):
 
 
 def test_a_single_sign_on_that_has_expired_says_how_to_renew_it(tmp_path, monkeypatch):
-    """
-    The most common failure of all at eight in the morning.
-    """
+    """The most common failure of all at eight in the morning."""
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / "config").write_text(
         "[profile shop]\nsso_session = s\nsso_account_id = 123456789012\nsso_role_name = r\n"
@@ -434,9 +382,7 @@ def test_a_single_sign_on_that_has_expired_says_how_to_renew_it(tmp_path, monkey
     ],
 )
 def test_nothing_secret_is_repeated(reply, kind):
-    """
-    What AWS and botocore write may quote keys, tokens and addresses with passwords.
-    """
+    """What AWS and botocore write may quote keys, tokens and addresses with passwords."""
     cloud = Cloud(DescribeDBInstances=lambda _: reply)
     with pytest.raises(kind) as caught:
         account_of(cloud).call(DESCRIBE_INSTANCES)

@@ -9,9 +9,7 @@ from unit.sources.aws.cloud import Cloud, Reply, account_of, error, in_turn
 
 
 def test_what_is_throttled_at_first_is_asked_six_times_in_all():
-    """
-    Then nobody asks for it any more, in whatever thread; other operations are asked as before.
-    """
+    """Then nobody asks for it any more, in whatever thread; other operations are asked as before."""
     cloud = Cloud(GetLogEvents=lambda _: error("Throttling"))
     account = account_of(cloud)
     found = []
@@ -37,9 +35,7 @@ def test_what_is_throttled_at_first_is_asked_six_times_in_all():
     ("reply", "sent"), [(error("InternalFailure", status=500), 4), (Reply(b"<cut"), 2)]
 )
 def test_an_error_is_repeated_so_often_and_no_more(reply, sent):
-    """
-    An error on AWS's side may pass in a second; an answer that is garbled twice stays so.
-    """
+    """An error on AWS's side may pass in a second; an answer that is garbled twice stays so."""
     cloud = Cloud(DescribeDBInstances=lambda _: reply)
     with pytest.raises(SourceError):
         account_of(cloud).call(DESCRIBE_INSTANCES)
@@ -48,9 +44,7 @@ def test_an_error_is_repeated_so_often_and_no_more(reply, sent):
 
 
 def test_a_refusal_for_everything_is_met_once():
-    """
-    Eight threads ask for the events of eight instances; the policy refuses the action.
-    """
+    """Eight threads ask for the events of eight instances; the policy refuses the action."""
     cloud = Cloud(DescribeEvents=lambda _: error("AccessDenied", status=403))
     account = account_of(cloud)
     found = []
@@ -72,9 +66,7 @@ def test_a_refusal_for_everything_is_met_once():
 
 
 def test_a_refusal_of_one_instance_is_not_taken_for_all():
-    """
-    A policy can allow Enhanced Monitoring of some instances only.
-    """
+    """A policy can allow Enhanced Monitoring of some instances only."""
     whole = {"events": [], "nextForwardToken": "f", "nextBackwardToken": "b"}
     denied = error("AccessDeniedException", status=400)
     cloud = Cloud(GetLogEvents=in_turn(denied, lambda _: whole))
@@ -86,9 +78,7 @@ def test_a_refusal_of_one_instance_is_not_taken_for_all():
 
 
 def test_an_answer_that_never_ends_is_left_alone(monkeypatch):
-    """
-    A byte now and then keeps a connection alive; the request as a whole has a limit.
-    """
+    """A byte now and then keeps a connection alive; the request as a whole has a limit."""
     monkeypatch.setattr("plimsoll.sources.aws.account.READ_TIMEOUT_S", 0.05)
     gate = threading.Event()
     cloud = Cloud(DescribeDBInstances=lambda _: gate.wait(5) and {"DBInstances": []})
@@ -100,9 +90,7 @@ def test_an_answer_that_never_ends_is_left_alone(monkeypatch):
 
 
 def test_a_reading_as_a_whole_has_a_time_limit():
-    """
-    Every answer earns five seconds; without any it ends after a minute.
-    """
+    """Every answer earns five seconds; without any it ends after a minute."""
     now = [0.0]
     account = account_of(Cloud())
     account.deadline = Deadline(clock=lambda: now[0])

@@ -25,9 +25,7 @@ def asked(tmp_path, configuration="", profile="shop"):
 
 @pytest.mark.parametrize("is_configured", [True, False])
 def test_a_web_identity_token_that_is_missing_is_named(is_configured, tmp_path, monkeypatch):
-    """
-    On EKS the token is mounted into the pod; without it nothing was asked and no answer garbled.
-    """
+    """On EKS the token is mounted into the pod; without it nothing was asked and no answer garbled."""
     token = tmp_path / "no-token"
     configuration = ""
     if is_configured:
@@ -56,9 +54,7 @@ def test_a_web_identity_token_that_is_missing_is_named(is_configured, tmp_path, 
     ],
 )
 def test_a_credential_process_that_does_not_do_its_part_is_named(program, expected, tmp_path):
-    """
-    What it printed is not repeated.
-    """
+    """What it printed is not repeated."""
     quoted = program.replace("echo {", "echo '{") + ("'" if "echo {" in program else "")
     error = asked(tmp_path, f"credential_process = {quoted}\n")
 
@@ -69,9 +65,7 @@ def test_a_credential_process_that_does_not_do_its_part_is_named(program, expect
 
 @pytest.mark.parametrize("is_source", [False, True])
 def test_a_credential_process_that_hangs_is_ended(is_source, tmp_path, monkeypatch):
-    """
-    It is named with the time it had, as the source of a role's credentials too.
-    """
+    """It is named with the time it had, as the source of a role's credentials too."""
     monkeypatch.setattr(credentials, "PROCESS_S", 0.3)
     configuration = "credential_process = sleep 30\n"
     if is_source:
@@ -88,9 +82,7 @@ def test_a_credential_process_that_hangs_is_ended(is_source, tmp_path, monkeypat
 
 
 def test_a_code_is_not_asked_for_where_nobody_can_type_it(tmp_path, monkeypatch):
-    """
-    In a job there is no terminal; that is not an expired credential.
-    """
+    """In a job there is no terminal; that is not an expired credential."""
     read, write = os.pipe()
     os.close(write)
     monkeypatch.setattr("plimsoll.sources.aws.credentials._TERMINAL", str(tmp_path / "none"))
@@ -108,9 +100,7 @@ def test_a_code_is_not_asked_for_where_nobody_can_type_it(tmp_path, monkeypatch)
 
 @pytest.mark.parametrize("name", ["AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_RDS"])
 def test_an_address_that_is_none_is_named_by_its_variable(name, tmp_path, monkeypatch):
-    """
-    The address itself may hold a password.
-    """
+    """The address itself may hold a password."""
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIA")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
     monkeypatch.setenv(name, "not a url:word@")

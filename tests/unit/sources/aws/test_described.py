@@ -24,9 +24,7 @@ def one(**fields):
 
 
 def test_an_instance_is_found_by_its_name_in_any_case():
-    """
-    RDS folds identifiers; what it answers is the name.
-    """
+    """RDS folds identifiers; what it answers is the name."""
     found = describe_one(of(*map(instance, NAMES)), "Orders-Primary")
 
     assert found.instance.identifier == "orders-primary"
@@ -36,18 +34,14 @@ def test_an_instance_is_found_by_its_name_in_any_case():
 
 
 def test_a_region_is_known_even_without_a_zone():
-    """
-    It is the one that was asked.
-    """
+    """It is the one that was asked."""
     found = describe_one(of(instance(AvailabilityZone="")), "orders-primary")
 
     assert found.instance.region == "eu-central-1"
 
 
 def test_what_watches_an_instance_is_read():
-    """
-    Each switch of its own, off unless it says otherwise.
-    """
+    """Each switch of its own, off unless it says otherwise."""
     on = one(
         MonitoringInterval=5,
         PerformanceInsightsEnabled="true",
@@ -61,9 +55,7 @@ def test_what_watches_an_instance_is_read():
 
 
 def test_a_name_that_is_not_there_names_the_region_and_the_nearest():
-    """
-    Never a guess: the nearest name is said, not read.
-    """
+    """Never a guess: the nearest name is said, not read."""
     with pytest.raises(UsageError) as caught:
         describe_one(of(*map(instance, NAMES)), "orders-primry")
 
@@ -73,9 +65,7 @@ def test_a_name_that_is_not_there_names_the_region_and_the_nearest():
 
 
 def test_a_name_far_from_all_lists_what_there_is():
-    """
-    Twelve names at most.
-    """
+    """Twelve names at most."""
     with pytest.raises(UsageError) as caught:
         describe_one(of(*(instance(f"shop-{n:02d}") for n in range(15))), "zzz")
 
@@ -84,9 +74,7 @@ def test_a_name_far_from_all_lists_what_there_is():
 
 
 def test_a_name_is_refused_even_where_listing_is_not_allowed():
-    """
-    A role may be limited to single instances.
-    """
+    """A role may be limited to single instances."""
     cloud = Cloud(
         DescribeDBInstances=in_turn(
             error("DBInstanceNotFound", status=404), error("AccessDenied", status=403)
@@ -99,9 +87,7 @@ def test_a_name_is_refused_even_where_listing_is_not_allowed():
 
 
 def test_a_name_that_rds_cannot_parse_is_a_name_that_is_not_there():
-    """
-    RDS refuses some characters before it looks.
-    """
+    """RDS refuses some characters before it looks."""
     cloud = Cloud(
         DescribeDBInstances=in_turn(error("InvalidParameterValue"), described(instance()))
     )
@@ -110,9 +96,7 @@ def test_a_name_that_rds_cannot_parse_is_a_name_that_is_not_there():
 
 
 def test_a_description_that_is_denied_is_no_missing_instance():
-    """
-    The permission is what is missing.
-    """
+    """The permission is what is missing."""
     cloud = Cloud(DescribeDBInstances=lambda _: error("AccessDenied", status=403))
     with pytest.raises(AccessDenied, match="rds:DescribeDBInstances"):
         describe_one(account_of(cloud), "orders")
@@ -127,9 +111,7 @@ def test_a_description_that_is_denied_is_no_missing_instance():
     ],
 )
 def test_an_arn_says_region_and_name(identifier, region, name):
-    """
-    A plain name says only itself.
-    """
+    """A plain name says only itself."""
     assert region_of(identifier) == (region, name)
 
 
@@ -143,9 +125,7 @@ def test_an_arn_says_region_and_name(identifier, region, name):
     ],
 )
 def test_an_arn_of_something_else_is_refused(identifier):
-    """
-    The hint shows the form.
-    """
+    """The hint shows the form."""
     with pytest.raises(UsageError, match="is not the ARN of an RDS instance"):
         region_of(identifier)
 
@@ -160,18 +140,14 @@ def test_an_arn_of_something_else_is_refused(identifier):
     ],
 )
 def test_a_pattern_fits_names_in_any_case_and_in_order(pattern, names):
-    """
-    Whatever the order in which RDS lists them, and on however many pages.
-    """
+    """Whatever the order in which RDS lists them, and on however many pages."""
     account = of(*(instance(name) for name in reversed(NAMES)), page=1)
 
     assert list(names) == [d.instance.identifier for d in describe_all(account, pattern)]
 
 
 def test_a_pattern_that_fits_none_says_what_there_is():
-    """
-    And where it looked.
-    """
+    """And where it looked."""
     with pytest.raises(UsageError) as caught:
         describe_all(of(*map(instance, NAMES)), "shop-*")
 
@@ -180,9 +156,7 @@ def test_a_pattern_that_fits_none_says_what_there_is():
 
 
 def test_additional_volumes_and_a_log_volume_are_named():
-    """
-    Their reads and writes are not where the instance's are.
-    """
+    """Their reads and writes are not where the instance's are."""
     volumes = [{"VolumeName": "rdsdbdata2"}, {"VolumeName": "rdsdbdata3"}]
     gaps = one(AdditionalStorageVolumes=volumes, DedicatedLogVolume="true").gaps
 
@@ -217,16 +191,12 @@ def test_additional_volumes_and_a_log_volume_are_named():
     ],
 )
 def test_a_storage_operation_under_way_is_an_annotation(fields, expected):
-    """
-    Loading from a snapshot began with the instance; optimising goes on now.
-    """
+    """Loading from a snapshot began with the instance; optimising goes on now."""
     assert one(**fields).operation == expected
 
 
 def test_capacities_are_of_the_clusters_that_have_one():
-    """
-    Asked for a hundred clusters at a time.
-    """
+    """Asked for a hundred clusters at a time."""
 
     def script(parameters):
         asked = [v for k, v in parameters.items() if k.startswith("Filters.Filter.1.Values")]
@@ -247,9 +217,7 @@ def test_capacities_are_of_the_clusters_that_have_one():
 
 
 def test_only_serverless_instances_have_a_capacity():
-    """
-    A class of fixed size in the same cluster does not grow.
-    """
+    """A class of fixed size in the same cluster does not grow."""
     serverless = one(
         DBInstanceClass="db.serverless", DBClusterIdentifier="c", Engine="aurora-mysql"
     )
@@ -264,9 +232,7 @@ def test_only_serverless_instances_have_a_capacity():
     ("engine", "is_rds"), [("postgres", True), ("aurora-mysql", True), ("docdb", False)]
 )
 def test_other_services_answer_too(engine, is_rds):
-    """
-    DocumentDB and Neptune list their instances among those of RDS.
-    """
+    """DocumentDB and Neptune list their instances among those of RDS."""
     assert one(Engine=engine).is_rds is is_rds
 
 
@@ -298,9 +264,7 @@ class Elsewhere:
 
 @pytest.mark.parametrize("find", [describe_one, describe_all])
 def test_a_region_without_instances_names_those_that_have_some(find):
-    """
-    The usual mistake is a region; one that is not opened is passed over.
-    """
+    """The usual mistake is a region; one that is not opened is passed over."""
     account = Elsewhere({"eu-west-1": 3, "us-east-1": 1, "us-west-2": 0, "af-south-1": None})
     with pytest.raises(UsageError) as caught:
         find(account, "orders")
@@ -310,9 +274,7 @@ def test_a_region_without_instances_names_those_that_have_some(find):
 
 
 def test_an_account_without_instances_is_said():
-    """
-    Then the profile is the likelier mistake.
-    """
+    """Then the profile is the likelier mistake."""
     with pytest.raises(UsageError) as caught:
         describe_all(Elsewhere({"eu-west-1": 0}), "*")
 
@@ -320,9 +282,7 @@ def test_an_account_without_instances_is_said():
 
 
 def test_the_other_regions_are_those_of_the_partition():
-    """
-    Nobody of an account in China has instances in Ireland.
-    """
+    """Nobody of an account in China has instances in Ireland."""
     account = account_of(Cloud())
 
     assert {"eu-west-1", "us-east-1"} <= set(account.regions())

@@ -116,26 +116,20 @@ UNDOCUMENTED = [
 
 @pytest.mark.parametrize(("category", "message", "kind"), DOCUMENTED + UNDOCUMENTED)
 def test_an_event_is_told_by_its_category_and_words(category, message, kind):
-    """
-    With and without its full stop, in any case of letters: answers differ from the page.
-    """
+    """With and without its full stop, in any case of letters: answers differ from the page."""
     assert kind_of([category], message) is kind
     assert kind_of([category.title()], message.rstrip(".").upper()) is kind
 
 
 def test_the_order_of_categories_does_not_matter():
-    """
-    An event may have several.
-    """
+    """An event may have several."""
     message = "Multi-AZ instance failover started"
 
     assert kind_of(["notification", "failover"], message) is EventKind.FAILOVER
 
 
 def test_an_event_becomes_an_annotation():
-    """
-    Its time to the second, its message without the full stop.
-    """
+    """Its time to the second, its message without the full stop."""
     event = {
         "Date": "2026-11-20T10:14:00.510Z",
         "Message": "Finished applying  modification to DB instance class.",
@@ -160,16 +154,12 @@ def test_an_event_becomes_an_annotation():
     ],
 )
 def test_an_event_without_time_or_words_is_left_out(event):
-    """
-    It could not be shown.
-    """
+    """It could not be shown."""
     assert annotation_of(event) is None
 
 
 def test_an_event_with_odd_characters_can_be_printed():
-    """
-    An operator writes these by hand.
-    """
+    """An operator writes these by hand."""
     event = {"Date": "2026-11-20T10:14:00Z", "Message": "a\x1b[31mb" + "c" * 400}
     annotation = annotation_of(event)
 
@@ -178,9 +168,7 @@ def test_an_event_with_odd_characters_can_be_printed():
 
 
 def test_events_of_fourteen_days_are_asked_for_page_by_page():
-    """
-    Counted back by RDS itself; in order of time whatever the order of the pages.
-    """
+    """Counted back by RDS itself; in order of time whatever the order of the pages."""
     days = [{"Date": f"2026-11-{d:02d}T10:00:00Z", "Message": f"m{d}"} for d in (18, 17)]
 
     def script(parameters):
@@ -202,8 +190,6 @@ def test_events_of_fourteen_days_are_asked_for_page_by_page():
 
 
 def test_windows_older_than_fourteen_days_have_no_events():
-    """
-    RDS forgets them.
-    """
+    """RDS forgets them."""
     assert is_kept((NOW_S - 30 * 86_400, NOW_S - 13 * 86_400), NOW_S)
     assert not is_kept((NOW_S - 30 * 86_400, NOW_S - 14 * 86_400), NOW_S)

@@ -91,18 +91,14 @@ def error_of(error, *, region="eu-central-1", operation=GET_METRIC_DATA):
     ],
 )
 def test_an_error_answer_is_one_sentence(code, kind, message):
-    """
-    By its code; the message of AWS is not repeated.
-    """
+    """By its code; the message of AWS is not repeated."""
     error = error_of(answered(code, f"secret {SECRET}"))
 
     assert (kind, message) == (type(error), error.message)
 
 
 def test_a_permission_that_is_missing_is_named():
-    """
-    The hint can be pasted to whoever grants permissions.
-    """
+    """The hint can be pasted to whoever grants permissions."""
     assert "cloudwatch:GetMetricData" in error_of(answered("AccessDenied")).hint
 
 
@@ -114,9 +110,7 @@ def test_a_permission_that_is_missing_is_named():
     ],
 )
 def test_a_wrong_clock_is_told_from_a_wrong_key(message):
-    """
-    Both come as the same code; only the message tells them apart.
-    """
+    """Both come as the same code; only the message tells them apart."""
     error = error_of(answered("SignatureDoesNotMatch", message, 403))
 
     assert error.message.endswith("this machine's clock is off")
@@ -135,9 +129,7 @@ def test_a_wrong_clock_is_told_from_a_wrong_key(message):
     ],
 )
 def test_a_code_we_do_not_know_is_told_by_the_status(status, kind, words):
-    """
-    A proxy's page or a new code still says something.
-    """
+    """A proxy's page or a new code still says something."""
     error = error_of(answered("Odd", status=status))
 
     assert type(error) is kind
@@ -157,9 +149,7 @@ def made(name):
 
 @pytest.mark.parametrize("name", sorted(BY_EXCEPTION))
 def test_every_exception_of_the_table_exists_and_is_one_sentence(name):
-    """
-    A name that botocore drops would silently fall to a vaguer sentence.
-    """
+    """A name that botocore drops would silently fall to a vaguer sentence."""
     error = error_of(made(name))
 
     assert error.hint.endswith(".")
@@ -169,9 +159,7 @@ def test_every_exception_of_the_table_exists_and_is_one_sentence(name):
 
 @pytest.mark.parametrize("code", sorted(BY_CODE))
 def test_every_code_of_the_table_fills_its_sentence(code):
-    """
-    No field of a sentence is left empty.
-    """
+    """No field of a sentence is left empty."""
     error = error_of(answered(code))
 
     assert "{" not in error.message + error.hint
@@ -179,9 +167,7 @@ def test_every_code_of_the_table_fills_its_sentence(code):
 
 
 def test_a_region_that_does_not_exist_is_told_from_a_network_that_is_down():
-    """
-    Both look alike to the network: a host that cannot be reached.
-    """
+    """Both look alike to the network: a host that cannot be reached."""
     gone = made("EndpointConnectionError")
 
     assert type(error_of(gone, region="eu-central-1")) is Unreachable
@@ -192,9 +178,7 @@ def test_a_region_that_does_not_exist_is_told_from_a_network_that_is_down():
 
 
 def test_the_regions_that_boto3_knows_are_asked_for():
-    """
-    In every partition, and without any request.
-    """
+    """In every partition, and without any request."""
     gone = botocore_exceptions.EndpointConnectionError(endpoint_url="https://x.example/")
     cloud = Cloud(DescribeDBInstances=lambda _: gone)
     with pytest.raises(UsageError, match="'eu-nowhere-1', which is not a known region"):
@@ -205,9 +189,7 @@ def test_the_regions_that_boto3_knows_are_asked_for():
 
 
 def test_a_region_that_has_answered_exists():
-    """
-    It may be newer than the installed boto3; then only one of its services is away.
-    """
+    """It may be newer than the installed boto3; then only one of its services is away."""
     gone = botocore_exceptions.EndpointConnectionError(endpoint_url="https://pi.example/")
     cloud = Cloud(GetResourceMetrics=lambda _: gone)
     account = account_of(cloud, region="eu-nowhere-1")
@@ -218,9 +200,7 @@ def test_a_region_that_has_answered_exists():
 
 
 def test_a_request_that_botocore_itself_refuses_is_no_answer():
-    """
-    Nothing was sent, so nothing came back garbled.
-    """
+    """Nothing was sent, so nothing came back garbled."""
     cloud = Cloud()
     with pytest.raises(SourceError, match="rds:DescribeDBInstances could not be sent"):
         account_of(cloud).call(DESCRIBE_INSTANCES, DBInstanceIdentifier=7)
@@ -229,9 +209,7 @@ def test_a_request_that_botocore_itself_refuses_is_no_answer():
 
 
 def test_a_region_that_is_no_name_is_refused():
-    """
-    Before anything is looked up.
-    """
+    """Before anything is looked up."""
     with pytest.raises(UsageError, match="'eu central' is not the name of a region"):
         account_of(Cloud(), region="eu central").call(DESCRIBE_INSTANCES)
 
@@ -245,18 +223,14 @@ def test_a_region_that_is_no_name_is_refused():
     ],
 )
 def test_only_the_host_of_an_address_is_shown(address, host):
-    """
-    An address in the environment may carry a password.
-    """
+    """An address in the environment may carry a password."""
     error = error_of(botocore_exceptions.ConnectTimeoutError(endpoint_url=address))
 
     assert error.message == f"{host} did not answer cloudwatch:GetMetricData in time"
 
 
 def test_what_is_no_answer_has_no_code():
-    """
-    Exceptions of other kinds may have a `response` of any kind.
-    """
+    """Exceptions of other kinds may have a `response` of any kind."""
     odd = ValueError("x")
     odd.response = "text"
 
@@ -277,7 +251,5 @@ def test_what_is_no_answer_has_no_code():
     ],
 )
 def test_asking_for_less_helps_where_it_was_too_much(code, is_worth_it):
-    """
-    Where access is denied or AWS throttles, smaller requests only are more requests.
-    """
+    """Where access is denied or AWS throttles, smaller requests only are more requests."""
     assert is_worth_it is is_worth_halving(error_of(answered(code)))

@@ -37,9 +37,7 @@ from unit.sources.aws.readings import (
 
 
 def test_a_fleet_is_read_in_the_order_of_names():
-    """
-    Each instance with its own samples.
-    """
+    """Each instance with its own samples."""
 
     def metrics(parameters):
         worth = {name: float(10 * n + 1) for n, name in enumerate(FLEET)}
@@ -57,9 +55,7 @@ def test_a_fleet_is_read_in_the_order_of_names():
 
 
 def test_one_that_cannot_be_read_does_not_cost_the_others():
-    """
-    It stands in its place, with cause and remedy.
-    """
+    """It stands in its place, with cause and remedy."""
 
     def metrics(parameters):
         if any(instance_name(q) == "orders-primary" for q in parameters["MetricDataQueries"]):
@@ -76,9 +72,7 @@ def test_one_that_cannot_be_read_does_not_cost_the_others():
 
 
 def test_a_fleet_that_is_denied_its_metrics_is_unread_with_few_requests():
-    """
-    Each names the permission; nothing is asked twice for it.
-    """
+    """Each names the permission; nothing is asked twice for it."""
     cloud = fleet(GetMetricData=lambda _: error("AccessDenied", status=403))
     found = list(read_fleet(cloud))
 
@@ -87,9 +81,7 @@ def test_a_fleet_that_is_denied_its_metrics_is_unread_with_few_requests():
 
 
 def test_other_services_instances_are_unread():
-    """
-    They are named rather than left out in silence.
-    """
+    """They are named rather than left out in silence."""
     cloud = Cloud(
         DescribeDBInstances=described(instance("a"), instance("b", Engine="neptune"), instance("c"))
     )
@@ -100,18 +92,14 @@ def test_other_services_instances_are_unread():
 
 
 def test_a_fleet_that_cannot_be_listed_is_an_error():
-    """
-    Nothing is known of anyone.
-    """
+    """Nothing is known of anyone."""
     cloud = Cloud(DescribeDBInstances=lambda _: error("AccessDenied", status=403))
     with pytest.raises(AccessDenied, match="rds:DescribeDBInstances"):
         list(read_fleet(cloud))
 
 
 def test_a_network_that_goes_away_leaves_every_instance_unread_soon():
-    """
-    After three requests that nobody answered the others are not sent.
-    """
+    """After three requests that nobody answered the others are not sent."""
     from botocore.exceptions import EndpointConnectionError
 
     gone = EndpointConnectionError(endpoint_url="https://aws.example/")
@@ -126,9 +114,7 @@ def test_a_network_that_goes_away_leaves_every_instance_unread_soon():
 
 
 def test_little_is_read_ahead_of_who_takes_it():
-    """
-    A thousand instances are never in memory at once.
-    """
+    """A thousand instances are never in memory at once."""
     names = [f"i{n:04d}" for n in range(600)]
     cloud = fleet(*names)
     results = read_fleet(cloud, window_s=(NOW_S - 3 * DAY_S, NOW_S), most=5000)
@@ -143,9 +129,7 @@ def test_little_is_read_ahead_of_who_takes_it():
 
 
 def test_a_reading_beyond_the_bound_is_refused_with_its_number():
-    """
-    After the description, which says how many there are, and before anything else.
-    """
+    """After the description, which says how many there are, and before anything else."""
     cloud = fleet()
     with pytest.raises(UsageError) as caught:
         list(read_fleet(cloud, most=5))
@@ -157,9 +141,7 @@ def test_a_reading_beyond_the_bound_is_refused_with_its_number():
 
 
 def test_a_bound_below_a_single_instance_is_refused_without_a_request():
-    """
-    Three are the least: what it is, its metrics and its events.
-    """
+    """Three are the least: what it is, its metrics and its events."""
     cloud = one()
     with pytest.raises(UsageError, match="reading 1 instance needs 3 requests"):
         read(cloud, most=2)
@@ -170,9 +152,7 @@ def test_a_bound_below_a_single_instance_is_refused_without_a_request():
 
 
 def test_retries_that_reach_the_bound_leave_what_was_read():
-    """
-    The events were throttled until nothing was left to ask with; the metrics are there.
-    """
+    """The events were throttled until nothing was left to ask with; the metrics are there."""
     cloud = fleet(DescribeEvents=lambda _: error("Throttling"))
     found = list(read_fleet(cloud, most=8))
 
@@ -183,9 +163,7 @@ def test_retries_that_reach_the_bound_leave_what_was_read():
 
 
 def test_metrics_beyond_the_bound_are_unread_and_those_before_it_are_shown():
-    """
-    Every second answer is an error on AWS's side, and the repeats use up what was allowed.
-    """
+    """Every second answer is an error on AWS's side, and the repeats use up what was allowed."""
     numbers = itertools.count()
     cloud = fleet(
         *(f"i{n:03d}" for n in range(30)),
@@ -203,9 +181,7 @@ def test_metrics_beyond_the_bound_are_unread_and_those_before_it_are_shown():
 
 @pytest.mark.parametrize("days", [1, 3])
 def test_a_fleet_whose_metrics_are_throttled_is_answered_with_less(days):
-    """
-    Thirty instances, whatever the window: six attempts with ever longer gaps, then no more.
-    """
+    """Thirty instances, whatever the window: six attempts with ever longer gaps, then no more."""
     names = [f"i{n:03d}" for n in range(30)]
     cloud = fleet(*names, GetMetricData=lambda _: error("Throttling"))
     found = list(read_fleet(cloud, window_s=(NOW_S - days * DAY_S, NOW_S)))
@@ -221,9 +197,7 @@ def test_a_fleet_whose_metrics_are_throttled_is_answered_with_less(days):
     [("DescribeEvents", "RDS events"), ("DescribeInstanceTypes", "EC2 limits")],
 )
 def test_what_a_fleet_is_denied_is_asked_for_once(operation, metric):
-    """
-    Each instance's snapshot says what is not known; the refusal is met once.
-    """
+    """Each instance's snapshot says what is not known; the refusal is met once."""
     names = [f"i{n:03d}" for n in range(30)]
     cloud = fleet(*names, **{operation: lambda _: error("AccessDenied", status=403)})
     found = list(read_fleet(cloud))
@@ -246,9 +220,7 @@ def test_what_a_fleet_is_denied_is_asked_for_once(operation, metric):
     ],
 )
 def test_requests_are_as_many_as_planned(count, days, age_days, watched):
-    """
-    Of every kind of window, with everything switched on and with nothing.
-    """
+    """Of every kind of window, with everything switched on and with nothing."""
     more = {"MonitoringInterval": 60, "PerformanceInsightsEnabled": "true"} if watched else {}
     names = [f"i{n:03d}" for n in range(count)]
     thin = lambda p: {  # noqa: E731
@@ -276,9 +248,7 @@ def test_requests_are_as_many_as_planned(count, days, age_days, watched):
 
 
 def test_seconds_take_no_more_requests_than_planned():
-    """
-    Their pages depend on the length of the documents; the plan is the most.
-    """
+    """Their pages depend on the length of the documents; the plan is the most."""
     cloud = Cloud(
         DescribeDBInstances=described(instance(MonitoringInterval=1)), GetLogEvents=by_seconds()
     )
@@ -296,9 +266,7 @@ def test_seconds_take_no_more_requests_than_planned():
 
 
 def test_retried_requests_are_within_the_count_but_beyond_the_plan():
-    """
-    A plan is for when nothing fails.
-    """
+    """A plan is for when nothing fails."""
     cloud = one(DescribeEvents=in_turn(error("Throttling"), {"Events": []}))
     account = account_of(cloud)
     read_instance(account, "orders-primary", WINDOW_S, ec2_type_of=type_of)
@@ -308,9 +276,7 @@ def test_retried_requests_are_within_the_count_but_beyond_the_plan():
 
 
 def test_only_the_chosen_are_read_and_only_what_is_asked_for():
-    """
-    The others are described and cost nothing; a metric that nobody asked for is not billed.
-    """
+    """The others are described and cost nothing; a metric that nobody asked for is not billed."""
     cloud = fleet()
 
     (found,) = read_fleet(

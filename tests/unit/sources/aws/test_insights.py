@@ -49,9 +49,7 @@ def values(reading):
 
 
 def test_sessions_are_told_apart_by_what_they_wait_for():
-    """
-    Waiting is everything but CPU; a type without a value was not seen.
-    """
+    """Waiting is everything but CPU; a type without a value was not seen."""
     _, reading = read(lambda _: {"MetricList": ITEMS})
 
     assert values(reading) == {
@@ -67,9 +65,7 @@ def test_sessions_are_told_apart_by_what_they_wait_for():
 
 
 def test_times_are_asked_for_as_the_start_of_their_period():
-    """
-    The default is the end, a minute late.
-    """
+    """The default is the end, a minute late."""
     cloud, _ = read(lambda _: {"MetricList": ITEMS})
     (_, sent) = cloud.sent[0]
 
@@ -87,18 +83,14 @@ def test_times_are_asked_for_as_the_start_of_their_period():
 
 @pytest.mark.parametrize("engine", ["mysql", "oracle-ee", "aurora-mysql"])
 def test_only_postgres_has_these_counters(engine):
-    """
-    A counter that an engine does not have fails the whole request.
-    """
+    """A counter that an engine does not have fails the whole request."""
     cloud, _ = read(lambda _: {"MetricList": []}, Engine=engine)
 
     assert [LOAD] == [q["Metric"] for q in cloud.sent[0][1]["MetricQueries"]]
 
 
 def test_pages_are_joined():
-    """
-    The types may come on a second page.
-    """
+    """The types may come on a second page."""
 
     def script(parameters):
         if "NextToken" in parameters:
@@ -115,9 +107,7 @@ def test_pages_are_joined():
     "items", [[], [item(LOAD, [None, None, None])], [item(LOAD, [1.0, 1.0, 1.0], "CPU")]]
 )
 def test_without_a_total_there_is_no_load(items):
-    """
-    An instance that slept has no value at all.
-    """
+    """An instance that slept has no value at all."""
     _, reading = read(lambda _: {"MetricList": items})
 
     assert reading.blocks == []
@@ -139,9 +129,7 @@ def test_without_a_total_there_is_no_load(items):
     ],
 )
 def test_input_and_output_have_a_name_in_every_engine(wait_type, expected):
-    """
-    As a word, not as letters within one.
-    """
+    """As a word, not as letters within one."""
     assert is_io(wait_type) is expected
 
 
@@ -150,9 +138,7 @@ def test_input_and_output_have_a_name_in_every_engine(wait_type, expected):
     [(3600, 60), (DAY_S, 60), (DAY_S + 1, 300), (7 * DAY_S, 300), (7 * DAY_S + 1, 3600)],
 )
 def test_the_period_follows_from_the_length(length_s, period_s):
-    """
-    So that an answer has some thousand points.
-    """
+    """So that an answer has some thousand points."""
     (start_s, end_s), found = span_of((NOW_S - length_s, NOW_S), NOW_S, 731 * DAY_S)
 
     assert found == period_s
@@ -161,9 +147,7 @@ def test_the_period_follows_from_the_length(length_s, period_s):
 
 
 def test_only_what_is_kept_is_asked_for():
-    """
-    A start before that would fail the whole request.
-    """
+    """A start before that would fail the whole request."""
     (start_s, _), _ = span_of((NOW_S - 30 * DAY_S, NOW_S), NOW_S, 7 * DAY_S)
 
     assert NOW_S - 7 * DAY_S < start_s <= NOW_S - 7 * DAY_S + 3600
@@ -171,9 +155,7 @@ def test_only_what_is_kept_is_asked_for():
 
 
 def test_a_window_that_is_not_kept_is_a_gap_and_no_request():
-    """
-    Seven days are free; more has to be bought beforehand.
-    """
+    """Seven days are free; more has to be bought beforehand."""
     old = (NOW_S - 30 * DAY_S, NOW_S - 20 * DAY_S)
     cloud, reading = read(lambda _: {"MetricList": []}, window_s=old)
 
@@ -182,8 +164,6 @@ def test_a_window_that_is_not_kept_is_a_gap_and_no_request():
 
 
 def test_a_refusal_names_the_permission():
-    """
-    Performance Insights has a code of its own for it.
-    """
+    """Performance Insights has a code of its own for it."""
     with pytest.raises(AccessDenied, match="pi:GetResourceMetrics"):
         read(lambda _: error("NotAuthorizedException"))

@@ -38,9 +38,7 @@ def offering(*types):
 
 
 def test_limits_are_in_decimal_megabytes():
-    """
-    EC2's MB are a million bytes; the date is the day of the answer.
-    """
+    """EC2's MB are a million bytes; the date is the day of the answer."""
     facts = facts_of(account_of(offering(R5)), ["r5.2xlarge"])["r5.2xlarge"]
 
     assert facts.ebs_limits == LIMITS
@@ -48,16 +46,12 @@ def test_limits_are_in_decimal_megabytes():
 
 
 def test_a_type_that_is_not_offered_is_left_out():
-    """
-    It is asked for as a filter, where EC2 does not mind.
-    """
+    """It is asked for as a filter, where EC2 does not mind."""
     assert set(facts_of(account_of(offering(R5)), ["r5.2xlarge", "x9.huge"])) == {"r5.2xlarge"}
 
 
 def test_answers_are_remembered_also_that_there_is_none():
-    """
-    A second instance of the class costs no request.
-    """
+    """A second instance of the class costs no request."""
     cloud = offering(R5)
     account = account_of(cloud)
     facts_of(account, ["r5.2xlarge", "x9.huge"])
@@ -67,9 +61,7 @@ def test_answers_are_remembered_also_that_there_is_none():
 
 
 def test_types_are_asked_for_a_hundred_at_a_time():
-    """
-    EC2 gives no more on a page.
-    """
+    """EC2 gives no more on a page."""
     cloud = offering(R5)
     facts_of(account_of(cloud), [f"t{n}.large" for n in range(101)])
 
@@ -81,9 +73,7 @@ def test_types_are_asked_for_a_hundred_at_a_time():
     [{"ebsInfo": {}}, {"ebsInfo": {"ebsOptimizedInfo": {"baselineIops": 5}}}],
 )
 def test_limits_that_are_not_whole_are_none(changes):
-    """
-    Old types have no such numbers; half of them would be read as zero.
-    """
+    """Old types have no such numbers; half of them would be read as zero."""
     facts = facts_of(account_of(offering(R5 | changes)), ["r5.2xlarge"])["r5.2xlarge"]
 
     assert facts.ebs_limits is None
@@ -91,9 +81,7 @@ def test_limits_that_are_not_whole_are_none(changes):
 
 
 def test_what_rds_said_itself_stays():
-    """
-    Chosen cores go before the class's own number.
-    """
+    """Chosen cores go before the class's own number."""
     facts = facts_of(account_of(offering(R5)), ["r5.2xlarge"])["r5.2xlarge"]
     chosen = with_facts(Instance(vcpu_count=4), facts)
     usual = with_facts(Instance(), facts)
@@ -103,9 +91,7 @@ def test_what_rds_said_itself_stays():
 
 
 def test_a_refusal_names_the_permission():
-    """
-    What becomes of it is the reader's business.
-    """
+    """What becomes of it is the reader's business."""
     cloud = Cloud(DescribeInstanceTypes=lambda _: error("UnauthorizedOperation", status=403))
     with pytest.raises(AccessDenied, match="ec2:DescribeInstanceTypes"):
         facts_of(account_of(cloud), ["r5.2xlarge"])

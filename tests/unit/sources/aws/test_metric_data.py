@@ -48,16 +48,12 @@ TWO = [MetricQuery("a1", Metric.READ_OPS_PER_S), MetricQuery("b1", Metric.READ_O
     ],
 )
 def test_the_period_follows_from_the_age_of_the_oldest_sample(age_s, period_s):
-    """
-    CloudWatch keeps minutes for 15 days, five minutes for 63, hours for 455.
-    """
+    """CloudWatch keeps minutes for 15 days, five minutes for 63, hours for 455."""
     assert grid_of((NOW_S - age_s, NOW_S), NOW_S).period_s == period_s
 
 
 def test_what_cloudwatch_no_longer_keeps_is_refused_before_it_is_asked_for():
-    """
-    The hint says what the oldest start is.
-    """
+    """The hint says what the oldest start is."""
     with pytest.raises(UsageError, match="CloudWatch keeps 455 days") as caught:
         grid_of((NOW_S - 455 * DAY_S - 1, NOW_S), NOW_S)
 
@@ -65,18 +61,14 @@ def test_what_cloudwatch_no_longer_keeps_is_refused_before_it_is_asked_for():
 
 
 def test_a_window_in_the_future_is_refused():
-    """
-    It would be empty, which looks like an instance that is idle.
-    """
+    """It would be empty, which looks like an instance that is idle."""
     with pytest.raises(UsageError, match="is in the future"):
         grid_of((NOW_S + 60, NOW_S + 120), NOW_S)
 
 
 @given(start_s=st.integers(NOW_S - 455 * DAY_S, NOW_S - 1), length_s=st.integers(1, 400 * DAY_S))
 def test_a_grid_holds_the_window_and_less_than_a_period_more(start_s, length_s):
-    """
-    Its ends are multiples of the period, as CloudWatch would round them itself.
-    """
+    """Its ends are multiples of the period, as CloudWatch would round them itself."""
     grid = grid_of((start_s, start_s + length_s), NOW_S)
 
     assert grid.start_s % grid.period_s == 0 == grid.end_s % grid.period_s
@@ -87,9 +79,7 @@ def test_a_grid_holds_the_window_and_less_than_a_period_more(start_s, length_s):
 
 @given(count=st.integers(1, 60), points=st.integers(1, 22_000))
 def test_every_metric_of_every_instance_is_asked_for_once_within_the_limits(count, points):
-    """
-    No call has more queries or more samples than one page may answer, and their number is known.
-    """
+    """No call has more queries or more samples than one page may answer, and their number is known."""
     names = [f"i{n}" for n in range(count)]
     calls = packed(names, points)
 
@@ -100,16 +90,12 @@ def test_every_metric_of_every_instance_is_asked_for_once_within_the_limits(coun
 
 
 def test_every_metric_that_cloudwatch_has_is_wanted():
-    """
-    Also those that most instances lack, since their absence says something.
-    """
+    """Also those that most instances lack, since their absence says something."""
     assert {m for m in Metric if METRICS[m].cloudwatch} == set(WANTED)
 
 
 def test_a_request_says_exactly_what_is_wanted():
-    """
-    The mean by the minute of one metric of one instance, oldest first.
-    """
+    """The mean by the minute of one metric of one instance, oldest first."""
     cloud = Cloud()
     ask(account_of(cloud), TWO[:1], GRID)
 
@@ -136,9 +122,7 @@ def test_a_request_says_exactly_what_is_wanted():
 
 
 def test_samples_arrive_as_they_were_sent():
-    """
-    Values in CloudWatch's unit, under CloudWatch's name, with the period that was asked for.
-    """
+    """Values in CloudWatch's unit, under CloudWatch's name, with the period that was asked for."""
     answer = ask(account_of(Cloud()), TWO, GRID)
     (block,) = answer.readings["a1"].blocks
 
@@ -150,9 +134,7 @@ def test_samples_arrive_as_they_were_sent():
 
 
 def test_metrics_are_counted_as_they_are_billed():
-    """
-    By metric and request, whatever comes back.
-    """
+    """By metric and request, whatever comes back."""
     account = account_of(Cloud())
     ask(account, TWO, GRID)
 
@@ -178,9 +160,7 @@ FIRST, REST, ALL = slice(0, 20), slice(20, None), slice(None)
 
 
 def test_pages_are_joined():
-    """
-    What the first page left open, the second completes; nothing is said of it.
-    """
+    """What the first page left open, the second completes; nothing is said of it."""
     cloud = Cloud(
         GetMetricData=in_turn(page(FIRST, FIRST, token="t", status="PartialData"), page(REST, REST))
     )
@@ -193,9 +173,7 @@ def test_pages_are_joined():
 
 @pytest.mark.parametrize("status", ["PartialData", "Forbidden", "InternalError"])
 def test_a_metric_that_did_not_come_whole_is_asked_for_once_more(status):
-    """
-    By itself; what comes then completes it, and nothing is said.
-    """
+    """By itself; what comes then completes it, and nothing is said."""
 
     def first(parameters):
         of_a, of_b = parameters["MetricDataQueries"]
@@ -215,9 +193,7 @@ def test_a_metric_that_did_not_come_whole_is_asked_for_once_more(status):
 
 
 def test_what_stays_in_part_for_one_call_is_not_asked_for_again_by_the_next():
-    """
-    Two calls of which nothing comes are three requests, not four.
-    """
+    """Two calls of which nothing comes are three requests, not four."""
     cloud = Cloud(GetMetricData=page(FIRST, FIRST, status="PartialData"))
     account = account_of(cloud)
     ask(account, TWO, GRID)
@@ -227,9 +203,7 @@ def test_what_stays_in_part_for_one_call_is_not_asked_for_again_by_the_next():
 
 
 def test_a_metric_that_stays_in_part_is_a_gap():
-    """
-    Under our name of it, so that the report can say which.
-    """
+    """Under our name of it, so that the report can say which."""
     cloud = Cloud(GetMetricData=page(FIRST, ALL, status="PartialData"))
     gaps = ask(account_of(cloud), TWO, GRID).readings["a1"].gaps
 
@@ -246,9 +220,7 @@ def test_a_metric_that_stays_in_part_is_a_gap():
     ],
 )
 def test_a_metric_that_was_not_answered_is_a_gap(status, reason):
-    """
-    CloudWatch answers query by query, and may refuse one of them.
-    """
+    """CloudWatch answers query by query, and may refuse one of them."""
     cloud = Cloud(GetMetricData=page(slice(0, 0), status=status))
     gaps = ask(account_of(cloud), TWO[:1], GRID).readings["a1"].gaps
 
@@ -256,9 +228,7 @@ def test_a_metric_that_was_not_answered_is_a_gap(status, reason):
 
 
 def test_a_remark_on_the_whole_answer_is_a_gap_of_everyone_in_it():
-    """
-    Its code is repeated, not its text.
-    """
+    """Its code is repeated, not its text."""
 
     def script(parameters):
         whole = flat_metrics()(parameters)
@@ -271,9 +241,7 @@ def test_a_remark_on_the_whole_answer_is_a_gap_of_everyone_in_it():
 
 
 def test_a_token_that_repeats_ends_the_pages_and_is_said():
-    """
-    What came is kept.
-    """
+    """What came is kept."""
     cloud = Cloud(GetMetricData=page(FIRST, FIRST, token="again", status="PartialData"))
     answer = ask(account_of(cloud), TWO, GRID)
     (gap,) = answer.readings["a1"].gaps
@@ -284,9 +252,7 @@ def test_a_token_that_repeats_ends_the_pages_and_is_said():
 
 
 def test_pages_with_ever_new_tokens_end_too():
-    """
-    A page of a few samples at a time is not followed for ever.
-    """
+    """A page of a few samples at a time is not followed for ever."""
     tokens = iter(range(1000))
 
     def script(parameters):
@@ -299,9 +265,7 @@ def test_pages_with_ever_new_tokens_end_too():
 
 
 def test_a_page_that_fails_costs_only_what_was_still_open():
-    """
-    The first instance was complete; the second is told what it lacks.
-    """
+    """The first instance was complete; the second is told what it lacks."""
     cloud = Cloud(GetMetricData=in_turn(page(ALL, token="t"), error("InternalFailure", status=500)))
     answer = ask(account_of(cloud), TWO, GRID)
 
@@ -332,9 +296,7 @@ def poisoned(name, reply):
     ],
 )
 def test_one_instance_that_cannot_be_read_does_not_cost_the_others(reply):
-    """
-    The call is asked again in halves until the one is alone.
-    """
+    """The call is asked again in halves until the one is alone."""
     names = [f"i{n}" for n in range(8)]
     queries = [MetricQuery(n, m) for n in names for m in (Metric.CPU_RATIO, Metric.READ_OPS_PER_S)]
     answer = ask(account_of(poisoned("i5", reply)), queries, GRID)
@@ -346,9 +308,7 @@ def test_one_instance_that_cannot_be_read_does_not_cost_the_others(reply):
 
 
 def test_halving_ends_where_the_smallest_calls_fail_too():
-    """
-    A call of 64 is halved to one instance; after three of them, asked twice each, nothing helps.
-    """
+    """A call of 64 is halved to one instance; after three of them, asked twice each, nothing helps."""
     cloud = Cloud(GetMetricData=lambda _: error("InvalidParameterValue"))
     queries = [MetricQuery(f"i{n}", Metric.CPU_RATIO) for n in range(64)]
     account = account_of(cloud)
@@ -369,9 +329,7 @@ def test_halving_ends_where_the_smallest_calls_fail_too():
     ],
 )
 def test_trouble_on_the_other_side_is_not_answered_with_smaller_calls(reply, sent):
-    """
-    Smaller calls would only be more of them.
-    """
+    """Smaller calls would only be more of them."""
     cloud = Cloud(GetMetricData=lambda _: reply)
     answer = ask(account_of(cloud), TWO, GRID)
 
@@ -381,9 +339,7 @@ def test_trouble_on_the_other_side_is_not_answered_with_smaller_calls(reply, sen
 
 @pytest.mark.parametrize("code", ["AccessDenied", "ExpiredToken", "InvalidClientTokenId"])
 def test_what_would_fail_everywhere_is_asked_once(code):
-    """
-    Smaller calls would be denied as well.
-    """
+    """Smaller calls would be denied as well."""
     cloud = Cloud(GetMetricData=lambda _: error(code, status=403))
     answer = ask(account_of(cloud), TWO, GRID)
 
@@ -392,9 +348,7 @@ def test_what_would_fail_everywhere_is_asked_once(code):
 
 
 def test_a_single_instance_has_a_second_chance():
-    """
-    A fault that passes is not a failure.
-    """
+    """A fault that passes is not a failure."""
     cloud = Cloud(GetMetricData=in_turn(error("InvalidParameterValue"), flat_metrics()))
     answer = ask(account_of(cloud), TWO[:1], GRID)
 
@@ -403,9 +357,7 @@ def test_a_single_instance_has_a_second_chance():
 
 
 def test_results_of_no_query_are_left_out():
-    """
-    An Id that was not asked for belongs to nobody.
-    """
+    """An Id that was not asked for belongs to nobody."""
 
     def script(parameters):
         found = flat_metrics()(parameters)

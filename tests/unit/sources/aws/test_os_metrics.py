@@ -52,9 +52,7 @@ def watched(script, *, interval_s=1):
 
 
 def test_the_newest_document_says_how_many_volumes_there_are():
-    """
-    One request, and no sample of it: a single second is no series.
-    """
+    """One request, and no sample of it: a single second is no series."""
     cloud, account, found = watched(log([event(NOW_S - n, volumes=4) for n in (90, 30, 2)]))
     reading = newest(account, found, WINDOW_S)
 
@@ -76,9 +74,7 @@ def test_the_newest_document_says_how_many_volumes_there_are():
 
 
 def test_empty_pages_are_followed_a_few_times():
-    """
-    CloudWatch Logs may answer an empty page before one that is not.
-    """
+    """CloudWatch Logs may answer an empty page before one that is not."""
     pages = iter(["b1", "b2", None])
 
     def script(_):
@@ -97,9 +93,7 @@ def test_empty_pages_are_followed_a_few_times():
     "script", [log([]), lambda _: error("ResourceNotFoundException")], ids=["empty", "no stream"]
 )
 def test_a_log_without_the_window_is_a_gap(script):
-    """
-    The log group is kept 30 days by default, or was deleted.
-    """
+    """The log group is kept 30 days by default, or was deleted."""
     _, account, found = watched(script)
     reading = newest(account, found, WINDOW_S)
 
@@ -108,18 +102,14 @@ def test_a_log_without_the_window_is_a_gap(script):
 
 
 def test_a_refusal_names_the_permission():
-    """
-    And is no empty log.
-    """
+    """And is no empty log."""
     _, account, found = watched(lambda _: error("AccessDeniedException"))
     with pytest.raises(AccessDenied, match="logs:GetLogEvents"):
         newest(account, found, WINDOW_S)
 
 
 def test_a_stretch_is_read_to_its_end_page_by_page():
-    """
-    Every second of it, the last document being written when it is over.
-    """
+    """Every second of it, the last document being written when it is over."""
     start, end = NOW_S - 600, NOW_S - 300
     cloud, account, found = watched(log([event(t) for t in range(NOW_S - 900, NOW_S)], page=100))
     reading = stretch(account, found, (start, end))
@@ -134,9 +124,7 @@ def test_a_stretch_is_read_to_its_end_page_by_page():
 
 
 def test_a_page_of_one_document_has_the_interval_that_rds_states():
-    """
-    Alone it does not show its own step, and a minute would move it.
-    """
+    """Alone it does not show its own step, and a minute would move it."""
     end = NOW_S - 300
     _, account, found = watched(log([event(end)]), interval_s=5)
     block = stretch(account, found, (end - 60, end)).blocks[0]
@@ -145,9 +133,7 @@ def test_a_page_of_one_document_has_the_interval_that_rds_states():
 
 
 def test_documents_of_an_earlier_name_count():
-    """
-    The stream is the instance's own, also before it was renamed.
-    """
+    """The stream is the instance's own, also before it was renamed."""
     start = NOW_S - 600
     _, account, found = watched(log([event(start + t, name="orders-old") for t in range(20)]))
     reading = stretch(account, found, (start, start + 20))
@@ -157,9 +143,7 @@ def test_documents_of_an_earlier_name_count():
 
 
 def test_a_stretch_that_does_not_end_is_cut_and_said():
-    """
-    A hundred requests are enough for an hour of seconds.
-    """
+    """A hundred requests are enough for an hour of seconds."""
     start = NOW_S - 3600
     cloud, account, found = watched(log([event(start + t) for t in range(3600)], page=2))
     reading = stretch(account, found, (start, NOW_S))
@@ -170,9 +154,7 @@ def test_a_stretch_that_does_not_end_is_cut_and_said():
 
 
 def test_messages_that_are_no_documents_are_said_once():
-    """
-    Someone else may write into the log group.
-    """
+    """Someone else may write into the log group."""
     events = [{"timestamp": (NOW_S - n) * 1000, "message": "hello"} for n in range(30, 0, -1)]
     _, account, found = watched(log(events, page=10))
     reading = stretch(account, found, (NOW_S - 60, NOW_S))
@@ -186,7 +168,5 @@ def test_messages_that_are_no_documents_are_said_once():
     [(0, 3600, 0), (60, 3600, 1), (1, 0, 1), (1, 3600, 92), (10, 3600, 11), (1, 36_000, 101)],
 )
 def test_requests_are_known_beforehand(interval_s, fine_s, calls):
-    """
-    The newest document, and at most so many for the stretch.
-    """
+    """The newest document, and at most so many for the stretch."""
     assert calls_for(interval_s, fine_s) == calls

@@ -23,9 +23,7 @@ def paced() -> tuple[RequestPace, Clock]:
 
 
 def test_nobody_waits_before_something_was_throttled():
-    """
-    A healthy account is asked as fast as it answers.
-    """
+    """A healthy account is asked as fast as it answers."""
     pace, clock = paced()
     for _ in range(100):
         pace.wait()
@@ -35,9 +33,7 @@ def test_nobody_waits_before_something_was_throttled():
 
 
 def test_every_round_of_throttling_doubles_the_gap():
-    """
-    A quarter of a second, a half, one, two, four: then it is in vain.
-    """
+    """A quarter of a second, a half, one, two, four: then it is in vain."""
     pace, clock = paced()
     sent = []
     while not pace.is_in_vain:
@@ -50,9 +46,7 @@ def test_every_round_of_throttling_doubles_the_gap():
 
 
 def test_requests_that_are_refused_together_count_as_one_round():
-    """
-    Eight were under way when AWS began to throttle: that is one refusal, not eight.
-    """
+    """Eight were under way when AWS began to throttle: that is one refusal, not eight."""
     pace, clock = paced()
     rounds = [pace.wait() for _ in range(8)]
     for round_ in rounds:
@@ -64,9 +58,7 @@ def test_requests_that_are_refused_together_count_as_one_round():
 
 
 def test_all_requests_of_an_action_share_one_gap():
-    """
-    After a refusal they leave one after the other, whoever sends them.
-    """
+    """After a refusal they leave one after the other, whoever sends them."""
     pace, clock = paced()
     pace.throttled(pace.wait())
     pace.throttled(pace.wait())
@@ -79,9 +71,7 @@ def test_all_requests_of_an_action_share_one_gap():
 
 
 def test_answers_make_it_faster_again():
-    """
-    Half the gap with each answer, and none in the end.
-    """
+    """Half the gap with each answer, and none in the end."""
     pace, clock = paced()
     for _ in range(3):
         pace.throttled(pace.wait())
@@ -97,9 +87,7 @@ def test_answers_make_it_faster_again():
 
 
 def test_a_quota_of_two_a_second_is_met_without_giving_up():
-    """
-    Forty requests against a bucket of two tokens a second all come through, with few in vain.
-    """
+    """Forty requests against a bucket of two tokens a second all come through, with few in vain."""
     pace, clock = paced()
     tokens, last_s, sent, answered = 2.0, clock.now_s, 0, 0
     while answered < 40:
@@ -118,9 +106,7 @@ def test_a_quota_of_two_a_second_is_met_without_giving_up():
 
 
 def test_a_gap_has_an_end():
-    """
-    Nobody waits for minutes between two requests.
-    """
+    """Nobody waits for minutes between two requests."""
     pace, clock = paced()
     for _ in range(20):
         pace.throttled(pace.wait())
@@ -131,9 +117,7 @@ def test_a_gap_has_an_end():
 
 
 def test_time_is_earned_by_answers():
-    """
-    A minute from the first request, and five seconds for each answer.
-    """
+    """A minute from the first request, and five seconds for each answer."""
     clock = Clock()
     deadline = Deadline(clock=clock)
     clock.sleep(1000)

@@ -15,9 +15,7 @@ from unit.sources.aws.cloud import Cloud, Reply, Script, account_of, error
 
 
 def pages(texts: list[str], size: int) -> Script:
-    """
-    The strings in pages of that size, with tokens.
-    """
+    """The strings in pages of that size, with tokens."""
 
     def script(asked: dict[str, Any]) -> dict[str, Any]:
         at = int(asked.get("NextToken") or 0)
@@ -28,9 +26,7 @@ def pages(texts: list[str], size: int) -> Script:
 
 
 def test_pages_become_one_offer_file():
-    """
-    Every product of every page is in it, on demand alone, and it is read as any offer file is.
-    """
+    """Every product of every page is in it, on demand alone, and it is read as any offer file is."""
     cloud = Cloud(GetProducts=pages(listed(market("eu-west-1")), 5))
 
     offer = offer_of(account_of(cloud), "eu-west-1")
@@ -45,9 +41,7 @@ def test_pages_become_one_offer_file():
 
 
 def test_one_region_and_its_own_places_are_asked_for():
-    """
-    Outposts and Local Zones are left out by AWS; a page holds a hundred.
-    """
+    """Outposts and Local Zones are left out by AWS; a page holds a hundred."""
     cloud = Cloud(GetProducts=pages(listed(market()), 100))
 
     offer_of(account_of(cloud), "us-east-1")
@@ -60,9 +54,7 @@ def test_one_region_and_its_own_places_are_asked_for():
 
 
 def test_a_list_of_two_days_is_as_old_as_its_older_half():
-    """
-    A publication between two pages makes no price newer than it is.
-    """
+    """A publication between two pages makes no price newer than it is."""
     texts = listed(market())
     texts[3] = texts[3].replace("2026-07-28", "2026-08-01")
     cloud = Cloud(GetProducts=pages(texts, 5))
@@ -83,17 +75,13 @@ def test_a_list_of_two_days_is_as_old_as_its_older_half():
     ],
 )
 def test_the_nearest_of_three_endpoints_is_asked(region, endpoint):
-    """
-    Each has the prices of every region.
-    """
+    """Each has the prices of every region."""
     assert endpoint == endpoint_of(region)
 
 
 @pytest.mark.parametrize("region", ["cn-north-1", "us-gov-west-1"])
 def test_other_partitions_have_a_list_of_their_own(region):
-    """
-    Credentials of one are not known in the other, so the command says what to do instead.
-    """
+    """Credentials of one are not known in the other, so the command says what to do instead."""
     with pytest.raises(UsageError, match=region) as caught:
         endpoint_of(region)
 
@@ -125,9 +113,7 @@ def test_other_partitions_have_a_list_of_their_own(region):
     ],
 )
 def test_what_goes_wrong_is_said_in_one_sentence(script, kind, expected):
-    """
-    Throttled, denied, cut off, nothing there, pages without end.
-    """
+    """Throttled, denied, cut off, nothing there, pages without end."""
     with pytest.raises(kind) as caught:
         offer_of(account_of(Cloud(GetProducts=script)), "eu-west-1")
 
@@ -137,9 +123,7 @@ def test_what_goes_wrong_is_said_in_one_sentence(script, kind, expected):
 
 
 def test_no_more_is_asked_than_is_allowed():
-    """
-    The bound counts every page, and the one too many is not sent.
-    """
+    """The bound counts every page, and the one too many is not sent."""
     texts = listed([hours(f"db.r5.{n}xlarge", "1") for n in range(50)])
     cloud = Cloud(GetProducts=pages(texts, 10))
 

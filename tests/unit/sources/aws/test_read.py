@@ -41,9 +41,7 @@ def gap(snapshot, name):
 
 
 def test_an_instance_is_read_with_every_metric_it_has():
-    """
-    In our units, at CloudWatch's minutes, under the name that RDS gives it.
-    """
+    """In our units, at CloudWatch's minutes, under the name that RDS gives it."""
     snapshot = read(one())
 
     assert snapshot.instance.identifier == "orders-primary"
@@ -58,9 +56,7 @@ def test_an_instance_is_read_with_every_metric_it_has():
 
 
 def test_a_metric_that_does_not_exist_is_no_gap():
-    """
-    Its absence says something about the class; only the rates exist everywhere.
-    """
+    """Its absence says something about the class; only the rates exist everywhere."""
     without = ("EBSByteBalance%", "BurstBalance", "CPUCreditBalance", "ReadThroughput")
     snapshot = read(one(GetMetricData=flat_metrics(without=without)))
 
@@ -71,9 +67,7 @@ def test_a_metric_that_does_not_exist_is_no_gap():
 
 
 def test_a_rate_that_was_refused_is_one_gap():
-    """
-    Why it is missing, and not a second time that it is.
-    """
+    """Why it is missing, and not a second time that it is."""
 
     def metrics(parameters):
         found = flat_metrics(without=("ReadIOPS",))(parameters)
@@ -88,9 +82,7 @@ def test_a_rate_that_was_refused_is_one_gap():
 
 
 def test_what_was_not_switched_on_is_a_gap_with_its_remedy():
-    """
-    One for the seconds, one for the sessions.
-    """
+    """One for the seconds, one for the sessions."""
     snapshot = read(one())
 
     assert "Turn it on" in gap(snapshot, "Performance Insights").remedy
@@ -98,9 +90,7 @@ def test_what_was_not_switched_on_is_a_gap_with_its_remedy():
 
 
 def test_an_arn_leads_to_its_region():
-    """
-    Whatever region the account was opened in.
-    """
+    """Whatever region the account was opened in."""
     arn = "arn:aws:rds:eu-west-1:123456789012:db:orders-primary"
     cloud = one()
     snapshot = read(cloud, arn)
@@ -110,18 +100,14 @@ def test_an_arn_leads_to_its_region():
 
 
 def test_what_ec2_says_of_the_class_is_kept():
-    """
-    The limits of the instance's own type.
-    """
+    """The limits of the instance's own type."""
     cloud = one(DescribeInstanceTypes=lambda _: {"instanceTypeSet": [test_instance_types.R5]})
 
     assert read(cloud).instance.ebs_limits == test_instance_types.LIMITS
 
 
 def test_a_class_that_the_catalog_does_not_know_asks_nothing_of_ec2():
-    """
-    A guess would be the limits of another class.
-    """
+    """A guess would be the limits of another class."""
     cloud = one()
     snapshot = read(cloud, ec2_type_of=lambda _: None)
 
@@ -130,9 +116,7 @@ def test_a_class_that_the_catalog_does_not_know_asks_nothing_of_ec2():
 
 
 def test_a_serverless_instance_has_the_capacity_of_its_cluster():
-    """
-    Asked for once, whatever the number of its instances.
-    """
+    """Asked for once, whatever the number of its instances."""
     serverless = {"DBInstanceClass": "db.serverless", "Engine": "aurora-postgresql"}
     cloud = Cloud(
         DescribeDBInstances=described(
@@ -153,9 +137,7 @@ def test_a_serverless_instance_has_the_capacity_of_its_cluster():
 
 
 def test_events_and_what_goes_on_now_are_on_the_timeline():
-    """
-    In order of time; a state that RDS reports now is said at the end of a window that ends now.
-    """
+    """In order of time; a state that RDS reports now is said at the end of a window that ends now."""
     event = {"Date": "2026-11-19T03:00:00Z", "Message": "Backing up DB instance"}
     cloud = Cloud(
         DescribeDBInstances=described(instance(StorageOperationStatus="Optimizing")),
@@ -171,9 +153,7 @@ def test_events_and_what_goes_on_now_are_on_the_timeline():
 
 
 def test_what_goes_on_now_says_nothing_of_last_week():
-    """
-    Nor do events that RDS has forgotten.
-    """
+    """Nor do events that RDS has forgotten."""
     cloud = Cloud(DescribeDBInstances=described(instance(StorageOperationStatus="Optimizing")))
     week_s = (NOW_S - 8 * DAY_S, NOW_S - 7 * DAY_S)
     month_s = (NOW_S - 30 * DAY_S, NOW_S - 29 * DAY_S)
@@ -185,9 +165,7 @@ def test_what_goes_on_now_says_nothing_of_last_week():
 
 
 def test_seconds_of_the_busiest_stretch_are_kept_beside_the_minutes():
-    """
-    Where most was served, and no longer than asked for.
-    """
+    """Where most was served, and no longer than asked for."""
     busy = (WINDOW_S[0] + 1200, WINDOW_S[0] + 1500)
 
     def metrics(parameters):
@@ -217,9 +195,7 @@ def test_seconds_of_the_busiest_stretch_are_kept_beside_the_minutes():
 
 
 def test_seconds_of_the_whole_window_take_the_place_of_the_minutes():
-    """
-    As in an export.
-    """
+    """As in an export."""
     cloud = Cloud(
         DescribeDBInstances=described(instance(MonitoringInterval=1)), GetLogEvents=by_seconds()
     )
@@ -231,9 +207,7 @@ def test_seconds_of_the_whole_window_take_the_place_of_the_minutes():
 
 @pytest.mark.parametrize(("interval_s", "fine_s"), [(60, 3600), (1, 0)])
 def test_seconds_are_read_only_where_they_are_finer_and_wanted(interval_s, fine_s):
-    """
-    The newest document is enough to count volumes.
-    """
+    """The newest document is enough to count volumes."""
     cloud = Cloud(
         DescribeDBInstances=described(instance(MonitoringInterval=interval_s)),
         GetLogEvents=by_seconds(),
@@ -247,9 +221,7 @@ def test_seconds_are_read_only_where_they_are_finer_and_wanted(interval_s, fine_
 
 
 def test_sessions_are_those_of_cloudwatch_where_it_has_them():
-    """
-    And waits for I/O are those of Performance Insights, which alone knows them.
-    """
+    """And waits for I/O are those of Performance Insights, which alone knows them."""
     cloud = Cloud(
         DescribeDBInstances=described(instance(PerformanceInsightsEnabled="true")),
         GetResourceMetrics=lambda _: {"MetricList": test_insights.ITEMS},
@@ -285,9 +257,7 @@ EVERYTHING = instance(
     ids=["denied", "throttled", "cut", "empty"],
 )
 def test_what_is_optional_leaves_a_gap_and_the_rest_is_read(operation, action, name, reply):
-    """
-    The gap names the action and what is not known without it.
-    """
+    """The gap names the action and what is not known without it."""
     db_class = "db.serverless" if operation == "DescribeDBClusters" else "db.r5.2xlarge"
     cloud = Cloud(
         DescribeDBInstances=described(EVERYTHING | {"DBInstanceClass": db_class}),
@@ -303,9 +273,7 @@ def test_what_is_optional_leaves_a_gap_and_the_rest_is_read(operation, action, n
 
 
 def test_an_optional_service_that_cannot_be_reached_leaves_a_gap():
-    """
-    A private network may have an endpoint of RDS and CloudWatch, and of nothing else.
-    """
+    """A private network may have an endpoint of RDS and CloudWatch, and of nothing else."""
     from botocore.exceptions import ConnectTimeoutError
 
     away = ConnectTimeoutError(endpoint_url="https://pi.eu-central-1.amazonaws.com/")
@@ -326,17 +294,13 @@ def test_an_optional_service_that_cannot_be_reached_leaves_a_gap():
     ],
 )
 def test_what_is_needed_is_an_error(reply, kind):
-    """
-    Without metrics there is nothing to say of the instance.
-    """
+    """Without metrics there is nothing to say of the instance."""
     with pytest.raises(kind, match="cloudwatch:GetMetricData"):
         read(one(GetMetricData=lambda _: reply))
 
 
 def test_an_instance_without_any_sample_says_what_it_does():
-    """
-    Most often it was stopped.
-    """
+    """Most often it was stopped."""
     empty = flat_metrics(without=tuple(METRICS[m].cloudwatch for m in WANTED))
     cloud = Cloud(
         DescribeDBInstances=described(instance(DBInstanceStatus="stopped")), GetMetricData=empty
@@ -346,9 +310,7 @@ def test_an_instance_without_any_sample_says_what_it_does():
 
 
 def test_metrics_that_came_are_kept_where_others_failed():
-    """
-    A long window takes several requests; the gap names what the failed one would have brought.
-    """
+    """A long window takes several requests; the gap names what the failed one would have brought."""
     window_s = (NOW_S - 14 * DAY_S, NOW_S)
 
     def metrics(parameters):
@@ -370,9 +332,7 @@ def test_metrics_that_came_are_kept_where_others_failed():
 
 
 def test_an_instance_of_another_service_is_refused():
-    """
-    DocumentDB's metrics have another namespace.
-    """
+    """DocumentDB's metrics have another namespace."""
     cloud = Cloud(DescribeDBInstances=described(instance(Engine="docdb")))
     with pytest.raises(UsageError, match="runs docdb, which is not supported"):
         read(cloud)
@@ -386,9 +346,7 @@ def test_an_instance_of_another_service_is_refused():
     ],
 )
 def test_a_window_that_cannot_be_read_is_refused_without_a_request(window_s, words):
-    """
-    Of one instance and of many.
-    """
+    """Of one instance and of many."""
     cloud = one()
     with pytest.raises(UsageError, match=words):
         read(cloud, window_s=window_s)
@@ -399,9 +357,7 @@ def test_a_window_that_cannot_be_read_is_refused_without_a_request(window_s, wor
 
 
 def test_unreachable_is_an_error_of_the_instance():
-    """
-    Alone it is raised, with the host that did not answer.
-    """
+    """Alone it is raised, with the host that did not answer."""
     from botocore.exceptions import ReadTimeoutError
 
     late = ReadTimeoutError(endpoint_url="https://monitoring.example/")

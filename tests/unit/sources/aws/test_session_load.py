@@ -77,9 +77,7 @@ def snapshot_of(script, *, most=1000, chosen=CHOSEN, **fields):
 
 
 def test_two_stretches_cost_six_requests():
-    """
-    Waits, statements, users and hosts of the first; waits and statements of the second.
-    """
+    """Waits, statements, users and hosts of the first; waits and statements of the second."""
     cloud, found = read(keys())
     asked = [(p["GroupBy"]["Group"], "PartitionBy" in p, p["StartTime"]) for _, p in cloud.sent]
 
@@ -104,9 +102,7 @@ def test_two_stretches_cost_six_requests():
 
 
 def test_the_requests_are_planned_and_counted():
-    """
-    Each counts in the meter; the plan has the most that an instance can need.
-    """
+    """Each counts in the meter; the plan has the most that an instance can need."""
     _, account, found = snapshot_of(keys())
     planned = planned_calls(1, WINDOW_S, now_s=NOW_S, insights_count=1, has_statements=True)
 
@@ -116,9 +112,7 @@ def test_the_requests_are_planned_and_counted():
 
 
 def test_without_a_ceiling_nothing_is_asked():
-    """
-    A quiet instance costs no request.
-    """
+    """A quiet instance costs no request."""
     cloud, _, found = snapshot_of(keys(), chosen=None)
 
     assert found.session_load is None
@@ -129,9 +123,7 @@ def test_without_a_ceiling_nothing_is_asked():
 
 
 def test_a_missing_permission_is_a_gap_that_names_it():
-    """
-    The rest of the instance is read, and the report says what to allow.
-    """
+    """The rest of the instance is read, and the report says what to allow."""
     _, _, found = snapshot_of(lambda _: error("AccessDeniedException"))
     (gap,) = [g for g in found.gaps if g.metric == session_load.NAME]
 
@@ -145,9 +137,7 @@ def test_a_missing_permission_is_a_gap_that_names_it():
 
 
 def test_samples_that_have_expired_are_a_gap_with_the_retention():
-    """
-    Nothing is asked about a time that Performance Insights no longer has.
-    """
+    """Nothing is asked about a time that Performance Insights no longer has."""
     cloud, found = read(keys(), OLD)
 
     assert isinstance(found, Gap)
@@ -167,9 +157,7 @@ HOSTILE = {
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_text_is_one_printable_line(name):
-    """
-    Texts come from whoever sends statements; none may reach a terminal as it came.
-    """
+    """Texts come from whoever sends statements; none may reach a terminal as it came."""
     _, found = read(keys(HOSTILE[name]))
 
     assert isinstance(found, SessionLoad)
@@ -179,9 +167,7 @@ def test_a_hostile_text_is_one_printable_line(name):
 
 
 def test_a_text_ends_at_its_first_string():
-    """
-    Commands keep their literals in Performance Insights: a password must not be recorded.
-    """
+    """Commands keep their literals in Performance Insights: a password must not be recorded."""
     _, found = read(keys("ALTER ROLE app PASSWORD 'secret' VALID UNTIL 'x'"))
 
     assert isinstance(found, SessionLoad)
@@ -198,9 +184,7 @@ def test_a_text_ends_at_its_first_string():
     st.text(max_size=200),
 )
 def test_any_answer_gives_a_load(dimensions, numbers, text):
-    """
-    Missing fields, negative numbers and lists of other lengths are no traceback.
-    """
+    """Missing fields, negative numbers and lists of other lengths are no traceback."""
 
     def script(_asked):
         keys = [

@@ -8,9 +8,7 @@ from plimsoll.sources.aws.workers import Workers
 
 
 def test_results_are_in_their_futures():
-    """
-    Each job's own, in whatever order they end.
-    """
+    """Each job's own, in whatever order they end."""
     with Workers(4) as workers:
         futures = [workers.submit(lambda n: n * n, n) for n in range(50)]
 
@@ -18,9 +16,7 @@ def test_results_are_in_their_futures():
 
 
 def test_no_more_run_at_once_than_allowed():
-    """
-    And as many as that do.
-    """
+    """And as many as that do."""
     together = threading.Barrier(3, timeout=10)
     running, most = [0], [0]
     lock = threading.Lock()
@@ -42,9 +38,7 @@ def test_no_more_run_at_once_than_allowed():
 
 
 def test_an_error_is_raised_where_the_result_is_wanted():
-    """
-    And the thread goes on with the next job.
-    """
+    """And the thread goes on with the next job."""
 
     def fail():
         raise ValueError("no")
@@ -58,9 +52,7 @@ def test_an_error_is_raised_where_the_result_is_wanted():
 
 
 def test_leaving_does_not_wait_for_what_is_under_way():
-    """
-    An interrupt ends the program at once; jobs that were not begun never are.
-    """
+    """An interrupt ends the program at once; jobs that were not begun never are."""
     begun, release, done = threading.Event(), threading.Event(), []
 
     def slow():
@@ -84,9 +76,7 @@ def test_leaving_does_not_wait_for_what_is_under_way():
 
 
 def test_threads_end_with_the_block():
-    """
-    And while it lasts they are daemons, which the interpreter does not wait for.
-    """
+    """And while it lasts they are daemons, which the interpreter does not wait for."""
     before = set(threading.enumerate())
     with Workers(2) as workers:
         workers.submit(lambda: 1).result()

@@ -44,9 +44,7 @@ def query(query_id, name, stat="Average", identifier="orders", **fields):
 @pytest.mark.parametrize("tail", ["Z", "+00:00", ""])
 @pytest.mark.parametrize("newest_first", [True, False])
 def test_all_metrics_are_read_by_their_labels(tmp_path, label, tail, newest_first):
-    """
-    Labels as people and as the command line write them, in either order, give the same numbers.
-    """
+    """Labels as people and as the command line write them, in either order, give the same numbers."""
     day = corpus.made(30)
     data = corpus.metric_data(day, label=label, tail=tail, newest_first=newest_first)
     (tmp_path / "a.json").write_bytes(data)
@@ -101,9 +99,7 @@ def test_the_request_speaks_for_the_folders_below_it(tmp_path):
 
 
 def test_one_id_for_two_metrics_is_a_gap(tmp_path):
-    """
-    Where two requests disagree about an Id, the answer is not guessed.
-    """
+    """Where two requests disagree about an Id, the answer is not guessed."""
     folder = saved(
         tmp_path,
         a=answer(result("m1", "x"), result("m2", "ReadIOPS")),
@@ -125,9 +121,7 @@ def test_an_id_can_name_the_metric(tmp_path):
 
 
 def test_pages_make_one_series(tmp_path):
-    """
-    PartialData on a page is mended by the last page of the same query.
-    """
+    """PartialData on a page is mended by the last page of the same query."""
     folder = saved(
         tmp_path,
         page1=answer(result(count=10, status="PartialData", start=10)),
@@ -160,9 +154,7 @@ def test_a_remaining_page_is_a_gap(tmp_path):
 
 
 def test_everything_forbidden_is_unknown_not_an_error(tmp_path):
-    """
-    An export that was refused in full still says what permission is missing.
-    """
+    """An export that was refused in full still says what permission is missing."""
     denied = result(count=0, status="Forbidden")
     snapshot = read_export(saved(tmp_path, a=answer(denied)))
 
@@ -185,9 +177,7 @@ def test_internal_errors_and_remarks_are_gaps(tmp_path):
 
 
 def test_simulated_exports_say_so(tmp_path):
-    """
-    The mark of our simulator makes the snapshot simulated and gives its note.
-    """
+    """The mark of our simulator makes the snapshot simulated and gives its note."""
     mark = {"Code": "Simulated", "Value": "Reconstructed from the published figures."}
     snapshot = read_export(saved(tmp_path, a=answer(result(), Messages=[mark])))
 
@@ -211,9 +201,7 @@ def with_statistics(folder: Path, of: str = "WriteIOPS", **values: float) -> Pat
     ],
 )
 def test_of_several_statistics_the_mean_is_taken(tmp_path, values, expected):
-    """
-    A sum or a maximum never passes for a mean; sum ÷ count is one.
-    """
+    """A sum or a maximum never passes for a mean; sum ÷ count is one."""
     snapshot = read_export(with_statistics(tmp_path, **values))
 
     assert snapshot.series[Metric.WRITE_OPS_PER_S].value.tolist() == [expected] * 20
@@ -225,9 +213,7 @@ def test_of_several_statistics_the_mean_is_taken(tmp_path, values, expected):
     [({"Maximum": 9, "Minimum": 1, "Sum": 50}, "Maximum"), ({"Minimum": 1, "p99": 8}, "Minimum")],
 )
 def test_an_extreme_alone_is_used_and_said(tmp_path, values, used):
-    """
-    The most connections of a minute tell what max_connections is compared with.
-    """
+    """The most connections of a minute tell what max_connections is compared with."""
     folder = with_statistics(tmp_path, of="DatabaseConnections", **values)
     snapshot = read_export(folder)
 
@@ -240,9 +226,7 @@ def test_an_extreme_alone_is_used_and_said(tmp_path, values, used):
 @pytest.mark.parametrize("of", ["ReadThroughput", "WriteIOPS", "ReadLatency", "DiskQueueDepth"])
 @pytest.mark.parametrize("statistic", ["Maximum", "Minimum"])
 def test_the_largest_second_says_nothing_of_a_rate(tmp_path, of, statistic):
-    """
-    A burst of a second makes a Maximum of three times the ceiling in a minute that was far from it.
-    """
+    """A burst of a second makes a Maximum of three times the ceiling in a minute that was far from it."""
     with pytest.raises(
         DataError, match=f"the export has only the statistic {statistic}, which does"
     ):
@@ -264,9 +248,7 @@ def test_a_statistic_that_says_nothing_of_the_mean_is_left_out(tmp_path, stat):
 
 
 def test_the_least_balance_is_preferred_to_the_most(tmp_path):
-    """
-    For a balance the minimum tells whether credits ran out.
-    """
+    """For a balance the minimum tells whether credits ran out."""
     low, high = result("m1", "x"), result("m2", "x", Values=[90.0] * 20)
     queries = [query("m1", "BurstBalance", "Minimum"), query("m2", "BurstBalance", "Maximum")]
     snapshot = read_export(saved(tmp_path, a=answer(low, high), b=queries))
@@ -312,9 +294,7 @@ def test_statistics_are_read_in_their_unit_and_in_order():
 
 
 def test_statistics_from_several_calls_are_one_series(tmp_path):
-    """
-    A call gives at most 1,440 points, so a fortnight is many files.
-    """
+    """A call gives at most 1,440 points, so a fortnight is many files."""
     day = corpus.made(100)
     half = corpus.Made(day.time_s[:60], {n: v[:60] for n, v in day.values.items()})
     rest = corpus.Made(day.time_s[50:], {n: v[50:] for n, v in day.values.items()})

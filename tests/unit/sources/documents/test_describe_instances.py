@@ -23,9 +23,7 @@ def described(**fields: object) -> Instance:
 
 
 def test_a_gp2_instance():
-    """
-    gp2 has no provisioned rates; RDS writes its zero throughput nevertheless.
-    """
+    """gp2 has no provisioned rates; RDS writes its zero throughput nevertheless."""
     assert read_instance_file(FIXTURE).described[0] == Instance(
         identifier="orders-primary",
         db_class="db.r5.2xlarge",
@@ -39,9 +37,7 @@ def test_a_gp2_instance():
 
 
 def test_a_gp3_instance():
-    """
-    Throughput is in MiB/s; the region comes from the ARN where no zone is given.
-    """
+    """Throughput is in MiB/s; the region comes from the ARN where no zone is given."""
     instance = read_instance_file(FIXTURE).described[1]
 
     assert instance.storage == Storage(
@@ -56,9 +52,7 @@ def test_a_gp3_instance():
 
 
 def test_a_license_is_kept_as_aws_writes_it():
-    """
-    The licence sets prices of Oracle and SQL Server apart; one that is not said is not known.
-    """
+    """The licence sets prices of Oracle and SQL Server apart; one that is not said is not known."""
     instance = instance_of({"DBInstanceIdentifier": "a", "LicenseModel": "bring-your-own-license"})
 
     assert "bring-your-own-license" == instance.license_model
@@ -66,9 +60,7 @@ def test_a_license_is_kept_as_aws_writes_it():
 
 
 def test_an_aurora_instance_has_no_size():
-    """
-    An Aurora volume grows by itself, and RDS reports 1 GiB for it.
-    """
+    """An Aurora volume grows by itself, and RDS reports 1 GiB for it."""
     assert read_instance_file(FIXTURE).described[2].storage == Storage(kind="aurora-iopt1")
 
 
@@ -105,9 +97,7 @@ def test_numbers_that_cannot_be_are_unknown():
     ],
 )
 def test_an_odd_field_costs_itself_alone(name, value):
-    """
-    The class, the storage and the rest of the description count, and the field is named.
-    """
+    """The class, the storage and the rest of the description count, and the field is named."""
     reading = Reading()
     document = {"DBInstanceIdentifier": "a1", "DBInstanceClass": "db.r5.large", name: value}
     read_answer({"DBInstances": [document]}, reading, where="'x'")
@@ -119,18 +109,14 @@ def test_an_odd_field_costs_itself_alone(name, value):
 
 
 def test_a_number_written_as_text_is_a_number():
-    """
-    Tools that rewrite JSON put quotes around numbers.
-    """
+    """Tools that rewrite JSON put quotes around numbers."""
     found = described(AllocatedStorage="500", StorageType="gp3", MultiAZ="true")
 
     assert (500.0, True) == (found.storage.size_gib, found.multi_az)
 
 
 def test_an_odd_field_is_named_beside_the_metrics(tmp_path):
-    """
-    What was left out of --instance is a gap of the snapshot.
-    """
+    """What was left out of --instance is a gap of the snapshot."""
     instance = {"DBInstanceIdentifier": "a1", "DBInstanceClass": "db.r5.large", "Iops": "many"}
     (tmp_path / "i.json").write_text(json.dumps({"DBInstances": [instance]}))
     (tmp_path / "m.json").write_bytes(corpus.metric_data(corpus.made(3)))
@@ -140,9 +126,7 @@ def test_an_odd_field_is_named_beside_the_metrics(tmp_path):
 
 
 def test_a_list_and_a_single_instance_are_accepted(tmp_path):
-    """
-    `--query DBInstances` and `--query 'DBInstances[0]'` give a list and a lone description.
-    """
+    """`--query DBInstances` and `--query 'DBInstances[0]'` give a list and a lone description."""
     whole = json.loads(corpus.described("a1", "b1"))
     for name, document, count in (
         ("whole.json", whole, 2),
@@ -161,9 +145,7 @@ def test_a_file_without_an_instance_is_named(tmp_path):
 
 
 def test_an_instance_without_a_name_is_refused():
-    """
-    What cannot be told from others is no description.
-    """
+    """What cannot be told from others is no description."""
     with pytest.raises(DataError, match="DBInstanceIdentifier"):
         described(DBInstanceIdentifier=["a1"])
 
@@ -192,9 +174,7 @@ def test_an_instance_file_wins_over_the_folder(tmp_path):
     ],
 )
 def test_a_launch_is_read_from_text_a_number_or_a_datetime(created):
-    """
-    The command line prints text, an SDK returns datetimes; without an offset both mean UTC.
-    """
+    """The command line prints text, an SDK returns datetimes; without an offset both mean UTC."""
     instance = instance_of({"DBInstanceIdentifier": "a1", "InstanceCreateTime": created})
 
     assert instance.launched_s == 1559383200
@@ -242,9 +222,7 @@ def test_nothing_ordered_is_nothing_pending():
 
 
 def test_a_password_that_waits_to_be_changed_is_never_kept():
-    """
-    RDS masks it, other makers of such answers may not.
-    """
+    """RDS masks it, other makers of such answers may not."""
     instance = described(PendingModifiedValues={"MasterUserPassword": "hunter2", "MultiAZ": False})
 
     assert instance.pending == ("single-AZ",)
@@ -263,18 +241,14 @@ def test_a_password_that_waits_to_be_changed_is_never_kept():
     ],
 )
 def test_vcpus_are_cores_times_threads_where_both_were_chosen(features, vcpus):
-    """
-    Oracle and SQL Server may run on fewer cores or threads than the class has.
-    """
+    """Oracle and SQL Server may run on fewer cores or threads than the class has."""
     chosen = [{"Name": name, "Value": value} for name, value in features]
 
     assert described(ProcessorFeatures=chosen).vcpu_count == vcpus
 
 
 def test_a_member_of_a_multi_az_cluster_is_multi_az():
-    """
-    Each member says false of itself; an Aurora cluster is another thing.
-    """
+    """Each member says false of itself; an Aurora cluster is another thing."""
     member = {"DBClusterIdentifier": "c1", "MultiAZ": False}
     mine = described(Engine="postgres", StorageType="io1", **member)
     aurora = described(Engine="aurora-postgresql", **member)
@@ -294,9 +268,7 @@ def test_a_member_of_a_multi_az_cluster_is_multi_az():
 
 
 def test_additional_storage_is_read_with_its_own_rates():
-    """
-    RDS spells its IOPS in capitals and its types too; what is not there yet is left out.
-    """
+    """RDS spells its IOPS in capitals and its types too; what is not there yet is left out."""
     instance = described(
         Engine="oracle-ee",
         StorageType="gp3",
@@ -330,9 +302,7 @@ def test_additional_storage_is_read_with_its_own_rates():
 
 @pytest.mark.parametrize("text", ["\ud800x", ["\udfff"]])
 def test_half_a_pair_of_surrogates_is_one_sentence(text):
-    """
-    JSON may hold what no Unicode text can, where an instance should be described.
-    """
+    """JSON may hold what no Unicode text can, where an instance should be described."""
     with pytest.raises(DataError) as caught:
         read_answer({"DBInstances": [text]}, Reading(), where="'x'")
 
@@ -341,9 +311,7 @@ def test_half_a_pair_of_surrogates_is_one_sentence(text):
 
 @pytest.mark.parametrize("field", ["AllocatedStorage", "MultiAZ", "Iops"])
 def test_half_a_pair_of_surrogates_costs_its_own_field(field):
-    """
-    A number that is no text either is left out, and the class is still known.
-    """
+    """A number that is no text either is left out, and the class is still known."""
     assert "db.r5.large" == described(DBInstanceClass="db.r5.large", **{field: "\ud800x"}).db_class
 
 
@@ -359,9 +327,7 @@ def test_an_answer_without_tags_says_nothing_of_them():
 
 
 def test_hostile_tags_are_bounded_and_printable():
-    """
-    Half a pair of surrogates is legal in JSON but not in UTF-8; an escape sequence must not reach a terminal.
-    """
+    """Half a pair of surrogates is legal in JSON but not in UTF-8; an escape sequence must not reach a terminal."""
     listed = [
         {"Key": "\u001b[2J" + "k" * 500, "Value": "\ud800" + "v" * 1000},
         *({"Key": f"aws:{n:03d}", "Value": "x"} for n in range(100)),

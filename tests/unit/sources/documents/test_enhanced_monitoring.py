@@ -14,9 +14,7 @@ FIXTURES = Path(__file__).parents[3] / "fixtures" / "exports" / "enhanced"
 
 
 def test_volumes_add_up_and_waits_are_weighted():
-    """
-    Two volumes of 400 and 200 operations/s that wait 1 and 4 ms wait 2 ms together; KB are KiB.
-    """
+    """Two volumes of 400 and 200 operations/s that wait 1 and 4 ms wait 2 ms together; KB are KiB."""
     snapshot = read_export(FIXTURES / "postgres.jsonl")
     first = {metric: series.value[0] for metric, series in snapshot.series.items()}
 
@@ -36,9 +34,7 @@ def test_volumes_add_up_and_waits_are_weighted():
 
 
 def test_the_size_of_an_operation_is_bytes_by_operations():
-    """
-    `avgReqSz` counts sectors of 512 bytes: 32 of them are 16 KiB, which bytes ÷ operations gives.
-    """
+    """`avgReqSz` counts sectors of 512 bytes: 32 of them are 16 KiB, which bytes ÷ operations gives."""
     document = json.loads((FIXTURES / "postgres.jsonl").read_text().splitlines()[0])
     series = read_export(FIXTURES / "postgres.jsonl").series
     size = series[Metric.READ_BYTES_PER_S].value[0] / series[Metric.READ_OPS_PER_S].value[0]
@@ -47,9 +43,7 @@ def test_the_size_of_an_operation_is_bytes_by_operations():
 
 
 def test_a_document_is_about_the_interval_before_its_time():
-    """
-    The document of 10:00:10 describes the ten seconds from 10:00:00.
-    """
+    """The document of 10:00:10 describes the ten seconds from 10:00:00."""
     series = read_export(FIXTURES / "postgres.jsonl").series[Metric.READ_OPS_PER_S]
 
     assert series.step_s == 10
@@ -73,9 +67,7 @@ def test_the_host_is_described_and_a_wait_without_reads_is_of_writes():
 
 
 def test_aurora_has_its_own_fields():
-    """
-    Aurora's entry has no device, bytes/s and milliseconds, and tells reads from writes.
-    """
+    """Aurora's entry has no device, bytes/s and milliseconds, and tells reads from writes."""
     snapshot = read_export(FIXTURES / "aurora.json")
     first = {metric: series.value[0] for metric, series in snapshot.series.items()}
 
@@ -89,9 +81,7 @@ def test_aurora_has_its_own_fields():
 
 
 def test_without_physical_devices_the_logical_one_is_used_and_said(tmp_path):
-    """
-    Older documents list the logical device only, which counts before merging.
-    """
+    """Older documents list the logical device only, which counts before merging."""
     document = corpus.enhanced_document(corpus.START_S)
     del document["physicalDeviceIO"]
     (tmp_path / "d.json").write_text(json.dumps(document))

@@ -30,9 +30,7 @@ def read(folder: Path, data: bytes, name: str = "records", **options: str) -> Sn
 
 @pytest.mark.parametrize("kind", WRITERS)
 def test_every_form_of_a_stream_gives_the_means(tmp_path, kind):
-    """
-    Sum ÷ count of each minute, at the start of the minute, with instance and region.
-    """
+    """Sum ÷ count of each minute, at the start of the minute, with instance and region."""
     day = corpus.made(30)
     snapshot = read(tmp_path, WRITERS[kind](day))
 
@@ -47,9 +45,7 @@ def test_every_form_of_a_stream_gives_the_means(tmp_path, kind):
 
 
 def test_our_protobuf_bytes_are_opentelemetrys():
-    """
-    The bytes the tests write are read the same way by OpenTelemetry's own generated classes.
-    """
+    """The bytes the tests write are read the same way by OpenTelemetry's own generated classes."""
     day = corpus.made(1, names=("ReadIOPS",))
     data = corpus.otel_protobuf(day)
     length, start = data[0] & 0x7F | data[1] << 7, 2
@@ -65,9 +61,7 @@ def test_our_protobuf_bytes_are_opentelemetrys():
 
 
 def test_opentelemetrys_own_bytes_are_read(tmp_path):
-    """
-    A request built with OpenTelemetry's generated classes is read, other fields and all.
-    """
+    """A request built with OpenTelemetry's generated classes is read, other fields and all."""
     request = ExportMetricsServiceRequest()
     resource = request.resource_metrics.add(schema_url="x")
     scope = resource.scope_metrics.add()
@@ -91,9 +85,7 @@ def test_opentelemetrys_own_bytes_are_read(tmp_path):
 
 
 def test_the_handwritten_stream():
-    """
-    A minute without samples, sums over engines, one volume and EC2 are not the instance's samples.
-    """
+    """A minute without samples, sums over engines, one volume and EC2 are not the instance's samples."""
     snapshot = read_export(FIXTURES / "stream")
 
     assert snapshot.series[Metric.READ_OPS_PER_S].value.tolist() == [1000.0]
@@ -103,9 +95,7 @@ def test_the_handwritten_stream():
 
 
 def test_several_instances_need_a_choice(tmp_path):
-    """
-    The names are listed; the chosen one is found whatever its case; its samples alone are taken.
-    """
+    """The names are listed; the chosen one is found whatever its case; its samples alone are taken."""
     day = corpus.made(5, names=("ReadIOPS",))
     data = corpus.stream_lines(day, identifiers=("orders", "claims"))
     with pytest.raises(UsageError, match="has 2 instances") as caught:
@@ -152,9 +142,7 @@ def test_opentelemetry_of_another_shape_is_one_sentence(tmp_path):
 
 
 def test_many_small_files_are_one_stream(tmp_path):
-    """
-    Firehose writes a packed file every few minutes.
-    """
+    """Firehose writes a packed file every few minutes."""
     import gzip
 
     day = corpus.made(12, names=("ReadIOPS", "WriteIOPS"))

@@ -157,9 +157,7 @@ def test_damaged_lines_of_every_form_are_read_as_before(data: bytes):
 
 
 def test_lines_of_the_usual_form_are_left_to_nobody():
-    """
-    The property would hold, slowly, if compiled code left every line to Python.
-    """
+    """The property would hold, slowly, if compiled code left every line to Python."""
     line = (
         b'{"metric_stream_name":"all","account_id":"1","region":"eu-central-1","namespace":"AWS/RDS",'
         b'"metric_name":"ReadIOPS","dimensions":{"DBInstanceIdentifier":"orders"},'
@@ -223,9 +221,7 @@ def packed_or_not(files: list[bytes], found: StreamPoints) -> None:
 
 @given(st.lists(json_files() | damaged(json_files()) | otel_files(), min_size=1, max_size=4))
 def test_packed_files_are_read_as_unpacked_ones(files: list[bytes]):
-    """
-    Also where a file before had the same series, and where one is left unfinished.
-    """
+    """Also where a file before had the same series, and where one is left unfinished."""
     expected, found = StreamPoints(), StreamPoints()
     for data in files:
         add_file(data, expected, where="a file")
@@ -252,9 +248,7 @@ def usual_line(metric: str) -> str:
 
 
 def test_a_series_of_a_file_that_was_not_read_does_not_shift_the_next_ones():
-    """
-    The reader has counted it, although nothing of the file was added.
-    """
+    """The reader has counted it, although nothing of the file was added."""
     odd = usual_line("ReadIOPS") + "\nno JSON\n"
     found = StreamPoints()
 
@@ -265,9 +259,7 @@ def test_a_series_of_a_file_that_was_not_read_does_not_shift_the_next_ones():
 
 
 def test_a_packed_file_of_the_usual_form_is_read_in_pieces():
-    """
-    Again after a restart, which forgets the points and keeps the series.
-    """
+    """Again after a restart, which forgets the points and keeps the series."""
     line = usual_line("ReadIOPS")
     found = StreamPoints()
     for count in (3, 4000):

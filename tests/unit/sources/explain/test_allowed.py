@@ -33,9 +33,7 @@ from plimsoll.sources.explain.statements import (
     ],
 )
 def test_what_only_reads_may_run(statement: str):
-    """
-    Whatever is written in its strings, names and comments.
-    """
+    """Whatever is written in its strings, names and comments."""
     assert "" == refusal(statement, allows_writes=False)
 
 
@@ -63,16 +61,12 @@ def test_what_only_reads_may_run(statement: str):
     ],
 )
 def test_what_changes_something_may_not(statement: str, why: str):
-    """
-    Each is refused by name, before it is sent.
-    """
+    """Each is refused by name, before it is sent."""
     assert why in refusal(statement, allows_writes=False)
 
 
 def test_with_leave_changes_run_and_what_lasts_does_not():
-    """
-    INSERT, UPDATE, DELETE and MERGE are rolled back; what a rollback does not undo stays refused.
-    """
+    """INSERT, UPDATE, DELETE and MERGE are rolled back; what a rollback does not undo stays refused."""
     for statement in (
         *("delete from t", "select * from t for update", "select * into u from t"),
         "with x as (delete from t returning 1) select * from x",
@@ -83,34 +77,26 @@ def test_with_leave_changes_run_and_what_lasts_does_not():
 
 
 def test_the_kind_of_with_is_that_of_its_main_part():
-    """
-    Not of what stands in brackets before.
-    """
+    """Not of what stands in brackets before."""
     assert "select" == kind_of("with a as (update t set x = 1 returning 1) select 1")
     assert "merge" == kind_of("with a as (select 1) merge into t using a on true when matched then")
 
 
 def test_parameters_are_counted_outside_of_strings():
-    """
-    The highest number counts.
-    """
+    """The highest number counts."""
     assert 0 == parameter_count("select '$7', \"$8\"")
     assert 3 == parameter_count("select $1 where a = $3")
 
 
 def test_statements_are_split_at_their_semicolons_only():
-    """
-    Not within strings, names, comments and bodies.
-    """
+    """Not within strings, names, comments and bodies."""
     text = "select ';'; -- a;b\nselect $x$ ; $x$, \"a;b\" /* ; */;\n ; -- nothing"
 
     assert ("select ';'", '-- a;b\nselect $x$ ; $x$, "a;b" /* ; */') == split(text)
 
 
 def test_a_file_without_statements_is_refused(tmp_path: Path):
-    """
-    Comments only.
-    """
+    """Comments only."""
     path = tmp_path / "s.sql"
     path.write_text("-- nothing;\n", encoding="utf-8")
 
@@ -119,18 +105,14 @@ def test_a_file_without_statements_is_refused(tmp_path: Path):
 
 
 def test_comments_go_and_hints_stay():
-    """
-    What an application writes beside a statement may be anybody's name; a hint changes the plan.
-    """
+    """What an application writes beside a statement may be anybody's name; a hint changes the plan."""
     text = "/*+ SeqScan(t) */ select '--x' /* user=eve */ from t -- trace=1"
 
     assert "/*+ SeqScan(t) */ select '--x'   from t" == without_comments(text)
 
 
 def test_parameters_are_found_by_identifier_by_statement_or_for_all():
-    """
-    In this order.
-    """
+    """In this order."""
     wanted = StatementToRun(statement="select * from t where a = $1", query_id=42)
     given = {"42": ("x",), "SELECT * FROM t WHERE a = 5": ("y",)}
 
@@ -144,9 +126,7 @@ def test_parameters_are_found_by_identifier_by_statement_or_for_all():
 
 
 def test_a_file_of_parameters_that_is_wrong_is_not_quoted(tmp_path: Path):
-    """
-    It may hold what nobody should read.
-    """
+    """It may hold what nobody should read."""
     good, bad = tmp_path / "good.json", tmp_path / "bad.json"
     good.write_text('{"42": ["7", null]}', encoding="utf-8")
     bad.write_text('{"42": ["s3cret", 7]}', encoding="utf-8")
@@ -171,9 +151,7 @@ def test_a_file_of_parameters_that_is_wrong_is_not_quoted(tmp_path: Path):
     ],
 )
 def test_statements_about_tables_are_the_users(statement: str):
-    """
-    However the names of their tables begin.
-    """
+    """However the names of their tables begin."""
     assert reads_tables(statement)
 
 
@@ -193,7 +171,5 @@ def test_statements_about_tables_are_the_users(statement: str):
     ],
 )
 def test_statements_about_the_system_are_not_the_users(statement: str):
-    """
-    Neither ours nor those of other programs that watch the server.
-    """
+    """Neither ours nor those of other programs that watch the server."""
     assert not reads_tables(statement)

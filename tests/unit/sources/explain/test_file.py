@@ -49,9 +49,7 @@ Execution Time: 34.700 ms"""
 
 
 def node(kind: str, rows: float, total_ms: float, hit: int, read: int, **more) -> dict:
-    """
-    A node as EXPLAIN's JSON has it.
-    """
+    """A node as EXPLAIN's JSON has it."""
     plain = {
         "Node Type": kind,
         "Parallel Aware": False,
@@ -71,9 +69,7 @@ def node(kind: str, rows: float, total_ms: float, hit: int, read: int, **more) -
 
 
 def plan() -> dict:
-    """
-    The plan of TEXT.
-    """
+    """The plan of TEXT."""
     below = [
         node(
             "Seq Scan", 99.67, 19.9, 9, 80,
@@ -131,16 +127,12 @@ def flat(root: Node) -> list[Node]:
 
 
 def test_text_and_json_of_one_execution_are_the_same_capture():
-    """
-    Labels, conditions, rows of all loops, blocks, times and settings.
-    """
+    """Labels, conditions, rows of all loops, blocks, times and settings."""
     assert of_json() == of_text()
 
 
 def test_nodes_have_the_names_of_the_text():
-    """
-    The parallel left join is told from a plain one, the backward scan from a forward one.
-    """
+    """The parallel left join is told from a plain one, the backward scan from a forward one."""
     labels = [(n.role, n.label, n.relation, n.index) for n in flat(of_json().plan)]
 
     assert [
@@ -155,9 +147,7 @@ def test_nodes_have_the_names_of_the_text():
 
 
 def test_figures_are_of_all_loops_and_in_seconds():
-    """
-    Rows and times are means of a loop in EXPLAIN; blocks are sums already.
-    """
+    """Rows and times are means of a loop in EXPLAIN; blocks are sums already."""
     capture = of_json()
     scan = flat(capture.plan)[4]
 
@@ -172,9 +162,7 @@ def test_figures_are_of_all_loops_and_in_seconds():
 
 
 def test_io_that_was_not_timed_is_unknown():
-    """
-    Without track_io_timing there is no line and no key; that is not zero.
-    """
+    """Without track_io_timing there is no line and no key; that is not zero."""
     untimed = "\n".join(line for line in TEXT.splitlines() if "I/O Timings" not in line)
 
     assert of_text(untimed).blocks.io_s is None
@@ -182,9 +170,7 @@ def test_io_that_was_not_timed_is_unknown():
 
 
 def test_a_plan_that_was_not_run_has_no_rows():
-    """
-    EXPLAIN without ANALYZE.
-    """
+    """EXPLAIN without ANALYZE."""
     capture = of_text("Seq Scan on orders  (cost=0.00..6.50 rows=120 width=8)\n  Filter: (id > $1)")
 
     assert not capture.was_run
@@ -211,9 +197,7 @@ def test_a_plan_that_was_not_run_has_no_rows():
     ],
 )  # fmt: skip
 def test_kinds_are_named_as_in_the_text(more: dict, label: str):
-    """
-    Strategy, mode and kind of join are a part of the name.
-    """
+    """Strategy, mode and kind of join are a part of the name."""
     capture = capture_of({"Plan": more}, statement="", source=Source.EXPLAIN, where="here")
 
     assert label == capture.plan.label
@@ -224,9 +208,7 @@ def test_kinds_are_named_as_in_the_text(more: dict, label: str):
     [[], {}, {"Plan": 1}, {"Plan": {}}, {"Plan": {"Node Type": "Limit", "Actual Rows": "many"}}, 7],
 )
 def test_what_is_no_plan_is_refused(document):
-    """
-    With the name of the place, and no traceback.
-    """
+    """With the name of the place, and no traceback."""
     with pytest.raises(DataError, match="here"):
         capture_of(document, statement="", source=Source.EXPLAIN, where="here")
 
@@ -239,17 +221,13 @@ def nested(levels: int) -> dict:
 
 
 def test_a_plan_of_thousands_of_levels_is_refused():
-    """
-    It is not read until the stack is used up.
-    """
+    """It is not read until the stack is used up."""
     with pytest.raises(DataError, match="levels"):
         capture_of(nested(900), statement="", source=Source.EXPLAIN, where="here")
 
 
 def logged(prefix: str, form: str, *, indent: str = "\t", after: str = "") -> str:
-    """
-    A log with one plan, between other lines.
-    """
+    """A log with one plan, between other lines."""
     if form == "json":
         body = json.dumps({"Query Text": STATEMENT, "Query Parameters": "$1 = 'p4ss'", **DOCUMENT},
                           indent=2)  # fmt: skip
@@ -274,9 +252,7 @@ PREFIXES = [
 @pytest.mark.parametrize("form", ["json", "text"])
 @pytest.mark.parametrize("prefix", PREFIXES)
 def test_a_logged_plan_is_found_behind_any_prefix(prefix: str, form: str):
-    """
-    Its lines, its time, and what follows is another entry's.
-    """
+    """Its lines, its time, and what follows is another entry's."""
     (capture,), unread = captures_in_log(logged(prefix, form))
 
     assert 0 == unread
@@ -289,9 +265,7 @@ def test_a_logged_plan_is_found_behind_any_prefix(prefix: str, form: str):
 
 @pytest.mark.parametrize("form", ["json", "text"])
 def test_no_literal_of_a_log_is_kept(form: str):
-    """
-    Neither of the statement nor of a condition nor of a parameter.
-    """
+    """Neither of the statement nor of a condition nor of a parameter."""
     (capture,), _ = captures_in_log(logged("2026-11-20 16:19:46.740 UTC [1] ", form))
     whole = render_captures(CaptureFile(captures=(capture,)))
 
@@ -305,9 +279,7 @@ def test_no_literal_of_a_log_is_kept(form: str):
     ["EXPLAIN (ANALYZE, BUFFERS) select 1", "explain analyze verbose select 1", "select 1"],
 )
 def test_an_explained_statement_is_the_statement(expected: str):
-    """
-    Somebody's EXPLAIN in the log is laid beside other executions of what it explains.
-    """
+    """Somebody's EXPLAIN in the log is laid beside other executions of what it explains."""
     log = logged("", "text").replace(STATEMENT.replace("\n", "\n\t"), expected)
     (capture,), _ = captures_in_log(log)
 
@@ -315,9 +287,7 @@ def test_an_explained_statement_is_the_statement(expected: str):
 
 
 def test_the_moment_is_that_of_the_line():
-    """
-    In UTC without a zone, and otherwise by it.
-    """
+    """In UTC without a zone, and otherwise by it."""
     zoned, plain = (
         captures_in_log(logged(f"2026-11-20 17:19:46.500{zone} ", "text"))[0][0].time_s
         for zone in (" +01", " UTC")
@@ -328,18 +298,14 @@ def test_the_moment_is_that_of_the_line():
 
 
 def test_a_plan_whose_tabs_a_collector_took_is_read():
-    """
-    As JSON its brackets hold it together.
-    """
+    """As JSON its brackets hold it together."""
     (capture,), _ = captures_in_log(logged("2026-11-20 16:19:46 UTC [1] ", "json", indent=""))
 
     assert "Limit" == capture.plan.label
 
 
 def test_a_csv_log_is_read():
-    """
-    One row an entry, whose message has the plan.
-    """
+    """One row an entry, whose message has the plan."""
     message = "duration: 34.700 ms  plan:\n" + f"Query Text: {STATEMENT}\n{TEXT}"
     out = io.StringIO()
     row = ["2026-11-20 16:19:46.740 UTC", "app", "orders", *["x"] * 10, message, *["y"] * 9]
@@ -351,9 +317,7 @@ def test_a_csv_log_is_read():
 
 
 def test_a_json_log_is_read():
-    """
-    One object a line, as jsonlog writes and as collectors do.
-    """
+    """One object a line, as jsonlog writes and as collectors do."""
     message = "duration: 34.700 ms  plan:\n" + json.dumps({"Query Text": "select 1", **DOCUMENT})
     lines = [
         {"timestamp": "2026-11-20 16:19:46.740 UTC", "message": text} for text in ("x", message)
@@ -364,9 +328,7 @@ def test_a_json_log_is_read():
 
 
 def test_a_syslog_is_read():
-    """
-    Each line has its own prefix and number; a tab is #011.
-    """
+    """Each line has its own prefix and number; a tab is #011."""
     lines = logged("", "text").splitlines()
     head = "Nov 20 16:19:46 db1 postgres[7552]: "
     numbered = [f"{head}[5-{n}] {line.replace(chr(9), '#011')}" for n, line in enumerate(lines, 1)]
@@ -376,18 +338,14 @@ def test_a_syslog_is_read():
 
 
 def test_a_plan_that_is_cut_off_is_counted():
-    """
-    The log was rotated in the middle of it.
-    """
+    """The log was rotated in the middle of it."""
     cut = logged("2026-11-20 16:19:46 UTC [1] ", "json")[:900]
 
     assert ([], 1) == captures_in_log(cut)
 
 
 def test_files_are_told_apart_by_what_is_in_them(tmp_path: Path):
-    """
-    A recording, EXPLAIN's JSON, what psql shows, and a log.
-    """
+    """A recording, EXPLAIN's JSON, what psql shows, and a log."""
     framed = "\n".join(
         ["   QUERY PLAN", "-" * 20, *(f" {line}" for line in TEXT.splitlines()), "(30 rows)"]
     )
@@ -419,9 +377,7 @@ def test_files_are_told_apart_by_what_is_in_them(tmp_path: Path):
     ],
 )
 def test_a_file_without_a_plan_is_refused(tmp_path: Path, content: str, expected: str):
-    """
-    In one sentence with the file's name.
-    """
+    """In one sentence with the file's name."""
     path = tmp_path / "it.txt"
     path.write_text(content, encoding="utf-8")
 
@@ -431,8 +387,6 @@ def test_a_file_without_a_plan_is_refused(tmp_path: Path, content: str, expected
 
 
 def test_a_file_that_is_not_there_is_one_sentence(tmp_path: Path):
-    """
-    Not a traceback.
-    """
+    """Not a traceback."""
     with pytest.raises(SourceError):
         read_captures(tmp_path / "none.json")

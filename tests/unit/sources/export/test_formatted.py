@@ -64,9 +64,7 @@ SHAPES = {
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_every_shape_of_grafana_is_read(shape, tmp_path):
-    """
-    Each gives the numbers that are drawn, in our units.
-    """
+    """Each gives the numbers that are drawn, in our units."""
     file = tmp_path / "panel.csv"
     file.write_text(SHAPES[shape])
     snapshot = read_export(file)
@@ -79,9 +77,7 @@ def test_every_shape_of_grafana_is_read(shape, tmp_path):
 
 
 def test_a_panel_of_one_metric_is_named_by_its_file(tmp_path):
-    """
-    Grafana calls the file after the panel and the column after the legend.
-    """
+    """Grafana calls the file after the panel and the column after the legend."""
     file = tmp_path / "Read IOPS-data-2026-11-20 10_12_13.csv"
     file.write_text(written(["orders-primary"], [[row[0]] for row in raw()]))
     snapshot = read_export(file)
@@ -99,9 +95,7 @@ def test_a_panel_of_one_metric_is_named_by_its_file(tmp_path):
     ],
 )
 def test_what_cannot_be_a_number_is_left_out(cells, expected, tmp_path):
-    """
-    A number without a unit beside others that have one is of an unknown size.
-    """
+    """A number without a unit beside others that have one is of an unknown size."""
     file = tmp_path / "panel.csv"
     file.write_text(written(["ReadIOPS"], [[c] for c in cells]))
 
@@ -118,9 +112,7 @@ def test_what_cannot_be_a_number_is_left_out(cells, expected, tmp_path):
     ],
 )
 def test_units_in_cells_are_what_they_say(text, expected, tmp_path):
-    """
-    Binary, decimal and bits are three things.
-    """
+    """Binary, decimal and bits are three things."""
     file = tmp_path / "panel.csv"
     file.write_text(written(["ReadThroughput"], [[text]] * 2))
 

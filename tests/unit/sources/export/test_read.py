@@ -15,9 +15,7 @@ from plimsoll.sources.targets.one import read
 
 
 def test_a_folder_of_mixed_formats_is_one_snapshot(tmp_path):
-    """
-    Each metric from another kind of file, in subfolders, with the description beside them.
-    """
+    """Each metric from another kind of file, in subfolders, with the description beside them."""
     day = corpus.made(20)
 
     def only(*names):
@@ -47,9 +45,7 @@ def test_a_folder_of_mixed_formats_is_one_snapshot(tmp_path):
 
 
 def test_the_name_of_a_file_does_not_matter(tmp_path):
-    """
-    Formats are told apart by content, so a CSV called .json and JSON called .csv are read.
-    """
+    """Formats are told apart by content, so a CSV called .json and JSON called .csv are read."""
     day = corpus.made(5)
     for name, data in corpus.all_formats(day).items():
         if name == "instances.json":
@@ -62,9 +58,7 @@ def test_the_name_of_a_file_does_not_matter(tmp_path):
 
 
 def test_a_broken_file_in_a_folder_is_a_gap(tmp_path):
-    """
-    The other files count, and the report says which one did not.
-    """
+    """The other files count, and the report says which one did not."""
     data = corpus.metric_data(corpus.made(20))
     folder = corpus.write(tmp_path / "e", {"a.json": data, "b.json": data[:500]})
     snapshot = read_export(folder)
@@ -119,9 +113,7 @@ def test_only_unknown_metrics_are_an_error_that_names_them(tmp_path):
 
 
 def test_a_label_that_people_wrote_is_no_identifier(tmp_path):
-    """
-    `primary ReadIOPS` with one description is about the described instance.
-    """
+    """`primary ReadIOPS` with one description is about the described instance."""
     day = corpus.made(20)
     folder = corpus.write(
         tmp_path / "e",
@@ -135,9 +127,7 @@ def test_a_label_that_people_wrote_is_no_identifier(tmp_path):
 
 
 def test_a_stated_identifier_is_not_overruled(tmp_path):
-    """
-    Samples that state another instance than the described one are not put together with it.
-    """
+    """Samples that state another instance than the described one are not put together with it."""
     folder = corpus.write(
         tmp_path / "e",
         {"m.jsonl": corpus.stream_lines(corpus.made(3)), "i.json": corpus.described("claims")},
@@ -158,9 +148,7 @@ def cloudwatch_and_enhanced(folder, *, minutes, documents):
 
 
 def test_enhanced_monitoring_of_the_whole_window_is_preferred(tmp_path):
-    """
-    It is finer; latencies stay CloudWatch's, which tells reads from writes.
-    """
+    """It is finer; latencies stay CloudWatch's, which tells reads from writes."""
     folder = cloudwatch_and_enhanced(tmp_path / "e", minutes=60, documents=330)
     snapshot = read_export(folder)
 
@@ -172,9 +160,7 @@ def test_enhanced_monitoring_of_the_whole_window_is_preferred(tmp_path):
 
 
 def test_enhanced_monitoring_of_a_part_is_kept_beside_and_fills_what_is_missing(tmp_path):
-    """
-    The window keeps CloudWatch's step; its ten minutes by ten seconds are the finer series.
-    """
+    """The window keeps CloudWatch's step; its ten minutes by ten seconds are the finer series."""
     folder = cloudwatch_and_enhanced(tmp_path / "e", minutes=60, documents=60)
     snapshot = read_export(folder)
 
@@ -188,18 +174,14 @@ def test_enhanced_monitoring_of_a_part_is_kept_beside_and_fills_what_is_missing(
 
 
 def test_enhanced_monitoring_of_the_whole_window_leaves_nothing_beside(tmp_path):
-    """
-    What is used for the window is not looked at a second time.
-    """
+    """What is used for the window is not looked at a second time."""
     folder = cloudwatch_and_enhanced(tmp_path / "e", minutes=60, documents=330)
 
     assert {} == read_export(folder).fine
 
 
 def test_enhanced_monitoring_as_coarse_as_cloudwatch_is_not_finer(tmp_path):
-    """
-    At the same step there is nothing more to see.
-    """
+    """At the same step there is nothing more to see."""
     day = corpus.made(60, names=("ReadIOPS",))
     folder = corpus.write(
         tmp_path / "e",
@@ -238,9 +220,7 @@ def test_a_refused_file_is_access_denied(tmp_path, monkeypatch):
 
 
 def test_a_target_is_a_snapshot_or_an_export(tmp_path):
-    """
-    What was recorded from an export is read back as the same snapshot, packed or not.
-    """
+    """What was recorded from an export is read back as the same snapshot, packed or not."""
     (tmp_path / "m.json").write_bytes(corpus.metric_data(corpus.made(5)))
     exported = read(tmp_path / "m.json")
     for name in ("s.json", "s.json.gz", "s"):
@@ -251,9 +231,7 @@ def test_a_target_is_a_snapshot_or_an_export(tmp_path):
 
 
 def test_a_folder_with_one_file_is_that_file(tmp_path):
-    """
-    An example is a folder that holds a snapshot and perhaps a README.
-    """
+    """An example is a folder that holds a snapshot and perhaps a README."""
     day = corpus.made(5)
     corpus.write(tmp_path / "e", {"m.json": corpus.metric_data(day), "README.md": b"# Made up"})
     exported = read(tmp_path / "e")
@@ -298,9 +276,7 @@ def test_a_snapshot_among_exports_is_a_gap(tmp_path):
 
 
 def test_a_folder_of_snapshots_is_said_to_hold_several(tmp_path):
-    """
-    Each of them could be read; the hint says how one is chosen, and how all are read.
-    """
+    """Each of them could be read; the hint says how one is chosen, and how all are read."""
     taken = builders.snapshot({Metric.READ_OPS_PER_S: [1.0, 2.0]})
     for name in ("billing", "orders"):
         (tmp_path / name).mkdir()
@@ -326,9 +302,7 @@ def test_a_folder_of_snapshots_is_said_to_hold_several(tmp_path):
     ],
 )
 def test_what_the_aws_command_line_prints_for_people_is_told_by_its_option(form, text, tmp_path):
-    """
-    The remedy is one option, not another table.
-    """
+    """The remedy is one option, not another table."""
     file = tmp_path / "answer.txt"
     file.write_text(text)
     with pytest.raises(DataError) as caught:

@@ -15,9 +15,7 @@ FIXTURES = Path(__file__).parents[3] / "fixtures" / "exports" / "tables"
 
 
 def test_the_word_value_is_nobodys_name(tmp_path):
-    """
-    A table of a time and a value is about the metric its file is named after, of an unnamed instance.
-    """
+    """A table of a time and a value is about the metric its file is named after, of an unnamed instance."""
     rows = ["timestamp,value", *(f"{1615198440 + 60 * i},{20 + i % 7}" for i in range(50))]
     file = tmp_path / "rds_cpu_utilization.csv"
     file.write_text("\n".join(rows))
@@ -124,9 +122,7 @@ def test_the_consoles_download():
 
 
 def test_label_rows_of_every_kind(tmp_path):
-    """
-    A download may have other label rows; its units and statistics are obeyed.
-    """
+    """A download may have other label rows; its units and statistics are obeyed."""
     text = (
         "Label,WriteThroughput,WriteIOPS\n"
         "Unit,Megabytes/Second,Count/Second\n"
@@ -140,9 +136,7 @@ def test_label_rows_of_every_kind(tmp_path):
 
 
 def test_units_in_heads_and_decimal_commas():
-    """
-    `ReadThroughput (MB/s)` is in megabytes; with semicolons a comma is a decimal comma.
-    """
+    """`ReadThroughput (MB/s)` is in megabytes; with semicolons a comma is a decimal comma."""
     snapshot = read_export(FIXTURES / "wide.csv")
 
     assert snapshot.series[Metric.READ_BYTES_PER_S].value.tolist() == [212.5e6]
@@ -152,9 +146,7 @@ def test_units_in_heads_and_decimal_commas():
 
 
 def test_a_long_table_of_several_instances_and_statistics():
-    """
-    The chosen instance's averages are taken; the maxima beside them are not.
-    """
+    """The chosen instance's averages are taken; the maxima beside them are not."""
     with pytest.raises(UsageError, match="2 instances"):
         read_export(FIXTURES / "long.csv")
     snapshot = read_export(FIXTURES / "long.csv", identifier="orders-primary")
@@ -186,9 +178,7 @@ def test_a_wide_table_of_several_instances(tmp_path):
 
 
 def test_a_file_named_after_its_metric(tmp_path):
-    """
-    One file per metric with the columns time and value is common.
-    """
+    """One file per metric with the columns time and value is common."""
     text = "timestamp,value\n2021-03-08T10:14:00Z,5\n2021-03-08T10:15:00Z,6\n"
     for name, metric in (
         ("ReadIOPS.csv", Metric.READ_OPS_PER_S),
@@ -213,9 +203,7 @@ def test_short_and_long_rows_cost_nothing_else(tmp_path):
 
 
 def test_windows_files_are_read(tmp_path):
-    """
-    CRLF, a byte order mark, UTF-16 and thousands separators in quotes.
-    """
+    """CRLF, a byte order mark, UTF-16 and thousands separators in quotes."""
     text = 'timestamp,ReadThroughput\r\n2021-03-08T10:14:00Z,"1,234,567.5"\r\n'
     for encoding in ("utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"):
         snapshot = read(tmp_path, text.encode(encoding))
@@ -250,18 +238,14 @@ def test_damaged_parquet_is_one_sentence(tmp_path):
 
 
 def test_a_decoder_that_dies_is_one_sentence(tmp_path, monkeypatch):
-    """
-    A damaged file may end the decoding process without an exception; ours goes on.
-    """
+    """A damaged file may end the decoding process without an exception; ours goes on."""
     monkeypatch.setattr(sys, "executable", "/bin/false")
     with pytest.raises(DataError, match=r"'t\.parquet' is not a readable table: it is damaged"):
         read(tmp_path, corpus.parquet(corpus.made(20)), "t.parquet")
 
 
 def test_files_of_the_current_folder_are_not_imported(tmp_path, monkeypatch):
-    """
-    The decoding process takes its libraries from the installation, wherever the user stands.
-    """
+    """The decoding process takes its libraries from the installation, wherever the user stands."""
     (tmp_path / "polars.py").write_text("raise SystemExit(7)")
     monkeypatch.chdir(tmp_path)
 

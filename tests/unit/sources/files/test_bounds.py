@@ -23,9 +23,7 @@ def flat(count: int) -> dict[str, bytes]:
 
 
 def test_no_export_packs_as_well_as_is_allowed():
-    """
-    The best is OpenTelemetry, 145 times; the limit is 200.
-    """
+    """The best is OpenTelemetry, 145 times; the limit is 200."""
     best = {name: len(data) / len(gzip.compress(data)) for name, data in flat(2_000).items()}
 
     assert "otel-1.0.jsonl" == max(best, key=lambda name: best[name])
@@ -33,9 +31,7 @@ def test_no_export_packs_as_well_as_is_allowed():
 
 
 def test_no_export_is_as_dense_as_is_allowed():
-    """
-    Bytes for each bracket, line and row of every format lie above the least.
-    """
+    """Bytes for each bracket, line and row of every format lie above the least."""
     for name, data in flat(200).items():
         brackets = data.count(b"{") + data.count(b"[")
         if name.endswith((".json", ".jsonl")):
@@ -47,9 +43,7 @@ def test_no_export_is_as_dense_as_is_allowed():
 
 
 def test_a_year_is_allowed():
-    """
-    Twelve metrics at a minute for a year, in a document and in a long table.
-    """
+    """Twelve metrics at a minute for a year, in a document and in a long table."""
     samples = 12 * 366 * 1_440
 
     assert 2 * samples < bounds.MOST_VALUES
@@ -58,18 +52,14 @@ def test_a_year_is_allowed():
 
 
 def test_unpacking_ends_where_no_export_is_left(tmp_path):
-    """
-    A file that unpacks to 200 times its size is not unpacked further than to see that.
-    """
+    """A file that unpacks to 200 times its size is not unpacked further than to see that."""
     (tmp_path / "f.gz").write_bytes(bombs.packed(b"{", bytes(1 << 20), 10_000))
     with pytest.raises(DataError, match="more than 200 times its size"):
         load(tmp_path / "f.gz")
 
 
 def test_what_unpacks_to_little_is_read_whatever_its_ratio(tmp_path):
-    """
-    A day of zeros in a few hundred bytes is an export.
-    """
+    """A day of zeros in a few hundred bytes is an export."""
     data = bytes(bounds.UNPACKED_FREELY_BYTES)
     (tmp_path / "f.gz").write_bytes(gzip.compress(data))
 
@@ -78,9 +68,7 @@ def test_what_unpacks_to_little_is_read_whatever_its_ratio(tmp_path):
 
 @pytest.mark.parametrize("read", [decode, lambda data, where: list(documents(data, where))])
 def test_json_is_refused_before_it_is_decoded(monkeypatch, read):
-    """
-    Objects without content, and more values than a year has, are counted in the text.
-    """
+    """Objects without content, and more values than a year has, are counted in the text."""
     monkeypatch.setattr(bounds, "OBJECTS_FREELY", 10)
     monkeypatch.setattr(bounds, "MOST_VALUES", 40)
     with pytest.raises(DataError, match="'f' contains 21 almost empty objects"):
@@ -90,18 +78,14 @@ def test_json_is_refused_before_it_is_decoded(monkeypatch, read):
 
 
 def test_lines_are_refused_before_they_are_decoded(monkeypatch):
-    """
-    A stream of lines that say nothing costs no more than counting them.
-    """
+    """A stream of lines that say nothing costs no more than counting them."""
     monkeypatch.setattr(bounds, "LINES_FREELY", 10)
     with pytest.raises(DataError, match="'f' contains 11 almost empty lines"):
         list(lines(b"x\n" * 11, dict, "'f'"))
 
 
 def test_tables_are_refused_before_they_are_read(monkeypatch, tmp_path):
-    """
-    Rows and cells are counted in text, and in the end of a Parquet file.
-    """
+    """Rows and cells are counted in text, and in the end of a Parquet file."""
     monkeypatch.setattr(bounds, "MOST_ROWS", 20)
     (tmp_path / "f.csv").write_bytes(corpus.csv_wide(corpus.made(30)))
     with pytest.raises(DataError, match=r"'f\.csv' contains 31 rows, and 20 are the most"):
@@ -117,9 +101,7 @@ def test_tables_are_refused_before_they_are_read(monkeypatch, tmp_path):
 
 
 def test_rows_without_content_are_refused(monkeypatch, tmp_path):
-    """
-    A row of text has at least a time and a value.
-    """
+    """A row of text has at least a time and a value."""
     monkeypatch.setattr(bounds, "ROWS_FREELY", 100)
     (tmp_path / "f.csv").write_bytes(b"timestamp,ReadIOPS\n" + b"1,2\n" * 200)
     with pytest.raises(DataError, match="contains 201 almost empty rows"):

@@ -12,9 +12,7 @@ TEXT = '{"Label": "ReadIOPS", "Datapoints": [µ]}'
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"])
 @pytest.mark.parametrize("packed", [False, True])
 def test_text_comes_out_as_utf8_without_a_mark(tmp_path, encoding, packed):
-    """
-    PowerShell writes UTF-16 and Excel a byte order mark.
-    """
+    """PowerShell writes UTF-16 and Excel a byte order mark."""
     data = TEXT.encode(encoding)
     (tmp_path / "f").write_bytes(gzip.compress(data) if packed else data)
 
@@ -35,9 +33,7 @@ def test_a_packed_file_that_is_cut_off_is_one_sentence(tmp_path, cut):
 
 
 def test_a_file_that_unpacks_without_end_is_refused(tmp_path, monkeypatch):
-    """
-    A hundred kilobytes may hold a hundred megabytes of zeros; memory stays bounded.
-    """
+    """A hundred kilobytes may hold a hundred megabytes of zeros; memory stays bounded."""
     monkeypatch.setattr(bounds, "MAX_BYTES", 1_000_000)
     (tmp_path / "f").write_bytes(gzip.compress(bytes(5_000_000)))
     with pytest.raises(DataError, match="contains more than"):

@@ -32,38 +32,28 @@ class Terminal(io.StringIO):
 
 
 def test_all_of_it_is_read_to_its_end():
-    """
-    However small the pieces in which it comes.
-    """
+    """However small the pieces in which it comes."""
     assert (b"0123456789" * 10, False) == load_standard_input(Pipe(b"0123456789" * 10))
 
 
 def test_packed_text_is_unpacked():
-    """
-    As in a file.
-    """
+    """As in a file."""
     assert (b"12:00:00", False) == load_standard_input(Pipe(gzip.compress(b"12:00:00")))
 
 
 def test_ctrl_c_keeps_what_came():
-    """
-    It is how people end a capture in a pipeline.
-    """
+    """It is how people end a capture in a pipeline."""
     assert (b"0123456", True) == load_standard_input(Pipe(b"0123456789", interrupted_after=7))
 
 
 def test_ctrl_c_before_anything_came_is_ctrl_c():
-    """
-    There is nothing to keep.
-    """
+    """There is nothing to keep."""
     with pytest.raises(KeyboardInterrupt):
         load_standard_input(Pipe(b"0123456789", interrupted_after=0))
 
 
 def test_nothing_is_an_error_that_points_at_the_command_before_the_pipe():
-    """
-    An ssh that failed has said why.
-    """
+    """An ssh that failed has said why."""
     with pytest.raises(DataError) as raised:
         load_standard_input(Pipe(b""))
 
@@ -72,18 +62,14 @@ def test_nothing_is_an_error_that_points_at_the_command_before_the_pipe():
 
 
 def test_too_much_is_refused(monkeypatch: pytest.MonkeyPatch):
-    """
-    Memory is bounded as it is for files.
-    """
+    """Memory is bounded as it is for files."""
     monkeypatch.setattr(standard_input, "MAX_BYTES", 20)
     with pytest.raises(DataError, match="more than 2 GiB"):
         load_standard_input(Pipe(bytes(40)))
 
 
 def test_a_terminal_is_refused(monkeypatch: pytest.MonkeyPatch):
-    """
-    Nobody types a capture, and waiting for one would look like hanging.
-    """
+    """Nobody types a capture, and waiting for one would look like hanging."""
     monkeypatch.setattr(sys, "stdin", Terminal())
     with pytest.raises(UsageError) as raised:
         load_standard_input()
@@ -93,9 +79,7 @@ def test_a_terminal_is_refused(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_a_closed_one_is_an_error(monkeypatch: pytest.MonkeyPatch):
-    """
-    Some services start programs without any.
-    """
+    """Some services start programs without any."""
     monkeypatch.setattr(sys, "stdin", None)
     with pytest.raises(SourceError, match="closed"):
         load_standard_input()

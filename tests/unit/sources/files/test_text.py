@@ -12,9 +12,7 @@ from plimsoll.sources.targets.one import read
 
 @pytest.fixture(autouse=True)
 def every_file_is_large(monkeypatch):
-    """
-    Sizes of a test, and pieces so small that everything lies across their edges.
-    """
+    """Sizes of a test, and pieces so small that everything lies across their edges."""
     monkeypatch.setattr(file_text, "LEAST_BYTES", 1)
     monkeypatch.setattr(file_text, "_COUNTED_BYTES", 7)
     monkeypatch.setattr(file_text, "_LINE_BYTES", 3)
@@ -26,9 +24,7 @@ def refuse(path: Path) -> bytes:
 
 @pytest.mark.parametrize("make", [corpus.csv_wide, corpus.csv_long])
 def test_a_large_table_is_read_without_being_loaded(tmp_path, monkeypatch, make):
-    """
-    The snapshot is that of the table held in memory, but its bytes are never held.
-    """
+    """The snapshot is that of the table held in memory, but its bytes are never held."""
     path = tmp_path / "orders.csv"
     path.write_bytes(make(corpus.made(50)))
     with monkeypatch.context() as small:
@@ -41,9 +37,7 @@ def test_a_large_table_is_read_without_being_loaded(tmp_path, monkeypatch, make)
 
 
 def test_a_file_answers_as_its_bytes_do(tmp_path):
-    """
-    Slices, length, places and counts, whatever the pieces in which it is read.
-    """
+    """Slices, length, places and counts, whatever the pieces in which it is read."""
     data = b"one,two\n\n3,4\nfive,six"
     path = tmp_path / "f.csv"
     path.write_bytes(data)
@@ -59,9 +53,7 @@ def test_a_file_answers_as_its_bytes_do(tmp_path):
 
 @pytest.mark.parametrize("wrap", [gzip.compress, lambda d: d.decode().encode("utf-16")])
 def test_what_is_wrapped_is_loaded(tmp_path, wrap):
-    """
-    Packed files and UTF-16 are unwrapped as before.
-    """
+    """Packed files and UTF-16 are unwrapped as before."""
     path = tmp_path / "orders.csv"
     path.write_bytes(wrap(corpus.csv_wide(corpus.made(50))))
 
@@ -69,9 +61,7 @@ def test_what_is_wrapped_is_loaded(tmp_path, wrap):
 
 
 def test_what_is_no_table_is_loaded(tmp_path):
-    """
-    Large JSON and captures of a host go the way they went.
-    """
+    """Large JSON and captures of a host go the way they went."""
     path = tmp_path / "metric-data.json"
     path.write_bytes(corpus.metric_data(corpus.made(50)))
 

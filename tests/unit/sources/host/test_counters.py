@@ -46,9 +46,7 @@ Inter-|   Receive                                                |  Transmit
 
 
 def test_a_disk_line_of_today_and_of_old_gives_the_same_counters():
-    """
-    The first eleven counters have kept their places while later kernels added discards and flushes.
-    """
+    """The first eleven counters have kept their places while later kernels added discards and flushes."""
     disks = parse_diskstats(DISKSTATS)
 
     assert ["loop0", "nvme1n1", "nvme1n1p1"] == list(disks)
@@ -68,9 +66,7 @@ def test_a_disk_line_of_today_and_of_old_gives_the_same_counters():
 
 
 def test_a_partition_line_of_before_2008_is_passed_over():
-    """
-    Seven fields hold no times, so such a line cannot be used and does no harm.
-    """
+    """Seven fields hold no times, so such a line cannot be used and does no harm."""
     assert {} == parse_diskstats("   8    1 sda1 35486 38030 38030 38030\n")
 
 
@@ -83,9 +79,7 @@ def test_a_partition_line_of_before_2008_is_passed_over():
     ],
 )
 def test_a_broken_disk_line_is_named_by_its_place(line: str):
-    """
-    What the kernel never writes is an error that says where.
-    """
+    """What the kernel never writes is an error that says where."""
     with pytest.raises(DataError) as raised:
         parse_diskstats(DISKSTATS + line)
 
@@ -93,9 +87,7 @@ def test_a_broken_disk_line_is_named_by_its_place(line: str):
 
 
 def test_stolen_time_is_busy_and_waiting_for_disk_is_idle():
-    """
-    Busy sums user, nice, system, interrupts and steal; guests are in user already.
-    """
+    """Busy sums user, nice, system, interrupts and steal; guests are in user already."""
     cpu = parse_stat(STAT)
 
     assert 7590 + 10 + 3314 + 20 + 69 + 30 == cpu.busy_ticks
@@ -104,17 +96,13 @@ def test_stolen_time_is_busy_and_waiting_for_disk_is_idle():
 
 
 def test_processor_time_that_is_not_there_is_an_error():
-    """
-    A /proc/stat without its first line is no Linux.
-    """
+    """A /proc/stat without its first line is no Linux."""
     with pytest.raises(DataError):
         parse_stat("intr 1 2 3\n")
 
 
 def test_memory_is_in_bytes():
-    """
-    /proc/meminfo says kB and means KiB; swap in use is total less free.
-    """
+    """/proc/meminfo says kB and means KiB; swap in use is total less free."""
     memory = parse_meminfo(MEMINFO)
 
     assert 24684092 * 1024 == memory.total_bytes
@@ -123,18 +111,14 @@ def test_memory_is_in_bytes():
 
 
 def test_a_machine_without_swap_uses_none():
-    """
-    No swap lines means no swap in use.
-    """
+    """No swap lines means no swap in use."""
     memory = parse_meminfo("MemTotal: 8 kB\nMemAvailable: 4 kB\n")
 
     assert 0 == memory.swap_bytes
 
 
 def test_memory_without_what_is_available_is_an_error():
-    """
-    Free memory alone does not say what can be freed.
-    """
+    """Free memory alone does not say what can be freed."""
     with pytest.raises(DataError) as raised:
         parse_meminfo("MemTotal: 8 kB\nMemFree: 4 kB\n")
 
@@ -142,25 +126,19 @@ def test_memory_without_what_is_available_is_an_error():
 
 
 def test_load_is_the_first_number():
-    """
-    /proc/loadavg begins with the average of one minute.
-    """
+    """/proc/loadavg begins with the average of one minute."""
     assert 2.37 == parse_loadavg("2.37 1.34 0.69 2/95 9277\n")
 
 
 @pytest.mark.parametrize("text", ["", "nan 1 2", "-1 0 0", "1.2.3", "²"])
 def test_a_load_that_is_no_number_is_an_error(text: str):
-    """
-    Nothing but digits and one point is a load.
-    """
+    """Nothing but digits and one point is a load."""
     with pytest.raises(DataError):
         parse_loadavg(text)
 
 
 def test_interfaces_are_read_even_where_the_colon_touches():
-    """
-    A large counter leaves no space after the colon.
-    """
+    """A large counter leaves no space after the colon."""
     found = parse_net_dev(NET_DEV)
 
     assert NetworkCounters(received_bytes=734814159, sent_bytes=1572280) == found["eth0"]
@@ -168,9 +146,7 @@ def test_interfaces_are_read_even_where_the_colon_touches():
 
 
 def test_a_mount_point_with_a_space_keeps_it():
-    """
-    mountinfo writes a space as \\040.
-    """
+    r"""mountinfo writes a space as \040."""
     text = (
         "27 1 254:0 / / rw,relatime - ext4 /dev/vda rw\n"
         "30 27 0:45 /data /srv/my\\040data rw shared:1 - btrfs /dev/nvme1n1p1 rw,subvol=/data\n"
@@ -186,16 +162,12 @@ def test_a_mount_point_with_a_space_keeps_it():
     st.text(alphabet=st.sampled_from("cpu: \n0123456789-.kBeMmTotalAvailable½²\t"), max_size=200)
 )
 def test_no_text_breaks_a_parser(parse, text: str):
-    """
-    Any text gives counters or a DataError, never another exception.
-    """
+    """Any text gives counters or a DataError, never another exception."""
     with suppress(DataError):
         parse(text)
 
 
 @given(st.text(max_size=200))
 def test_no_mount_table_breaks_its_parser(text: str):
-    """
-    The mount table only helps to choose, so what is odd in it is passed over.
-    """
+    """The mount table only helps to choose, so what is odd in it is passed over."""
     assert isinstance(parse_mountinfo(text), dict)

@@ -37,9 +37,7 @@ HOST = BlockDevices(
 
 
 def test_auto_takes_the_device_under_the_data():
-    """
-    The device that holds the directory wins over a busier one.
-    """
+    """The device that holds the directory wins over a busier one."""
     found = BlockDevices(counters=HOST.counters, holding="nvme0n1", directory="/var/lib/postgresql")
 
     choice = choose("auto", found)
@@ -50,18 +48,14 @@ def test_auto_takes_the_device_under_the_data():
 
 
 def test_auto_else_takes_the_busiest_whole_disk():
-    """
-    Partitions, stacked devices, loops and compressed memory are no disks of their own.
-    """
+    """Partitions, stacked devices, loops and compressed memory are no disks of their own."""
     assert DeviceChoice(devices=("nvme1n1",), reason="busiest disk since boot") == choose(
         "auto", HOST
     )
 
 
 def test_a_host_without_disks_is_an_error():
-    """
-    A container may show none; the hint says so.
-    """
+    """A container may show none; the hint says so."""
     with pytest.raises(SourceError) as raised:
         choose("auto", BlockDevices(counters={"loop0": moved(1), "ram0": moved(1)}))
 
@@ -79,17 +73,13 @@ def test_a_host_without_disks_is_an_error():
     ],
 )
 def test_a_named_device_is_taken_whatever_it_is(asked: str, devices: tuple[str, ...]):
-    """
-    A name, a path, a partition, several at once; twice the same counts once.
-    """
+    """A name, a path, a partition, several at once; twice the same counts once."""
     assert devices == choose(asked, HOST).devices
 
 
 @pytest.mark.parametrize("asked", ["nvme9n1", "", ",", "/dev/disk/by-id/x"])
 def test_a_device_that_is_not_there_is_an_error(asked: str):
-    """
-    The hint names the devices there are.
-    """
+    """The hint names the devices there are."""
     with pytest.raises(UsageError) as raised:
         choose(asked, HOST)
 
@@ -97,9 +87,7 @@ def test_a_device_that_is_not_there_is_an_error(asked: str):
 
 
 def fake_root(tmp_path: Path, *, number: str, node: str) -> Path:
-    """
-    A root with /proc/diskstats and a sysfs in which `number` is the device `node`.
-    """
+    """A root with /proc/diskstats and a sysfs in which `number` is the device `node`."""
     line = "259 0 {} 1 2 3 4 5 6 7 8 9 10 11\n"
     names = ("nvme1n1", "nvme1n1p1", "dm-0")
     (tmp_path / "proc/self").mkdir(parents=True)
@@ -126,9 +114,7 @@ def number_of(path: Path) -> str:
 
 
 def test_a_directory_on_a_partition_leads_to_its_disk(tmp_path: Path):
-    """
-    Limits bound the disk, so the disk is counted and not the partition.
-    """
+    """Limits bound the disk, so the disk is counted and not the partition."""
     root = fake_root(tmp_path, number=number_of(tmp_path), node="nvme1n1p1")
 
     found = look(str(tmp_path), root)
@@ -139,18 +125,14 @@ def test_a_directory_on_a_partition_leads_to_its_disk(tmp_path: Path):
 
 
 def test_a_directory_on_a_stacked_device_is_that_device(tmp_path: Path):
-    """
-    A logical volume has counters of its own, over all its disks.
-    """
+    """A logical volume has counters of its own, over all its disks."""
     root = fake_root(tmp_path, number=number_of(tmp_path), node="dm-0")
 
     assert "dm-0" == look(str(tmp_path), root).holding
 
 
 def test_a_file_system_without_a_number_is_found_by_its_mount(tmp_path: Path):
-    """
-    btrfs has a device number that sysfs does not know; the mount table names the partition.
-    """
+    """btrfs has a device number that sysfs does not know; the mount table names the partition."""
     root = fake_root(tmp_path, number="0:999", node="dm-0")
     mount = f"30 1 0:45 / {tmp_path} rw - btrfs /dev/nvme1n1p1 rw\n"
     (root / "proc/self/mountinfo").write_text("1 0 0:1 / / rw - overlay overlay rw\n" + mount)
@@ -159,9 +141,7 @@ def test_a_file_system_without_a_number_is_found_by_its_mount(tmp_path: Path):
 
 
 def test_a_directory_in_memory_is_on_no_device(tmp_path: Path):
-    """
-    A tmpfs has no device; neither has a data directory of another machine.
-    """
+    """A tmpfs has no device; neither has a data directory of another machine."""
     root = fake_root(tmp_path, number="0:999", node="dm-0")
     (root / "proc/self/mountinfo").write_text("1 0 0:1 / / rw - tmpfs tmpfs rw\n")
 
@@ -171,9 +151,7 @@ def test_a_directory_in_memory_is_on_no_device(tmp_path: Path):
 
 
 def test_a_host_without_counters_is_an_error(tmp_path: Path):
-    """
-    Without /proc/diskstats there is nothing to record.
-    """
+    """Without /proc/diskstats there is nothing to record."""
     with pytest.raises(SourceError) as raised:
         look(None, tmp_path)
 
@@ -181,9 +159,7 @@ def test_a_host_without_counters_is_an_error(tmp_path: Path):
 
 
 def test_sizes_are_sectors_of_512_bytes(tmp_path: Path):
-    """
-    sysfs gives 512-byte sectors whatever the device's own are; unknown stays unknown.
-    """
+    """sysfs gives 512-byte sectors whatever the device's own are; unknown stays unknown."""
     root = fake_root(tmp_path, number="0:999", node="dm-0")
 
     assert 2048 * 512 == size_bytes(("nvme1n1",), root)

@@ -70,9 +70,7 @@ def times_of(recording: Recording, metric: Metric = Metric.READ_BYTES_PER_S) -> 
 
 
 def test_samples_begin_at_whole_seconds_and_cover_their_steps():
-    """
-    A recording begun at a quarter past a second waits for the next and then takes every step.
-    """
+    """A recording begun at a quarter past a second waits for the next and then takes every step."""
     clock = FakeClock()
     recording = run(clock, FakeHost(clock), RecordingPlan(step_s=2, duration_s=6))
 
@@ -83,18 +81,14 @@ def test_samples_begin_at_whole_seconds_and_cover_their_steps():
 
 
 def test_a_duration_between_steps_is_filled():
-    """
-    Five seconds of two-second steps are three steps.
-    """
+    """Five seconds of two-second steps are three steps."""
     clock = FakeClock()
 
     assert [0, 2, 4] == times_of(run(clock, FakeHost(clock), RecordingPlan(step_s=2, duration_s=5)))
 
 
 def test_a_late_reading_is_a_rate_over_its_own_time():
-    """
-    A reading that is late by less than half a step changes no rate.
-    """
+    """A reading that is late by less than half a step changes no rate."""
     clock = FakeClock()
     host = FakeHost(clock, events={2: lambda: clock.sleep(0.4)})
     recording = run(clock, host, RecordingPlan(step_s=1, duration_s=4))
@@ -105,9 +99,7 @@ def test_a_late_reading_is_a_rate_over_its_own_time():
 
 
 def test_steps_that_were_slept_through_are_gaps():
-    """
-    Work of several steps is not shown as the work of one.
-    """
+    """Work of several steps is not shown as the work of one."""
     clock = FakeClock()
     host = FakeHost(clock, events={2: lambda: clock.sleep(3.0)})
     recording = run(clock, host, RecordingPlan(step_s=1, duration_s=7))
@@ -117,9 +109,7 @@ def test_steps_that_were_slept_through_are_gaps():
 
 
 def test_a_wall_clock_that_is_set_moves_no_sample():
-    """
-    Steps are counted by the clock that never steps.
-    """
+    """Steps are counted by the clock that never steps."""
     clock = FakeClock()
 
     def set_back() -> None:
@@ -131,9 +121,7 @@ def test_a_wall_clock_that_is_set_moves_no_sample():
 
 
 def test_a_device_that_goes_and_comes_back_leaves_a_gap():
-    """
-    The step in which it went and the one in which it came back are not measured.
-    """
+    """The step in which it went and the one in which it came back are not measured."""
     clock = FakeClock()
     host = FakeHost(clock)
     host.events = {
@@ -147,9 +135,7 @@ def test_a_device_that_goes_and_comes_back_leaves_a_gap():
 
 
 def test_the_step_in_which_it_ends_is_finished():
-    """
-    What is recorded ends after 2.3 steps; the third step is recorded whole.
-    """
+    """What is recorded ends after 2.3 steps; the third step is recorded whole."""
     clock = FakeClock()
     recording = run(
         clock,
@@ -163,9 +149,7 @@ def test_the_step_in_which_it_ends_is_finished():
 
 
 def test_what_is_recorded_starts_after_the_first_reading():
-    """
-    Nothing of its work is missed.
-    """
+    """Nothing of its work is missed."""
     clock = FakeClock()
     host = FakeHost(clock)
     seen: list[int] = []
@@ -177,9 +161,7 @@ def test_what_is_recorded_starts_after_the_first_reading():
 
 
 def test_ctrl_c_keeps_what_was_recorded():
-    """
-    The step it falls into is dropped, those before are kept.
-    """
+    """The step it falls into is dropped, those before are kept."""
     clock = FakeClock()
 
     def interrupt() -> None:
@@ -193,9 +175,7 @@ def test_ctrl_c_keeps_what_was_recorded():
 
 
 def test_every_step_is_told():
-    """
-    The progress line hears the number of steps passed and what they measured.
-    """
+    """The progress line hears the number of steps passed and what they measured."""
     clock = FakeClock()
     host = FakeHost(clock, events={2: lambda: clock.sleep(2.0)})
     texts: list[tuple[int, bool]] = []
@@ -242,9 +222,7 @@ def at_once(read: Callable[[], DatabaseCounters | DatabaseSilence]) -> Future:
 
 
 def test_the_database_is_sampled_beside_the_host():
-    """
-    Transactions are a rate between two readings, connections what the later one found.
-    """
+    """Transactions are a rate between two readings, connections what the later one found."""
     clock = FakeClock()
     recording = run(
         clock,
@@ -262,9 +240,7 @@ def test_the_database_is_sampled_beside_the_host():
 
 
 def test_a_lost_connection_is_a_gap_and_recording_goes_on():
-    """
-    A silent reading loses the two differences it is part of, and the host loses nothing.
-    """
+    """A silent reading loses the two differences it is part of, and the host loses nothing."""
     clock = FakeClock()
     database = FakeDatabase(clock, silent=frozenset({2}))
     recording = run(
@@ -282,9 +258,7 @@ def test_a_lost_connection_is_a_gap_and_recording_goes_on():
 
 
 def test_a_database_that_does_not_answer_never_delays_the_host():
-    """
-    While a reading is pending no other is begun, and each one left out is counted.
-    """
+    """While a reading is pending no other is begun, and each one left out is counted."""
     clock = FakeClock()
     database = FakeDatabase(clock)
     slow: list[tuple[float, Future]] = []

@@ -35,9 +35,7 @@ def reading(moment_s: float, **disks: DiskCounters) -> HostReading:
 
 
 def test_rates_are_differences_per_second():
-    """
-    Sectors are 512 bytes; latency is time per operation; queue depth is time of all per time.
-    """
+    """Sectors are 512 bytes; latency is time per operation; queue depth is time of all per time."""
     rates = rates_between(reading(10.0, sda=ZERO), reading(12.0, sda=WORKED), ("sda",))
 
     assert 3200 * 512 / 2 == rates[Metric.READ_BYTES_PER_S]
@@ -50,9 +48,7 @@ def test_rates_are_differences_per_second():
 
 
 def test_devices_that_are_recorded_together_are_added_up():
-    """
-    Operations and bytes add; the latency is that of all operations, not the mean of two means.
-    """
+    """Operations and bytes add; the latency is that of all operations, not the mean of two means."""
     slow = replace(WORKED, read_ops=100, read_ms=2000)
 
     rates = rates_between(
@@ -66,9 +62,7 @@ def test_devices_that_are_recorded_together_are_added_up():
 
 
 def test_without_an_operation_there_is_no_latency():
-    """
-    An idle disk has rates of zero and a latency that says nothing.
-    """
+    """An idle disk has rates of zero and a latency that says nothing."""
     rates = rates_between(reading(0, sda=WORKED), reading(1, sda=WORKED), ("sda",))
 
     assert 0 == rates[Metric.READ_OPS_PER_S]
@@ -77,9 +71,7 @@ def test_without_an_operation_there_is_no_latency():
 
 
 def test_times_that_wrapped_at_32_bits_are_corrected():
-    """
-    The kernel keeps milliseconds in 32 bits: 700 before the wrap and 300 after it are a second.
-    """
+    """The kernel keeps milliseconds in 32 bits: 700 before the wrap and 300 after it are a second."""
     before = replace(WORKED, read_ms=2**32 - 700, weighted_ms=2**32 - 700)
     after = replace(WORKED, read_ops=300, read_ms=300, weighted_ms=300)
 
@@ -93,17 +85,13 @@ def test_times_that_wrapped_at_32_bits_are_corrected():
 
 
 def test_a_device_that_begins_again_at_zero_is_a_gap():
-    """
-    Counters of operations do not wrap; when one falls, the device is another one.
-    """
+    """Counters of operations do not wrap; when one falls, the device is another one."""
     assert None is disk_difference(WORKED, replace(WORKED, read_ops=3))
     assert {} == rates_between(reading(0, sda=WORKED), reading(1, sda=ZERO), ("sda",))
 
 
 def test_a_device_that_is_away_is_a_gap_of_the_whole_sum():
-    """
-    A sum that lacks one of its devices would be too low, so it is not given.
-    """
+    """A sum that lacks one of its devices would be too low, so it is not given."""
     before, after = reading(0, a=ZERO, b=ZERO), reading(1, a=WORKED)
 
     assert {} == rates_between(before, after, devices=("a", "b"))
@@ -111,9 +99,7 @@ def test_a_device_that_is_away_is_a_gap_of_the_whole_sum():
 
 
 def test_processor_time_is_a_ratio_of_its_own_ticks():
-    """
-    Three of four ticks busy are 0.75, however long the step was.
-    """
+    """Three of four ticks busy are 0.75, however long the step was."""
     before = replace(reading(0), cpu=CpuCounters(busy_ticks=100, idle_ticks=100, cpu_count=2))
     after = replace(reading(1), cpu=CpuCounters(busy_ticks=400, idle_ticks=200, cpu_count=2))
 
@@ -121,9 +107,7 @@ def test_processor_time_is_a_ratio_of_its_own_ticks():
 
 
 def test_idle_time_that_goes_back_counts_as_none():
-    """
-    The kernel documents that iowait may decrease.
-    """
+    """The kernel documents that iowait may decrease."""
     before = replace(reading(0), cpu=CpuCounters(busy_ticks=100, idle_ticks=100, cpu_count=2))
     after = replace(reading(1), cpu=CpuCounters(busy_ticks=150, idle_ticks=99, cpu_count=2))
 
@@ -131,9 +115,7 @@ def test_idle_time_that_goes_back_counts_as_none():
 
 
 def test_network_rates_stop_where_an_interface_was_reset():
-    """
-    Bytes per second in each direction; a counter that fell gives nothing.
-    """
+    """Bytes per second in each direction; a counter that fell gives nothing."""
     before = replace(reading(0), network=NetworkCounters(received_bytes=1000, sent_bytes=50))
     after = replace(reading(2), network=NetworkCounters(received_bytes=5000, sent_bytes=150))
 
@@ -144,9 +126,7 @@ def test_network_rates_stop_where_an_interface_was_reset():
 
 
 def test_levels_are_those_found_at_the_end():
-    """
-    Memory, swap, load and free storage are not differences.
-    """
+    """Memory, swap, load and free storage are not differences."""
     after = replace(
         reading(1),
         memory=MemoryBytes(total_bytes=8, available_bytes=5, swap_bytes=1),
@@ -174,9 +154,7 @@ counters = st.builds(
 
 @given(counters, counters, st.floats(0.5, 1e6))
 def test_no_rate_is_ever_negative(before: DiskCounters, after: DiskCounters, elapsed_s: float):
-    """
-    Whatever two readings say, rates are not below zero, and either all are given or none.
-    """
+    """Whatever two readings say, rates are not below zero, and either all are given or none."""
     rates = rates_between(reading(0, d=before), reading(elapsed_s, d=after), ("d",))
 
     assert len(rates) in {0, 7}
@@ -184,8 +162,6 @@ def test_no_rate_is_ever_negative(before: DiskCounters, after: DiskCounters, ela
 
 
 def test_time_stands_still_only_by_our_mistake():
-    """
-    A difference over no time is refused.
-    """
+    """A difference over no time is refused."""
     with pytest.raises(AssertionError):
         rates_between(reading(1), reading(1), ("gone",))

@@ -52,9 +52,7 @@ def recording(steps: int = 3) -> Recording:
 
 
 def test_a_host_is_an_instance_without_a_class():
-    """
-    Only what was read is known; a host has neither class nor kind of storage.
-    """
+    """Only what was read is known; a host has neither class nor kind of storage."""
     instance = instance_of(host(SERVER, devices=("nvme1n1", "nvme2n1")))
 
     assert (None, None) == (instance.db_class, instance.storage.kind)
@@ -73,9 +71,7 @@ def test_a_host_is_an_instance_without_a_class():
 
 
 def test_a_snapshot_says_what_was_recorded_and_survives_its_file():
-    """
-    Source and note name host, device, reason and step; the file form gives the same snapshot.
-    """
+    """Source and note name host, device, reason and step; the file form gives the same snapshot."""
     snapshot = snapshot_of(host(), recording(), program="pgbench")
 
     assert "host db1, device nvme1n1" == snapshot.source
@@ -89,9 +85,7 @@ def test_a_snapshot_says_what_was_recorded_and_survives_its_file():
 
 
 def test_what_is_missing_is_a_gap_with_what_would_supply_it():
-    """
-    A role without rights gets the GRANT, an unread file is named, a lost reading is counted.
-    """
+    """A role without rights gets the GRANT, an unread file is named, a lost reading is counted."""
     made = recording(steps=10)
     made.steps_missed = 2
     made.steps = 14
@@ -110,9 +104,7 @@ def test_what_is_missing_is_a_gap_with_what_would_supply_it():
 
 
 def test_without_a_database_its_metrics_are_gaps():
-    """
-    Connections are unknown then, not zero.
-    """
+    """Connections are unknown then, not zero."""
     gaps = {gap.metric: gap for gap in snapshot_of(host(), recording()).gaps}
 
     assert "Give --dsn." == gaps["connection_count"].remedy
@@ -120,9 +112,7 @@ def test_without_a_database_its_metrics_are_gaps():
 
 
 def test_an_early_end_is_told_in_the_note():
-    """
-    A reader must know that the end of the window is not the end of the work.
-    """
+    """A reader must know that the end of the window is not the end of the work."""
     made = recording()
     made.was_interrupted = True
 
@@ -130,9 +120,7 @@ def test_an_early_end_is_told_in_the_note():
 
 
 def test_nothing_recorded_is_an_error():
-    """
-    A recording without one measured step is no snapshot.
-    """
+    """A recording without one measured step is no snapshot."""
     with pytest.raises(SourceError) as raised:
         snapshot_of(host(), Recording(start_s=0, step_s=5))
 
@@ -140,9 +128,7 @@ def test_nothing_recorded_is_an_error():
 
 
 def test_the_reader_takes_what_it_can_read(tmp_path: Path):
-    """
-    A missing file leaves its counters unknown; interfaces with hardware are those that count.
-    """
+    """A missing file leaves its counters unknown; interfaces with hardware are those that count."""
     proc = tmp_path / "proc"
     (proc / "net").mkdir(parents=True)
     (proc / "diskstats").write_text(
@@ -166,9 +152,7 @@ def test_the_reader_takes_what_it_can_read(tmp_path: Path):
 
 
 def test_without_hardware_all_interfaces_but_loopback_count(tmp_path: Path):
-    """
-    A container's interface has no device behind it.
-    """
+    """A container's interface has no device behind it."""
     (tmp_path / "proc/net").mkdir(parents=True)
     row = "{}: {} 0 0 0 0 0 0 0 {} 0 0 0 0 0 0 0\n"
     (tmp_path / "proc/net/dev").write_text(row.format("lo", 9, 9) + row.format("eth0", 5, 6))

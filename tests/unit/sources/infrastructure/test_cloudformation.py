@@ -60,9 +60,7 @@ def read(body: str, folder: Path, **given: object) -> DeclaredDatabase:
     ],
 )
 def test_expressions_are_resolved(expression: str, value: str, tmp_path: Path):
-    """
-    In short form and in full.
-    """
+    """In short form and in full."""
     assert value == read(f"DBInstanceClass: {expression}", tmp_path).after.instance.db_class
 
 
@@ -86,9 +84,7 @@ def test_expressions_are_resolved(expression: str, value: str, tmp_path: Path):
     ],
 )
 def test_what_cannot_be_resolved_is_unknown(expression: str, reason: str, tmp_path: Path):
-    """
-    Never a guess; the reason names the expression.
-    """
+    """Never a guess; the reason names the expression."""
     state = read(f"DBInstanceClass: {expression}", tmp_path).after
 
     assert state.instance.db_class is None
@@ -97,9 +93,7 @@ def test_what_cannot_be_resolved_is_unknown(expression: str, reason: str, tmp_pa
 
 
 def test_given_parameters_and_the_region_replace_what_is_open(tmp_path: Path):
-    """
-    A parameter without a default, a mapping by another one, and a condition on the region.
-    """
+    """A parameter without a default, a mapping by another one, and a condition on the region."""
     body = (
         "Iops: !Ref Iops\nAllocatedStorage: !FindInMap [Sizes, !Ref Stage, GiB]\n"
         "MultiAZ: !If [IsHere, true, false]\nStorageType: io1"
@@ -116,9 +110,7 @@ def test_given_parameters_and_the_region_replace_what_is_open(tmp_path: Path):
 
 
 def test_what_is_not_set_has_the_documented_default(tmp_path: Path):
-    """
-    No monitoring and no standby; but the default of the storage type has changed over the years.
-    """
+    """No monitoring and no standby; but the default of the storage type has changed over the years."""
     state = read("StorageType: !Ref AWS::NoValue", tmp_path).after
 
     assert (None, None, None) == (
@@ -130,9 +122,7 @@ def test_what_is_not_set_has_the_documented_default(tmp_path: Path):
 
 
 def test_a_restored_database_has_the_storage_of_its_snapshot(tmp_path: Path):
-    """
-    What the template does not set is that of the snapshot.
-    """
+    """What the template does not set is that of the snapshot."""
     unknown = read("DBSnapshotIdentifier: orders", tmp_path).after.unknown
 
     assert Attribute.STORAGE_SIZE in unknown
@@ -140,9 +130,7 @@ def test_a_restored_database_has_the_storage_of_its_snapshot(tmp_path: Path):
 
 
 def test_a_template_in_json_has_lines_and_clusters(tmp_path: Path):
-    """
-    A Multi-AZ DB cluster, an Aurora cluster with its instance, and a database that a condition leaves out.
-    """
+    """A Multi-AZ DB cluster, an Aurora cluster with its instance, and a database that a condition leaves out."""
     template = {
         "Conditions": {"Never": {"Fn::Equals": ["a", "b"]}},
         "Resources": {
@@ -174,9 +162,7 @@ def test_a_template_in_json_has_lines_and_clusters(tmp_path: Path):
 
 
 def test_defaults_and_nested_stacks_are_notes(tmp_path: Path):
-    """
-    A deployment may set other values than the defaults.
-    """
+    """A deployment may set other values than the defaults."""
     path = tmp_path / "template.yaml"
     path.write_text(
         HEAD + "      DBInstanceClass: !Ref Class\n  Child: {Type: AWS::CloudFormation::Stack}\n"
@@ -188,9 +174,7 @@ def test_defaults_and_nested_stacks_are_notes(tmp_path: Path):
 
 
 def test_an_unknown_parameter_is_refused(tmp_path: Path):
-    """
-    The hint lists those that the template has.
-    """
+    """The hint lists those that the template has."""
     with pytest.raises(UsageError, match="no parameter 'Clas'") as raised:
         read("DBInstanceClass: !Ref Class", tmp_path, parameters={"Clas": "x"})
     assert "Class" in raised.value.hint
@@ -212,9 +196,7 @@ def test_an_unknown_parameter_is_refused(tmp_path: Path):
     ],
 )
 def test_what_is_no_template_is_refused_in_one_sentence(content: bytes, cause: str, tmp_path: Path):
-    """
-    The file is named, and the place if there is one.
-    """
+    """The file is named, and the place if there is one."""
     path = tmp_path / "template.yaml"
     path.write_bytes(content)
 

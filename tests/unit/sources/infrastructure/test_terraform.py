@@ -36,9 +36,7 @@ def by_address(name: str) -> dict[str, DeclaredDatabase]:
 
 
 def test_modules_are_read_with_before_and_after():
-    """
-    Nested modules with keys and counts; what is deleted is not among them, what is replaced is.
-    """
+    """Nested modules with keys and counts; what is deleted is not among them, what is replaced is."""
     found = by_address("mixed.json")
 
     assert {d.action for d in found.values()} == {"create", "update", "no-op", "replace"}
@@ -51,9 +49,7 @@ def test_modules_are_read_with_before_and_after():
 
 
 def test_what_nothing_sets_is_not_unknown():
-    """
-    A variable of a module without a value is null: RDS gives what the storage includes. An output is unknown.
-    """
+    """A variable of a module without a value is null: RDS gives what the storage includes. An output is unknown."""
     new = by_address("sound.json")
 
     for name in ("module.plain.aws_db_instance.this", "aws_db_instance.direct"):
@@ -64,9 +60,7 @@ def test_what_nothing_sets_is_not_unknown():
 
 
 def test_a_database_made_of_a_snapshot_is_open():
-    """
-    Engine, storage and standby are those of the snapshot, which the plan does not show.
-    """
+    """Engine, storage and standby are those of the snapshot, which the plan does not show."""
     restored = by_address("mixed.json")["aws_db_instance.restored[0]"].after
 
     assert {
@@ -76,18 +70,14 @@ def test_a_database_made_of_a_snapshot_is_open():
 
 
 def test_a_region_comes_from_the_provider():
-    """
-    A constant, or the value of a variable; --region only where the plan has none.
-    """
+    """A constant, or the value of a variable; --region only where the plan has none."""
     assert {"eu-central-1"} == {d.after.instance.region for d in by_address("sound.json").values()}
     example, _ = read_terraform(ROOT / "examples/infrastructure/plan.json")
     assert "us-east-1" == example[0].after.instance.region
 
 
 def test_instances_of_a_cluster_have_its_monitoring():
-    """
-    One Aurora cluster of the plan sets it for all of its instances, the other leaves it to them.
-    """
+    """One Aurora cluster of the plan sets it for all of its instances, the other leaves it to them."""
     found = by_address("sound.json")
     members = [d for d in found.values() if d.kind is DatabaseKind.AURORA_INSTANCE]
 
@@ -96,9 +86,7 @@ def test_instances_of_a_cluster_have_its_monitoring():
 
 
 def test_a_state_is_read_like_a_plan_without_changes():
-    """
-    Nothing is said of a change there.
-    """
+    """Nothing is said of a change there."""
     found = by_address("state.json")
 
     assert 'module.outer["a"].module.db.aws_db_instance.this[0]' in found
@@ -106,9 +94,7 @@ def test_a_state_is_read_like_a_plan_without_changes():
 
 
 def test_planned_values_leave_out_what_is_unknown(tmp_path: Path):
-    """
-    In planned values a missing property is not known.
-    """
+    """In planned values a missing property is not known."""
     resource = {**change({}), "values": {"instance_class": "db.m5.large"}}
     module = {"child_modules": [{"resources": [resource]}]}
     path = plan(tmp_path, resource_changes=None, planned_values={"root_module": module})
@@ -120,9 +106,7 @@ def test_planned_values_leave_out_what_is_unknown(tmp_path: Path):
 
 @pytest.mark.parametrize("size", ["100", 100, 100.0])
 def test_numbers_may_be_text(size: object, tmp_path: Path):
-    """
-    Programs that make plans write some numbers as text.
-    """
+    """Programs that make plans write some numbers as text."""
     path = plan(tmp_path, resource_changes=[change({**VALUES, "allocated_storage": size})])
 
     assert 100 == read_terraform(path)[0][0].after.instance.storage.size_gib
@@ -130,18 +114,14 @@ def test_numbers_may_be_text(size: object, tmp_path: Path):
 
 @pytest.mark.parametrize("size", [True, "many", -1, 1e30, [], {"a": 1}])
 def test_a_value_that_cannot_be_is_unknown(size: object, tmp_path: Path):
-    """
-    No number, a negative one, or one that no storage has.
-    """
+    """No number, a negative one, or one that no storage has."""
     path = plan(tmp_path, resource_changes=[change({**VALUES, "allocated_storage": size})])
 
     assert Attribute.STORAGE_SIZE in read_terraform(path)[0][0].after.unknown
 
 
 def test_powershell_writes_utf_16(tmp_path: Path):
-    """
-    Its `>` writes UTF-16 with a byte order mark.
-    """
+    """Its `>` writes UTF-16 with a byte order mark."""
     path = tmp_path / "plan.json"
     path.write_bytes(json.dumps({"format_version": "1.2", "resource_changes": []}).encode("utf-16"))
 
@@ -164,9 +144,7 @@ def test_powershell_writes_utf_16(tmp_path: Path):
     ],
 )
 def test_what_is_no_plan_is_refused_in_one_sentence(content: bytes, cause: str, tmp_path: Path):
-    """
-    The sentence says what it is instead, and the hint how a plan is written.
-    """
+    """The sentence says what it is instead, and the hint how a plan is written."""
     path = tmp_path / "plan.json"
     path.write_bytes(content)
 
@@ -177,17 +155,13 @@ def test_what_is_no_plan_is_refused_in_one_sentence(content: bytes, cause: str, 
 
 
 def test_a_missing_file_is_one_sentence(tmp_path: Path):
-    """
-    As for every other input.
-    """
+    """As for every other input."""
     with pytest.raises(SourceError, match="no such file"):
         read_terraform(tmp_path / "nowhere.json")
 
 
 def test_an_instance_whose_cluster_is_elsewhere_is_open(tmp_path: Path):
-    """
-    A cluster in another state may set the monitoring of its instances.
-    """
+    """A cluster in another state may set the monitoring of its instances."""
     after = {"instance_class": "db.r6g.large", "engine": "aurora-mysql", "cluster_identifier": "x"}
     member = {**change({**after, "monitoring_interval": 0}), "type": "aws_rds_cluster_instance"}
     (found,) = read_terraform(plan(tmp_path, resource_changes=[member]))[0]

@@ -48,9 +48,7 @@ def refusal(tmp_path: Path, text: str | bytes, **options: str) -> PlimsollError:
     ],
 )
 def test_every_form_gives_the_same_event(tmp_path: Path, text: str):
-    """
-    CSV with any delimiter, JSON, and JSON lines; columns in any order and case, others ignored.
-    """
+    """CSV with any delimiter, JSON, and JSON lines; columns in any order and case, others ignored."""
     expected = OwnEvent(name="load", kind="job", start_s=START_S, end_s=START_S + 3600)
 
     assert (expected,) == events(tmp_path, text)
@@ -58,9 +56,7 @@ def test_every_form_gives_the_same_event(tmp_path: Path, text: str):
 
 
 def test_an_event_without_an_end_is_a_moment(tmp_path: Path):
-    """
-    A deploy has a time and no length; an end that equals the start is none either.
-    """
+    """A deploy has a time and no length; an end that equals the start is none either."""
     found = events(
         tmp_path,
         "time,end,title\n2023-02-14T01:30:00Z,,release\n2023-02-14T01:30:00Z,2023-02-14T01:30:00Z,x\n",
@@ -71,9 +67,7 @@ def test_an_event_without_an_end_is_a_moment(tmp_path: Path):
 
 
 def test_runs_of_airflow_are_read_as_they_are(tmp_path: Path):
-    """
-    `airflow dags list-runs -o json`: a run that had not begun is counted, one that goes on has no end.
-    """
+    """`airflow dags list-runs -o json`: a run that had not begun is counted, one that goes on has no end."""
     queued = RUN | {"state": "queued", "start_date": "", "end_date": ""}
     running = RUN | {"state": "running", "end_date": ""}
     path = tmp_path / "runs.json"
@@ -92,9 +86,7 @@ def test_runs_of_airflow_are_read_as_they_are(tmp_path: Path):
 
 
 def test_tasks_of_airflow_have_their_dag_in_the_name(tmp_path: Path):
-    """
-    `airflow tasks states-for-dag-run -o json`; a skipped task has no start.
-    """
+    """`airflow tasks states-for-dag-run -o json`; a skipped task has no start."""
     task = RUN | {"task_id": "copy"}
     skipped = task | {"task_id": "notify", "state": "skipped", "start_date": None, "end_date": None}
     found = read_own_events(_written(tmp_path, json.dumps([task, skipped])))
@@ -110,9 +102,7 @@ def _written(tmp_path: Path, text: str) -> Path:
 
 
 def test_a_zone_is_given_or_refused(tmp_path: Path):
-    """
-    A time without a zone is never guessed; a zone that is given does not replace one in the text.
-    """
+    """A time without a zone is never guessed; a zone that is given does not replace one in the text."""
     text = "start,name\n2023-02-14 02:30,a\n2023-02-14T01:30:00Z,b\n"
 
     assert [START_S] * 2 == [e.start_s for e in events(tmp_path, text, zone="Europe/Berlin")]
@@ -146,9 +136,7 @@ def test_a_zone_is_given_or_refused(tmp_path: Path):
     ],
 )
 def test_a_bad_row_is_one_sentence_with_its_place(tmp_path: Path, text: str | bytes, expected: str):
-    """
-    The message names the file, the line or record, and the reason.
-    """
+    """The message names the file, the line or record, and the reason."""
     error = refusal(tmp_path, text)
 
     assert expected in error.message
@@ -157,9 +145,7 @@ def test_a_bad_row_is_one_sentence_with_its_place(tmp_path: Path, text: str | by
 
 
 def test_a_file_that_is_too_large_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """
-    Both bounds are checked: bytes before anything is parsed, and events while they are read.
-    """
+    """Both bounds are checked: bytes before anything is parsed, and events while they are read."""
     monkeypatch.setattr(read, "MOST_EVENTS", 2)
     text = "start,name\n" + "1676338200,a\n" * 3
     assert "more than 2 events" in refusal(tmp_path, text).message
@@ -169,9 +155,7 @@ def test_a_file_that_is_too_large_is_refused(tmp_path: Path, monkeypatch: pytest
 
 
 def test_names_are_made_printable_and_cut(tmp_path: Path):
-    """
-    A name with an escape sequence or of a megabyte does no harm.
-    """
+    """A name with an escape sequence or of a megabyte does no harm."""
     (found,) = events(
         tmp_path, json.dumps([{"start": START_S, "name": "\x1b[31m\u202e" + "x" * 10**6}])
     )
@@ -189,9 +173,7 @@ WELL_FORMED = (
 
 @given(st.sampled_from(WELL_FORMED), st.integers(0, 300), st.binary(max_size=8), st.booleans())
 def test_a_damaged_file_gives_events_or_one_sentence(tmp_path_factory, data, at, bytes_in, is_cut):
-    """
-    Whatever bytes are put in or cut off, the end is a value or an error of ours, and never a traceback.
-    """
+    """Whatever bytes are put in or cut off, the end is a value or an error of ours, and never a traceback."""
     damaged = data[:at] + bytes_in + (b"" if is_cut else data[at:])
     path = tmp_path_factory.getbasetemp() / "damaged.csv"
     path.write_bytes(damaged)

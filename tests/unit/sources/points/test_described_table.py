@@ -56,9 +56,7 @@ def test_points_before_the_change_are_left_out(tmp_path: Path):
 
 
 def test_after_a_stated_end_nothing_is_known(tmp_path: Path):
-    """
-    Class and storage of a description are not taken for a time of which it says that it no longer holds.
-    """
+    """Class and storage of a description are not taken for a time of which it says that it no longer holds."""
     only = {**ROWS[0], "account": None}
     first, second = described(descriptions(tmp_path / "in", [only], "json"))
 

@@ -31,9 +31,7 @@ def test_each_series_goes_to_its_instance(tmp_path: Path, write, labels):
 
 
 def test_sum_and_sample_count_are_kept_and_a_mean_alone_has_no_count(tmp_path: Path):
-    """
-    A mean that was averaged again has no count, so a sum with its count is the better export.
-    """
+    """A mean that was averaged again has no count, so a sum with its count is the better export."""
     rows = [
         (yace("read_iops_sum", "orders"), [6000.0]),
         (yace("read_iops_sample_count", "orders"), [60.0]),

@@ -46,9 +46,7 @@ def test_parquet_by_firehose_gives_the_lake_of_json_lines(
 
 
 def test_a_value_in_columns_of_its_own_is_read_too(tmp_path: Path):
-    """
-    Athena writes a flat table if the query selects value.sum AS value_sum, and so on.
-    """
+    """Athena writes a flat table if the query selects value.sum AS value_sum, and so on."""
     json_file(tmp_path / "json/a.gz", records())
     expected, _ = ingested(tmp_path / "json", "lake-json")
     whole = firehose(DIMENSIONS["struct"], pa.int64())
@@ -66,9 +64,7 @@ def test_a_value_in_columns_of_its_own_is_read_too(tmp_path: Path):
 @pytest.mark.parametrize("name", ["a.parquet", "a.csv"])
 @pytest.mark.parametrize("table", [long_table, wide_table])
 def test_long_and_wide_tables_hold_a_fleet(tmp_path: Path, table, name: str):
-    """
-    An average has no count: the point is one sample, which is its own minimum and maximum.
-    """
+    """An average has no count: the point is one sample, which is its own minimum and maximum."""
     write(tmp_path / "in", table(), name)
     found, done = ingested(tmp_path / "in")
     seconds = found.filter(pl.col("instance") == "search", pl.col("metric") == "read_ops_per_s")
@@ -121,9 +117,7 @@ def test_sum_and_sample_count_make_a_mean_and_a_maximum_alone_does_not(tmp_path:
 
 
 def test_more_series_than_an_export_of_one_instance_has(tmp_path: Path):
-    """
-    Twelve thousand instances in one file, which is committed in pieces.
-    """
+    """Twelve thousand instances in one file, which is committed in pieces."""
     count = 12_000
     table = pa.table(
         {
@@ -156,9 +150,7 @@ def test_cells_that_are_no_values_are_counted(tmp_path: Path):
 
 
 def test_values_in_another_unit_are_not_taken(tmp_path: Path):
-    """
-    Megabytes per second under the name of bytes per second would be told as a limit of that size.
-    """
+    """Megabytes per second under the name of bytes per second would be told as a limit of that size."""
     minutes = range(5)
     table = pa.table(
         {
@@ -216,9 +208,7 @@ def test_times_as_text_and_as_dates(tmp_path: Path):
 
 
 def test_files_of_a_lake_are_a_source_too(tmp_path: Path):
-    """
-    Names of metrics and units are then Plimsoll's own.
-    """
+    """Names of metrics and units are then Plimsoll's own."""
     json_file(tmp_path / "json/a.gz", records())
     expected, _ = ingested(tmp_path / "json", "lake-json")
     found, _ = ingested(tmp_path / "lake-json/points", "lake-again")

@@ -45,9 +45,7 @@ def read(folder: Path, text: str, **options) -> PoolerConfig:
 
 
 def test_pgpool_settings_are_read(tmp_path: Path):
-    """
-    Comments are left out, quotes are taken off, the last of two wins.
-    """
+    """Comments are left out, quotes are taken off, the last of two wins."""
     config = read(tmp_path, PGPOOL, version="4.1.3")
 
     assert config.kind == "pgpool"
@@ -62,9 +60,7 @@ def test_pgpool_settings_are_read(tmp_path: Path):
 
 
 def test_pgbouncer_settings_and_databases_are_read(tmp_path: Path):
-    """
-    Each database has its own size, mode and bound; an included file belongs to the section it is in.
-    """
+    """Each database has its own size, mode and bound; an included file belongs to the section it is in."""
     (tmp_path / "more.ini").write_text("query_timeout = 30\n")
     config = read(tmp_path, PGBOUNCER)
 
@@ -86,9 +82,7 @@ def test_pgbouncer_settings_and_databases_are_read(tmp_path: Path):
 
 
 def test_users_have_settings_of_their_own(tmp_path: Path):
-    """
-    Size, reserve, mode and bound of a user; a timeout is not of its pools, and sections of peers are not.
-    """
+    """Size, reserve, mode and bound of a user; a timeout is not of its pools, and sections of peers are not."""
     config = read(
         tmp_path,
         "[users]\napp = pool_size=30 pool_mode=transaction\n"
@@ -106,9 +100,7 @@ def test_users_have_settings_of_their_own(tmp_path: Path):
 
 
 def test_a_section_goes_on_after_the_file_that_began_it(tmp_path: Path):
-    """
-    PgBouncer reads included files as if they stood there; it looks for them where it was started.
-    """
+    """PgBouncer reads included files as if they stood there; it looks for them where it was started."""
     (tmp_path / "conf.d").mkdir()
     (tmp_path / "conf.d" / "databases.ini").write_text("[databases]\na = \n%include conf.d/b.ini\n")
     (tmp_path / "conf.d" / "b.ini").write_text("b = host=db2\n[users]\n")
@@ -119,9 +111,7 @@ def test_a_section_goes_on_after_the_file_that_began_it(tmp_path: Path):
 
 
 def test_an_included_file_may_lie_where_we_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """
-    Beside the configuration first, else in the directory that we were started in.
-    """
+    """Beside the configuration first, else in the directory that we were started in."""
     ours = tmp_path / "ours"
     (ours / "etc").mkdir(parents=True)
     (ours / "etc" / "more.ini").write_text("query_timeout = 30\n")
@@ -133,9 +123,7 @@ def test_an_included_file_may_lie_where_we_are(tmp_path: Path, monkeypatch: pyte
 
 
 def test_pgpool_includes_files_beside_the_one_that_names_them(tmp_path: Path):
-    """
-    `include` is no setting; what comes last holds, in whichever file it stands.
-    """
+    """`include` is no setting; what comes last holds, in whichever file it stands."""
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "one.conf").write_text("max_pool = 2\ninclude = 'two.conf'\n")
     (tmp_path / "sub" / "two.conf").write_text("num_init_children = 64\nchild_life_time = 0\n")
@@ -152,42 +140,32 @@ def test_pgpool_includes_files_beside_the_one_that_names_them(tmp_path: Path):
     ("name", "line"), [("pgbouncer", "%include pooler.conf"), ("pgpool", "include = 'pooler.conf'")]
 )
 def test_files_that_include_each_other_are_refused(tmp_path: Path, name: str, line: str):
-    """
-    As either pooler refuses them.
-    """
+    """As either pooler refuses them."""
     with pytest.raises(DataError, match="10 files deep"):
         read(tmp_path, f"{line}\n", kind=name)
 
 
 def test_an_included_file_that_is_missing_is_named(tmp_path: Path):
-    """
-    Neither pooler starts without it.
-    """
+    """Neither pooler starts without it."""
     with pytest.raises(SourceError, match=r"nowhere\.ini"):
         read(tmp_path, "[pgbouncer]\n%include nowhere.ini\n")
 
 
 @pytest.mark.parametrize("text", [PGPOOL, PGBOUNCER.replace("%include more.ini", "")])
 def test_no_secret_is_kept(tmp_path: Path, text: str):
-    """
-    Passwords, keys and queries of users are not in what was read.
-    """
+    """Passwords, keys and queries of users are not in what was read."""
     assert "hun" not in str(read(tmp_path, text))
 
 
 def test_a_file_of_comments_that_name_settings_is_known(tmp_path: Path):
-    """
-    Debian ships pgpool.conf with everything commented out.
-    """
+    """Debian ships pgpool.conf with everything commented out."""
     config = read(tmp_path, "#num_init_children = 32\n#max_pool = 4\n")
 
     assert (config.kind, config.settings) == ("pgpool", {})
 
 
 def test_a_file_that_could_be_anything_is_refused(tmp_path: Path):
-    """
-    What cannot be told is asked for.
-    """
+    """What cannot be told is asked for."""
     with pytest.raises(UsageError, match="cannot tell whose"):
         read(tmp_path, "shared_buffers = 1GB\n")
 
@@ -195,9 +173,7 @@ def test_a_file_that_could_be_anything_is_refused(tmp_path: Path):
 
 
 def test_a_file_that_is_none_is_refused(tmp_path: Path):
-    """
-    A missing file, a folder and a binary give a sentence.
-    """
+    """A missing file, a folder and a binary give a sentence."""
     (tmp_path / "binary").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(SourceError, match="no such file"):
         read_pooler_config(tmp_path / "absent")
@@ -213,9 +189,7 @@ def test_a_file_that_is_none_is_refused(tmp_path: Path):
     ids=["blanks", "a word", "a database"],
 )
 def test_a_line_of_any_length_is_read_at_once(tmp_path: Path, line: str):
-    """
-    Time grows with the length of a line, not with its square.
-    """
+    """Time grows with the length of a line, not with its square."""
     start = time.process_time()
     read(tmp_path, line + "\n", kind="pgbouncer" if "[" in line else "pgpool")
 

@@ -67,9 +67,7 @@ def pgpool(*rows: dict[str, str]):
 
 
 def test_ages_are_right_though_pgpool_lives_in_another_zone():
-    """
-    Our own visit came at noon UTC by our clock and at 21:00 by its own.
-    """
+    """Our own visit came at noon UTC by our clock and at 21:00 by its own."""
     reading = pgpool(OURS, row("501", "78"))
     (kept,) = reading.cached
 
@@ -79,16 +77,12 @@ def test_ages_are_right_though_pgpool_lives_in_another_zone():
 
 
 def test_our_own_visit_is_left_out_on_every_node():
-    """
-    The connections of our child to the second node are ours as well.
-    """
+    """The connections of our child to the second node are ours as well."""
     assert () == pgpool(OURS, {**OURS, "backend_id": "1", "pool_backendpid": "12"}).cached
 
 
 def test_a_client_of_two_nodes_is_one_client():
-    """
-    One child, two connections behind it, and none of them is idle.
-    """
+    """One child, two connections behind it, and none of them is idle."""
     held = row("502", "80", pool_connected="1")
     reading = pgpool(OURS, held, {**held, "backend_id": "1", "pool_backendpid": "81"})
 
@@ -97,9 +91,7 @@ def test_a_client_of_two_nodes_is_one_client():
 
 
 def test_older_releases_have_fewer_columns():
-    """
-    `create_time` is the age; how long it was idle they do not say.
-    """
+    """`create_time` is the age; how long it was idle they do not say."""
     old = {
         name: value
         for name, value in row("501", "78").items()
@@ -112,16 +104,12 @@ def test_older_releases_have_fewer_columns():
 
 
 def test_what_is_secret_or_no_setting_is_not_kept():
-    """
-    Passwords, files of passwords, and states of nodes.
-    """
+    """Passwords, files of passwords, and states of nodes."""
     assert {"connection_life_time": "60", "lobj_lock_table": ""} == pgpool(OURS).settings
 
 
 def test_pgbouncer_of_any_release_is_read_by_names_of_columns():
-    """
-    A release before 1.8 gives no microseconds of the longest wait; the console itself is no pool.
-    """
+    """A release before 1.8 gives no microseconds of the longest wait; the console itself is no pool."""
     reading = read_pgbouncer(
         Answers(  # type: ignore[arg-type]
             version=[{"version": "PgBouncer 1.7.2"}],
@@ -165,9 +153,7 @@ def test_pgbouncer_of_any_release_is_read_by_names_of_columns():
 
 
 def test_a_user_of_pgbouncer_may_have_a_pool_of_its_own_size():
-    """
-    It holds before the database's; the bound of all users is shown with each, and is not its own.
-    """
+    """It holds before the database's; the bound of all users is shown with each, and is not its own."""
     counts = dict.fromkeys(
         ("cl_active", "cl_waiting", "sv_active", "sv_idle", "sv_used", "maxwait"), "0"
     )
@@ -213,9 +199,7 @@ def test_a_user_of_pgbouncer_may_have_a_pool_of_its_own_size():
     ],
 )
 def test_an_address_names_port_and_database_where_needed(url: str, dsn: str):
-    """
-    PgBouncer's console is always the database `pgbouncer`.
-    """
+    """PgBouncer's console is always the database `pgbouncer`."""
     assert dsn == address_of(url).dsn
 
 
@@ -223,9 +207,7 @@ def test_an_address_names_port_and_database_where_needed(url: str, dsn: str):
     "url", ["odyssey://x:s3cret@y", "pgpool://a:s3cret@b@c", "pgpool://[s3cret"]
 )
 def test_an_address_that_cannot_be_read_is_not_repeated(url: str):
-    """
-    It may hold a password.
-    """
+    """It may hold a password."""
     with pytest.raises(UsageError) as raised:
         address_of(url)
 
@@ -233,9 +215,7 @@ def test_an_address_that_cannot_be_read_is_not_repeated(url: str):
 
 
 def test_a_configuration_file_is_a_reading_of_settings(tmp_path):
-    """
-    Without pools, and without a version, which a file does not say.
-    """
+    """Without pools, and without a version, which a file does not say."""
     path = tmp_path / "pgpool.conf"
     path.write_text("num_init_children = 200\nmax_pool = 2\n")
     reading = read_pooler(str(path), now=lambda: 1.0)

@@ -11,9 +11,7 @@ ALLOWED = len(os.sched_getaffinity(0))
 
 
 def machine(tmp_path: Path, title: str, groups: str = "0::/\n", **files: str) -> dict[str, Path]:
-    """
-    A machine with one process, ours, which calls itself something else.
-    """
+    """A machine with one process, ours, which calls itself something else."""
     process = tmp_path / "proc" / str(os.getpid())
     process.mkdir(parents=True)
     (process / "cmdline").write_bytes(title.encode() + bytes(20))
@@ -34,9 +32,7 @@ def counted(places: dict[str, Path]) -> int | None:
     ["postgres: app orders [local] idle", "postgres: 15/main: app orders 127.0.0.1(4) idle"],
 )
 def test_a_server_of_this_machine_has_its_processors(tmp_path: Path, title: str):
-    """
-    Those that its process may run on, whatever the cluster is called.
-    """
+    """Those that its process may run on, whatever the cluster is called."""
     assert ALLOWED == counted(machine(tmp_path, title))
 
 
@@ -49,16 +45,12 @@ def test_a_server_of_this_machine_has_its_processors(tmp_path: Path, title: str)
     ],
 )
 def test_another_process_of_that_number_tells_nothing(tmp_path: Path, title: str):
-    """
-    Behind a tunnel the number is of another machine; here it may be anybody's.
-    """
+    """Behind a tunnel the number is of another machine; here it may be anybody's."""
     assert counted(machine(tmp_path, title)) is None
 
 
 def test_a_process_that_is_not_here_tells_nothing(tmp_path: Path):
-    """
-    The server is on another machine, or in a container of its own.
-    """
+    """The server is on another machine, or in a container of its own."""
     assert processors_of(2**22 + 1, "app", "orders", proc=tmp_path) is None
 
 
@@ -92,9 +84,7 @@ def test_a_process_that_is_not_here_tells_nothing(tmp_path: Path):
 def test_a_share_of_processors_is_what_it_has(
     tmp_path: Path, quota: dict[str, str], groups: str, count: int
 ):
-    """
-    A container or a service that may use less than the machine has no more than that.
-    """
+    """A container or a service that may use less than the machine has no more than that."""
     places = machine(tmp_path, "postgres: app orders [local] idle", groups, **quota)
 
     assert count == counted(places)

@@ -26,32 +26,24 @@ def committed(first: dict[int, tuple], last: dict[int, tuple]) -> tuple[int, boo
 
 
 def test_commits_of_all_databases_are_added_up():
-    """
-    Two databases with 10 and 5 more commits have 15.
-    """
+    """Two databases with 10 and 5 more commits have 15."""
     assert (15, False) == committed(
         {1: database(100), 2: database(50)}, {1: database(110), 2: database(55)}
     )
 
 
 def test_a_dropped_database_is_in_neither_sum():
-    """
-    Its 50 commits are not taken off the other's 10.
-    """
+    """Its 50 commits are not taken off the other's 10."""
     assert (10, True) == committed({1: database(100), 2: database(50)}, {1: database(110)})
 
 
 def test_a_database_made_meanwhile_began_at_zero():
-    """
-    All that it counts happened since.
-    """
+    """All that it counts happened since."""
     assert (17, False) == committed({1: database(100)}, {1: database(110), 2: database(7)})
 
 
 def test_a_database_that_was_reset_is_in_neither_sum():
-    """
-    By the time of its reset, or by a counter that fell.
-    """
+    """By the time of its reset, or by a counter that fell."""
     later = database(120, reset_s=RESET_S + 9)
 
     assert (5, True) == committed({1: database(100), 2: database(50)}, {1: later, 2: database(55)})
@@ -61,16 +53,12 @@ def test_a_database_that_was_reset_is_in_neither_sum():
 
 
 def test_the_first_time_of_a_reset_is_no_reset():
-    """
-    PostgreSQL 14 says it of a database that had counted nothing before.
-    """
+    """PostgreSQL 14 says it of a database that had counted nothing before."""
     assert (10, False) == committed({1: database(0, reset_s=None)}, {1: database(10)})
 
 
 def test_a_server_that_forgot_is_told_from_one_that_went_on():
-    """
-    After a crash counters begin at zero; after an orderly restart they go on.
-    """
+    """After a crash counters begin at zero; after an orderly restart they go on."""
     before = {1: database(100), 2: database(50)}
 
     assert has_gone_back(before, {1: database(3), 2: database(2)})
@@ -78,9 +66,7 @@ def test_a_server_that_forgot_is_told_from_one_that_went_on():
 
 
 def test_blocks_become_bytes():
-    """
-    Before 17, checkpointer, background writer and backends are counted in blocks of 8 KiB.
-    """
+    """Before 17, checkpointer, background writer and backends are counted in blocks of 8 KiB."""
     counters = moment(0.0, {1: database(1)}).reading.counters
 
     assert (1, 2) == (counters.checkpoints_timed, counters.checkpoints_requested)
@@ -93,9 +79,7 @@ def test_blocks_become_bytes():
 
 
 def test_growth_by_many_blocks_counts_whole_where_there_are_two_views():
-    """
-    16 counts one block in pg_stat_bgwriter where a file grows by 768; pg_stat_io has them all.
-    """
+    """16 counts one block in pg_stat_bgwriter where a file grows by 768; pg_stat_io has them all."""
     rows = [
         IoRow(
             backend_type=who,

@@ -51,9 +51,7 @@ FACTS = ServerFacts(
 
 
 def test_rates_are_differences_per_second():
-    """
-    Transactions and bytes count up; the rate is the difference over the time between.
-    """
+    """Transactions and bytes count up; the rate is the difference over the time between."""
     rates = rates_between(BEFORE, AFTER)
 
     expected = {
@@ -74,9 +72,7 @@ def test_rates_are_differences_per_second():
     ],
 )
 def test_transactions_across_a_reset_are_a_gap(change):
-    """
-    A dropped database or reset statistics make the sums incomparable, even where they grew.
-    """
+    """A dropped database or reset statistics make the sums incomparable, even where they grew."""
     rates = rates_between(BEFORE, replace(AFTER, **change))
 
     assert Metric.TRANSACTIONS_PER_S not in rates
@@ -84,18 +80,14 @@ def test_transactions_across_a_reset_are_a_gap(change):
 
 
 def test_bytes_across_a_reset_are_a_gap():
-    """
-    pg_stat_io is reset by itself.
-    """
+    """pg_stat_io is reset by itself."""
     rates = rates_between(BEFORE, replace(AFTER, io_epoch="2026-11-21"))
 
     assert {Metric.TRANSACTIONS_PER_S: 250, Metric.ROLLBACKS_PER_S: 2} == rates
 
 
 def test_what_is_hidden_is_not_zero():
-    """
-    A role that may not see sessions gives no count of them.
-    """
+    """A role that may not see sessions gives no count of them."""
     hidden = replace(BEFORE, connection_count=None, active_count=None, waiting_count=None)
 
     assert {} == levels_of(hidden)
@@ -104,9 +96,7 @@ def test_what_is_hidden_is_not_zero():
 
 
 def test_a_missing_right_names_its_grant():
-    """
-    The remedy can be pasted; a role that needs quotes gets them.
-    """
+    """The remedy can be pasted; a role that needs quotes gets them."""
     gaps = gaps_of(replace(FACTS, sees_all_sessions=False, role='Odd "One'))
 
     assert {'GRANT pg_monitor TO "Odd ""One";'} == {gap.remedy for gap in gaps}
@@ -117,9 +107,7 @@ def test_a_missing_right_names_its_grant():
 
 
 def test_an_old_server_says_what_it_cannot_count():
-    """
-    Before 16 there is no pg_stat_io; before 18 it has no WAL.
-    """
+    """Before 16 there is no pg_stat_io; before 18 it has no WAL."""
     of_15 = gaps_of(replace(FACTS, version="15.18", version_number=150018))
     of_17 = gaps_of(replace(FACTS, version="17.11", version_number=170011))
 
@@ -128,9 +116,7 @@ def test_an_old_server_says_what_it_cannot_count():
 
 
 def test_each_version_is_asked_what_its_views_have():
-    """
-    op_bytes left pg_stat_io with 18, the view came with 16.
-    """
+    """op_bytes left pg_stat_io with 18, the view came with 16."""
     assert "op_bytes" not in recording.reading_query(180006)
     assert "read_bytes" in recording.reading_query(180006)
     assert "reads * op_bytes" in recording.reading_query(170011)
@@ -146,16 +132,12 @@ def test_each_version_is_asked_what_its_views_have():
     ],
 )
 def test_a_password_is_struck_out_of_what_a_server_says(dsn: str, text: str):
-    """
-    In every form in which it could be quoted.
-    """
+    """In every form in which it could be quoted."""
     assert "bad ******** here" == without_password(text, dsn)
 
 
 def test_a_password_of_the_environment_is_struck_out_too(monkeypatch):
-    """
-    libpq reads PGPASSWORD by itself.
-    """
+    """libpq reads PGPASSWORD by itself."""
     monkeypatch.setenv("PGPASSWORD", "hunter2")
 
     assert "no ********" == without_password("no hunter2", "host=h")
@@ -171,9 +153,7 @@ def test_a_password_of_the_environment_is_struck_out_too(monkeypatch):
     ],
 )
 def test_a_dsn_that_cannot_be_read_is_not_repeated(dsn: str):
-    """
-    libpq would quote the part it stumbled over, which may be the password.
-    """
+    """libpq would quote the part it stumbled over, which may be the password."""
     with pytest.raises(UsageError) as raised:
         DatabaseProbe(dsn, lambda: 0.0).open()
 
@@ -184,15 +164,11 @@ def test_a_dsn_that_cannot_be_read_is_not_repeated(dsn: str):
 
 @pytest.mark.parametrize("address", ["", "127.0.0.1", "::1", "/run/postgresql"])
 def test_loopback_and_sockets_are_here(address: str):
-    """
-    A UNIX socket has no address and is always this machine.
-    """
+    """A UNIX socket has no address and is always this machine."""
     assert is_here(address)
 
 
 def test_an_address_of_documentation_is_elsewhere():
-    """
-    203.0.113.0/24 and 2001:db8::/32 are nobody's.
-    """
+    """203.0.113.0/24 and 2001:db8::/32 are nobody's."""
     assert not is_here("203.0.113.7")
     assert not is_here("2001:db8::7")

@@ -117,9 +117,7 @@ def test_glances_take_a_hundredth_of_the_time_at_most(
 
 
 def test_a_server_that_stays_away_is_waited_for_ten_seconds(monkeypatch: pytest.MonkeyPatch):
-    """
-    Then the first reading is the last, and the observation says why.
-    """
+    """Then the first reading is the last, and the observation says why."""
     server = Server()
 
     def sleep(seconds: float) -> None:
@@ -136,9 +134,7 @@ def test_a_server_that_stays_away_is_waited_for_ten_seconds(monkeypatch: pytest.
 
 
 def restarted_at(server: Server, monkeypatch: pytest.MonkeyPatch, *endings: tuple[float, bool]):
-    """
-    What is seen of a server that is away for two seconds from each moment on, and forgets or not.
-    """
+    """What is seen of a server that is away for two seconds from each moment on, and forgets or not."""
     waiting = list(endings)
 
     def sleep(seconds: float) -> None:
@@ -158,9 +154,7 @@ def restarted_at(server: Server, monkeypatch: pytest.MonkeyPatch, *endings: tupl
 def test_after_a_crash_totals_of_before_are_not_compared_with_those_of_after(
     monkeypatch: pytest.MonkeyPatch,
 ):
-    """
-    Even where the new counters have outgrown the old ones: the date from which they count tells.
-    """
+    """Even where the new counters have outgrown the old ones: the date from which they count tells."""
     found = restarted_at(Server(), monkeypatch, (10.0, True))
     before, after = (
         [g for g in found.glances if (g.time_s < 10) == is_before] for is_before in (True, False)
@@ -174,9 +168,7 @@ def test_after_a_crash_totals_of_before_are_not_compared_with_those_of_after(
 
 
 def test_an_orderly_restart_goes_on_and_is_told_beside_a_crash(monkeypatch: pytest.MonkeyPatch):
-    """
-    The first reading stays the first; each thing that happened is said once.
-    """
+    """The first reading stays the first; each thing that happened is said once."""
     orderly = restarted_at(Server(), monkeypatch, (5.0, False), (10.0, False))
     both = restarted_at(Server(), monkeypatch, (5.0, True), (10.0, False))
 

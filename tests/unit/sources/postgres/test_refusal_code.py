@@ -20,9 +20,7 @@ SSL_REQUEST = 80_877_103
 
 
 def refused_with(code: str, words: str = GERMAN) -> bytes:
-    """
-    An ErrorResponse as a server with German messages sends it.
-    """
+    """An ErrorResponse as a server with German messages sends it."""
     fields = {"S": "FATAL", "V": "FATAL", "C": code, "M": words, "F": "proc.c", "L": "353"}
     if not code:
         del fields["C"]
@@ -34,9 +32,7 @@ def refused_with(code: str, words: str = GERMAN) -> bytes:
 def answering(
     answer: bytes, tls: ssl.SSLContext | None = None
 ) -> Iterator[tuple[int, list[bytes]]]:
-    """
-    A listener that answers every beginning of a session alike; what was sent to it.
-    """
+    """A listener that answers every beginning of a session alike; what was sent to it."""
     heard: list[bytes] = []
 
     def answer_one(line: socket.socket) -> None:
@@ -69,9 +65,7 @@ def answering(
 
 
 def refusal_of(answer: bytes) -> tuple[SourceError, list[bytes]]:
-    """
-    What is made of a failed connection to such a server.
-    """
+    """What is made of a failed connection to such a server."""
     with answering(answer) as (port, heard):
         dsn = f"host=127.0.0.1 port={port} user=app password=s3cret dbname=orders connect_timeout=5"
         with pytest.raises(psycopg.OperationalError) as caught:
@@ -102,9 +96,7 @@ def refusal_of(answer: bytes) -> tuple[SourceError, list[bytes]]:
     ],
 )
 def test_a_refusal_is_known_in_every_language(answer: bytes, kind: type[SourceError]):
-    """
-    By its code; what is no refusal with a code stays a server that did not answer.
-    """
+    """By its code; what is no refusal with a code stays a server that did not answer."""
     found, heard = refusal_of(answer)
 
     assert kind is type(found)
@@ -115,9 +107,7 @@ def test_a_refusal_is_known_in_every_language(answer: bytes, kind: type[SourceEr
 
 
 def test_the_words_are_kept():
-    """
-    They stand in the evidence, as the server said them.
-    """
+    """They stand in the evidence, as the server said them."""
     found, _ = refusal_of(refused_with("53300"))
 
     assert GERMAN in found.message
@@ -125,9 +115,7 @@ def test_the_words_are_kept():
 
 
 def test_nobody_there_is_nobody_there():
-    """
-    The port was closed before: no code, and the sentence as before.
-    """
+    """The port was closed before: no code, and the sentence as before."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
     dsn = f"host=127.0.0.1 port={port} user=app dbname=orders"
@@ -139,9 +127,7 @@ def test_nobody_there_is_nobody_there():
 
 @pytest.mark.parametrize("mode", ["prefer", "require", "disable"])
 def test_a_server_with_tls_is_asked_under_tls(tmp_path: Path, mode: str):
-    """
-    As libpq would ask it; whose certificate it is does not matter, since nothing secret is sent.
-    """
+    """As libpq would ask it; whose certificate it is does not matter, since nothing secret is sent."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(signed_by_itself(tmp_path))
     with answering(refused_with("53300"), context) as (port, heard):

@@ -39,16 +39,12 @@ def test_no_string_of_a_statement_is_kept(text):
     ],
 )
 def test_a_query_keeps_its_text(text):
-    """
-    The values of queries are parameters already.
-    """
+    """The values of queries are parameters already."""
     assert text == without_literals(text)
 
 
 def test_no_number_of_a_session_is_kept():
-    """
-    A session's statement has its values in it: numbers become `?`, and a string and all behind it is cut off.
-    """
+    """A session's statement has its values in it: numbers become `?`, and a string and all behind it is cut off."""
     text = "update orders set total = 4711.50 where id=-12 and card_2 = $1 and name = 'Smith' and pin = 99"
 
     assert "update orders set total = ? where id=? and card_2 = $1 and name = …" == masked(text)

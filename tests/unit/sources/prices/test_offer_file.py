@@ -23,9 +23,7 @@ FORMS = {"json": offer_json, "csv": offer_csv}
 def read(
     tmp_path: Path, content: bytes, *, region: str = "us-east-1", name: str = "offer"
 ) -> PriceTable:
-    """
-    The prices of a file with that content.
-    """
+    """The prices of a file with that content."""
     path = tmp_path / name
     path.write_bytes(content)
     return read_price_list(path, region)
@@ -39,9 +37,7 @@ def usd(table: PriceTable, db_class: str, engine: str = "postgres", **asked: obj
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("wrap", [bytes, gzip.compress])
 def test_both_forms_give_the_same_prices(form, wrap, tmp_path):
-    """
-    JSON and CSV, plain and gzipped, hold the prices of the published change and of storage.
-    """
+    """JSON and CSV, plain and gzipped, hold the prices of the published change and of storage."""
     table = read(tmp_path, wrap(FORMS[form](market())))
 
     assert Decimal("0.290") == usd(table, "db.t3.xlarge")
@@ -67,9 +63,7 @@ def test_both_forms_give_the_same_prices(form, wrap, tmp_path):
 
 @pytest.mark.parametrize("form", FORMS)
 def test_a_price_says_from_when_and_where_it_is(form, tmp_path):
-    """
-    The list's date of publication and its version; no such price is weak.
-    """
+    """The list's date of publication and its version; no such price is weak."""
     price = read(tmp_path, FORMS[form](market())).instance_price("db.t3.xlarge", "postgres")
 
     assert price is not None
@@ -83,9 +77,7 @@ def test_a_price_says_from_when_and_where_it_is(form, tmp_path):
 
 
 def test_an_answer_of_get_products_is_read_too(tmp_path):
-    """
-    What `aws pricing get-products` prints has the products as strings.
-    """
+    """What `aws pricing get-products` prints has the products as strings."""
     content = json.dumps({"FormatVersion": "aws_v1", "PriceList": listed(market())}).encode()
 
     table = read(tmp_path, content)
@@ -119,9 +111,7 @@ LOOKALIKES = {
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("trap", LOOKALIKES)
 def test_of_several_skus_of_a_class_the_right_one_is_taken(trap, form, tmp_path):
-    """
-    A product that looks alike and is something else neither replaces the price nor disputes it.
-    """
+    """A product that looks alike and is something else neither replaces the price nor disputes it."""
     alike = hours("db.m6g.xlarge", "9.9900000000", **LOOKALIKES[trap])
     for sold in ([alike, *market()], [*market(), alike]):
         assert Decimal("0.318") == usd(read(tmp_path, FORMS[form](sold)), "db.m6g.xlarge")
@@ -139,9 +129,7 @@ def test_of_several_skus_of_a_class_the_right_one_is_taken(trap, form, tmp_path)
     ],
 )
 def test_of_several_skus_of_storage_the_right_one_is_taken(alike, tmp_path):
-    """
-    Other deployments, places and units are other things; a rate of nothing is no price.
-    """
+    """Other deployments, places and units are other things; a rate of nothing is no price."""
     table = read(tmp_path, offer_json([alike, *market()]))
 
     price, standby = (
@@ -153,9 +141,7 @@ def test_of_several_skus_of_storage_the_right_one_is_taken(alike, tmp_path):
 
 @pytest.mark.parametrize("form", FORMS)
 def test_what_differs_only_in_price_is_disputed(form, tmp_path):
-    """
-    Neither is chosen: the price is unknown, and the sentence says why.
-    """
+    """Neither is chosen: the price is unknown, and the sentence says why."""
     other = hours("db.m6g.xlarge", "0.3190000000", sku="OTHER")
 
     table = read(tmp_path, FORMS[form]([*market(), other]))
@@ -170,9 +156,7 @@ def test_what_differs_only_in_price_is_disputed(form, tmp_path):
 
 
 def test_tiers_are_disputed_and_equal_prices_are_one(tmp_path):
-    """
-    A price that depends on how much is bought is not one price; the same price twice is.
-    """
+    """A price that depends on how much is bought is not one price; the same price twice is."""
     storage = item("RDS:IO2-PIOPS", "0.1", "IOPS-Mo")
     tiered = replace(storage, rates=[("0.1", "IOPS-Mo"), ("0.07", "IOPS-Mo"), ("0.05", "IOPS-Mo")])
     again = item("RDS:GP2-Storage", "0.115", "GB-Mo", engine="MySQL")
@@ -185,9 +169,7 @@ def test_tiers_are_disputed_and_equal_prices_are_one(tmp_path):
 
 
 def test_credits_of_sql_server_are_an_item_of_their_own(tmp_path):
-    """
-    They cost more than those of other engines, and do not dispute their price.
-    """
+    """They cost more than those of other engines, and do not dispute their price."""
     dearer = item("CPUCredits:db.t3", "0.121", "vCPU-Hours", option="", engine="SQL Server")
     arm = item("CPUCredits:db.t4g", "0.07", "vCPU-Hours", option="", engine="PostgreSQL")
 
@@ -199,9 +181,7 @@ def test_credits_of_sql_server_are_an_item_of_their_own(tmp_path):
 
 
 def test_another_currency_is_no_price(tmp_path):
-    """
-    A list in yuan says nothing of dollars.
-    """
+    """A list in yuan says nothing of dollars."""
     yuan = offer_csv(market()).replace(b'"USD"', b'"CNY"')
 
     with pytest.raises(DataError, match="contains no on-demand price of RDS in us-east-1"):
@@ -212,9 +192,7 @@ def test_another_currency_is_no_price(tmp_path):
 
 @pytest.mark.parametrize("form", FORMS)
 def test_a_file_cut_anywhere_is_a_sentence_or_has_fewer_prices(form, tmp_path):
-    """
-    No place to break off gives another error, or a price that the whole file does not have.
-    """
+    """No place to break off gives another error, or a price that the whole file does not have."""
     content = FORMS[form](market())
     whole = read(tmp_path, content)
     for end in range(0, len(content), 97):
@@ -228,9 +206,7 @@ def test_a_file_cut_anywhere_is_a_sentence_or_has_fewer_prices(form, tmp_path):
 
 
 def test_a_licence_is_asked_for_where_there_are_several(tmp_path):
-    """
-    Oracle without a licence said has no price; a container database costs what its edition costs.
-    """
+    """Oracle without a licence said has no price; a container database costs what its edition costs."""
     oracle = {"engine": "Oracle", "databaseEdition": "Standard Two"}
     sold = [
         hours(
@@ -253,9 +229,7 @@ def test_a_licence_is_asked_for_where_there_are_several(tmp_path):
     ("db_class", "expected"), [("db.m6i.large", "0.9"), ("db.m7i.large", None)]
 )
 def test_sql_server_whose_licence_is_apart_has_no_price(db_class, expected, tmp_path):
-    """
-    From the seventh generation on the list of RDS holds only a part of what SQL Server costs.
-    """
+    """From the seventh generation on the list of RDS holds only a part of what SQL Server costs."""
     server = {"engine": "SQL Server", "databaseEdition": "Standard", "engineCode": "12"}
     sold = hours(db_class, "0.9", licenseModel="License included", **server)
 
@@ -265,9 +239,7 @@ def test_sql_server_whose_licence_is_apart_has_no_price(db_class, expected, tmp_
 
 
 def test_io_optimized_is_a_price_of_its_own(tmp_path):
-    """
-    Aurora's instances cost more where requests are free.
-    """
+    """Aurora's instances cost more where requests are free."""
     aurora = {"engine": "Aurora PostgreSQL"}
     usage = "InstanceUsageIOOptimized:db.r6g.large"
     sold = [
@@ -284,9 +256,7 @@ def test_io_optimized_is_a_price_of_its_own(tmp_path):
 
 
 def test_regions_have_a_prefix_that_tells_nothing_more(tmp_path):
-    """
-    A file of all regions gives each its own; the prefix tells nothing that the region does not.
-    """
+    """A file of all regions gives each its own; the prefix tells nothing that the region does not."""
     dearer = [replace(one, rates=[("0.4", "Hrs")]) for one in market("eu-west-1")[:2]]
     content = offer_csv([*market(), *dearer, *market("us-east-2")[2:]])
 
@@ -298,9 +268,7 @@ def test_regions_have_a_prefix_that_tells_nothing_more(tmp_path):
 
 
 def broken(content: bytes) -> dict[str, bytes]:
-    """
-    What can happen to a file on its way, by what is said of it.
-    """
+    """What can happen to a file on its way, by what is said of it."""
     return {
         "is empty": b"",
         "is empty ": b" \n",
@@ -323,9 +291,7 @@ BROKEN = broken(offer_json(market()))
 
 @pytest.mark.parametrize("expected", BROKEN)
 def test_a_bad_json_file_is_refused_in_one_sentence(expected, tmp_path):
-    """
-    The cause names the file, the hint says where a good one comes from.
-    """
+    """The cause names the file, the hint says where a good one comes from."""
     with pytest.raises(DataError) as caught:
         read(tmp_path, BROKEN[expected])
 
@@ -350,9 +316,7 @@ BROKEN_CSV = {
 
 @pytest.mark.parametrize("expected", BROKEN_CSV)
 def test_a_bad_csv_file_is_refused_in_one_sentence(expected, tmp_path):
-    """
-    Also one that breaks off between two fields of its last row.
-    """
+    """Also one that breaks off between two fields of its last row."""
     with pytest.raises(DataError) as caught:
         read(tmp_path, BROKEN_CSV[expected])
 
@@ -368,18 +332,14 @@ def check(error: PlimsollError, text: str) -> None:
 
 
 def test_a_file_that_is_not_there_is_said_so(tmp_path):
-    """
-    Nor is a folder one, nor what may not be read.
-    """
+    """Nor is a folder one, nor what may not be read."""
     for path in (tmp_path / "none.json", tmp_path):
         with pytest.raises(SourceError):
             read_price_list(path, "us-east-1")
 
 
 def test_a_file_that_may_not_be_read_is_said_so(tmp_path, monkeypatch):
-    """
-    The system's refusal is one sentence, whatever the form of the file.
-    """
+    """The system's refusal is one sentence, whatever the form of the file."""
     path = tmp_path / "offer.csv"
     path.write_bytes(CSV)
 
@@ -423,9 +383,7 @@ def test_memory_follows_what_is_asked_for(form, most_bytes, tmp_path):
 
 
 def test_every_attribute_that_is_looked_at_is_one_of_the_list():
-    """
-    Names of the JSON form and columns of the CSV form stand for the same attributes.
-    """
+    """Names of the JSON form and columns of the CSV form stand for the same attributes."""
     from fixtures.offers import _COLUMNS
     from plimsoll.sources.prices.offer_csv import _ATTRIBUTES
 

@@ -25,17 +25,13 @@ def server() -> PrometheusServer:
     [DEEP, b'{"status":"success","data":' + DEEP, b'{"status":' + DEEP, b'{"status":"\xff"}'],
 )
 def test_an_answer_that_nests_without_end_is_one_sentence(body):
-    """
-    Half a million brackets are not JSON that a Prometheus would send, wherever they stand.
-    """
+    """Half a million brackets are not JSON that a Prometheus would send, wherever they stand."""
     with pytest.raises(SourceError, match=r"not JSON|another form"):
         names_of(answer_of(body, server(), "application/json"), server())
 
 
 def test_every_part_of_an_answer_may_nest_without_end():
-    """
-    Samples, labels and names are decoded apart from their envelope.
-    """
+    """Samples, labels and names are decoded apart from their envelope."""
     import msgspec
 
     matrix = b'{"resultType":"matrix","result":' + DEEP + b"]" * len(DEEP) + b"}"
@@ -45,7 +41,5 @@ def test_every_part_of_an_answer_may_nest_without_end():
 
 
 def test_a_refusal_that_nests_without_end_says_what_can_be_shown():
-    """
-    A broken reason is cut to a line.
-    """
+    """A broken reason is cut to a line."""
     assert len(reason_of(DEEP, server())) <= 200

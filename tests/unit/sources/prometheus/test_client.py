@@ -34,9 +34,7 @@ def asked(double: Double, waits: Waits | None = None, bounds: Bounds = QUICK):
 
 @pytest.mark.parametrize("status", [429, 502, 503, 504])
 def test_what_passes_is_tried_again(status):
-    """
-    The third try succeeds, after waits that double.
-    """
+    """The third try succeeds, after waits that double."""
     waits = Waits()
     with Double(wrong=[Wrong(status=status)] * 2) as double:
         assert b"[]" == bytes(asked(double, waits).data)
@@ -46,9 +44,7 @@ def test_what_passes_is_tried_again(status):
 
 
 def test_a_server_is_believed_when_it_says_when_to_come_back():
-    """
-    Up to ten seconds: in an incident nobody waits for an hour.
-    """
+    """Up to ten seconds: in an incident nobody waits for an hour."""
     waits = Waits()
     wrong = [error(429, "slow", **{"Retry-After": "4"}), error(429, "", **{"Retry-After": "3600"})]
     with Double(wrong=wrong) as double:
@@ -104,9 +100,7 @@ def test_three_tries_are_enough(status, kind, cause):
     ],
 )
 def test_what_does_not_pass_is_said_at_once(wrong, kind, cause, hint):
-    """
-    One request, one sentence with the cause, one with the remedy.
-    """
+    """One request, one sentence with the cause, one with the remedy."""
     with Double(wrong=[wrong] * 3) as double, pytest.raises(kind) as raised:
         asked(double)
 
@@ -116,9 +110,7 @@ def test_what_does_not_pass_is_said_at_once(wrong, kind, cause, hint):
 
 
 def test_a_broken_connection_is_tried_again_and_then_said():
-    """
-    An answer that ends before its announced length is no answer.
-    """
+    """An answer that ends before its announced length is no answer."""
     cut = Wrong(body=b'{"status":"success","data":[]}', claimed_length=5000)
     with Double(wrong=[cut]) as double:
         assert b"[]" == bytes(asked(double).data)
@@ -132,9 +124,7 @@ def test_a_broken_connection_is_tried_again_and_then_said():
 
 
 def test_a_slow_server_is_not_waited_for():
-    """
-    Silence has an end, and it is not tried thrice: three times half a minute helps nobody.
-    """
+    """Silence has an end, and it is not tried thrice: three times half a minute helps nobody."""
     done = threading.Event()
     try:
         with Double(wrong=[Wrong(held_until=done)] * 3) as double:
@@ -148,9 +138,7 @@ def test_a_slow_server_is_not_waited_for():
 
 
 def test_a_server_that_drips_is_left():
-    """
-    A whole answer has a deadline of its own, by the clock that was handed in.
-    """
+    """A whole answer has a deadline of its own, by the clock that was handed in."""
     moments = iter([0.0, 500.0, 1000.0])
     with (
         Double() as double,
@@ -161,9 +149,7 @@ def test_a_server_that_drips_is_left():
 
 
 def test_a_giant_answer_is_not_kept():
-    """
-    It is broken off at the bound, whatever length it announces.
-    """
+    """It is broken off at the bound, whatever length it announces."""
     giant = Wrong(body=b'{"status":"success","data":"' + b"x" * 200_000)
     with Double(wrong=[giant]) as double, pytest.raises(TooMuch, match="100,000 bytes"):
         asked(double)
@@ -178,9 +164,7 @@ def test_a_giant_answer_is_not_kept():
     ],
 )
 def test_a_limit_of_the_server_is_told_from_a_wrong_query(text):
-    """
-    Prometheus, Mimir and VictoriaMetrics say it with 422; then a smaller question helps.
-    """
+    """Prometheus, Mimir and VictoriaMetrics say it with 422; then a smaller question helps."""
     with Double(wrong=[error(422, text)]) as double, pytest.raises(TooMuch):
         asked(double)
 
@@ -196,9 +180,7 @@ def test_nobody_there_is_said_in_one_sentence():
 
 
 def test_an_unsafe_connection_is_not_made():
-    """
-    https to a server that speaks http is told from a server that is not there.
-    """
+    """https to a server that speaks http is told from a server that is not there."""
     patient = Bounds(connect_s=2, read_s=2)
     with (
         Double() as double,
@@ -209,9 +191,7 @@ def test_an_unsafe_connection_is_not_made():
 
 
 def test_credentials_and_headers_are_sent_and_shown_nowhere():
-    """
-    A server that repeats them in its refusal does not make them known.
-    """
+    """A server that repeats them in its refusal does not make them known."""
     found = "Bearer s3cret-token of tenant-7 by hunter2"
     cases = [
         (server("http://h", PLIMSOLL_PROM_TOKEN="s3cret-token"), "Bearer s3cret-token"),
@@ -237,9 +217,7 @@ def test_credentials_and_headers_are_sent_and_shown_nowhere():
 
 
 def test_a_long_question_is_posted_and_a_short_one_is_not():
-    """
-    Some proxies let GET only through; some lines are too long for them.
-    """
+    """Some proxies let GET only through; some lines are too long for them."""
     with Double() as double, Client(server(double.url), QUICK) as client:
         client.ask(SERIES, ASKED)
         client.ask(SERIES, [*ASKED, ("match[]", '{__name__=~"' + "y" * 2000 + '"}')])
@@ -249,9 +227,7 @@ def test_a_long_question_is_posted_and_a_short_one_is_not():
 
 
 def test_what_a_server_warns_of_is_kept():
-    """
-    An answer in part is an answer with a warning.
-    """
+    """An answer in part is an answer with a warning."""
     with Double() as double, Client(server(double.url), QUICK) as client:
         double.warnings = ["store 3 did not answer"]
         client.ask(SERIES, ASKED)

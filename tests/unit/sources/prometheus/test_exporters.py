@@ -53,9 +53,7 @@ LOAD = {Metric.ACTIVE_SESSION_COUNT, Metric.WAITING_SESSION_COUNT}
     ],
 )
 def test_every_metric_of_an_exporter_is_known(name, expected):
-    """
-    What a diagnosis reads is found under each exporter's spelling.
-    """
+    """What a diagnosis reads is found under each exporter's spelling."""
     assert expected == metrics(name)
 
 
@@ -155,9 +153,7 @@ def test_labels_tell_the_exporter_and_the_instance(labels, exporter, subject, la
     ],
 )
 def test_sums_over_instances_and_what_is_not_read_are_left_out(labels):
-    """
-    A sum over a class or a single volume is not the instance; so are amounts dressed as counters.
-    """
+    """A sum over a class or a single volume is not the instance; so are amounts dressed as counters."""
     assert None is track_of(labels)
 
 
@@ -180,9 +176,7 @@ def test_the_end_of_a_name_is_its_statistic(name, statistic):
 
 
 def test_what_imitates_another_exporter_is_not_taken_for_it():
-    """
-    rds_exporter's Enhanced Monitoring has node_exporter's names: no host, and no FreeableMemory.
-    """
+    """rds_exporter's Enhanced Monitoring has node_exporter's names: no host, and no FreeableMemory."""
     listed = labels_of("percona_basic", job="basic") + labels_of("percona_enhanced", job="os")
     tracks = classify(listed)
     cached = [t for t in tracks if t.name == "node_memory_Cached_bytes"]

@@ -42,9 +42,7 @@ T3_LARGE = [
 
 
 def test_an_instance_is_what_its_facts_say():
-    """
-    GiB from bytes, MiB/s as RDS means them, a creation from an age, limits of the class in MB/s.
-    """
+    """GiB from bytes, MiB/s as RDS means them, a creation from an age, limits of the class in MB/s."""
     series = [
         fact("instance_info", **INFO),
         fact("allocated_storage_bytes", [100 * GIB]),
@@ -91,17 +89,13 @@ def test_an_instance_is_what_its_facts_say():
     ],
 )
 def test_class_limits_are_decimal_whichever_way_they_were_exported(exported, meant):
-    """
-    EC2 says MB/s; the exporter multiplies by 1,024². A release that does not is recognised.
-    """
+    """EC2 says MB/s; the exporter multiplies by 1,024². A release that does not is recognised."""
     assert meant == pytest.approx(decimal(exported), rel=1e-12)
 
 
 @pytest.mark.parametrize("kind", ["gp2", "io1"])
 def test_what_the_exporter_computed_is_not_what_was_bought(kind):
-    """
-    For gp2 it writes 3 IOPS a GiB, for io1 a throughput: rules of one volume, which RDS stripes.
-    """
+    """For gp2 it writes 3 IOPS a GiB, for io1 a throughput: rules of one volume, which RDS stripes."""
     series = [
         fact("instance_info", **{**INFO, "storage_type": kind}),
         fact("allocated_storage_bytes", [400 * GIB]),
@@ -128,9 +122,7 @@ def test_aurora_has_no_size_and_serverless_has_a_largest_capacity():
 
 
 def test_limits_of_a_class_are_all_there_or_not_at_all():
-    """
-    A class that EC2 names otherwise has none; half of them would be a guess.
-    """
+    """A class that EC2 names otherwise has none; half of them would be a guess."""
     instance = described("orders", [fact("instance_info", **INFO)], T3_LARGE[:3])
 
     assert instance is not None
@@ -139,9 +131,7 @@ def test_limits_of_a_class_are_all_there_or_not_at_all():
 
 
 def test_the_last_description_counts_and_a_change_is_an_event():
-    """
-    The earlier class ends where the new one is first seen.
-    """
+    """The earlier class ends where the new one is first seen."""
     before = fact("instance_info", [1, 1], at=[0, 60], **INFO)
     after = fact(
         "instance_info", [1, 1], at=[300, 360], **{**INFO, "instance_class": "db.r5.large"}
@@ -156,9 +146,7 @@ def test_the_last_description_counts_and_a_change_is_an_event():
 
 
 def test_a_description_that_changes_in_other_labels_is_no_change():
-    """
-    A new certificate or another exporter's pod makes a new series of the same class.
-    """
+    """A new certificate or another exporter's pod makes a new series of the same class."""
     before = fact("instance_info", [1], **INFO, ca="2019")
     after = fact("instance_info", [1], at=[60], **INFO, ca="2021")
 
@@ -166,9 +154,7 @@ def test_a_description_that_changes_in_other_labels_is_no_change():
 
 
 def test_more_storage_and_its_rearrangement_are_events():
-    """
-    Sizes, provisioned IOPS and the states that RDS reports, in order of time.
-    """
+    """Sizes, provisioned IOPS and the states that RDS reports, in order of time."""
     series = [
         fact("allocated_storage_bytes", [100 * GIB, 100 * GIB, 500 * GIB]),
         fact("allocated_disk_iops_average", [3000, 3000, 12000]),

@@ -28,9 +28,7 @@ def series(time_ms, value=None, **labels: str) -> Series:
 
 
 def test_a_window_is_asked_for_in_pieces_that_stay_bounded():
-    """
-    Three days are three questions; with many series a piece is shorter than a day.
-    """
+    """Three days are three questions; with many series a piece is shorter than a day."""
     one = series(1000 * (START_S + 15 * np.arange(3 * 5760)))
     with Double([one]) as double, client_of(double) as client:
         found = read_samples(client, ALL, (START_S, START_S + 3 * 86_400), 1)
@@ -49,9 +47,7 @@ def test_a_window_is_asked_for_in_pieces_that_stay_bounded():
     edge=st.sampled_from([0, 1, 59_999, 60_000, 120_000, 299_999, 300_000]),
 )
 def test_pieces_together_are_the_window(offsets, edge):
-    """
-    A sample at the start belongs to it, one at the end does not, one between two pieces comes once.
-    """
+    """A sample at the start belongs to it, one at the end does not, one between two pieces comes once."""
     times = np.array(sorted(offsets | {edge}), dtype=np.int64) + 1000 * START_S
     expected = times[(times >= 1000 * START_S) & (times < 1000 * (START_S + 300))]
     with Double([series(times)]) as double, client_of(double) as client:
@@ -70,9 +66,7 @@ def test_pieces_together_are_the_window(offsets, edge):
 
 
 def test_a_piece_that_is_too_large_is_halved_until_it_fits():
-    """
-    A server whose limit is lower than most still gives everything.
-    """
+    """A server whose limit is lower than most still gives everything."""
     one = series(1000 * (START_S + np.arange(3600)))
     with Double([one]) as double, client_of(double) as client:
         double.samples_max = 1000
@@ -83,9 +77,7 @@ def test_a_piece_that_is_too_large_is_halved_until_it_fits():
 
 
 def test_halving_has_an_end():
-    """
-    What does not fit even for five minutes is an error with the remedy.
-    """
+    """What does not fit even for five minutes is an error with the remedy."""
     with Double([series(1000 * (START_S + np.arange(600)))]) as double:
         double.samples_max = 10
         with client_of(double) as client, pytest.raises(SourceError) as raised:
@@ -96,9 +88,7 @@ def test_halving_has_an_end():
 
 
 def test_values_are_read_as_they_are_written():
-    """
-    NaN and infinities come as texts and stay what they are; later stages drop them.
-    """
+    """NaN and infinities come as texts and stay what they are; later stages drop them."""
     values = [1.5, np.nan, np.inf, -np.inf, 1e-320, 1.7976931348623157e308]
     one = series(1000 * START_S + 1000 * np.arange(6), values)
     with Double([one]) as double, client_of(double) as client:
@@ -169,8 +159,6 @@ def test_too_many_series_are_an_error_that_asks_for_a_match():
 
 
 def test_label_values_that_cannot_be_had_are_no_error():
-    """
-    They adorn a message about something else, which must not get lost.
-    """
+    """They adorn a message about something else, which must not get lost."""
     with Double(wrong=[Wrong(status=404)]) as double, client_of(double) as client:
         assert [] == label_values(client, "instance", ALL, (START_S, START_S + 60))

@@ -25,9 +25,7 @@ NAMES = ("orders-replica", "billing", "orders-primary")
 
 
 def series(*names: str) -> list[Series]:
-    """
-    An hour of every metric of each instance.
-    """
+    """An hour of every metric of each instance."""
     return [
         Series(labels={**one.labels, "dbidentifier": name}, time_ms=one.time_ms, value=one.value)
         for at, name in enumerate(names, start=1)
@@ -46,9 +44,7 @@ def fleet(double: Double, pattern: str = "*"):
 
 
 def test_every_instance_of_a_server_is_read_in_the_order_of_names():
-    """
-    Each with its own samples and the window that was asked for.
-    """
+    """Each with its own samples and the window that was asked for."""
     with Double(series(*NAMES)) as double:
         found = fleet(double)
 
@@ -58,9 +54,7 @@ def test_every_instance_of_a_server_is_read_in_the_order_of_names():
 
 
 def test_only_those_that_are_chosen_are_read():
-    """
-    Listing costs one request, and no samples of the others.
-    """
+    """Listing costs one request, and no samples of the others."""
     with Double(series(*NAMES)) as double:
         server = server_of(double.url, match=(), headers=(), environment={})
         named: list[str] = []
@@ -78,9 +72,7 @@ def test_only_those_that_are_chosen_are_read():
 
 
 def test_a_pattern_names_some_of_them():
-    """
-    Upper and lower case alike; none that fits is said with what there is.
-    """
+    """Upper and lower case alike; none that fits is said with what there is."""
     with Double(series(*NAMES)) as double:
         assert 2 == len(fleet(double, "ORDERS-*"))
         with pytest.raises(UsageError, match="none of the 3 instances of") as caught:
@@ -90,9 +82,7 @@ def test_a_pattern_names_some_of_them():
 
 
 def test_one_that_cannot_be_read_does_not_cost_the_others():
-    """
-    The same name in two regions is ambiguous; it is named, and the next one is read.
-    """
+    """The same name in two regions is ambiguous; it is named, and the next one is read."""
     held = series("billing", "orders", "shop")
     twins = [s for s in held if s.labels["dbidentifier"] == "orders"]
     for place in ("eu-west-1", "us-east-1"):
@@ -109,9 +99,7 @@ def test_one_that_cannot_be_read_does_not_cost_the_others():
 
 
 def test_a_server_that_goes_away_ends_the_reading():
-    """
-    The next one would not be answered either.
-    """
+    """The next one would not be answered either."""
     with Double(series(*NAMES)) as double:
         server = server_of(double.url, match=(), headers=(), environment={})
         stream = read_prometheus_fleet(server, WINDOW, "*", sleep=lambda _: None)
@@ -122,9 +110,7 @@ def test_a_server_that_goes_away_ends_the_reading():
 
 
 def read_bounded(double: Double, bounds: Bounds) -> tuple[list, str]:
-    """
-    The instances that come before the reading ends, and why it ends.
-    """
+    """The instances that come before the reading ends, and why it ends."""
     server = server_of(double.url, match=(), headers=(), environment={})
     stream = read_prometheus_fleet(server, WINDOW, "*", bounds=bounds, sleep=lambda _: None)
     found: list = []
@@ -135,9 +121,7 @@ def read_bounded(double: Double, bounds: Bounds) -> tuple[list, str]:
 
 @pytest.mark.parametrize("unit", ["samples", "bytes"])
 def test_a_reading_as_a_whole_is_bounded(unit):
-    """
-    Each answer is small and they are many: what was read is kept, and nothing more is asked for.
-    """
+    """Each answer is small and they are many: what was read is kept, and nothing more is asked for."""
     with Double(series(*NAMES)) as double:
         server = server_of(double.url, match=(), headers=(), environment={})
         whole = Allowance(Bounds())
@@ -154,9 +138,7 @@ def test_a_reading_as_a_whole_is_bounded(unit):
 
 
 def test_a_command_keeps_what_was_read_before_the_bound(capsys, monkeypatch):
-    """
-    The rows that came are shown with the reason why there are no more, and the status says so.
-    """
+    """The rows that came are shown with the reason why there are no more, and the status says so."""
     options = ("--from", format_time(WINDOW[0]), "--to", format_time(WINDOW[1]))
     with Double(series(*NAMES)) as double:
         server = server_of(double.url, match=(), headers=(), environment={})
@@ -176,9 +158,7 @@ def test_a_command_keeps_what_was_read_before_the_bound(capsys, monkeypatch):
 
 
 def test_the_table_names_the_server_without_its_password():
-    """
-    The address stands at the head of the table.
-    """
+    """The address stands at the head of the table."""
     _, address = read_prometheus_instances(
         "prom:http://ann:hunter2@127.0.0.1:9", "*", ReadOptions(), WINDOW
     )
@@ -187,9 +167,7 @@ def test_the_table_names_the_server_without_its_password():
 
 
 def test_the_command_reads_all_of_a_server(capsys):
-    """
-    `--identifier '*'` is for prom: what it is for a folder.
-    """
+    """`--identifier '*'` is for prom: what it is for a folder."""
     options = ("--from", format_time(WINDOW[0]), "--to", format_time(WINDOW[1]))
     with Double(series(*NAMES)) as double:
         status = run(
@@ -202,9 +180,7 @@ def test_the_command_reads_all_of_a_server(capsys):
 
 
 def test_a_label_that_nothing_has_is_not_a_server_without_metrics():
-    """
-    The label of --match is misspelt: what the instances are called there is said.
-    """
+    """The label of --match is misspelt: what the instances are called there is said."""
     with Double(series(*NAMES)) as double:
         server = server_of(double.url, match=["dbident=orders"], headers=(), environment={})
         with pytest.raises(UsageError, match="has no series with dbident=orders") as caught:

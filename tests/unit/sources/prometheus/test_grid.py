@@ -24,9 +24,7 @@ def minutes(count: int, value, step_s: int = 60) -> Gridded:
 
 
 def test_whole_minutes_are_times_of_the_exporter():
-    """
-    They are kept as they are, gaps and all.
-    """
+    """They are kept as they are, gaps and all."""
     found = gridded(times([0, 60, 300]), np.array([1.0, 2.0, 3.0]))
 
     assert found.has_own_times
@@ -40,9 +38,7 @@ def test_whole_minutes_are_times_of_the_exporter():
     count=st.integers(5, 60),
 )
 def test_a_minute_has_the_value_of_its_last_scrape(interval_s, offset_ms, count):
-    """
-    Whatever the interval below a minute and wherever in it the scrapes lie.
-    """
+    """Whatever the interval below a minute and wherever in it the scrapes lie."""
     time_ms = START_MS + offset_ms % (1000 * interval_s) + 1000 * interval_s * np.arange(count)
     if not np.any(time_ms % 60_000):
         return
@@ -61,9 +57,7 @@ def test_a_minute_has_the_value_of_its_last_scrape(interval_s, offset_ms, count)
 def test_a_longer_interval_gives_its_step_and_no_jitter_makes_a_gap(
     interval_s, offset_ms, jitter_ms
 ):
-    """
-    A scrape that comes a few milliseconds before the full minute stays in its own place.
-    """
+    """A scrape that comes a few milliseconds before the full minute stays in its own place."""
     rhythm = START_MS + 60_000 + offset_ms + 1000 * interval_s * np.arange(12)
     found = gridded(rhythm + np.array(jitter_ms), np.arange(12, dtype=float))
     if found.has_own_times:
@@ -81,9 +75,7 @@ def test_a_missed_scrape_is_a_gap():
 
 
 def test_series_that_continue_each_other_become_one_and_nan_is_a_gap():
-    """
-    An exporter that moved has a new label; a pair of exporters says the same twice.
-    """
+    """An exporter that moved has a new label; a pair of exporters says the same twice."""
     time_ms, value = joined(
         [
             (times([1, 2, 3]), np.array([1.0, np.nan, 3.0])),
@@ -97,9 +89,7 @@ def test_series_that_continue_each_other_become_one_and_nan_is_a_gap():
 
 @pytest.mark.parametrize("period", [2, 5])
 def test_what_is_repeated_between_two_fetches_is_one_sample(period):
-    """
-    Five equal minutes are one number said five times, not a load that stood still.
-    """
+    """Five equal minutes are one number said five times, not a load that stood still."""
     rng = np.random.default_rng(3)
     load = np.repeat(rng.uniform(1, 9, 12), period)
     found, fetched_s = without_repetitions(
@@ -121,9 +111,7 @@ def test_a_window_that_begins_amid_a_repetition_begins_with_the_next_fetch():
 
 
 def test_a_fetch_that_brings_the_same_numbers_is_a_fetch():
-    """
-    An idle night keeps its samples.
-    """
+    """An idle night keeps its samples."""
     load = np.repeat([1.0, 2, 3, 4, 4, 4, 5, 6, 7, 8, 9, 1], 5)
     found, fetched_s = without_repetitions({"load": minutes(60, load)})
 
@@ -141,9 +129,7 @@ def test_a_fetch_that_brings_the_same_numbers_is_a_fetch():
     ],
 )
 def test_without_a_rhythm_nothing_is_left_out(what, value):
-    """
-    A metric that stands still is no exporter that repeats itself.
-    """
+    """A metric that stands still is no exporter that repeats itself."""
     found, fetched_s = without_repetitions({"load": minutes(60, value)})
 
     assert fetched_s is None, what
@@ -151,9 +137,7 @@ def test_without_a_rhythm_nothing_is_left_out(what, value):
 
 
 def test_one_metric_that_moves_shows_that_the_exporter_fetches():
-    """
-    Slow metrics beside a quick one are slow, not repeated.
-    """
+    """Slow metrics beside a quick one are slow, not repeated."""
     slow = np.repeat(np.arange(12.0), 5)
     found, fetched_s = without_repetitions(
         {"slow": minutes(60, slow), "quick": minutes(60, np.arange(60.0))}

@@ -14,9 +14,7 @@ ROW = (
 
 
 def test_the_answer_of_a_range_query_is_read(tmp_path):
-    """
-    As curl keeps it.
-    """
+    """As curl keeps it."""
     file = tmp_path / "answer.json"
     file.write_text(RESULT % ("matrix", ROW))
     snapshot = read_export(file)
@@ -26,9 +24,7 @@ def test_the_answer_of_a_range_query_is_read(tmp_path):
 
 
 def test_series_without_a_name_are_a_gap(tmp_path):
-    """
-    The answer to `rate(…)` does not say what it measures.
-    """
+    """The answer to `rate(…)` does not say what it measures."""
     other = '{"metric":{"job":"x"},"values":[[1795176000,"1"]]}'
     file = tmp_path / "answer.json"
     file.write_text(RESULT % ("matrix", f"{ROW},{other}"))
@@ -45,9 +41,7 @@ def test_series_without_a_name_are_a_gap(tmp_path):
     ],
 )
 def test_another_answer_of_prometheus_is_said(text, expected, tmp_path):
-    """
-    In one sentence with what to ask for instead.
-    """
+    """In one sentence with what to ask for instead."""
     file = tmp_path / "answer.json"
     file.write_text(text)
     with pytest.raises(DataError) as caught:

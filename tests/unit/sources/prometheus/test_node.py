@@ -40,9 +40,7 @@ def rate(metric: Metric, series, devices=("sda",)) -> list[float]:
 
 
 def test_rates_are_growth_per_second_and_stand_at_the_start_of_their_step():
-    """
-    Bytes and operations per second, time per operation, time of all per time passed.
-    """
+    """Bytes and operations per second, time per operation, time of all per time passed."""
     series = disk(
         reads_completed=[0, 150, 150],
         read_bytes=[0, 1_500_000, 1_500_000],
@@ -61,18 +59,14 @@ def test_rates_are_growth_per_second_and_stand_at_the_start_of_their_step():
 
 
 def test_a_counter_that_begins_anew_is_a_gap():
-    """
-    After a restart it counts from zero; what it grew before is not known.
-    """
+    """After a restart it counts from zero; what it grew before is not known."""
     assert [10, np.nan, 10] == pytest.approx(
         rate(Metric.READ_OPS_PER_S, disk(reads_completed=[900, 1050, 5, 155])), nan_ok=True
     )
 
 
 def test_a_time_that_wraps_at_32_bits_is_mended():
-    """
-    The kernel keeps milliseconds in 32 bits; at a queue depth of 100 they wrap twice a day.
-    """
+    """The kernel keeps milliseconds in 32 bits; at a queue depth of 100 they wrap twice a day."""
     series = disk(
         reads_completed=[0, 1500],
         read_time_seconds=[WRAP_S - 1, 2.0],
@@ -94,9 +88,7 @@ def test_a_time_that_begins_anew_is_not_taken_for_a_wrap():
     restarts=st.sets(st.integers(1, 29), max_size=3),
 )
 def test_no_rate_is_negative_and_none_is_too_high(steps, restarts):
-    """
-    Whatever the counter does, a rate is what it grew, or nothing.
-    """
+    """Whatever the counter does, a rate is what it grew, or nothing."""
     counted, total = [], 0
     for index, grown in enumerate(steps):
         total = grown if index in restarts else total + grown
@@ -110,9 +102,7 @@ def test_no_rate_is_negative_and_none_is_too_high(steps, restarts):
 
 
 def test_disks_that_are_counted_together_add_up():
-    """
-    Operations and bytes add; latency is that of all operations; one missing makes a gap.
-    """
+    """Operations and bytes add; latency is that of all operations; one missing makes a gap."""
     series = disk("a", reads_completed=[0, 100], read_time_seconds=[0, 0.1])
     series += disk("b", reads_completed=[0, 300], read_time_seconds=[0, 0.9])
 
@@ -123,9 +113,7 @@ def test_disks_that_are_counted_together_add_up():
 
 
 def test_a_few_missed_scrapes_are_bridged_and_half_an_hour_is_not():
-    """
-    The mean over a minute still tells the rate; over half an hour it tells nothing of when.
-    """
+    """The mean over a minute still tells the rate; over half an hour it tells nothing of when."""
     at = [0, 15, 30, 45, 105, 120, 1920, 1935]
     series = [counter("disk_reads_completed_total", 10 * np.array(at), at=at, device="sda")]
     (found,) = rates_of(series, ["sda"])
@@ -136,9 +124,7 @@ def test_a_few_missed_scrapes_are_bridged_and_half_an_hour_is_not():
 
 
 def test_waiting_for_a_disk_is_no_work_and_stolen_time_is():
-    """
-    Of two processors, half a second a second idles, a quarter waits: five eighths work.
-    """
+    """Of two processors, half a second a second idles, a quarter waits: five eighths work."""
     series = [
         counter("cpu_seconds_total", [0, 7.5], cpu="0", mode="idle"),
         counter("cpu_seconds_total", [0, 0.0], cpu="1", mode="idle"),
@@ -150,9 +136,7 @@ def test_waiting_for_a_disk_is_no_work_and_stolen_time_is():
 
 
 def test_memory_load_and_network_are_those_of_the_machine():
-    """
-    Levels are as found at the end of a step; bridges and loopback are not counted.
-    """
+    """Levels are as found at the end of a step; bridges and loopback are not counted."""
     series = [
         counter("memory_MemAvailable_bytes", [1, 2]),
         counter("memory_SwapTotal_bytes", [9, 9]),
@@ -186,18 +170,14 @@ def test_memory_load_and_network_are_those_of_the_machine():
     ],
 )
 def test_disks_are_the_whole_ones(names, expected):
-    """
-    What lies on them or is made of them is counted with them.
-    """
+    """What lies on them or is made of them is counted with them."""
     series = [s for n in names for s in disk(n, read_bytes=[0, 1])]
 
     assert expected == disks_of(series)
 
 
 def test_the_busiest_disk_moved_most_bytes_in_the_window():
-    """
-    Not most since boot; a restart counts what came after it.
-    """
+    """Not most since boot; a restart counts what came after it."""
     series = disk("a", read_bytes=[1e12, 1e12 + 5], written_bytes=[0, 0])
     series += disk("b", read_bytes=[50, 10, 20], written_bytes=[0, 1])
 
@@ -207,9 +187,7 @@ def test_the_busiest_disk_moved_most_bytes_in_the_window():
 
 
 def test_two_targets_of_a_host_are_not_mixed():
-    """
-    After a move the counters start anew under another label; no rate spans both.
-    """
+    """After a move the counters start anew under another label; no rate spans both."""
     before = disk(reads_completed=[0, 150])
     after = [
         Counted(
@@ -231,9 +209,7 @@ def moved(series: list[Counted], shift_ms: int, more: float, **labels: str) -> l
 
 
 def test_a_host_scraped_by_a_pair_of_servers_is_counted_once():
-    """
-    The longer history is used, the other one where that has ended; nothing is interleaved.
-    """
+    """The longer history is used, the other one where that has ended; nothing is interleaved."""
     one = disk(reads_completed=150 * np.arange(20))
     two = moved(one[:], 7_000, 70, prometheus_replica="b")
     two = [Counted(labels=s.labels, time_ms=s.time_ms[:10], value=s.value[:10]) for s in two]
@@ -245,9 +221,7 @@ def test_a_host_scraped_by_a_pair_of_servers_is_counted_once():
 
 
 def test_two_hosts_of_one_name_are_told_apart_by_their_idle_time():
-    """
-    Equal addresses in two networks are two hosts; two scrapers of one host are not.
-    """
+    """Equal addresses in two networks are two hosts; two scrapers of one host are not."""
     one = [counter("cpu_seconds_total", 5e5 + 15 * np.arange(20), cpu="0", mode="idle")]
     same = moved(one, 7_000, 7, replica="b")
     other = moved(one, 7_000, 4e5, cluster="b")

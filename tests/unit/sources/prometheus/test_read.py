@@ -55,9 +55,7 @@ def gaps(snapshot: Snapshot) -> dict[str, str]:
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("time_ms", [MINUTES_MS, SCRAPES_MS], ids=["own times", "scrapes"])
 def test_every_exporter_gives_what_cloudwatch_said(name, time_ms):
-    """
-    Percentages become ratios, bytes and seconds stay; minutes are minutes.
-    """
+    """Percentages become ratios, bytes and seconds stay; minutes are minutes."""
     names, label = NAMES[name]
     values = drawn(names)
     lag_ms = 600_000 if name == "percona_basic" else 0
@@ -75,9 +73,7 @@ def test_every_exporter_gives_what_cloudwatch_said(name, time_ms):
 
 
 def test_golden_values_of_the_exporters_own_tests():
-    """
-    What rds_exporter's test files hold for one instance, in our units.
-    """
+    """What rds_exporter's test files hold for one instance, in our units."""
     golden = {
         "node_cpu_average": 5.0994900509949,
         "node_memory_Cached_bytes": 1.774592e8,
@@ -101,9 +97,7 @@ def test_golden_values_of_the_exporters_own_tests():
 
 
 def test_enhanced_monitoring_is_read_as_the_documents_it_came_from():
-    """
-    At the document's own time, however often it is scraped; KiB become bytes; wait is shared.
-    """
+    """At the document's own time, however often it is scraped; KiB become bytes; wait is shared."""
     scrapes_ms = 1000 * START_S + 10_000 * np.arange(6 * COUNT) + 3_300
     told_s = START_S + 30 * (np.arange(6 * COUNT) // 3) - 8
     os_values = {
@@ -130,9 +124,7 @@ def test_enhanced_monitoring_is_read_as_the_documents_it_came_from():
 
 
 def test_documents_of_other_times_are_left_out():
-    """
-    A document tells of the time before its own, so the window ends with one and begins after one.
-    """
+    """A document tells of the time before its own, so the window ends with one and begins after one."""
     found = START_S + 60.0 * np.arange(COUNT) - 120
     series = history("percona_enhanced", SCRAPES_MS, {"rdsosmetrics_timestamp": found})
     window = (START_S, START_S + 600)
@@ -142,9 +134,7 @@ def test_documents_of_other_times_are_left_out():
 
 
 def test_rds_exporters_two_pages_meet_at_the_same_minutes():
-    """
-    One is ten minutes late by design, the other says when; both end up where they belong.
-    """
+    """One is ten minutes late by design, the other says when; both end up where they belong."""
     at = np.arange(COUNT) == 30
     basic = history(
         "percona_basic",
@@ -171,9 +161,7 @@ def test_rds_exporters_two_pages_meet_at_the_same_minutes():
 
 
 def test_a_host_has_rates_of_its_busiest_disk():
-    """
-    By the counters of the page, growing by themselves each scrape.
-    """
+    """By the counters of the page, growing by themselves each scrape."""
     page = history("node_exporter", SCRAPES_MS, target={"job": "node", "instance": "db1:9100"})
     growing = [
         Series(
@@ -205,9 +193,7 @@ def test_a_host_has_rates_of_its_busiest_disk():
 
 
 def test_an_exporter_that_repeats_itself_is_not_a_load_that_stands_still():
-    """
-    Scraped every minute, fetching every five: samples of five minutes.
-    """
+    """Scraped every minute, fetching every five: samples of five minutes."""
     values = {name: np.repeat(v[:12], 5) for name, v in drawn(YACE).items()}
     series = history("yace", SCRAPES_MS, values)
     snapshot = read(series, "dimension_DBInstanceIdentifier=orders-primary")
@@ -222,9 +208,7 @@ def test_an_exporter_that_repeats_itself_is_not_a_load_that_stands_still():
     ("ending", "expected"), [("maximum", "statistic Maximum"), ("sum", "statistic Sum")]
 )
 def test_a_rate_is_taken_from_no_statistic_but_the_mean(ending, expected):
-    """
-    As of every export: neither a maximum nor a sum says anything of the mean.
-    """
+    """As of every export: neither a maximum nor a sum says anything of the mean."""
     series = []
     for one in history("yace", SCRAPES_MS, drawn(YACE)):
         name = one.labels["__name__"]
@@ -239,9 +223,7 @@ def test_a_rate_is_taken_from_no_statistic_but_the_mean(ending, expected):
 
 
 def test_nan_is_a_gap():
-    """
-    yet-another-cloudwatch-exporter says NaN where CloudWatch said nothing.
-    """
+    """yet-another-cloudwatch-exporter says NaN where CloudWatch said nothing."""
     values = drawn(YACE)
     values[YACE["ReadIOPS"]][20:25] = np.nan
     snapshot = read(history("yace", SCRAPES_MS, values), "dbidentifier=orders-primary")
@@ -251,9 +233,7 @@ def test_nan_is_a_gap():
 
 
 def test_what_an_exporter_cannot_say_is_a_gap_with_the_setting_that_would():
-    """
-    prometheus-rds-exporter has no balances, whatever is set; others have a setting.
-    """
+    """prometheus-rds-exporter has no balances, whatever is set; others have a setting."""
     qonto = gaps(read(history("qonto", SCRAPES_MS, drawn(QONTO)), "dbidentifier=orders-primary"))
     (names,) = qonto
     few = [
@@ -269,9 +249,7 @@ def test_what_an_exporter_cannot_say_is_a_gap_with_the_setting_that_would():
 
 
 def test_what_was_bought_comes_with_what_is_said_of_its_class():
-    """
-    The class names no instance, so it is asked for by its own label.
-    """
+    """The class names no instance, so it is asked for by its own label."""
     instance = read(history("qonto", SCRAPES_MS), "dbidentifier=orders-primary").instance
 
     assert ("db.r5.2xlarge", 8, 64 * 1024**3) == (
@@ -289,9 +267,7 @@ def test_what_was_bought_comes_with_what_is_said_of_its_class():
 
 
 def test_two_exporters_are_not_mixed_and_one_fills_the_others_holes():
-    """
-    With one identifier both are found; times of its own go before scrapes, per metric.
-    """
+    """With one identifier both are found; times of its own go before scrapes, per metric."""
     theirs, ours = drawn(QONTO, 1), drawn(CLOUDWATCH, 2)
     del ours[CLOUDWATCH["WriteIOPS"]]
     series = history("qonto", SCRAPES_MS, theirs)
@@ -317,9 +293,7 @@ def test_two_exporters_are_not_mixed_and_one_fills_the_others_holes():
 
 
 def test_a_longer_history_goes_before_times_of_its_own():
-    """
-    An exporter that was added yesterday does not take last week away.
-    """
+    """An exporter that was added yesterday does not take last week away."""
     theirs, ours = drawn(QONTO), drawn(CLOUDWATCH)
     series = history("qonto", SCRAPES_MS, theirs)
     series += history("cloudwatch_exporter", MINUTES_MS[-9:], {n: v[-9:] for n, v in ours.items()})
@@ -329,9 +303,7 @@ def test_a_longer_history_goes_before_times_of_its_own():
 
 
 def test_a_change_of_class_is_an_event_on_the_timeline():
-    """
-    The description that was true at the time is not mixed with the present one.
-    """
+    """The description that was true at the time is not mixed with the present one."""
     series = history("qonto", SCRAPES_MS, drawn(QONTO))
     info = next(s for s in series if s.labels["__name__"] == "rds_instance_info")
     earlier = {**info.labels, "instance_class": "db.r5.large"}
@@ -347,9 +319,7 @@ def test_a_change_of_class_is_an_event_on_the_timeline():
 
 
 def test_a_prefix_is_part_of_the_address_and_its_lack_is_told():
-    """
-    Mimir's interface lies below /prometheus.
-    """
+    """Mimir's interface lies below /prometheus."""
     series = history("cloudwatch_exporter", MINUTES_MS)
 
     assert read(series, "dbinstance_identifier=orders-primary", prefix="/prometheus").series
@@ -361,9 +331,7 @@ def test_a_prefix_is_part_of_the_address_and_its_lack_is_told():
 
 
 def test_an_answer_in_part_is_a_gap():
-    """
-    What could be read is judged, and that something is missing is said.
-    """
+    """What could be read is judged, and that something is missing is said."""
     snapshot = read(
         history("cloudwatch_exporter", MINUTES_MS),
         "dbinstance_identifier=orders-primary",
@@ -387,9 +355,7 @@ def test_a_server_with_a_low_limit_is_asked_for_less_at_once():
 
 
 def test_a_server_that_fails_half_way_leaves_nothing_half_read():
-    """
-    The list of series came, the samples did not: an error, no short snapshot.
-    """
+    """The list of series came, the samples did not: an error, no short snapshot."""
     series = history("cloudwatch_exporter", MINUTES_MS)
     with Double(series) as double:
         original = double.answer
@@ -402,9 +368,7 @@ def test_a_server_that_fails_half_way_leaves_nothing_half_read():
 
 
 def test_no_secret_reaches_the_snapshot():
-    """
-    Neither user-info, nor token, nor header value is in what is written to disk.
-    """
+    """Neither user-info, nor token, nor header value is in what is written to disk."""
     with Double(history("cloudwatch_exporter", MINUTES_MS)) as double:
         url = double.url.replace("//", "//ann:hunter2@")
         server = server_of(

@@ -22,9 +22,7 @@ def parsed(url: str, *, match=(), headers=(), **environment: str) -> PrometheusS
     ],
 )
 def test_an_address_is_what_stands_before_the_interface(given, meant):
-    """
-    A trailing slash and a copied `/api/v1/…` are no part of it; a path prefix is.
-    """
+    """A trailing slash and a copied `/api/v1/…` are no part of it; a path prefix is."""
     assert meant == parsed(given).url
 
 
@@ -44,9 +42,7 @@ def test_an_address_is_what_stands_before_the_interface(given, meant):
     ],
 )
 def test_what_is_no_address_is_refused_without_repeating_it(url, cause):
-    """
-    It may hold a password, so the message does not show it.
-    """
+    """It may hold a password, so the message does not show it."""
     with pytest.raises(UsageError) as raised:
         parsed(url)
 
@@ -55,9 +51,7 @@ def test_what_is_no_address_is_refused_without_repeating_it(url, cause):
 
 
 def test_a_match_is_a_label_and_a_value_with_anything_in_it():
-    """
-    Only the first `=` divides; the value may hold others, quotes and spaces.
-    """
+    """Only the first `=` divides; the value may hold others, quotes and spaces."""
     server = parsed("http://h", match=["dbidentifier=a", 'team=x="y" z'])
 
     assert (("dbidentifier", "a"), ("team", 'x="y" z')) == server.match
@@ -73,9 +67,7 @@ def test_what_is_no_match_is_refused(text):
     "text", ["X-Scope-OrgID", ":v", "X: ", "X Y:v", "X:a\r\nEvil: s3cret", "X:s3cret\x00", "X:ü"]
 )
 def test_what_is_no_header_is_refused_without_showing_its_value(text):
-    """
-    A line break in a value would be a second header.
-    """
+    """A line break in a value would be a second header."""
     with pytest.raises(UsageError) as raised:
         parsed("http://h", headers=[text])
 
@@ -83,9 +75,7 @@ def test_what_is_no_header_is_refused_without_showing_its_value(text):
 
 
 def test_credentials_come_from_variables_or_from_the_address():
-    """
-    The address says it for this server; a header on the command line says it for this call.
-    """
+    """The address says it for this server; a header on the command line says it for this call."""
     both = {"PLIMSOLL_PROM_USER": "ann", "PLIMSOLL_PROM_PASSWORD": "pw1"}
     in_url = parsed("http://bob:p%40ss@h", PLIMSOLL_PROM_TOKEN="token1")
     in_header = parsed("http://h", headers=["authorization: Bearer x"], **both)
@@ -107,9 +97,7 @@ def test_two_ways_to_say_who_asks_are_refused():
 
 
 def test_what_is_secret_is_in_no_text_of_the_server():
-    """
-    Neither its repr nor what a server repeats of a request shows token, password or header values.
-    """
+    """Neither its repr nor what a server repeats of a request shows token, password or header values."""
     server = parsed(
         "https://ann:hunter2@h", headers=["X-Api-Key: k3y-value"], match=["team=orders"]
     )
@@ -133,16 +121,12 @@ def test_what_is_secret_is_in_no_text_of_the_server():
     ],
 )
 def test_only_amazons_own_hosts_are_sent_a_signature(host, region):
-    """
-    AWS credentials sign nothing for anybody else.
-    """
+    """AWS credentials sign nothing for anybody else."""
     assert region == parsed(f"https://{host}/workspaces/ws-1").region
 
 
 def test_a_token_goes_before_the_signature():
-    """
-    Who gives a token to a proxy before Amazon's server means the token.
-    """
+    """Who gives a token to a proxy before Amazon's server means the token."""
     url = "https://aps-workspaces.eu-west-1.amazonaws.com/workspaces/ws-1"
 
     assert None is parsed(url, PLIMSOLL_PROM_TOKEN="t").region

@@ -17,9 +17,7 @@ URL = "https://aps-workspaces.eu-west-1.amazonaws.com/workspaces/ws-1/api/v1/que
 
 @pytest.fixture
 def credentials(monkeypatch: pytest.MonkeyPatch, tmp_path):
-    """
-    The documentation's example key in variables, and no file of this machine.
-    """
+    """The documentation's example key in variables, and no file of this machine."""
     signing._session.cache_clear()
     for name in ("AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_DEFAULT_PROFILE"):
         monkeypatch.delenv(name, raising=False)
@@ -33,9 +31,7 @@ def credentials(monkeypatch: pytest.MonkeyPatch, tmp_path):
 
 
 def expected(method: str, url: str, body: bytes, headers: dict[str, str]) -> str:
-    """
-    The signature by AWS Signature Version 4 as it is written down, step by step.
-    """
+    """The signature by AWS Signature Version 4 as it is written down, step by step."""
     found = re.search(r"SignedHeaders=([^,]+)", headers["Authorization"])
     assert found is not None
     names = found.group(1).split(";")
@@ -66,9 +62,7 @@ def expected(method: str, url: str, body: bytes, headers: dict[str, str]) -> str
     ],
 )
 def test_a_request_is_signed_for_aps_in_its_region(credentials, method, url, body):
-    """
-    Method, path, query, body and the headers that are sent along are under the signature.
-    """
+    """Method, path, query, body and the headers that are sent along are under the signature."""
     headers = signed(method, url, body, {"Accept": "application/json"}, "eu-west-1")
 
     assert f"Credential={KEY}/" in headers["Authorization"]
@@ -78,9 +72,7 @@ def test_a_request_is_signed_for_aps_in_its_region(credentials, method, url, bod
 
 
 def test_no_credentials_is_said_with_the_remedy(credentials):
-    """
-    Nothing is sent unsigned.
-    """
+    """Nothing is sent unsigned."""
     credentials.delenv("AWS_ACCESS_KEY_ID")
     credentials.delenv("AWS_SECRET_ACCESS_KEY")
     with pytest.raises(AccessDenied) as raised:

@@ -24,9 +24,7 @@ def read(series: list[Series], *match: str, window_s=WINDOW, identifier=None) ->
 
 
 def test_two_hosts_of_one_name_are_not_added_up():
-    """
-    The label that tells them apart is named.
-    """
+    """The label that tells them apart is named."""
     here = history("node_exporter", SCRAPES_MS, target={"instance": "10.0.0.1:9100", "site": "a"})
     there = [
         Series(labels={**s.labels, "site": "b"}, time_ms=s.time_ms, value=s.value + 5e6)
@@ -47,9 +45,7 @@ def test_a_host_may_be_named_without_its_port():
 
 
 def test_a_match_on_one_exporters_label_finds_the_instance_of_the_others():
-    """
-    Who writes dbidentifier=… means the instance, not the exporter.
-    """
+    """Who writes dbidentifier=… means the instance, not the exporter."""
     series = history("qonto", SCRAPES_MS) + history("yace", SCRAPES_MS)
     snapshot = read(series, "dbidentifier=orders-primary")
 
@@ -68,9 +64,7 @@ def test_several_instances_are_listed_with_the_label_that_chooses():
 
 
 def test_the_same_name_in_two_regions_is_two_instances():
-    """
-    They are told apart by the label that the exporter has for it.
-    """
+    """They are told apart by the label that the exporter has for it."""
     here = history("qonto", SCRAPES_MS)
     there = [
         Series(labels={**s.labels, "aws_region": "us-east-1"}, time_ms=s.time_ms, value=s.value)
@@ -110,9 +104,7 @@ def test_an_empty_server_names_the_exporters_that_are_known():
 
 
 def test_series_without_samples_in_the_window_are_no_diagnosis():
-    """
-    A server lists series by block; this one has samples before and after only.
-    """
+    """A server lists series by block; this one has samples before and after only."""
     series = history("cloudwatch_exporter", MINUTES_MS[[0, -1]])
     inside = (START_S + 600, START_S + 1200)
     with pytest.raises((DataError, UsageError)) as raised:

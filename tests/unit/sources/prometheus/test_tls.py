@@ -21,9 +21,7 @@ ASKED = (("match[]", '{__name__=~"x"}'), ("start", "1"), ("end", "2"))
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """
-    Key and certificate of `localhost`, signed by itself.
-    """
+    """Key and certificate of `localhost`, signed by itself."""
     return signed_by_itself(tmp_path_factory.mktemp("tls"))
 
 
@@ -43,9 +41,7 @@ class _Empty(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def url(certificate: Path) -> Iterator[str]:
-    """
-    The address of a server on this machine that speaks https.
-    """
+    """The address of a server on this machine that speaks https."""
     served = HTTPServer(("127.0.0.1", 0), _Empty)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate)
@@ -63,9 +59,7 @@ def asked(url: str):
 
 
 def test_an_authority_of_the_environment_holds_on_loopback(url, certificate, monkeypatch):
-    """
-    A forwarded port keeps its server's certificate; proxies stay out all the same.
-    """
+    """A forwarded port keeps its server's certificate; proxies stay out all the same."""
     monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:1")
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
 
@@ -73,9 +67,7 @@ def test_an_authority_of_the_environment_holds_on_loopback(url, certificate, mon
 
 
 def test_without_it_the_connection_is_not_made(url, monkeypatch):
-    """
-    The hint names the variable.
-    """
+    """The hint names the variable."""
     monkeypatch.delenv("SSL_CERT_FILE", raising=False)
     with pytest.raises(Unreachable, match="no TLS connection") as caught:
         asked(url)
@@ -84,9 +76,7 @@ def test_without_it_the_connection_is_not_made(url, monkeypatch):
 
 
 def test_a_file_of_certificates_that_is_none_is_said(url, tmp_path, monkeypatch):
-    """
-    It is not the server's fault.
-    """
+    """It is not the server's fault."""
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "none"))
     with pytest.raises(UsageError, match="SSL_CERT_FILE cannot be read: no such file"):
         asked(url)
@@ -100,9 +90,7 @@ def test_a_file_of_certificates_that_is_none_is_said(url, tmp_path, monkeypatch)
     ],
 )
 def test_http_to_a_port_of_https_is_told_so(body):
-    """
-    It has nothing to do with the query.
-    """
+    """It has nothing to do with the query."""
     with (
         Double(wrong=[Wrong(status=400, body=body)]) as double,
         pytest.raises(SourceError) as found,

@@ -52,9 +52,7 @@ def test_a_long_list_is_shortened():
 
 
 def test_hints_fill_what_the_description_leaves_open():
-    """
-    What `describe-db-instances` says is not overwritten by what a metric file says in passing.
-    """
+    """What `describe-db-instances` says is not overwritten by what a metric file says in passing."""
     described = [Instance(identifier="a1", engine="postgres", storage=Storage(kind="gp2"))]
     hints = [
         Instance(identifier="A1", engine="mysql", vcpu_count=8, storage=Storage(volume_count=4)),
@@ -72,9 +70,7 @@ def test_hints_fill_what_the_description_leaves_open():
 
 
 def test_a_description_of_another_instance_is_not_used():
-    """
-    Metrics of one instance and the description of another are not put together.
-    """
+    """Metrics of one instance and the description of another are not put together."""
     instance, gaps = describe("a1", known("b1"), [])
 
     assert instance == Instance(identifier="a1")

@@ -60,9 +60,7 @@ def test_what_cannot_be_is_dropped_and_counted(bad):
 
 
 def test_a_percentage_a_rounding_above_one_is_one():
-    """
-    100.4 % is 100 %; 180 % is no percentage.
-    """
+    """100.4 % is 100 %; 180 % is no percentage."""
     series, gaps = merge(Metric.CPU_RATIO, [part([60, 120, 180], [0.5, 1.004, 1.8])])
 
     assert series is not None
@@ -78,9 +76,7 @@ def test_nothing_usable_is_no_series():
 
 
 def test_a_coarser_export_of_the_same_time_is_left_out():
-    """
-    Of a day at one minute and the same day at five, the minutes stay and nothing conflicts.
-    """
+    """Of a day at one minute and the same day at five, the minutes stay and nothing conflicts."""
     fine = part(60 * np.arange(100), np.arange(100.0))
     coarse = part(300 * np.arange(-5, 25), np.full(30, 9.0))
     series, gaps = merge(M, [coarse, fine])
@@ -103,9 +99,7 @@ def test_a_hole_in_the_finer_export_is_not_filled_with_coarse_means():
 
 
 def test_mixed_periods_keep_all_samples():
-    """
-    CloudWatch keeps minutes for a fortnight and five minutes before: both stay, the step is 60 s.
-    """
+    """CloudWatch keeps minutes for a fortnight and five minutes before: both stay, the step is 60 s."""
     old = 300 * np.arange(100)
     new = 30_000 + 60 * np.arange(100)
     series, gaps = merge(M, [part(np.concatenate([old, new]), np.ones(200))])
@@ -135,9 +129,7 @@ def test_the_step_is_seen_or_declared(times, declared, step):
 
 
 def test_few_late_samples_do_not_change_the_step():
-    """
-    The step is the finest period of at least a tenth of the differences.
-    """
+    """The step is the finest period of at least a tenth of the differences."""
     times = np.concatenate([60 * np.arange(100), 6000 + np.array([0, 7, 60])])
 
     assert usual_step_s(times) == 60
@@ -154,9 +146,7 @@ def test_few_late_samples_do_not_change_the_step():
     )
 )
 def test_whatever_comes_in_a_series_comes_out(parts):
-    """
-    Strictly increasing times, values that can be, a positive step: or no series at all.
-    """
+    """Strictly increasing times, values that can be, a positive step: or no series at all."""
     series, _ = merge(
         M, [part([t for t, _ in p], [v for _, v in p]) for p in parts if p] or [part([], [])]
     )

@@ -139,9 +139,7 @@ def test_an_id_that_only_counts_says_nothing():
     ],
 )
 def test_what_only_aurora_has(name, metric):
-    """
-    Local storage and capacity; everything else that only Aurora reports is known and left out.
-    """
+    """Local storage and capacity; everything else that only Aurora reports is known and left out."""
     assert recognise(name).metric is metric
 
 
@@ -149,8 +147,6 @@ def test_what_only_aurora_has(name, metric):
     "label", ["orders rdsdbdata2 ReadIOPS", "rdsdbdata ReadIOPS", "RDSDBDATA4/WriteThroughput"]
 )
 def test_one_volume_of_several_is_not_the_instance(label):
-    """
-    RDS reports the sum of all volumes without a volume name; a single one must not be taken for it.
-    """
+    """RDS reports the sum of all volumes without a volume name; a single one must not be taken for it."""
     assert recognise(label).metric is None
     assert recognise(label).ignored == LOG_VOLUME

@@ -37,9 +37,7 @@ def checked(
 
 
 def test_what_storage_can_do_is_left_as_it_is():
-    """
-    8 KiB an operation and a millisecond each need no word.
-    """
+    """8 KiB an operation and a millisecond each need no word."""
     series = measured()
 
     assert (series, []) == in_their_units(series, NAMED)
@@ -50,9 +48,7 @@ def test_what_storage_can_do_is_left_as_it_is():
     [(1e-6, "0.01 bytes"), (1 / 1024, "8 bytes"), (1e3, "7.81 MiB")],
 )
 def test_bytes_in_another_unit_are_left_out_with_their_operations(scale, size):
-    """
-    0.008 bytes an operation: MB/s or MiB/s, nobody knows, and a level is told to a percent.
-    """
+    """0.008 bytes an operation: MB/s or MiB/s, nobody knows, and a level is told to a percent."""
     kept, (gap,) = checked(measured(read_bytes_per_s=scale))
 
     assert {Metric.READ_LATENCY_S, Metric.QUEUE_DEPTH} == kept
@@ -62,18 +58,14 @@ def test_bytes_in_another_unit_are_left_out_with_their_operations(scale, size):
 
 
 def test_operations_of_a_whole_minute_are_noticed_too():
-    """
-    A sum over a minute exported as a rate makes operations of 136 bytes: below a sector.
-    """
+    """A sum over a minute exported as a rate makes operations of 136 bytes: below a sector."""
     kept, _ = checked(measured(read_ops_per_s=60))
 
     assert Metric.READ_OPS_PER_S not in kept
 
 
 def test_aurora_counts_no_operations_of_a_block_device():
-    """
-    Aurora's WriteIOPS are log records, so its quotient is no size.
-    """
+    """Aurora's WriteIOPS are log records, so its quotient is no size."""
     series = measured(read_bytes_per_s=1 / 1024)
 
     assert (set(series), []) == checked(series, Instance(engine="aurora-postgresql"))
@@ -81,9 +73,7 @@ def test_aurora_counts_no_operations_of_a_block_device():
 
 @pytest.mark.parametrize("queue", [1.0, 0.0])
 def test_milliseconds_are_understood_where_seconds_cannot_be(queue):
-    """
-    A second at best over the whole window, of a queue of two: that is a millisecond.
-    """
+    """A second at best over the whole window, of a queue of two: that is a millisecond."""
     series = measured(read_latency_s=1e3, queue_depth=queue)
     kept, (gap,) = in_their_units(series, NAMED)
 
@@ -94,18 +84,14 @@ def test_milliseconds_are_understood_where_seconds_cannot_be(queue):
 
 
 def test_a_second_is_believed_where_the_queue_is_as_deep():
-    """
-    2,000 requests a second that take a second each are a queue of 2,000 (Little's law).
-    """
+    """2,000 requests a second that take a second each are a queue of 2,000 (Little's law)."""
     series = measured(read_latency_s=1e3, queue_depth=1e3)
 
     assert (series, []) == in_their_units(series, NAMED)
 
 
 def test_a_latency_that_fits_no_unit_is_left_out():
-    """
-    Microseconds read as seconds are a quarter of an hour; as milliseconds they would be slow storage.
-    """
+    """Microseconds read as seconds are a quarter of an hour; as milliseconds they would be slow storage."""
     kept, (gap,) = checked(measured(read_latency_s=1e6, queue_depth=0))
 
     assert Metric.READ_LATENCY_S not in kept
@@ -113,18 +99,14 @@ def test_a_latency_that_fits_no_unit_is_left_out():
 
 
 def test_an_idle_instance_has_no_size_to_judge():
-    """
-    Below one operation a second a mean size is that of a handful of requests.
-    """
+    """Below one operation a second a mean size is that of a handful of requests."""
     series = measured(read_ops_per_s=1e-4, read_bytes_per_s=1e-8)
 
     assert (set(series), []) == checked(series)
 
 
 def test_an_export_in_megabytes_is_not_told_as_a_tiny_limit(tmp_path):
-    """
-    A wide table without units: its throughput is left out, and the report can say why.
-    """
+    """A wide table without units: its throughput is left out, and the report can say why."""
     rows = ["timestamp,ReadIOPS,WriteIOPS,ReadThroughput,WriteThroughput"]
     rows += [f"{int(t)},2000,1000,16.4,8.2" for t in TIMES]
     (tmp_path / "m.csv").write_text("\n".join(rows))

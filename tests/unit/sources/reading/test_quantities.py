@@ -55,9 +55,7 @@ def test_without_a_unit_it_is_cloudwatchs_own(metric):
     ],
 )
 def test_a_unit_of_another_quantity_is_refused(unit, metric):
-    """
-    Better no series than one that is wrong by a factor of a million.
-    """
+    """Better no series than one that is wrong by a factor of a million."""
     assert factor_of(unit, metric) is None
 
 

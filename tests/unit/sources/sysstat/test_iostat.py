@@ -91,9 +91,7 @@ def test_the_parser_and_our_recorder_agree_on_a_saturated_disk(path: Path):
 
 
 def test_the_capture_shows_saturation():
-    """
-    For over twenty seconds the disk served more than a GB/s with several requests waiting.
-    """
+    """For over twenty seconds the disk served more than a GB/s with several requests waiting."""
     snapshot = read_iostat(TEXT)
     served = np.array(at(snapshot, Metric.READ_BYTES_PER_S)) + at(
         snapshot, Metric.WRITE_BYTES_PER_S
@@ -107,9 +105,7 @@ def test_the_capture_shows_saturation():
 
 
 def test_the_capture_of_a_limited_disk_shows_its_limit():
-    """
-    The kernel held the disk to 100 MB/s for eighty seconds: flat, slow, and a queue of all threads.
-    """
+    """The kernel held the disk to 100 MB/s for eighty seconds: flat, slow, and a queue of all threads."""
     snapshot = read_iostat(CAPTURES / "capped-iostat.txt")
     read_bytes = np.array(at(snapshot, Metric.READ_BYTES_PER_S))
     latency, queue = (
@@ -124,9 +120,7 @@ def test_the_capture_of_a_limited_disk_shows_its_limit():
 
 
 def test_the_report_since_boot_is_no_sample():
-    """
-    Thirty-six reports are thirty-five samples, each about the second that ends at its time.
-    """
+    """Thirty-six reports are thirty-five samples, each about the second that ends at its time."""
     snapshot = read_iostat(TEXT)
     series = snapshot.series[Metric.READ_BYTES_PER_S]
 
@@ -138,9 +132,7 @@ def test_the_report_since_boot_is_no_sample():
 
 
 def test_old_columns_are_found_by_their_names():
-    """
-    sysstat 10 had avgqu-sz, other places, and -m gives MB of 1024² bytes; a comma is a point.
-    """
+    """sysstat 10 had avgqu-sz, other places, and -m gives MB of 1024² bytes; a comma is a point."""
     snapshot = read(OLD)
 
     assert "iostat capture capture, device sda (busiest of 2)" == snapshot.source
@@ -156,9 +148,7 @@ def test_old_columns_are_found_by_their_names():
 
 
 def test_a_named_device_must_be_there():
-    """
-    The hint names those that are.
-    """
+    """The hint names those that are."""
     with pytest.raises(UsageError) as raised:
         read(OLD, device="nvme9n1")
 
@@ -180,27 +170,21 @@ def test_a_named_device_must_be_there():
     ],
 )
 def test_dates_of_many_locales_are_read(first: str, second: str, noon: int):
-    """
-    The order of day and month is decided once for the capture.
-    """
+    """The order of day and month is decided once for the capture."""
     snapshot = read(HEADER + report(first) + report(second))
 
     assert (noon - 1, noon) == snapshot.window_s
 
 
 def test_a_date_that_could_be_two_is_said_to_be():
-    """
-    5 April or 4 May: the C locale's order is taken, and the gap says so.
-    """
+    """5 April or 4 May: the C locale's order is taken, and the gap says so."""
     snapshot = read(HEADER + report("04/05/26 12:00:00") + report("04/05/26 12:00:01"))
 
     assert {"time zone", "date", "cpu_ratio"} == {gap.metric for gap in snapshot.gaps}
 
 
 def test_a_second_run_in_the_same_file_begins_with_its_own_report_since_boot():
-    """
-    Its first report is dropped as well.
-    """
+    """Its first report is dropped as well."""
     run = report("2026-11-20T12:00:00Z", ops=1) + report("2026-11-20T12:00:01Z", ops=2)
     later = report("2026-11-20T12:00:02Z", ops=3) + report("2026-11-20T12:00:03Z", ops=4)
 
@@ -208,9 +192,7 @@ def test_a_second_run_in_the_same_file_begins_with_its_own_report_since_boot():
 
 
 def test_a_report_over_many_steps_is_a_gap():
-    """
-    The machine slept for an hour: that report is not about one second.
-    """
+    """The machine slept for an hour: that report is not about one second."""
     stamps = ("12:00:00", "12:00:01", "12:00:02", "13:00:02", "13:00:03")
     text = "".join(report(f"2026-11-20T{stamp}Z", ops=n) for n, stamp in enumerate(stamps, 1))
     snapshot = read(HEADER + text)
@@ -220,9 +202,7 @@ def test_a_report_over_many_steps_is_a_gap():
 
 
 def test_a_device_that_comes_late_has_a_gap_before():
-    """
-    A report without the device says nothing about it.
-    """
+    """A report without the device says nothing about it."""
     text = report("2026-11-20T12:00:00Z", device="sda") + report(
         "2026-11-20T12:00:01Z", device="sda"
     )
@@ -266,9 +246,7 @@ Linux 6.1.0 (db1) \t2026-11-20 \t_x86_64_\t(8 CPU)
 
 
 def test_one_wait_for_both_directions_is_given_to_both():
-    """
-    Before sysstat 9.1.2 iostat had a single await; a gap says that it is not told apart.
-    """
+    """Before sysstat 9.1.2 iostat had a single await; a gap says that it is not told apart."""
     snapshot = read(SYSSTAT_9)
 
     assert [0.025] == at(snapshot, Metric.READ_LATENCY_S) == at(snapshot, Metric.WRITE_LATENCY_S)
@@ -279,9 +257,7 @@ def test_one_wait_for_both_directions_is_given_to_both():
 
 
 def test_tables_for_people_are_one_report():
-    """
-    --pretty puts the device last and splits a report into tables; -h shortens the numbers.
-    """
+    """--pretty puts the device last and splits a report into tables; -h shortens the numbers."""
     snapshot = read(PRETTY)
 
     assert is_iostat(PRETTY.encode())
@@ -294,9 +270,7 @@ def test_tables_for_people_are_one_report():
 
 
 def test_several_devices_are_added_up():
-    """
-    Rates and queues add up, waits are weighted by operations; a report without one has no sum.
-    """
+    """Rates and queues add up, waits are weighted by operations; a report without one has no sum."""
     stamps = [f"2026-11-20T12:00:0{second}Z" for second in range(3)]
     head = "Device r/s rkB/s r_await w/s wkB/s w_await aqu-sz %util\n"
     both = "sda 10.00 80.00 1.00 0.00 0.00 0.00 0.01 1.00\nsdb 30.00 80.00 5.00 0.00 0.00 0.00 0.02 1\n"
@@ -312,9 +286,7 @@ def test_several_devices_are_added_up():
 
 
 def test_reports_without_times_stand_in_a_row_if_their_step_is_given():
-    """
-    From midnight of the capture's day on, and a gap says that the time of day means nothing.
-    """
+    """From midnight of the capture's day on, and a gap says that the time of day means nothing."""
     text = HEADER + "".join(report("", ops=n) for n in range(1, 4))
     snapshot = parse_iostat(text.encode(), where="capture", step_s=5)
     series = snapshot.series[Metric.READ_OPS_PER_S]
@@ -328,9 +300,7 @@ def test_reports_without_times_stand_in_a_row_if_their_step_is_given():
 
 @pytest.mark.parametrize("name", ["saturated-iostat.txt", "saturated-iostat.json"])
 def test_what_came_whole_before_a_cut_is_used(name: str):
-    """
-    A stream that ends in the middle of a line or an entry loses that, and the report says so.
-    """
+    """A stream that ends in the middle of a line or an entry loses that, and the report says so."""
     data = (CAPTURES / name).read_bytes()
     whole = parse_iostat(data, where="capture")
     cut = parse_iostat(data[: len(data) * 2 // 3], where="capture")
@@ -361,9 +331,7 @@ def test_what_came_whole_before_a_cut_is_used(name: str):
     ],
 )
 def test_what_is_no_capture_is_an_error_with_the_command_that_makes_one(text: str, says: str):
-    """
-    One clear sentence, and how to capture it right.
-    """
+    """One clear sentence, and how to capture it right."""
     with pytest.raises(DataError) as raised:
         read(text)
 
@@ -371,9 +339,7 @@ def test_what_is_no_capture_is_an_error_with_the_command_that_makes_one(text: st
 
 
 def test_captures_are_recognised_by_their_first_bytes():
-    """
-    Text and JSON are, and what only looks similar is not.
-    """
+    """Text and JSON are, and what only looks similar is not."""
     assert is_iostat(TEXT.read_bytes()[:4096])
     assert is_iostat(JSON.read_bytes()[:4096])
     assert is_iostat(OLD.encode())
@@ -388,9 +354,7 @@ def test_captures_are_recognised_by_their_first_bytes():
 @given(st.data())
 @settings(max_examples=200, deadline=None)
 def test_no_damaged_capture_breaks_the_parser(data: st.DataObject):
-    """
-    Whatever is cut out, doubled or overwritten: a snapshot or a DataError.
-    """
+    """Whatever is cut out, doubled or overwritten: a snapshot or a DataError."""
     text = data.draw(st.sampled_from([TEXT.read_text()[:3000], JSON.read_text()[:4000], OLD]))
     start = data.draw(st.integers(0, len(text)))
     end = data.draw(st.integers(start, len(text)))
@@ -409,17 +373,13 @@ def test_no_damaged_capture_breaks_the_parser(data: st.DataObject):
 
 @given(st.text(alphabet="0123456789/.-:TAPMZ+ ", max_size=30))
 def test_no_time_breaks_the_parser(stamp: str):
-    """
-    Any two times give a snapshot or a DataError.
-    """
+    """Any two times give a snapshot or a DataError."""
     with suppress(DataError):
         read(HEADER + report(stamp) + report(re.sub(r"\d(?=\D*$)", "9", stamp)))
 
 
 def test_a_capture_without_times_is_read_as_if_its_steps_were_seconds():
-    """
-    `iostat -x 1` is what people type; the report says what was assumed.
-    """
+    """`iostat -x 1` is what people type; the report says what was assumed."""
     snapshot = read(HEADER + report("") * 12)
 
     assert [5.0] * 11 == at(snapshot, Metric.READ_OPS_PER_S)
@@ -433,9 +393,7 @@ def test_a_capture_without_times_is_read_as_if_its_steps_were_seconds():
 
 @pytest.mark.parametrize("cut", [0, 30])
 def test_a_capture_copied_off_a_screen_has_no_first_line(cut: int):
-    """
-    It may begin in the middle of a table; what stands before the first head is passed over.
-    """
+    """It may begin in the middle of a table; what stands before the first head is passed over."""
     text = "sda 5.00 80.00 2.00 0.00 0.00 0.00 0.01 1.00\n\n"[cut:] + report("") * 12
 
     assert is_iostat(text.encode())

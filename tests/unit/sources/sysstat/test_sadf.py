@@ -54,9 +54,7 @@ def document(*entries: dict[str, Any], host: str = "db1", **more: Any) -> bytes:
 
 @pytest.fixture
 def fake_sadf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Fake:
-    """
-    Put a shell script in place of sadf.
-    """
+    """Put a shell script in place of sadf."""
 
     def install(script: str) -> None:
         program = tmp_path / "sadf"
@@ -68,9 +66,7 @@ def fake_sadf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Fake:
 
 
 def test_sectors_of_sysstat_10_and_11_are_read():
-    """
-    Before 11.7 the JSON has sectors of 512 bytes and avgqu-sz only.
-    """
+    """Before 11.7 the JSON has sectors of 512 bytes and avgqu-sz only."""
     snapshot = read(document(entry("12:10:00"), entry("12:20:00")))
 
     assert [1_024_000] * 2 == at(snapshot, Metric.READ_BYTES_PER_S)
@@ -80,9 +76,7 @@ def test_sectors_of_sysstat_10_and_11_are_read():
 
 
 def test_a_sample_begins_its_own_length_before_its_time():
-    """
-    Each entry says how long it is, so even a single one can be placed.
-    """
+    """Each entry says how long it is, so even a single one can be placed."""
     series = read(document(entry("12:10:00"))).series[Metric.READ_BYTES_PER_S]
 
     assert (600, [NOON_S]) == (series.step_s, series.time_s.tolist())
@@ -93,16 +87,12 @@ def test_a_sample_begins_its_own_length_before_its_time():
     [({"utc": 1}, True), ({"tz": "UTC"}, True), ({"utc": 0}, False), ({"tz": "CET"}, False)],
 )
 def test_local_times_are_called_unknown(zone: dict[str, Any], is_known: bool):
-    """
-    sadf writes UTC unless told otherwise; since 12.7 the name of the zone stands there.
-    """
+    """sadf writes UTC unless told otherwise; since 12.7 the name of the zone stands there."""
     assert is_known is ("time zone" not in gaps(read(document(entry("12:10:00", **zone)))))
 
 
 def test_documents_of_several_days_are_one_snapshot():
-    """
-    `for f in sa20 sa21; do sadf -j $f; done` writes one after another.
-    """
+    """`for f in sa20 sa21; do sadf -j $f; done` writes one after another."""
     days = document(entry("12:10:00")) + document(entry("12:10:00", "2026-11-21"))
 
     times = read(days).series[Metric.READ_BYTES_PER_S].time_s
@@ -110,17 +100,13 @@ def test_documents_of_several_days_are_one_snapshot():
 
 
 def test_documents_of_several_hosts_are_refused():
-    """
-    Their disks are not one story.
-    """
+    """Their disks are not one story."""
     with pytest.raises(DataError, match="db1, db2"):
         read(document(entry("12:10:00")) + document(entry("12:20:00"), host="db2"))
 
 
 def test_a_restart_is_an_event():
-    """
-    sadf lists them beside the samples.
-    """
+    """sadf lists them beside the samples."""
     boot = {"boot": {"date": "2026-11-20", "time": "12:05:00", "utc": 1, "cpu_count": 8}}
     (event,) = read(document(entry("12:20:00"), restarts=[boot])).annotations
 
@@ -129,9 +115,7 @@ def test_a_restart_is_an_event():
 
 @pytest.mark.parametrize("share", [0.4, 0.9])
 def test_what_is_whole_in_a_broken_document_is_used(share: float):
-    """
-    A lost connection ends the JSON anywhere; the samples before are good and the end is named.
-    """
+    """A lost connection ends the JSON anywhere; the samples before are good and the end is named."""
     whole, broken = read(JSON), read(JSON[: int(len(JSON) * share)])
     count = broken.series[Metric.READ_OPS_PER_S].time_s.size
 
@@ -143,18 +127,14 @@ def test_what_is_whole_in_a_broken_document_is_used(share: float):
 
 
 def test_a_document_broken_before_its_first_sample_is_an_error():
-    """
-    There is nothing to use.
-    """
+    """There is nothing to use."""
     for text in (JSON[:300], JSON[:700]):
         with pytest.raises(DataError):
             read(text)
 
 
 def test_the_three_kinds_are_told_apart():
-    """
-    iostat's JSON, sadf's, and binary files of machines of either byte order.
-    """
+    """iostat's JSON, sadf's, and binary files of machines of either byte order."""
     iostat = (Path(__file__).parent / "captures/saturated-iostat.json").read_bytes()
 
     assert (True, False) == (is_sadf_json(JSON), is_iostat(JSON))
@@ -167,9 +147,7 @@ def test_the_three_kinds_are_told_apart():
 
 
 def test_a_binary_file_is_read_by_sadf(fake_sadf: Fake, tmp_path: Path):
-    """
-    It is given the bytes as they came, asked for what we use, and speaks the C locale's English.
-    """
+    """It is given the bytes as they came, asked for what we use, and speaks the C locale's English."""
     fake_sadf(f'echo "$@ $LC_ALL" > {tmp_path}/said; cp "$2" {tmp_path}/given; cat {tmp_path}/json')
     (tmp_path / "json").write_bytes(document(entry("12:10:00")))
     snapshot = read(SYSSTAT_12)
@@ -187,9 +165,7 @@ def test_a_binary_file_is_read_by_sadf(fake_sadf: Fake, tmp_path: Path):
 
 
 def test_what_sadf_remarks_is_passed_on(fake_sadf: Fake, tmp_path: Path):
-    """
-    A file that ends early is read as far as it goes.
-    """
+    """A file that ends early is read as far as it goes."""
     (tmp_path / "json").write_bytes(document(entry("12:10:00"), entry("12:20:00"))[:-20])
     fake_sadf(f"cat {tmp_path}/json; echo End of system activity file unexpected >&2")
 
@@ -197,9 +173,7 @@ def test_what_sadf_remarks_is_passed_on(fake_sadf: Fake, tmp_path: Path):
 
 
 def test_a_file_of_an_older_version_is_converted_first(fake_sadf: Fake, tmp_path: Path):
-    """
-    sadf refuses it and names its own -c, which writes the file anew.
-    """
+    """sadf refuses it and names its own -c, which writes the file anew."""
     (tmp_path / "json").write_bytes(document(entry("12:10:00")))
     fake_sadf(
         'if [ "$1" = -c ]; then echo converting >&2; echo new; exit; fi\n'
@@ -226,9 +200,7 @@ def test_a_file_of_an_older_version_is_converted_first(fake_sadf: Fake, tmp_path
     ],
 )
 def test_what_sadf_refuses_is_one_sentence_with_the_remedy(fake_sadf: Fake, script: str, says: str):
-    """
-    The host that wrote the file can always read it; our copy's name is not shown.
-    """
+    """The host that wrote the file can always read it; our copy's name is not shown."""
     fake_sadf(script)
     with pytest.raises(DataError) as raised:
         read(SYSSTAT_9)
@@ -241,9 +213,7 @@ def test_what_sadf_refuses_is_one_sentence_with_the_remedy(fake_sadf: Fake, scri
 def test_without_sadf_the_remedy_is_to_run_it_where_it_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    """
-    A laptop that got the file by mail need not have sysstat.
-    """
+    """A laptop that got the file by mail need not have sysstat."""
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(SourceError) as raised:
         read(SYSSTAT_12)
@@ -253,9 +223,7 @@ def test_without_sadf_the_remedy_is_to_run_it_where_it_is(
 
 
 def test_a_sadf_that_does_not_end_is_ended(fake_sadf: Fake, monkeypatch: pytest.MonkeyPatch):
-    """
-    It is a child with a time limit.
-    """
+    """It is a child with a time limit."""
     monkeypatch.setattr(sadf, "_PATIENCE_S", 0.2)
     fake_sadf("exec sleep 60")
     with pytest.raises(SourceError, match="did not end"):
@@ -263,9 +231,7 @@ def test_a_sadf_that_does_not_end_is_ended(fake_sadf: Fake, monkeypatch: pytest.
 
 
 def test_an_answer_without_end_is_refused(fake_sadf: Fake, monkeypatch: pytest.MonkeyPatch):
-    """
-    Memory is bounded here too.
-    """
+    """Memory is bounded here too."""
     monkeypatch.setattr(sadf, "MAX_BYTES", 100_000)
     fake_sadf("exec yes '{'")
     with pytest.raises(DataError, match="larger than 2 GiB"):
@@ -273,18 +239,14 @@ def test_an_answer_without_end_is_refused(fake_sadf: Fake, monkeypatch: pytest.M
 
 
 def test_a_length_of_steps_is_refused_before_sadf_runs(fake_sadf: Fake):
-    """
-    Binary files have times.
-    """
+    """Binary files have times."""
     fake_sadf("exit 7")
     with pytest.raises(UsageError, match="have times"):
         parse_capture(SYSSTAT_12, where="capture", step_s=1)
 
 
 def test_files_packed_by_sysstat_are_named_with_the_program_that_unpacks_them():
-    """
-    sysstat packs days of last week with xz.
-    """
+    """sysstat packs days of last week with xz."""
     with pytest.raises(DataError) as raised:
         read(b"\xfd7zXZ\x00\x00\x04")
 
@@ -294,9 +256,7 @@ def test_files_packed_by_sysstat_are_named_with_the_program_that_unpacks_them():
 @given(st.data())
 @settings(max_examples=150, deadline=None)
 def test_no_damaged_document_breaks_the_parser(data: st.DataObject):
-    """
-    Whatever is cut out, doubled or overwritten: a snapshot or one clear error.
-    """
+    """Whatever is cut out, doubled or overwritten: a snapshot or one clear error."""
     text = JSON[:6000] + JSON[-200:]
     start = data.draw(st.integers(0, len(text)))
     end = data.draw(st.integers(start, len(text)))

@@ -50,9 +50,7 @@ def test_sar_iostat_and_our_recorder_saw_the_same_load():
 
 
 def test_sadf_says_what_sar_says():
-    """
-    The same file as text and as JSON gives the same series; only the text lacks the time zone.
-    """
+    """The same file as text and as JSON gives the same series; only the text lacks the time zone."""
     text = read(TEXT)
     document = parse_sar((CAPTURES / "sadf.json").read_bytes(), where="capture")
 
@@ -67,9 +65,7 @@ def test_sadf_says_what_sar_says():
 
 
 def test_other_activities_of_the_run_are_used():
-    """
-    Processors, memory, swap, load and the network card stand beside the disk in the same steps.
-    """
+    """Processors, memory, swap, load and the network card stand beside the disk in the same steps."""
     snapshot = read(TEXT)
 
     assert (
@@ -200,9 +196,7 @@ def test_discards_are_neither_reads_nor_writes():
 
 
 def test_samples_of_another_length_are_left_out_and_counted():
-    """
-    Someone ran the collector by hand between two: neither half is a step.
-    """
+    """Someone ran the collector by hand between two: neither half is a step."""
     text = table(
         "12:00:00",
         *(line("12:10:00", 1), line("12:20:00", 2), line("12:20:07", 3), line("12:30:00", 4)),
@@ -216,9 +210,7 @@ def test_samples_of_another_length_are_left_out_and_counted():
 
 
 def test_a_file_given_twice_counts_once():
-    """
-    The second reading of a time is left out and named.
-    """
+    """The second reading of a time is left out and named."""
     text = table("12:00:00", line("12:00:01"), line("12:00:02"))
     snapshot = read(text + text)
 
@@ -227,9 +219,7 @@ def test_a_file_given_twice_counts_once():
 
 
 def test_several_devices_are_added_up():
-    """
-    Bytes, operations and queues add up, waits are weighted; a step without one has no sum.
-    """
+    """Bytes, operations and queues add up, waits are weighted; a step without one has no sum."""
     text = table(
         "12:00:00",
         *(line("12:00:01", 100, wait_ms=10), line("12:00:01", 300, wait_ms=30, device="vdb")),
@@ -247,9 +237,7 @@ def test_several_devices_are_added_up():
 
 
 def test_of_several_devices_the_busiest_whole_disk_is_taken():
-    """
-    Not a loop device, not a volume that lies on a disk; and it is named.
-    """
+    """Not a loop device, not a volume that lies on a disk; and it is named."""
     text = table(
         "12:00:00",
         *(line("12:00:01", device=name) for name in ("dasda", "dm-0", "loop0", "dev7-1")),
@@ -265,8 +253,6 @@ def test_of_several_devices_the_busiest_whole_disk_is_taken():
 
 
 def test_a_length_of_steps_is_refused():
-    """
-    sar's samples have times, so `--every` would contradict them.
-    """
+    """sar's samples have times, so `--every` would contradict them."""
     with pytest.raises(UsageError, match="have times"):
         parse_sar(TEXT.encode(), where="capture", step_s=1)

@@ -66,9 +66,7 @@ Average:       150.00   1500.00   4500.00      0.00     40.00      3.75     37.5
     ids=["sysstat 10", "sysstat 11", "sysstat 12 pretty"],
 )
 def test_columns_of_every_version_mean_the_same(text: str, device: str, step_s: int, start_s: int):
-    """
-    Sectors are 512 bytes and kB 1024; columns are found by name, the device first or last.
-    """
+    """Sectors are 512 bytes and kB 1024; columns are found by name, the device first or last."""
     snapshot = read(text)
     series = snapshot.series[Metric.READ_BYTES_PER_S]
 
@@ -82,9 +80,7 @@ def test_columns_of_every_version_mean_the_same(text: str, device: str, step_s: 
 
 
 def test_a_day_goes_on_after_midnight():
-    """
-    Times have no date: one half a day before the last is the next day's, for each activity anew.
-    """
+    """Times have no date: one half a day before the last is the next day's, for each activity anew."""
     text = table(
         "23:40:00",
         line("23:50:00", 1),
@@ -108,9 +104,7 @@ def test_a_day_goes_on_after_midnight():
 
 
 def test_several_days_one_after_another_are_one_snapshot():
-    """
-    Each run begins with its date, so `cat` of the days' texts can be read at once.
-    """
+    """Each run begins with its date, so `cat` of the days' texts can be read at once."""
     days = [
         table("12:00:00", line("12:10:00"), header=HEADER.replace("-20", f"-{day}"))
         for day in (20, 21)
@@ -121,9 +115,7 @@ def test_several_days_one_after_another_are_one_snapshot():
 
 
 def test_a_restart_is_a_gap_and_an_event():
-    """
-    The steps before and after it count; what lies between is not filled; the timeline shows it.
-    """
+    """The steps before and after it count; what lies between is not filled; the timeline shows it."""
     text = table(
         "12:00:00",
         line("12:10:00"),
@@ -155,9 +147,7 @@ def test_a_restart_is_a_gap_and_an_event():
     ],
 )
 def test_dates_of_many_locales_are_read(date: str, day_s: int):
-    """
-    A number above twelve is a day; with points and dashes the day comes first.
-    """
+    """A number above twelve is a day; with points and dashes the day comes first."""
     text = table("12:00:00", line("12:00:01"), header=HEADER.replace("2026-11-20", date))
 
     assert NOON_S + day_s == read(text).series[Metric.READ_BYTES_PER_S].time_s[0]
@@ -165,9 +155,7 @@ def test_dates_of_many_locales_are_read(date: str, day_s: int):
 
 
 def test_a_date_that_could_be_two_is_said_to_be():
-    """
-    5 April or 4 May: the C locale's order is taken and named, unless the clock has halves.
-    """
+    """5 April or 4 May: the C locale's order is taken and named, unless the clock has halves."""
     header = HEADER.replace("2026-11-20", "04/05/26")
     whole = table("12:00:00", line("12:00:01"), header=header)
     halved = table("12:00:00 PM", line("12:00:01 PM"), header=header)
@@ -178,9 +166,7 @@ def test_a_date_that_could_be_two_is_said_to_be():
 
 
 def test_a_line_that_was_cut_is_not_read():
-    """
-    A stream that ends in the middle of a number would give a smaller one.
-    """
+    """A stream that ends in the middle of a number would give a smaller one."""
     text = table("12:00:00", line("12:00:01"), line("12:00:02"), line("12:00:03", 777))
     for cut in (text[:-2], text[:-20]):
         snapshot = read(cut)
@@ -190,9 +176,7 @@ def test_a_line_that_was_cut_is_not_read():
 
 
 def test_numbers_for_people_are_read_and_called_rounded():
-    """
-    -h shortens 17510.4 kB/s to 17.1M; the unit counts, and a gap says how exact that is.
-    """
+    """-h shortens 17510.4 kB/s to 17.1M; the unit counts, and a gap says how exact that is."""
     columns = "tps rkB/s wkB/s dkB/s areq-sz aqu-sz await %util DEV"
     text = (
         f"{HEADER}12:00:00 {columns}\n12:00:01 4325.00 17.1M 512.0k 0.0k 5.0k 0.37 0.08 29.2% vda\n"
@@ -205,9 +189,7 @@ def test_numbers_for_people_are_read_and_called_rounded():
 
 
 def test_colours_and_greetings_do_no_harm():
-    """
-    `ssh -t` makes sar think it has a terminal, and the host may greet before sar speaks.
-    """
+    """`ssh -t` makes sar think it has a terminal, and the host may greet before sar speaks."""
     text = table("12:00:00", line("12:00:01").replace("vda", "\x1b[34;22mvda\x1b[0m"))
     greeted = "Welcome to db1!\r\n" + text.replace("\n", "\r\n")
 
@@ -232,9 +214,7 @@ def test_colours_and_greetings_do_no_harm():
     ],
 )
 def test_what_is_no_use_is_an_error_with_the_command_that_is(text: str, says: str):
-    """
-    One clear sentence, and how to capture it right.
-    """
+    """One clear sentence, and how to capture it right."""
     with pytest.raises(DataError) as raised:
         read(text)
 
@@ -243,9 +223,7 @@ def test_what_is_no_use_is_an_error_with_the_command_that_is(text: str, says: st
 
 
 def test_sar_is_recognised_by_its_first_lines():
-    """
-    So is nothing else that begins with Linux.
-    """
+    """So is nothing else that begins with Linux."""
     assert is_sar_text(TEXT[:3000].encode())
     assert is_sar_text(SYSSTAT_10.encode())
     assert not is_sar_text(b"Linux is a kernel (of sorts)")
@@ -255,9 +233,7 @@ def test_sar_is_recognised_by_its_first_lines():
 @given(st.data())
 @settings(max_examples=200, deadline=None)
 def test_no_damaged_text_breaks_the_parser(data: st.DataObject):
-    """
-    Whatever is cut out, doubled or overwritten: a snapshot or one clear error.
-    """
+    """Whatever is cut out, doubled or overwritten: a snapshot or one clear error."""
     text = data.draw(st.sampled_from([TEXT[-6000:], HEADER + TEXT[200:3000], SYSSTAT_10]))
     start = data.draw(st.integers(0, len(text)))
     end = data.draw(st.integers(start, len(text)))

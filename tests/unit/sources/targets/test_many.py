@@ -26,9 +26,7 @@ def names(found):
 
 
 def test_a_stream_of_several_instances_gives_a_snapshot_of_each(tmp_path):
-    """
-    Each is what one gets by naming it, in alphabetical order.
-    """
+    """Each is what one gets by naming it, in alphabetical order."""
     corpus.write(tmp_path / "e", {"a.jsonl": stream("b", "a"), "b.jsonl": stream("c", seed=2)})
     found = list(read_all(tmp_path / "e"))
 
@@ -43,9 +41,7 @@ def test_a_stream_of_several_instances_gives_a_snapshot_of_each(tmp_path):
 
 
 def test_an_instance_whose_metrics_lie_in_many_files_is_one(tmp_path):
-    """
-    Names are compared without case, as RDS does; the first spelling counts.
-    """
+    """Names are compared without case, as RDS does; the first spelling counts."""
     day = corpus.made(60)
     half = [{n: v for n, v in day.values.items() if (n < "M") == is_first} for is_first in (1, 0)]
     files = {
@@ -60,9 +56,7 @@ def test_an_instance_whose_metrics_lie_in_many_files_is_one(tmp_path):
 
 
 def test_descriptions_find_their_instances(tmp_path):
-    """
-    Class and storage come from one answer for all; who is described without metrics is unread.
-    """
+    """Class and storage come from one answer for all; who is described without metrics is unread."""
     corpus.write(
         tmp_path / "e", {"a.jsonl": stream("a", "b"), "i.json": corpus.described("a", "b", "idle")}
     )
@@ -74,9 +68,7 @@ def test_descriptions_find_their_instances(tmp_path):
 
 
 def test_a_description_may_lie_elsewhere(tmp_path):
-    """
-    A file given beside the folder describes exports and recorded snapshots alike.
-    """
+    """A file given beside the folder describes exports and recorded snapshots alike."""
     corpus.write(tmp_path / "e", {"a.jsonl": stream("a", "b")})
     corpus.write(tmp_path, {"i.json": corpus.described("a", "b", "c")})
     c = read_export(corpus.write(tmp_path / "c", {"c.jsonl": stream("c")}))
@@ -88,9 +80,7 @@ def test_a_description_may_lie_elsewhere(tmp_path):
 
 
 def test_recorded_snapshots_are_handed_out_one_by_one(tmp_path):
-    """
-    A folder of recordings is a fleet too; a damaged one does not keep the others.
-    """
+    """A folder of recordings is a fleet too; a damaged one does not keep the others."""
     for name in ("b", "a"):
         made = read_export(corpus.write(tmp_path / f"x{name}", {"m.jsonl": stream(name)}))
         (tmp_path / "e").mkdir(exist_ok=True)
@@ -103,9 +93,7 @@ def test_recorded_snapshots_are_handed_out_one_by_one(tmp_path):
 
 
 def test_samples_of_nobody_are_not_given_to_everybody(tmp_path):
-    """
-    Where several instances are named, what names none is left out, with a word about it.
-    """
+    """Where several instances are named, what names none is left out, with a word about it."""
     day = corpus.made(60)
     only = corpus.Made(day.time_s, {"CPUUtilization": day.values["CPUUtilization"]})
     rates = corpus.Made(day.time_s, {n: day.values[n] for n in ("ReadIOPS", "WriteIOPS")})
@@ -125,9 +113,7 @@ def test_samples_of_nobody_are_not_given_to_everybody(tmp_path):
 
 
 def test_an_export_of_one_is_what_it_was(tmp_path):
-    """
-    Samples without any name, or of one name, make the snapshot that naming nobody makes.
-    """
+    """Samples without any name, or of one name, make the snapshot that naming nobody makes."""
     folder = corpus.write(
         tmp_path / "e", {"m.csv": corpus.csv_wide(corpus.made(60)), "i.json": corpus.described()}
     )
@@ -137,18 +123,14 @@ def test_an_export_of_one_is_what_it_was(tmp_path):
 
 
 def test_a_single_file_is_read_too(tmp_path):
-    """
-    A file of a stream may hold a fleet.
-    """
+    """A file of a stream may hold a fleet."""
     corpus.write(tmp_path, {"a.jsonl": stream("b", "a")})
 
     assert ["a", "b"] == names(read_all(tmp_path / "a.jsonl"))
 
 
 def test_a_file_that_cannot_be_read_is_a_gap_of_every_export(tmp_path):
-    """
-    What it might have held is not known; the others count.
-    """
+    """What it might have held is not known; the others count."""
     corpus.write(tmp_path / "e", {"a.jsonl": stream("a", "b"), "x.csv": b"\x00\x01\x02"})
 
     for snapshot in read_all(tmp_path / "e"):
@@ -158,9 +140,7 @@ def test_a_file_that_cannot_be_read_is_a_gap_of_every_export(tmp_path):
 
 @pytest.mark.parametrize("files", [{}, {"x.csv": b"\x00\x01\x02"}, {"README.md": b"# Notes"}])
 def test_a_folder_without_an_instance_is_an_error(tmp_path, files):
-    """
-    Where nothing can be read there is a cause, not an empty table.
-    """
+    """Where nothing can be read there is a cause, not an empty table."""
     (tmp_path / "e").mkdir()
     corpus.write(tmp_path / "e", files)
 

@@ -32,9 +32,7 @@ def described(tmp_path, identifier, *, engine="postgres"):
 
 
 def test_the_description_of_the_same_instance_is_taken(tmp_path):
-    """
-    Exporters that tell no class get it from the answer; what they tell beside it stays.
-    """
+    """Exporters that tell no class get it from the answer; what they tell beside it stays."""
     instance = described(tmp_path, "ORDERS").instance
 
     assert ("db.r5.large", 300, "eu-west-1") == (
@@ -49,9 +47,7 @@ def test_a_host_is_known_by_its_address_and_means_the_one_described_instance(tmp
 
 
 def test_the_description_of_another_instance_is_named_and_not_taken(tmp_path):
-    """
-    A wrong file must not give an instance another one's limits.
-    """
+    """A wrong file must not give an instance another one's limits."""
     made = described(tmp_path, "billing")
 
     assert made.instance.db_class is None

@@ -35,18 +35,14 @@ def small() -> Snapshot:
 )
 @given(snapshot=snapshots(may_have_nan=True))
 def test_what_is_written_is_what_is_read(tmp_path: Path, name: str, snapshot: Snapshot):
-    """
-    A snapshot survives its file, packed or not, times off the grid and samples of nothing included.
-    """
+    """A snapshot survives its file, packed or not, times off the grid and samples of nothing included."""
     write_snapshot(tmp_path / name, snapshot)
 
     assert read(tmp_path / name) == snapshot
 
 
 def test_equal_snapshots_give_equal_packed_files(tmp_path):
-    """
-    The time of writing is not in a packed file.
-    """
+    """The time of writing is not in a packed file."""
     for name in ("a.json.gz", "b.json.gz"):
         write_snapshot(tmp_path / name, small())
 
@@ -54,9 +50,7 @@ def test_equal_snapshots_give_equal_packed_files(tmp_path):
 
 
 def test_a_packed_file_is_known_by_its_content(tmp_path):
-    """
-    A packed snapshot is read whatever its name.
-    """
+    """A packed snapshot is read whatever its name."""
     (tmp_path / "s.json").write_bytes(gzip.compress(encode_snapshot(small())))
 
     assert read(tmp_path / "s.json") == small()
@@ -70,9 +64,7 @@ def test_nothing_is_left_beside_the_file(tmp_path):
 
 
 def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
-    """
-    When the disk refuses, the earlier snapshot is still whole and no part of the new one remains.
-    """
+    """When the disk refuses, the earlier snapshot is still whole and no part of the new one remains."""
     write_snapshot(tmp_path / "s.json", small())
     before = (tmp_path / "s.json").read_bytes()
 
@@ -93,9 +85,7 @@ def test_a_missing_folder_is_named(tmp_path):
 
 
 def test_a_pipe_is_written_to_and_not_replaced(tmp_path):
-    """
-    `-o` may name a pipe or a device such as /dev/stdout.
-    """
+    """`-o` may name a pipe or a device such as /dev/stdout."""
     os.mkfifo(tmp_path / "pipe")
     reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
     write_snapshot(tmp_path / "pipe", small())

@@ -38,9 +38,7 @@ offsets = st.integers(-14 * 60, 14 * 60)
     ],
 )
 def test_one_moment_has_many_spellings(text):
-    """
-    ISO with any offset, slashes and epoch numbers of four sizes are the same second.
-    """
+    """ISO with any offset, slashes and epoch numbers of four sizes are the same second."""
     seconds, readable = epoch_seconds([text])
 
     assert readable.all()
@@ -90,9 +88,7 @@ def test_29_february_of_a_leap_year_is_a_day():
 @settings(deadline=None)
 @given(st.lists(st.tuples(moments, offsets), min_size=1, max_size=30))
 def test_the_fast_road_agrees_with_the_standard_library(drawn):
-    """
-    Reading all texts at once gives what datetime gives for each, whatever their offsets.
-    """
+    """Reading all texts at once gives what datetime gives for each, whatever their offsets."""
     aware = [m.replace(tzinfo=timezone(timedelta(minutes=o))) for m, o in drawn]
     expected = [int(a.timestamp() // 1) for a in aware]
     seconds, readable = epoch_seconds([a.isoformat() for a in aware])
@@ -126,9 +122,7 @@ def test_nothing_is_a_traceback(values):
 
 
 def test_a_naive_time_is_utc():
-    """
-    CloudWatch means UTC, wherever the reader sits.
-    """
+    """CloudWatch means UTC, wherever the reader sits."""
     expected = int(datetime(2021, 7, 1, 12, tzinfo=UTC).timestamp())
 
     assert parse_time("2021-07-01T12:00:00") == expected

@@ -10,18 +10,14 @@ MIDNIGHT = 18_700 * DAY_S
 
 
 def day(number: int, *, high_s: float, measured_s: float, peak: float) -> DaySummary:
-    """
-    A summary of one day.
-    """
+    """A summary of one day."""
     return DaySummary(
         day=number, family=FAMILY, high_s=high_s, measured_s=measured_s, peak_ratio=peak
     )
 
 
 def test_samples_belong_to_the_day_in_which_they_start():
-    """
-    A stretch over midnight adds to two days; only samples of the window that have a value count.
-    """
+    """A stretch over midnight adds to two days; only samples of the window that have a value count."""
     times = MIDNIGHT + 60 * np.arange(-3, 3)
     ratios = np.array([0.9, 0.81, 0.8, 0.1, np.nan, 0.99])
 
@@ -34,9 +30,7 @@ def test_samples_belong_to_the_day_in_which_they_start():
 
 
 def test_stretches_of_a_day_add_up():
-    """
-    Times are added, and the higher peak stays.
-    """
+    """Times are added, and the higher peak stays."""
     one = day(1, high_s=60.0, measured_s=600.0, peak=0.9)
     other = day(1, high_s=0.0, measured_s=300.0, peak=0.4)
 
@@ -45,9 +39,7 @@ def test_stretches_of_a_day_add_up():
 
 
 def test_days_of_a_family_come_in_order():
-    """
-    Whatever order they are stored in.
-    """
+    """Whatever order they are stored in."""
     second, first = (day(n, high_s=0.0, measured_s=0.0, peak=0.0) for n in (2, 1))
 
     assert of_family([second, first], FAMILY) == [first, second]

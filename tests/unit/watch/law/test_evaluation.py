@@ -20,9 +20,7 @@ def observe(
     is_near: bool = False,
     tables: RuleTables = TABLES,
 ) -> Evaluation:
-    """
-    Ceilings of a rule that have held for an hour; with `is_known` false one more that is unknown.
-    """
+    """Ceilings of a rule that have held for an hour; with `is_known` false one more that is unknown."""
     at_s = START_S + MINUTE * minute
     since_s = at_s - 60 * MINUTE
     found = [
@@ -40,9 +38,7 @@ def observe(
 
 
 def test_each_ceiling_has_its_own_state():
-    """
-    Two ceilings that bind are two transitions with two keys.
-    """
+    """Two ceilings that bind are two transitions with two keys."""
     found = observe(0, "a", "b")
 
     assert [t.state for t in found.transitions] == [WatchState.BOUND, WatchState.BOUND]
@@ -52,9 +48,7 @@ def test_each_ceiling_has_its_own_state():
 
 
 def test_what_is_no_longer_found_ends():
-    """
-    A ceiling that the rule does not name any more is ok, after its time.
-    """
+    """A ceiling that the rule does not name any more is ok, after its time."""
     first = observe(0, "a")
     later = observe(5, "b", remembered=first.standings)
     last = observe(20, "b", remembered=later.standings)
@@ -66,9 +60,7 @@ def test_what_is_no_longer_found_ends():
 
 
 def test_what_is_not_found_stays_open_while_the_rule_is_unknown():
-    """
-    A rule that could not look says nothing of what it did not find.
-    """
+    """A rule that could not look says nothing of what it did not find."""
     standings = observe(0, "a").standings
     for minute in range(5, 300, 5):
         found = observe(minute, remembered=standings, is_known=False)
@@ -77,9 +69,7 @@ def test_what_is_not_found_stays_open_while_the_rule_is_unknown():
 
 
 def test_softer_states_are_stored_and_not_sent():
-    """
-    A rule that notifies from bound on is silent while it nears; its end is silent too.
-    """
+    """A rule that notifies from bound on is silent while it nears; its end is silent too."""
     near = observe(0, "a", rule="balance-empty", is_near=True)
 
     assert [t.state for t in near.transitions] == [WatchState.NEARING]
@@ -92,9 +82,7 @@ def test_softer_states_are_stored_and_not_sent():
 
 
 def test_the_settings_choose_what_is_sent():
-    """
-    With notify = bound the rule says nothing of a ceiling that is near.
-    """
+    """With notify = bound the rule says nothing of a ceiling that is near."""
     quiet = RuleTables(bound=BoundSettings(notify="bound"))
 
     assert observe(0, "a", is_near=True, tables=quiet).announced == ()

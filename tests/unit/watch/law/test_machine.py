@@ -20,39 +20,29 @@ TIMING = Timing(
 
 
 def letters(text: str, *, step_minutes: int = 1) -> list[tuple[int, str]]:
-    """
-    A letter each step, from minute 0.
-    """
+    """A letter each step, from minute 0."""
     return [(step_minutes * i, letter) for i, letter in enumerate(text)]
 
 
 def test_a_level_fires_after_its_time():
-    """
-    The condition holds from minute 1, so it is nearing after 5 minutes and bound after 10.
-    """
+    """The condition holds from minute 1, so it is nearing after 5 minutes and bound after 10."""
     assert walk(TIMING, letters("." + "b" * 12)) == [(6, NEARING, 1), (11, BOUND, 2)]
 
 
 def test_a_short_spell_does_nothing():
-    """
-    A condition that ends before its time, however often, is no transition.
-    """
+    """A condition that ends before its time, however often, is no transition."""
     assert walk(TIMING, letters(".nnnn" * 10)) == []
 
 
 def test_an_alert_ends_after_it_was_calm_for_its_time():
-    """
-    One transition back to ok, 20 minutes after the first sample that is calm, and not before.
-    """
+    """One transition back to ok, 20 minutes after the first sample that is calm, and not before."""
     seen = walk(TIMING, letters("b" * 11 + "." * 22))
 
     assert seen == [(5, NEARING, 1), (10, BOUND, 2), (31, OK, 3)]
 
 
 def test_a_pause_does_not_end_an_alert():
-    """
-    Less than 20 calm minutes between two parts of a job leave the alert open.
-    """
+    """Less than 20 calm minutes between two parts of a job leave the alert open."""
     assert walk(TIMING, letters("b" * 11 + ("." * 19 + "b") * 5)) == [
         (5, NEARING, 1),
         (10, BOUND, 2),
@@ -60,9 +50,7 @@ def test_a_pause_does_not_end_an_alert():
 
 
 def test_a_softer_condition_eases_an_alert():
-    """
-    When the harder condition has been calm for its time and the softer one holds, the state is nearing again.
-    """
+    """When the harder condition has been calm for its time and the softer one holds, the state is nearing again."""
     assert walk(TIMING, letters("b" * 11 + "n" * 40)) == [
         (5, NEARING, 1),
         (10, BOUND, 2),
@@ -71,9 +59,7 @@ def test_a_softer_condition_eases_an_alert():
 
 
 def test_a_later_episode_has_another_key():
-    """
-    Numbers begin at 1 again, and the start of the new episode lies after the end of the old one.
-    """
+    """Numbers begin at 1 again, and the start of the new episode lies after the end of the old one."""
     assert walk(TIMING, letters("b" * 11 + "." * 22 + "b" * 6)) == [
         (5, NEARING, 1),
         (10, BOUND, 2),
@@ -83,9 +69,7 @@ def test_a_later_episode_has_another_key():
 
 
 def test_an_episode_never_begins_before_the_last_one_ended():
-    """
-    Data that show a run from before the end of the last episode do not give its key again.
-    """
+    """Data that show a run from before the end of the last episode do not give its key again."""
     standing = Standing(subject=SUBJECT, at_s=START_S, closed_s=START_S)
     at_s = START_S + MINUTE
     found = Condition(ceiling=SUBJECT.ceiling, at_s=at_s, bound_since_s=START_S - 1000 * MINUTE)
@@ -97,9 +81,7 @@ def test_an_episode_never_begins_before_the_last_one_ended():
 
 
 def test_data_show_how_long_it_held():
-    """
-    The first condition of all may be bound at once, if the data show that it has held for its time.
-    """
+    """The first condition of all may be bound at once, if the data show that it has held for its time."""
     at_s = START_S + 60 * MINUTE
     found = Condition(ceiling=SUBJECT.ceiling, at_s=at_s, bound_since_s=at_s - 10 * MINUTE)
 
@@ -111,9 +93,7 @@ def test_data_show_how_long_it_held():
 
 @pytest.mark.parametrize("blind", ["?" * 40, "?" * 200])
 def test_unknown_never_ends_an_alert(blind: str):
-    """
-    However long nothing is known, no transition follows, and calm minutes before it count no more.
-    """
+    """However long nothing is known, no transition follows, and calm minutes before it count no more."""
     assert walk(TIMING, letters("b" * 11 + "." * 19 + blind + "." * 19)) == [
         (5, NEARING, 1),
         (10, BOUND, 2),
@@ -121,16 +101,12 @@ def test_unknown_never_ends_an_alert(blind: str):
 
 
 def test_unknown_never_fires():
-    """
-    What is not known does not raise an alert either.
-    """
+    """What is not known does not raise an alert either."""
     assert walk(TIMING, letters("nnnn" + "?" * 50)) == []
 
 
 def test_a_gap_between_two_calm_samples_is_not_calm():
-    """
-    Two samples an hour apart say nothing of the hour between them.
-    """
+    """Two samples an hour apart say nothing of the hour between them."""
     seen = walk(TIMING, [*letters("b" * 11), (15, "."), (75, "."), (94, ".")])
 
     assert seen == [(5, NEARING, 1), (10, BOUND, 2)]
@@ -142,9 +118,7 @@ def test_a_gap_between_two_calm_samples_is_not_calm():
 
 
 def test_data_that_are_not_newer_change_nothing():
-    """
-    The same condition again, or an older one, leaves everything as it was.
-    """
+    """The same condition again, or an older one, leaves everything as it was."""
     found = Condition(ceiling=SUBJECT.ceiling, at_s=START_S, nearing_since_s=START_S)
     standing, _ = step(Standing(subject=SUBJECT), found, TIMING)
     older = replace(found, at_s=START_S - MINUTE, nearing_since_s=None)
@@ -154,9 +128,7 @@ def test_data_that_are_not_newer_change_nothing():
 
 
 def test_the_rule_about_missing_data_is_unknown_instead_of_bound():
-    """
-    Its condition held is announced as unknown, and it ends with the first sample.
-    """
+    """Its condition held is announced as unknown, and it ends with the first sample."""
     timing = Timing(bound_for_s=1800, nearing_for_s=1800, clear_s=0, gap_s=1800, fired=UNKNOWN)
 
     assert walk(timing, [(0, "b"), (20, "b"), (30, "b"), (35, "b"), (36, ".")]) == [

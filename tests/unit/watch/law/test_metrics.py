@@ -62,9 +62,7 @@ SPARE = ProcessStatus(
 def exposed(
     *instances: InstanceStatus, steady_s: float = STEADY_S, **owner: float | None
 ) -> dict[tuple[str, ...], float]:
-    """
-    Values by name and labels, with the labels of the instance left out.
-    """
+    """Values by name and labels, with the labels of the instance left out."""
     money = {"month_usd": None, "budget_usd": None, "planned_usd": None} | owner
     known = OwnerStatus(instances=instances, waiting={"ops": 2}, **money)
     found = samples_of(replace(SPARE, is_owner=True), known, now_s=NOW_S, steady_s=steady_s)
@@ -75,9 +73,7 @@ def exposed(
 
 
 def test_all_of_a_ceiling_is_shown():
-    """
-    Both phases, use, headroom below the baseline, ratios 0–1, seconds.
-    """
+    """Both phases, use, headroom below the baseline, ratios 0–1, seconds."""
     found = exposed(STATUS)
 
     expected = {
@@ -106,9 +102,7 @@ def test_all_of_a_ceiling_is_shown():
 
 
 def test_what_is_unknown_has_no_sample():
-    """
-    No use, balance, forecast or price: no series, rather than 0.
-    """
+    """No use, balance, forecast or price: no series, rather than 0."""
     nothing = CeilingNumbers(ceiling=CEILING, unit="bytes/s", state=WatchState.UNKNOWN)
     numbers = replace(NUMBERS, ceilings=(nothing,), catalog_s=None)
 
@@ -127,9 +121,7 @@ def test_what_is_unknown_has_no_sample():
 
 
 def test_a_use_above_the_baseline_leaves_no_headroom():
-    """
-    The ratio exceeds 1 while credits are spent, and the headroom is 0.
-    """
+    """The ratio exceeds 1 while credits are spent, and the headroom is 0."""
     numbers = replace(NUMBERS, ceilings=(replace(BYTES, served=250e6),))
 
     found = exposed(replace(STATUS, numbers=numbers))
@@ -145,9 +137,7 @@ def test_a_use_above_the_baseline_leaves_no_headroom():
     [(STATUS, STEADY_S + 2), (replace(STATUS, fresh_until_s=None), STEADY_S)],
 )
 def test_old_numbers_are_not_the_present_ones(status: InstanceStatus, steady_s: float):
-    """
-    When nothing new was read, or the loop is late, only limits, age, unknown states and open alerts stay.
-    """
+    """When nothing new was read, or the loop is late, only limits, age, unknown states and open alerts stay."""
     found = exposed(status, steady_s=steady_s)
 
     assert (1.0, 1.0, 0.0) == (
@@ -171,9 +161,7 @@ def test_old_numbers_are_not_the_present_ones(status: InstanceStatus, steady_s: 
 
 
 def test_an_instance_that_was_never_read_is_stale():
-    """
-    After a restart without data: stale, unknown, and with the alerts that were open.
-    """
+    """After a restart without data: stale, unknown, and with the alerts that were open."""
     found = exposed(replace(STATUS, numbers=None, fresh_until_s=None))
 
     assert found["instance_stale",] == found["alert", "bound", CEILING, "bound"] == 1.0
@@ -181,18 +169,14 @@ def test_an_instance_that_was_never_read_is_stale():
 
 
 def test_a_closed_alert_has_no_series():
-    """
-    As in ALERTS of Prometheus.
-    """
+    """As in ALERTS of Prometheus."""
     closed = replace(BOUND, state=WatchState.OK)
 
     assert "alert" not in {key[0] for key in exposed(replace(STATUS, standings=(closed,)))}
 
 
 def test_a_spare_shows_only_itself():
-    """
-    Version, role, rounds and its own counters; no instance, cost or queue.
-    """
+    """Version, role, rounds and its own counters; no instance, cost or queue."""
     found = samples_of(SPARE, None, now_s=NOW_S, steady_s=STEADY_S)
 
     assert [(one.name.removeprefix("plimsoll_"), one.labels, one.value) for one in found] == [
@@ -204,9 +188,7 @@ def test_a_spare_shows_only_itself():
 
 
 def test_a_series_is_there_once():
-    """
-    Two targets may name one instance; Prometheus refuses a page with one series twice.
-    """
+    """Two targets may name one instance; Prometheus refuses a page with one series twice."""
     once = exposed(STATUS)
     found = samples_of(
         SPARE,
@@ -233,9 +215,7 @@ def test_a_series_is_there_once():
     ],
 )
 def test_a_label_has_no_password(target: str, label: str):
-    """
-    Whoever may scrape need not be allowed to ask the target.
-    """
+    """Whoever may scrape need not be allowed to ask the target."""
     assert label == target_label(target)
 
 
@@ -248,9 +228,7 @@ def test_money_is_shown_in_dollars():
 
 
 def test_the_guide_has_every_metric():
-    """
-    Its table is made of the code: name, labels, meaning.
-    """
+    """Its table is made of the code: name, labels, meaning."""
     rows = []
     for metric in METRIC_TABLE:
         place = watched_labels() if set(watched_labels()) <= set(metric.labels) else ()
@@ -265,7 +243,5 @@ def test_the_guide_has_every_metric():
 
 
 def watched_labels() -> tuple[str, ...]:
-    """
-    The labels of an instance, which the guide explains once.
-    """
+    """The labels of an instance, which the guide explains once."""
     return ("aws_account_id", "aws_region", "dbidentifier")

@@ -20,25 +20,19 @@ INSTANCE_BYTES, VOLUME_BYTES = "instance_ebs_throughput", "volume_throughput"
 
 
 def shown(snapshot: Snapshot, **found: object) -> InstanceNumbers:
-    """
-    Numbers of a snapshot of three hours.
-    """
+    """Numbers of a snapshot of three hours."""
     diagnosis = watched.diagnosis(**found)  # type: ignore[arg-type]
     situation = situation_of(snapshot, diagnosis, at_s=END_S)
     return numbers_of(situation, snapshot, BoundSettings())
 
 
 def ceilings(numbers: InstanceNumbers) -> dict[str, CeilingNumbers]:
-    """
-    Ceilings by name.
-    """
+    """Ceilings by name."""
     return {one.ceiling: one for one in numbers.ceilings}
 
 
 def test_a_calm_instance():
-    """
-    Ceilings by phase, the newest use, credits and the state; no time to empty while credits do not fall.
-    """
+    """Ceilings by phase, the newest use, credits and the state; no time to empty while credits do not fall."""
     numbers = shown(watched.snapshot(served=10e6, balance=0.8))
 
     assert (END_S, Verdict.SLACK) == (numbers.at_s, numbers.verdict)
@@ -64,9 +58,7 @@ def test_a_calm_instance():
 
 
 def test_the_time_to_empty_is_that_of_the_forecast():
-    """
-    Of the family of the forecast, and of no other.
-    """
+    """Of the family of the forecast, and of no other."""
     forecast = watched.forecast(left=0.4, empty_in_s=900.0)
 
     found = ceilings(shown(watched.snapshot(balance=0.4), forecasts=(forecast,)))
@@ -75,9 +67,7 @@ def test_the_time_to_empty_is_that_of_the_forecast():
 
 
 def test_what_is_not_measured_is_unknown():
-    """
-    Without a balance and without rates there is a limit, and neither use nor balance.
-    """
+    """Without a balance and without rates there is a limit, and neither use nor balance."""
     snapshot = watched.snapshot(served=np.full(180, np.nan), balance=None)
 
     one = ceilings(shown(snapshot))[INSTANCE_BYTES]
@@ -87,9 +77,7 @@ def test_what_is_not_measured_is_unknown():
 
 
 def test_a_limit_that_nobody_documents_has_a_state():
-    """
-    There is no number for it.
-    """
+    """There is no number for it."""
     unknown = watched.interval(Phase.FIXED, family=Family.UNKNOWN, level=70e6)
     snapshot = watched.snapshot(served=70e6)
     situation = situation_of(snapshot, watched.diagnosis(unknown), at_s=END_S)
@@ -101,9 +89,7 @@ def test_a_limit_that_nobody_documents_has_a_state():
 
 
 def test_of_space_the_used_part_is_shown():
-    """
-    The metric counts what is free: 100 GB less 30 GB.
-    """
+    """The metric counts what is free: 100 GB less 30 GB."""
     free = {
         Metric.FREE_STORAGE_BYTES: np.full(180, 30e9),
         Metric.READ_BYTES_PER_S: np.full(180, 1.0),
@@ -119,9 +105,7 @@ def test_of_space_the_used_part_is_shown():
 
 
 def test_the_day_of_the_catalog_is_that_of_the_oldest_number():
-    """
-    A legacy limit is old by nature, and does not count.
-    """
+    """A legacy limit is old by nature, and does not count."""
     old = watched.ceiling(Family.VOLUME_THROUGHPUT, Phase.FIXED, VOLUME)
     old = replace(old, origin=replace(old.origin, read_on="2025-01-31"))
     legacy = watched.ceiling(Family.VOLUME_THROUGHPUT, Phase.LEGACY, VOLUME)
@@ -138,9 +122,7 @@ def test_the_day_of_the_catalog_is_that_of_the_oldest_number():
     [("2025-01-31", 1_738_281_600), ("2025-01", 1_735_689_600), ("", None), ("now", None)],
 )
 def test_a_number_may_have_a_day_a_month_or_no_date(read_on: str, catalog_s: int | None):
-    """
-    What is true by definition, or read from the instance itself, has no date.
-    """
+    """What is true by definition, or read from the instance itself, has no date."""
     one = watched.CEILINGS[0]
     dated = replace(one, origin=replace(one.origin, read_on=read_on))
 

@@ -27,9 +27,7 @@ CALM = Standing(subject=SUBJECT)
 
 
 def plan(usd: float | None, **urgencies: Urgency) -> PollPlan:
-    """
-    The intervals of instances with 14 metrics each, with so many dollars for 30 days.
-    """
+    """The intervals of instances with 14 metrics each, with so many dollars for 30 days."""
     demands = [PollDemand(name=n, urgency=u, metric_count=14) for n, u in urgencies.items()]
     return planned(
         demands, PollSettings(), usd_per_metric=PRICE, usd_left=usd, left_s=float(MONTH_S)
@@ -37,9 +35,7 @@ def plan(usd: float | None, **urgencies: Urgency) -> PollPlan:
 
 
 def test_the_cost_is_that_of_the_price_list():
-    """
-    Fourteen metrics every 300 s for 30 days: 14 × 8,640 ÷ 1,000 × $0.01.
-    """
+    """Fourteen metrics every 300 s for 30 days: 14 × 8,640 ÷ 1,000 × $0.01."""
     assert usd_per_month(14, 300, PRICE) == pytest.approx(1.2096)
 
 
@@ -56,24 +52,18 @@ def test_the_cost_is_that_of_the_price_list():
     ],
 )
 def test_what_nears_is_read_more_often(standing: Standing, urgency: Urgency):
-    """
-    Even before its time is up; alerts that last for days do not need it.
-    """
+    """Even before its time is up; alerts that last for days do not need it."""
     assert urgency_of([CALM, standing], at_s=END_S, far_since_s=0) is urgency
 
 
 def test_what_is_far_for_a_day_is_read_less_often():
-    """
-    A day, and not a second less.
-    """
+    """A day, and not a second less."""
     assert urgency_of([CALM], at_s=DAY_S + 1, far_since_s=1) is Urgency.FAR
     assert urgency_of([CALM], at_s=DAY_S, far_since_s=1) is Urgency.NORMAL
 
 
 def test_far_means_below_half_of_everything_with_full_credits():
-    """
-    One high minute, credits that were spent, a missing metric or an open verdict end it.
-    """
+    """One high minute, credits that were spent, a missing metric or an open verdict end it."""
     spike = np.full(watched.MINUTES, 1e6)
     spike[7] = 0.51 * watched.BASELINE
     near = [
@@ -89,9 +79,7 @@ def test_far_means_below_half_of_everything_with_full_credits():
 
 
 def test_without_a_budget_intervals_are_those_of_the_settings():
-    """
-    And the cost of all of them is the sum.
-    """
+    """And the cost of all of them is the sum."""
     found = plan(None, a=Urgency.URGENT, b=Urgency.NORMAL, c=Urgency.FAR)
 
     assert found.intervals_s == {"a": 60, "b": 300, "c": 900}
@@ -100,9 +88,7 @@ def test_without_a_budget_intervals_are_those_of_the_settings():
 
 
 def test_a_budget_stretches_calm_instances_first():
-    """
-    With $7 the urgent one keeps its interval, and the others share what is left.
-    """
+    """With $7 the urgent one keeps its interval, and the others share what is left."""
     found = plan(7.0, a=Urgency.URGENT, b=Urgency.NORMAL, c=Urgency.FAR)
 
     assert found.intervals_s["a"] == 60
@@ -112,9 +98,7 @@ def test_a_budget_stretches_calm_instances_first():
 
 
 def test_a_small_budget_stretches_urgent_instances_too():
-    """
-    The calm ones are at the longest interval then.
-    """
+    """The calm ones are at the longest interval then."""
     found = plan(2.0, a=Urgency.URGENT, b=Urgency.NORMAL, c=Urgency.FAR)
 
     assert (found.intervals_s["b"], found.intervals_s["c"]) == (1800, 1800)
@@ -124,9 +108,7 @@ def test_a_small_budget_stretches_urgent_instances_too():
 
 @pytest.mark.parametrize("usd", [0.3, 0.0, -1.0])
 def test_a_budget_holds_even_if_that_means_to_be_blind(usd: float):
-    """
-    Beyond the longest interval it says so.
-    """
+    """Beyond the longest interval it says so."""
     found = plan(usd, a=Urgency.URGENT, b=Urgency.NORMAL)
 
     assert found.is_blind
@@ -136,9 +118,7 @@ def test_a_budget_holds_even_if_that_means_to_be_blind(usd: float):
 
 
 def test_what_is_free_has_no_budget():
-    """
-    Files and Prometheus cost nothing, so their intervals stay.
-    """
+    """Files and Prometheus cost nothing, so their intervals stay."""
     demand = PollDemand(name="a", urgency=Urgency.NORMAL, metric_count=0)
     settings = PollSettings()
 

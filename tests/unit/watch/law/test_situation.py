@@ -16,27 +16,21 @@ AT_S = START_S + 6 * MINUTE
 
 
 def test_a_run_ends_with_a_sample_and_not_with_a_missing_one():
-    """
-    The last run of ones begins after the zero; the sample without a value does not end it.
-    """
+    """The last run of ones begins after the zero; the sample without a value does not end it."""
     assert READINGS.held_since(VALUES > 0, AT_S) == START_S + 2 * MINUTE
     assert READINGS.held_since(VALUES > 1, AT_S) is None
     assert READINGS.held_since(np.ones(6, dtype=bool), AT_S) == START_S
 
 
 def test_what_is_not_fresh_is_missing():
-    """
-    Fifteen minutes after the last sample its value counts no more.
-    """
+    """Fifteen minutes after the last sample its value counts no more."""
     assert READINGS.newest(AT_S + 900) == 1.0
     assert READINGS.newest(AT_S + 901) is None
     assert READINGS.held_since(VALUES > 0, AT_S + 901) is None
 
 
 def test_a_run_does_not_cross_a_hole():
-    """
-    An hour without samples may hide anything, so the run begins after it.
-    """
+    """An hour without samples may hide anything, so the run begins after it."""
     times = np.array([START_S, START_S + 3600, START_S + 3660])
     holed = Readings(time_s=times, value=np.ones(3), step_s=MINUTE)
 
@@ -44,9 +38,7 @@ def test_a_run_does_not_cross_a_hole():
 
 
 def test_reads_and_writes_are_added():
-    """
-    The use of a storage ceiling is both together; where one is missing, it is not known.
-    """
+    """The use of a storage ceiling is both together; where one is missing, it is not known."""
     both = watched.situation(served=80e6)
     only_reads = situation_of(
         builders.snapshot({Metric.READ_BYTES_PER_S: np.ones(10)}),
@@ -59,9 +51,7 @@ def test_reads_and_writes_are_added():
 
 
 def test_an_instance_has_the_families_that_bound_it():
-    """
-    Families without a ceiling and without a row are not watched; only a bucket has a balance.
-    """
+    """Families without a ceiling and without a row are not watched; only a bucket has a balance."""
     one = watched.situation()
 
     assert set(one.uses) == {Family.INSTANCE_EBS_THROUGHPUT, Family.VOLUME_THROUGHPUT}

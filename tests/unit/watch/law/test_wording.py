@@ -11,27 +11,21 @@ BOUND, NEARING, OK = WatchState.BOUND, WatchState.NEARING, WatchState.OK
 
 
 def test_a_title_says_since_when_and_that_it_is_now():
-    """
-    What binds, since when, and for how long until now.
-    """
+    """What binds, since when, and for how long until now."""
     assert title_of(transition(since_s=END_S - 11 * MINUTE)) == (
         "orders is at its ceiling, since 2021-03-08 02:49 UTC and still now (11 min)"
     )
 
 
 def test_what_has_just_begun_is_now():
-    """
-    Without a past there is only the moment.
-    """
+    """Without a past there is only the moment."""
     assert title_of(transition(since_s=END_S)) == (
         "orders is at its ceiling, now (2021-03-08 03:00 UTC)"
     )
 
 
 def test_the_end_says_how_long_it_lasted():
-    """
-    What holds now, and the whole length of the episode.
-    """
+    """What holds now, and the whole length of the episode."""
     ended = transition(OK, before=BOUND, text="serves 12 MB/s", since_s=START_S)
 
     assert title_of(ended) == (
@@ -41,9 +35,7 @@ def test_the_end_says_how_long_it_lasted():
 
 
 def test_an_alert_can_end_in_its_own_way():
-    """
-    Credits that were about to run out did run out: nothing got better.
-    """
+    """Credits that were about to run out did run out: nothing got better."""
     ended = transition(OK, before=BOUND, text="has 0 % of its credits left", since_s=START_S)
     ended = replace(ended, condition=replace(ended.condition, ended="ran out"))
 
@@ -51,9 +43,7 @@ def test_an_alert_can_end_in_its_own_way():
 
 
 def test_what_eases_says_so():
-    """
-    From bound to nearing is a relief.
-    """
+    """From bound to nearing is a relief."""
     eased = transition(NEARING, before=BOUND, text="spends its credits", since_s=START_S)
 
     assert title_of(eased) == (
@@ -72,16 +62,12 @@ def test_what_eases_says_so():
     ],
 )
 def test_the_severity_is_that_of_rule_and_state(rule: str, state: WatchState, severity: str):
-    """
-    The end of an episode is never more than a note.
-    """
+    """The end of an episode is never more than a note."""
     assert severity_of(transition(state, subject=INSTANCE.subject(rule))) == severity
 
 
 def test_a_message_has_all_that_surrounds_it():
-    """
-    Advice, the address of the runbook, and that the data are simulated.
-    """
+    """Advice, the address of the runbook, and that the data are simulated."""
     found = message_of(
         transition(number=2),
         Surroundings(
@@ -98,9 +84,7 @@ def test_a_message_has_all_that_surrounds_it():
 
 
 def test_the_end_needs_no_advice():
-    """
-    What helped during the alert is of no use after it.
-    """
+    """What helped during the alert is of no use after it."""
     found = message_of(transition(OK, before=BOUND), Surroundings(advice=("Stop it",)))
 
     assert (found.facts, found.advice, found.runbook) == ((), (), "")

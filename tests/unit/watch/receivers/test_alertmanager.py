@@ -37,9 +37,7 @@ def receiver(*recorders: Recorder, now_s: float = LATER_S, **arguments) -> Alert
 
 
 def test_an_alert_has_labels_annotations_and_no_end(recorder):
-    """
-    An open alert has no endsAt: how long it stays open is measured by the clock of Alertmanager.
-    """
+    """An open alert has no endsAt: how long it stays open is measured by the clock of Alertmanager."""
     receiver(recorder, labels={"team": "dba", "severity": "mine"}).send(BOUND, "")
     (sent,) = recorder.sent
     (alert,) = sent.json
@@ -62,9 +60,7 @@ def test_an_alert_has_labels_annotations_and_no_end(recorder):
 
 
 def test_a_change_of_severity_ends_the_alert_with_the_old_one(recorder):
-    """
-    At any moment one alert of an episode is open.
-    """
+    """At any moment one alert of an episode is open."""
     earlier = receiver(recorder).send(NEARING, "")
     later = receiver(recorder).send(BOUND, earlier)
     opened, ended = recorder.sent[1].json
@@ -76,9 +72,7 @@ def test_a_change_of_severity_ends_the_alert_with_the_old_one(recorder):
 
 
 def test_the_end_has_the_labels_of_the_open_alert(recorder):
-    """
-    A resolved message has the severity `note`, and the alert that it ends has its own.
-    """
+    """A resolved message has the severity `note`, and the alert that it ends has its own."""
     receiver(recorder).send(RESOLVED, "critical")
     (alert,) = recorder.sent[0].json
 
@@ -86,9 +80,7 @@ def test_the_end_has_the_labels_of_the_open_alert(recorder):
 
 
 def test_without_data_the_open_alert_stays_the_same(recorder):
-    """
-    Unknown changes annotations, never labels; on its own it is an alert.
-    """
+    """Unknown changes annotations, never labels; on its own it is an alert."""
     unknown = message(number=3, state=WatchState.UNKNOWN, severity="warning")
 
     assert "critical" == receiver(recorder).send(unknown, "critical")
@@ -102,9 +94,7 @@ def test_without_data_the_open_alert_stays_the_same(recorder):
 
 
 def test_no_time_is_in_the_future(recorder):
-    """
-    A clock that is an hour behind resolves the alert all the same, and never before its start.
-    """
+    """A clock that is an hour behind resolves the alert all the same, and never before its start."""
     receiver(recorder, now_s=START_S - 3_600).send(RESOLVED, "critical")
     (alert,) = recorder.sent[0].json
 
@@ -112,9 +102,7 @@ def test_no_time_is_in_the_future(recorder):
 
 
 def test_one_member_of_a_cluster_is_enough(recorder):
-    """
-    All members get the alert; a failure of one is no failure.
-    """
+    """All members get the alert; a failure of one is no failure."""
     with Recorder() as other:
         other.first.append(Given(500, b""))
         receiver(other, recorder).send(BOUND, "")
@@ -123,9 +111,7 @@ def test_one_member_of_a_cluster_is_enough(recorder):
 
 
 def test_what_may_work_later_counts_more_than_a_refusal(recorder):
-    """
-    If all fail, the error is of one that may accept the alert later.
-    """
+    """If all fail, the error is of one that may accept the alert later."""
     with Recorder() as other:
         other.first.append(Given(400, b'"bad"'))
         recorder.first.append(Given(429, b""))
@@ -137,9 +123,7 @@ def test_what_may_work_later_counts_more_than_a_refusal(recorder):
 
 
 def test_authorization_is_sent_and_never_shown(recorder):
-    """
-    An answer that repeats the header is not shown.
-    """
+    """An answer that repeats the header is not shown."""
     recorder.first.append(Given(401, b"not Bearer planted-token"))
     with pytest.raises(SourceError) as found:
         receiver(recorder, authorization=Secret("Bearer planted-token")).send(BOUND, "")
@@ -150,9 +134,7 @@ def test_authorization_is_sent_and_never_shown(recorder):
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_hostile_texts_are_values(recorder, text):
-    """
-    Names of labels are ours; values are one line of text that is not empty.
-    """
+    """Names of labels are ours; values are one line of text that is not empty."""
     receiver(recorder).send(hostile(text), "")
     (alert,) = recorder.sent[0].json
     labels = alert["labels"]

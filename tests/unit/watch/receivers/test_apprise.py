@@ -22,9 +22,7 @@ def receiver(recorder: Recorder) -> AppriseReceiver:
 
 
 def test_a_message_is_plain_text_with_its_picture():
-    """
-    Title, text, kind, and the PNG in base64.
-    """
+    """Title, text, kind, and the PNG in base64."""
     with Recorder() as recorder:
         receiver(recorder).send(message(picture_png=picture()), "")
         receiver(recorder).send(RESOLVED, "")
@@ -38,9 +36,7 @@ def test_a_message_is_plain_text_with_its_picture():
 
 @pytest.mark.parametrize("status", [400, 500, 302])
 def test_a_failure_is_tried_again_and_shows_nothing(status, caplog):
-    """
-    Redirects are not followed; neither the error nor a log has a part of the address.
-    """
+    """Redirects are not followed; neither the error nor a log has a part of the address."""
     with Recorder() as recorder:
         recorder.first += [Given(status, b"", {"Location": f"{recorder.url}/elsewhere"})]
         with pytest.raises(SourceError) as found:
@@ -70,9 +66,7 @@ def test_a_hostile_text_stays_a_text(text):
 
 
 def test_without_the_extra_one_sentence_says_what_installs_it():
-    """
-    A plain installation opens every other receiver.
-    """
+    """A plain installation opens every other receiver."""
     script = (
         "import sys; sys.modules['apprise'] = None\n"
         "from plimsoll.errors import PlimsollError\n"

@@ -22,9 +22,7 @@ from plimsoll.watch.receivers.settings import (
 
 @pytest.fixture(autouse=True)
 def without_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
-    """
-    No proxy of this machine.
-    """
+    """No proxy of this machine."""
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"):
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.lower(), raising=False)
@@ -32,33 +30,25 @@ def without_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def open_port() -> Iterator[int]:
-    """
-    A port on which something listens that never says a word.
-    """
+    """A port on which something listens that never says a word."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         yield server.getsockname()[1]
 
 
 @pytest.fixture
 def closed_port() -> int:
-    """
-    A port on which nothing listens.
-    """
+    """A port on which nothing listens."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         return int(server.getsockname()[1])
 
 
 def hook(port: int, name: str = "ops") -> WebhookSettings:
-    """
-    A webhook on a port of this machine.
-    """
+    """A webhook on a port of this machine."""
     return WebhookSettings(name=name, url=f"http://127.0.0.1:{port}/path")
 
 
 def test_who_listens_is_reached(open_port: int, closed_port: int):
-    """
-    Of a cluster of Alertmanagers one is enough.
-    """
+    """Of a cluster of Alertmanagers one is enough."""
     urls = (f"http://127.0.0.1:{closed_port}", f"http://127.0.0.1:{open_port}")
 
     check_reachable([], {})
@@ -66,9 +56,7 @@ def test_who_listens_is_reached(open_port: int, closed_port: int):
 
 
 def test_all_that_cannot_be_reached_are_named(open_port: int, closed_port: int):
-    """
-    One sentence with each of them, and how to start anyway.
-    """
+    """One sentence with each of them, and how to start anyway."""
     with pytest.raises(Unreachable) as caught:
         check_reachable([hook(closed_port, "one"), hook(open_port), hook(closed_port, "two")], {})
 
@@ -79,9 +67,7 @@ def test_all_that_cannot_be_reached_are_named(open_port: int, closed_port: int):
 
 
 def test_no_address_is_shown(tmp_path: Path):
-    """
-    It may be a secret.
-    """
+    """It may be a secret."""
     (tmp_path / "url").write_text("https://nowhere.invalid/secret")
     settings = WebhookSettings(name="ops", url_file=str(tmp_path / "url"))
 
@@ -92,9 +78,7 @@ def test_no_address_is_shown(tmp_path: Path):
 
 
 def test_tls_is_tried():
-    """
-    A server without TLS behind https is found.
-    """
+    """A server without TLS behind https is found."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.settimeout(5.0)
         settings = WebhookSettings(name="ops", url=f"https://127.0.0.1:{server.getsockname()[1]}/")
@@ -129,25 +113,19 @@ def test_tls_is_tried():
     ],
 )
 def test_each_kind_has_its_place(settings: ReceiverSettings, host: str, port: int, is_tls: bool):
-    """
-    Host, port and TLS as a delivery uses them.
-    """
+    """Host, port and TLS as a delivery uses them."""
     found = places_of(settings, {"U": "https://hooks.example/x"})
 
     assert found == (Place(host=host, port=port, is_tls=is_tls),)
 
 
 def test_only_the_library_knows_where_apprise_sends():
-    """
-    So it is not checked.
-    """
+    """So it is not checked."""
     assert places_of(AppriseSettings(name="a", url_env="U"), {}) == ()
 
 
 def test_a_proxy_is_reached_instead(monkeypatch: pytest.MonkeyPatch):
-    """
-    As deliveries do; except for this machine.
-    """
+    """As deliveries do; except for this machine."""
     monkeypatch.setenv("HTTPS_PROXY", "http://proxy.example:3128")
     settings = WebhookSettings(name="w", url="https://h/x")
 

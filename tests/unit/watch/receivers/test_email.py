@@ -33,9 +33,7 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def trusted(certificate: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """
-    The certificate, trusted by the client.
-    """
+    """The certificate, trusted by the client."""
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
     email._authorities.cache_clear()
     yield certificate
@@ -57,9 +55,7 @@ def receiver(port: int, *, to=TO, notes=None, **server) -> EmailReceiver:
 
 
 def test_an_episode_is_one_thread():
-    """
-    One subject, Message-IDs from key and number, references to the first message and the one before.
-    """
+    """One subject, Message-IDs from key and number, references to the first message and the one before."""
     with MailBox() as box:
         for each in (NEARING, BOUND, RESOLVED):
             receiver(box.port).send(each, "")
@@ -81,9 +77,7 @@ def test_a_repetition_has_the_same_message_id():
 
 
 def test_the_picture_is_attached():
-    """
-    The text is first, then the PNG.
-    """
+    """The text is first, then the PNG."""
     with MailBox() as box:
         receiver(box.port).send(message(picture_png=picture()), "")
     text, png = box.mails[0].iter_parts()
@@ -95,9 +89,7 @@ def test_the_picture_is_attached():
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_a_hostile_name_begins_no_header(text):
-    """
-    The headers of the mail are ours, and its recipients those of the settings.
-    """
+    """The headers of the mail are ours, and its recipients those of the settings."""
     with MailBox() as box:
         receiver(box.port).send(hostile(text), "")
     (mail,) = box.mails
@@ -116,9 +108,7 @@ def test_a_hostile_name_begins_no_header(text):
 
 @pytest.mark.parametrize(("security", "is_at_once"), [("starttls", False), ("tls", True)])
 def test_a_password_is_sent_over_tls(trusted, security, is_at_once):
-    """
-    With STARTTLS and with TLS from the beginning; the certificate is that of the host.
-    """
+    """With STARTTLS and with TLS from the beginning; the certificate is that of the host."""
     with MailBox(trusted, is_tls_at_once=is_at_once) as box:
         server = {"user": USER, "password": Secret(PASSWORD), "security": security}
         receiver(box.port, **server).send(BOUND, "")
@@ -138,9 +128,7 @@ def test_a_certificate_of_nobody_is_refused(certificate, security, is_at_once):
 
 
 def test_a_server_without_starttls_gets_nothing():
-    """
-    There is no way back to a connection without encryption.
-    """
+    """There is no way back to a connection without encryption."""
     with MailBox() as box, pytest.raises(RefusedError, match="does not offer"):
         receiver(box.port, security="starttls").send(BOUND, "")
 
@@ -166,9 +154,7 @@ def test_a_wrong_password_is_refused_and_not_shown(trusted):
     ],
 )
 def test_what_a_server_refuses_is_told_apart(answers, kind, sentence):
-    """
-    5yz is final, 4yz is not; one address that may work later is enough to try again.
-    """
+    """5yz is final, 4yz is not; one address that may work later is enough to try again."""
     with MailBox(answers=answers) as box, pytest.raises(SourceError, match=sentence) as found:
         receiver(box.port).send(BOUND, "")
 
@@ -176,9 +162,7 @@ def test_what_a_server_refuses_is_told_apart(answers, kind, sentence):
 
 
 def test_a_part_of_the_addresses_is_a_delivery():
-    """
-    The others have the message; one sentence says how many were refused.
-    """
+    """The others have the message; one sentence says how many were refused."""
     notes: list[str] = []
     with MailBox(answers={TO[0]: "550 nobody"}) as box:
         receiver(box.port, notes=notes).send(BOUND, "")

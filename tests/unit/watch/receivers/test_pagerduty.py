@@ -35,9 +35,7 @@ def receiver(double: Double, key: str = "R" * 32) -> PagerDuty:
 
 
 def test_an_episode_is_one_alert(double):
-    """
-    Transitions and repetitions merge by the key; the end resolves it, and nothing else.
-    """
+    """Transitions and repetitions merge by the key; the end resolves it, and nothing else."""
     earlier = ""
     for each in (NEARING, BOUND, BOUND):
         earlier = receiver(double).send(each, earlier)
@@ -53,9 +51,7 @@ def test_an_episode_is_one_alert(double):
 
 
 def test_without_data_an_alert_stays_as_severe_as_it_was(double):
-    """
-    Unknown resolves nothing, and does not lower the severity of what is open.
-    """
+    """Unknown resolves nothing, and does not lower the severity of what is open."""
     earlier = receiver(double).send(BOUND, "")
     unknown = message(number=3, state=WatchState.UNKNOWN, severity="warning")
     receiver(double).send(unknown, earlier)
@@ -82,9 +78,7 @@ def test_a_limit_of_events_is_waited_for(double):
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_hostile_texts_stay_within_the_fields(double, text):
-    """
-    The double refuses a summary above 1,024 characters and an event above 512 KB.
-    """
+    """The double refuses a summary above 1,024 characters and an event above 512 KB."""
     receiver(double).send(hostile(text), "")
     found = json.dumps(double.alerts[KEY]["payload"], ensure_ascii=False)
 

@@ -18,9 +18,7 @@ def test_a_secret_has_no_text_of_its_own():
 
 
 def test_a_secret_comes_from_a_file_or_a_variable(tmp_path: Path):
-    """
-    White space around it is left out.
-    """
+    """White space around it is left out."""
     (tmp_path / "token").write_text(" planted\r\n")
 
     assert "planted" == read_secret(WHAT, str(tmp_path / "token"), "", {}).reveal()
@@ -56,9 +54,7 @@ def test_a_path_that_no_system_has_is_refused():
 
 
 def test_a_secret_is_found_in_its_forms():
-    """
-    Short texts occur by chance and are not looked for.
-    """
+    """Short texts occur by chance and are not looked for."""
     assert is_in([Secret("pla/nted")], "x pla%2Fnted y")
     assert is_in([Secret("planted")], "cGxhbnRlZA")
     assert not is_in([Secret("abc")], "abc")

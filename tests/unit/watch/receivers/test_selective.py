@@ -21,9 +21,7 @@ class Kept:
 
 
 def sent(least, *messages) -> list[Message]:
-    """
-    What arrives of an episode.
-    """
+    """What arrives of an episode."""
     kept, earlier = Kept(), ""
     receiver = SelectiveReceiver(kept, least)
     for message in messages:
@@ -33,9 +31,7 @@ def sent(least, *messages) -> list[Message]:
 
 
 def test_an_episode_begins_with_its_first_severe_message():
-    """
-    What comes after it is sent, less severe or not, so its end is never missing.
-    """
+    """What comes after it is sent, less severe or not, so its end is never missing."""
     assert [BOUND, RESOLVED] == sent("critical", NEARING, BOUND, RESOLVED)
     assert [NEARING, BOUND, RESOLVED] == sent("warning", NEARING, BOUND, RESOLVED)
     assert [EMPTY, UNKNOWN] == sent("critical", EMPTY, UNKNOWN)

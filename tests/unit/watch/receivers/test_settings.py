@@ -39,9 +39,7 @@ COMPLETE = {
 
 @pytest.mark.parametrize("kind", COMPLETE)
 def test_each_kind_is_opened(kind: str):
-    """
-    A complete table gives a receiver with its name; nothing printed of either contains a secret.
-    """
+    """A complete table gives a receiver with its name; nothing printed of either contains a secret."""
     settings = settings_of(COMPLETE[kind])
     receiver = open_receiver(settings, ENVIRONMENT)
 
@@ -50,18 +48,14 @@ def test_each_kind_is_opened(kind: str):
 
 
 def test_a_severity_selects_messages():
-    """
-    A critical receiver leaves a warning out, without a request.
-    """
+    """A critical receiver leaves a warning out, without a request."""
     settings = settings_of(COMPLETE["Webhook"] + '\nleast_severity = "critical"')
 
     assert "" == open_receiver(settings, ENVIRONMENT).send(NEARING, "")
 
 
 def test_a_secret_is_read_from_a_file(tmp_path: Path):
-    """
-    The file has the secret and an end of line.
-    """
+    """The file has the secret and an end of line."""
     with Recorder() as recorder:
         (tmp_path / "url").write_text(f"{recorder.url}/{SECRET}\n")
         file = f'kind = "webhook"\nname = "a"\nurl_file = "{tmp_path}/url"'
@@ -125,9 +119,7 @@ def test_a_secret_is_read_from_a_file(tmp_path: Path):
     ],
 )
 def test_what_is_wrong_is_one_sentence(toml: str, complaint: str):
-    """
-    A table that cannot work is refused before anything is sent, and no secret is shown.
-    """
+    """A table that cannot work is refused before anything is sent, and no secret is shown."""
     with pytest.raises(UsageError) as found:
         open_receiver(settings_of(toml), ENVIRONMENT)
 
@@ -147,9 +139,7 @@ def test_what_is_wrong_is_one_sentence(toml: str, complaint: str):
     ],
 )
 def test_unknown_settings_are_refused(toml: str):
-    """
-    A secret in the file itself is an unknown setting; the message names the setting, not its value.
-    """
+    """A secret in the file itself is an unknown setting; the message names the setting, not its value."""
     with pytest.raises(msgspec.ValidationError) as found:
         settings_of(toml)
 
@@ -157,9 +147,7 @@ def test_unknown_settings_are_refused(toml: str):
 
 
 def test_the_examples_of_the_guide_work(tmp_path: Path):
-    """
-    Every table of docs/guides/alert-receivers.md opens a receiver, and every kind has one.
-    """
+    """Every table of docs/guides/alert-receivers.md opens a receiver, and every kind has one."""
     guide = (ROOT / "docs" / "guides" / "alert-receivers.md").read_text(encoding="utf-8")
     (tmp_path / "secret").write_text(SECRET)
     environment = {

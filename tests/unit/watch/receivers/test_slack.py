@@ -43,9 +43,7 @@ def bot(slack: Slack, *, token: str = "xoxb-simulated", notes: list[str] | None 
 
 
 def texts_of(found) -> list[str]:
-    """
-    Every text of a request, wherever it is.
-    """
+    """Every text of a request, wherever it is."""
     if isinstance(found, dict):
         return [text for value in found.values() for text in texts_of(value)]
     if isinstance(found, list):
@@ -55,9 +53,7 @@ def texts_of(found) -> list[str]:
 
 @pytest.mark.parametrize("name", MESSAGES)
 def test_a_webhook_accepts_every_message(slack, name):
-    """
-    A transition is one request, and says that its data is simulated.
-    """
+    """A transition is one request, and says that its data is simulated."""
     webhook(slack).send(MESSAGES[name], "")
     (sent,) = slack.sent
 
@@ -77,9 +73,7 @@ def test_a_webhook_accepts_every_message(slack, name):
     ],
 )
 def test_what_a_webhook_refuses_is_told_apart(slack, answer, kind):
-    """
-    What will never work is RefusedError; what may work later is not.
-    """
+    """What will never work is RefusedError; what may work later is not."""
     slack.first.append(answer)
     with pytest.raises(SourceError) as found:
         webhook(slack).send(BOUND, "")
@@ -89,9 +83,7 @@ def test_what_a_webhook_refuses_is_told_apart(slack, answer, kind):
 
 
 def test_a_bot_keeps_one_message_for_an_episode(slack):
-    """
-    The first transition adds a message; later ones update it and are replies in its thread.
-    """
+    """The first transition adds a message; later ones update it and are replies in its thread."""
     earlier = ""
     for each in (NEARING, BOUND, RESOLVED):
         earlier = bot(slack).send(each, earlier)
@@ -107,9 +99,7 @@ def test_a_bot_keeps_one_message_for_an_episode(slack):
 
 
 def test_a_message_that_was_delivered_is_not_sent_again(slack):
-    """
-    What the last call returned has its number: nothing is asked of Slack.
-    """
+    """What the last call returned has its number: nothing is asked of Slack."""
     earlier = bot(slack).send(BOUND, "")
     asked = len(slack.sent)
 
@@ -118,9 +108,7 @@ def test_a_message_that_was_delivered_is_not_sent_again(slack):
 
 
 def test_a_reply_that_failed_is_sent_once(slack):
-    """
-    The update is done again, which changes nothing; the reply is added once.
-    """
+    """The update is done again, which changes nothing; the reply is added once."""
     earlier = bot(slack).send(NEARING, "")
     slack.first += [given(200, {"ok": True}), Given(500, b"")]
     with pytest.raises(SourceError):
@@ -132,9 +120,7 @@ def test_a_reply_that_failed_is_sent_once(slack):
 
 @pytest.mark.parametrize("code", ["message_not_found", "cant_update_message", "edit_window_closed"])
 def test_a_message_that_is_gone_is_replaced(slack, code):
-    """
-    Somebody deleted the message, or it is too old: a new one takes its place.
-    """
+    """Somebody deleted the message, or it is too old: a new one takes its place."""
     earlier = bot(slack).send(NEARING, "")
     slack.first.append(given(200, {"ok": False, "error": code}))
     later = bot(slack).send(BOUND, earlier)
@@ -144,16 +130,12 @@ def test_a_message_that_is_gone_is_replaced(slack, code):
 
 
 def test_what_another_receiver_returned_is_a_first_message(slack):
-    """
-    After a webhook was exchanged for a bot, an open episode begins a message.
-    """
+    """After a webhook was exchanged for a bot, an open episode begins a message."""
     assert "1795342440.0001" == json.loads(bot(slack).send(BOUND, f"{KEY}-1"))["ts"]
 
 
 def test_the_picture_is_in_the_thread(slack):
-    """
-    It is uploaded in three steps, and shared as a reply.
-    """
+    """It is uploaded in three steps, and shared as a reply."""
     bot(slack).send(message(picture_png=picture()), "")
     (file,) = slack.files.values()
 
@@ -163,9 +145,7 @@ def test_the_picture_is_in_the_thread(slack):
 
 
 def test_without_the_scope_for_files_the_message_comes_without_picture(slack):
-    """
-    The message counts as delivered, and one sentence says what is missing.
-    """
+    """The message counts as delivered, and one sentence says what is missing."""
     slack.scopes.discard("files:write")
     notes: list[str] = []
     returned = bot(slack, notes=notes).send(message(picture_png=picture()), "")
@@ -178,9 +158,7 @@ def test_without_the_scope_for_files_the_message_comes_without_picture(slack):
 
 
 def test_a_picture_goes_to_slack_only(slack):
-    """
-    An address of somebody else in an answer gets nothing.
-    """
+    """An address of somebody else in an answer gets nothing."""
     notes: list[str] = []
     foreign = {"ok": True, "upload_url": "https://evil.example/in", "file_id": "F1"}
     slack.first += [given(200, {"ok": True, "ts": "1.1", "channel": "C1"}), given(200, foreign)]
@@ -217,9 +195,7 @@ def test_an_address_is_slacks_by_its_host(url, is_slack):
     ],
 )
 def test_errors_of_the_api_are_told_apart(slack, error, kind, hint):
-    """
-    Slack answers errors with status 200.
-    """
+    """Slack answers errors with status 200."""
     slack.first.append(given(200, {"ok": False, "error": error}))
     with pytest.raises(SourceError) as found:
         bot(slack).send(BOUND, "")
@@ -238,9 +214,7 @@ def test_a_wrong_token_is_refused_and_not_shown(slack):
 
 @pytest.mark.parametrize("body", [b"", b"[]", b"<html>", b"\xff"])
 def test_an_answer_that_is_no_object_is_an_error(slack, body):
-    """
-    A proxy that answers in Slack's place did not deliver anything.
-    """
+    """A proxy that answers in Slack's place did not deliver anything."""
     slack.first.append(Given(200, body))
     with pytest.raises(SourceError, match="did not answer with a JSON object"):
         bot(slack).send(BOUND, "")
@@ -248,9 +222,7 @@ def test_an_answer_that_is_no_object_is_an_error(slack, body):
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_hostile_texts_mention_nobody_and_fit(slack, text):
-    """
-    mrkdwn is escaped; everything else is shown as it is; the double checks Slack's limits.
-    """
+    """mrkdwn is escaped; everything else is shown as it is; the double checks Slack's limits."""
     first = hostile(text, number=1)
     earlier = bot(slack).send(first, "")
     bot(slack).send(hostile(text, number=2), earlier)

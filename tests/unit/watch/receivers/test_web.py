@@ -48,9 +48,7 @@ def sent(url: str, **arguments) -> None:
     ],
 )
 def test_an_answer_becomes_one_sentence(recorder, answer, kind, sentence):
-    """
-    4xx will not work later, 5xx may, 429 says when; the address is in none of the sentences.
-    """
+    """4xx will not work later, 5xx may, 429 says when; the address is in none of the sentences."""
     recorder.first.append(answer)
     with pytest.raises(SourceError) as found:
         sent(recorder.url)
@@ -74,9 +72,7 @@ def test_an_answer_becomes_one_sentence(recorder, answer, kind, sentence):
     ],
 )
 def test_retry_after_is_a_number_or_a_date(recorder, header, wait_s):
-    """
-    The error carries the seconds to wait, an hour at most.
-    """
+    """The error carries the seconds to wait, an hour at most."""
     recorder.first.append(Given(429, b"", {"Retry-After": header}))
     with pytest.raises(BusyReceiver) as found:
         sent(recorder.url, now=lambda: 1_795_342_440.0)
@@ -85,9 +81,7 @@ def test_retry_after_is_a_number_or_a_date(recorder, header, wait_s):
 
 
 def test_a_refused_connection_is_one_sentence():
-    """
-    Nothing listens: the reason is named, the address is not.
-    """
+    """Nothing listens: the reason is named, the address is not."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{taken.getsockname()[1]}"
@@ -98,9 +92,7 @@ def test_a_refused_connection_is_one_sentence():
 
 
 def test_a_silent_receiver_is_left(recorder, monkeypatch):
-    """
-    An answer has a deadline.
-    """
+    """An answer has a deadline."""
     monkeypatch.setattr(web, "_READ_S", 0.1)
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
@@ -110,27 +102,21 @@ def test_a_silent_receiver_is_left(recorder, monkeypatch):
 
 
 def test_a_slow_answer_is_left(recorder):
-    """
-    The deadline is for the whole answer, however steadily its bytes come.
-    """
+    """The deadline is for the whole answer, however steadily its bytes come."""
     times = iter([0.0, 31.0])
     with pytest.raises(Unreachable, match=r"did not finish its answer in 30 s"):
         sent(recorder.url, clock=lambda: next(times))
 
 
 def test_a_connection_that_breaks_is_one_sentence(recorder):
-    """
-    The answer ends before its length.
-    """
+    """The answer ends before its length."""
     recorder.first.append(Given(200, b"short", {"Content-Length": "500"}))
     with pytest.raises(Unreachable, match="unable to reach receiver 'team'"):
         sent(recorder.url)
 
 
 def test_a_certificate_of_nobody_is_refused(tmp_path: Path):
-    """
-    TLS is verified: a certificate that signs itself is not accepted, and nothing is sent.
-    """
+    """TLS is verified: a certificate that signs itself is not accepted, and nothing is sent."""
     reached = []
 
     class Handler(BaseHTTPRequestHandler):
@@ -157,9 +143,7 @@ def test_a_certificate_of_nobody_is_refused(tmp_path: Path):
 
 
 def test_no_log_contains_an_address(recorder, caplog):
-    """
-    httpx logs each address at the level INFO, unless it is stopped.
-    """
+    """httpx logs each address at the level INFO, unless it is stopped."""
     caplog.set_level(logging.DEBUG)
     sent(recorder.url)
 
@@ -167,9 +151,7 @@ def test_no_log_contains_an_address(recorder, caplog):
 
 
 def test_the_search_for_secrets_knows_their_forms():
-    """
-    An answer that repeats a secret percent-encoded or in base64 is not shown.
-    """
+    """An answer that repeats a secret percent-encoded or in base64 is not shown."""
     receiver = WebReceiver("team", [Secret("a/b c=d")])
 
     assert ["", "", ""] == [

@@ -31,9 +31,7 @@ def hook(url: str, **arguments) -> Webhook:
 
 @pytest.mark.parametrize("name", MESSAGES)
 def test_a_message_is_one_document(name):
-    """
-    The body has the documented form and says what the message says.
-    """
+    """The body has the documented form and says what the message says."""
     with Recorder() as recorder:
         returned = hook(recorder.url).send(MESSAGES[name], "")
     (sent,) = recorder.sent
@@ -48,9 +46,7 @@ def test_a_message_is_one_document(name):
 
 
 def test_a_repetition_is_the_same_request():
-    """
-    Body and Idempotency-Key are equal, so a receiver can merge it.
-    """
+    """Body and Idempotency-Key are equal, so a receiver can merge it."""
     with Recorder() as recorder:
         for _ in range(2):
             hook(recorder.url).send(BOUND, "")
@@ -62,9 +58,7 @@ def test_a_repetition_is_the_same_request():
 
 @pytest.mark.parametrize("secret", ["a plain text", "whsec_" + base64.b64encode(b"key").decode()])
 def test_the_signature_is_that_of_standard_webhooks(secret):
-    """
-    HMAC-SHA256 over identifier, time and body, in base64, after "v1,".
-    """
+    """HMAC-SHA256 over identifier, time and body, in base64, after "v1,"."""
     with Recorder() as recorder:
         hook(recorder.url, signing=Secret(secret)).send(BOUND, "")
     (sent,) = recorder.sent
@@ -86,9 +80,7 @@ def test_a_secret_that_is_no_base64_is_refused():
 
 @pytest.mark.parametrize("has_picture", [True, False])
 def test_the_picture_is_sent_if_it_is_asked_for(has_picture):
-    """
-    In base64; otherwise the field is null.
-    """
+    """In base64; otherwise the field is null."""
     with Recorder() as recorder:
         hook(recorder.url, has_picture=has_picture).send(message(picture_png=picture()), "")
     found = recorder.sent[0].json["picture_png"]
@@ -98,9 +90,7 @@ def test_the_picture_is_sent_if_it_is_asked_for(has_picture):
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_a_hostile_text_stays_a_text(text):
-    """
-    Whatever a name contains, the document is valid and the headers are ours.
-    """
+    """Whatever a name contains, the document is valid and the headers are ours."""
     with Recorder() as recorder:
         hook(recorder.url, signing=Secret("x")).send(hostile(text), "")
     (sent,) = recorder.sent
@@ -110,9 +100,7 @@ def test_a_hostile_text_stays_a_text(text):
 
 
 def test_the_form_is_described(pytestconfig):
-    """
-    The schema and the table of the reference page are made of the Struct; --regenerate-golden writes them.
-    """
+    """The schema and the table of the reference page are made of the Struct; --regenerate-golden writes them."""
     schema = schema_of(WatchMessageDocument)
     if pytestconfig.getoption("--regenerate-golden"):
         SCHEMA.write_text(schema_text(schema), encoding="utf-8")

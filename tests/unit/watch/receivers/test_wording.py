@@ -19,9 +19,7 @@ from plimsoll.watch.receivers.wording import (
 
 @given(st.text(), st.integers(1, 40))
 def test_a_line_is_printable_and_short(text, length):
-    """
-    No control, direction or surrogate character is left, and the length is kept.
-    """
+    """No control, direction or surrogate character is left, and the length is kept."""
     found = one_line(text, length)
 
     assert found.isprintable()
@@ -39,9 +37,7 @@ def test_what_is_cut_ends_with_an_ellipsis():
 
 @given(st.text())
 def test_a_link_ends_where_it_ends(text):
-    """
-    Nothing in an address can close an attribute or a link of Slack, or begin another scheme.
-    """
+    """Nothing in an address can close an attribute or a link of Slack, or begin another scheme."""
     found = safe_link(f"https://x.example/{text}")
 
     assert not set("<>|\"'`\\ \r\n") & set(found)
@@ -49,18 +45,14 @@ def test_a_link_ends_where_it_ends(text):
 
 
 def test_long_lists_say_that_they_are_cut():
-    """
-    Empty sentences are left out; of too many, the number is said.
-    """
+    """Empty sentences are left out; of too many, the number is said."""
     assert ["a", "b"] == sentences(("a", " ", "b"))
     assert [*map(str, range(9)), "… and 3 more"] == sentences(tuple(map(str, range(12))))
     assert [*map(str, range(10))] == sentences(tuple(map(str, range(10))))
 
 
 def test_headlines_and_subjects():
-    """
-    The headline changes with the state; the subject is the same over an episode.
-    """
+    """The headline changes with the state; the subject is the same over an episode."""
     assert "At a limit: orders-primary (simulated data)" == headline(BOUND)
     assert "Resolved: orders-primary" == headline(message(state="ok", is_simulated=False))
     assert subject_of(BOUND) == subject_of(RESOLVED)
@@ -75,9 +67,7 @@ def test_headlines_and_subjects():
 
 
 def test_the_whole_text_leaves_out_what_is_empty():
-    """
-    No row without a value, and no heading without a list.
-    """
+    """No row without a value, and no heading without a list."""
     text = text_of(message(facts=(), advice=(), link="", runbook="", ceiling=""))
 
     assert "What to do first" not in text

@@ -33,9 +33,7 @@ NOTE = replace(STORM, severity="note")
 
 
 def run(expected: Expected, **other) -> PooledRun:
-    """
-    The first phase of the story of which this is true.
-    """
+    """The first phase of the story of which this is true."""
     phase = next(one for one in phases_of(is_quick=True) if one.expected is expected)
     made = PooledRun(
         phase=phase,
@@ -68,9 +66,7 @@ def run(expected: Expected, **other) -> PooledRun:
     ],
 )
 def test_a_phase_is_right_only_with_its_own_cause(expected, causes, is_right):
-    """
-    A note names nothing, and a cause of another phase is none of this one.
-    """
+    """A note names nothing, and a cause of another phase is none of this one."""
     first = next(checks_of(run(expected), inspection(causes=causes), None))
 
     assert is_right is first.is_right
@@ -78,17 +74,13 @@ def test_a_phase_is_right_only_with_its_own_cause(expected, causes, is_right):
 
 @pytest.mark.parametrize("is_expected", [True, False])
 def test_a_missing_inspection_is_wrong(is_expected: bool):
-    """
-    Also where nothing had to be named.
-    """
+    """Also where nothing had to be named."""
     assert not named(None, ("ConnectionStorm",), is_expected=is_expected, words="x").is_right
 
 
 @pytest.mark.parametrize("expected", [Expected.STORM, Expected.PILE_UP])
 def test_a_storm_that_was_not_observed_says_nothing_about_the_disk(expected):
-    """
-    Then it is not right, whatever else was found.
-    """
+    """Then it is not right, whatever else was found."""
     found = tuple(checks_of(run(expected), inspection(causes=(STORM,)), None))
 
     assert [True, False] == [check.is_right for check in found]
@@ -96,9 +88,7 @@ def test_a_storm_that_was_not_observed_says_nothing_about_the_disk(expected):
 
 
 def test_sized_pools_must_do_more_useful_work_than_the_storm():
-    """
-    Useful queries count; without a storm to compare with, it is not right.
-    """
+    """Useful queries count; without a storm to compare with, it is not right."""
     sized = run(Expected.SIZED, figures=replace(FIGURES, useful_per_s=300.0, queries_per_s=10.0))
     storm = run(Expected.STORM)
     better, worse, alone = (
@@ -120,9 +110,7 @@ def test_sized_pools_must_do_more_useful_work_than_the_storm():
     ],
 )
 def test_a_machine_that_does_not_carry_the_calm_phase_is_too_slow(expected, done_per_s, is_so):
-    """
-    Less than four fifths of 15 per second; in a storm that is the story.
-    """
+    """Less than four fifths of 15 per second; in a storm that is the story."""
     figures = replace(FIGURES, arrivals_per_s=15.0, done_per_s=done_per_s)
 
     assert is_so is (
@@ -131,9 +119,7 @@ def test_a_machine_that_does_not_carry_the_calm_phase_is_too_slow(expected, done
 
 
 def test_a_target_that_is_held_is_enough():
-    """
-    Nine tenths of what arrives at the end, even if more useful work was done in the storm.
-    """
+    """Nine tenths of what arrives at the end, even if more useful work was done in the storm."""
     storm = run(Expected.STORM, figures=replace(FIGURES, useful_per_s=300.0))
     sized = run(Expected.SIZED, figures=replace(FIGURES, useful_per_s=200.0, done_per_s=9.0))
     held, missed = (
@@ -159,9 +145,7 @@ def test_a_target_that_is_held_is_enough():
     ],
 )
 def test_a_phase_is_disturbed_if_others_take_most_of_the_machine(expected, others, is_so):
-    """
-    Only where its work is compared; what connections do is true on a slow machine, too.
-    """
+    """Only where its work is compared; what connections do is true on a slow machine, too."""
     figures = replace(FIGURES, processors={"PostgreSQL": 0.1, "other programs": others})
 
     assert is_so is ("other programs took" in void_reason(run(expected, figures=figures)))
@@ -169,9 +153,7 @@ def test_a_phase_is_disturbed_if_others_take_most_of_the_machine(expected, other
 
 @pytest.mark.parametrize(("done_per_s", "is_void"), [(14.0, False), (3.0, True)])
 def test_a_void_phase_ends_the_play_with_its_reason(done_per_s: float, is_void: bool):
-    """
-    The user does not wait for phases that would prove nothing.
-    """
+    """The user does not wait for phases that would prove nothing."""
     lines: list[str] = []
     plan = PooledPlan(
         phases=phases_of(is_quick=True), fleet=fleet_of(10.0), system=Path(), unmended=Path()
@@ -190,16 +172,12 @@ def test_a_void_phase_ends_the_play_with_its_reason(done_per_s: float, is_void: 
 
 
 def storm_as_sized() -> PooledRun:
-    """
-    Sized pools that do no more than the storm.
-    """
+    """Sized pools that do no more than the storm."""
     return run(Expected.SIZED)
 
 
 def test_pools_are_sized_for_the_pooler_and_the_machine():
-    """
-    Without a measured curve it is the rule of thumb; the words say which and how many.
-    """
+    """Without a measured curve it is the rule of thumb; the words say which and how many."""
     fleet = fleet_of(10.0)
     sizing = sizing_of(fleet, None, connection_max=400)
     words = pooler_words(run(Expected.SIZED, sizing=sizing))

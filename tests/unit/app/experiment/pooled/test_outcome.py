@@ -10,9 +10,7 @@ from pooled_reports import FIGURES
 
 
 def run(expected: Expected, **figures) -> PooledRun:
-    """
-    The phase of the story of which this is true.
-    """
+    """The phase of the story of which this is true."""
     phase = next(one for one in phases_of(is_quick=True) if one.expected is expected)
     return PooledRun(
         phase=phase,
@@ -32,9 +30,7 @@ OTHER = run(Expected.OTHER_POOLER, useful_per_s=4_400.0)
 
 
 def test_the_storm_is_the_time_from_its_rise_to_its_height():
-    """
-    600 per second for 20 s and none for 10 s: 400 on average, a tenth of those at the end.
-    """
+    """600 per second for 20 s and none for 10 s: 400 on average, a tenth of those at the end."""
     found = outcome_of([CALM, STORM, PILE_UP, SIZED, OTHER])
 
     assert found is not None
@@ -45,9 +41,7 @@ def test_the_storm_is_the_time_from_its_rise_to_its_height():
 
 @pytest.mark.parametrize("figures", [{"queries_per_s": 4_400.0}, {"useful_per_s": 1_900.0}])
 def test_both_published_figures_are_needed(figures):
-    """
-    4,500 queries per second, and five times the useful ones of the storm.
-    """
+    """4,500 queries per second, and five times the useful ones of the storm."""
     sized = replace(SIZED, figures=replace(SIZED.figures, **figures))
     found = outcome_of([CALM, STORM, PILE_UP, sized])
 
@@ -58,16 +52,12 @@ def test_both_published_figures_are_needed(figures):
 
 @pytest.mark.parametrize("runs", [[], [CALM, STORM, PILE_UP], [CALM, SIZED]])
 def test_without_storm_or_end_there_is_no_outcome(runs):
-    """
-    An experiment that was interrupted has none.
-    """
+    """An experiment that was interrupted has none."""
     assert outcome_of(runs) is None
 
 
 def test_a_storm_without_useful_queries_has_no_ratio():
-    """
-    Then only the queries per second count.
-    """
+    """Then only the queries per second count."""
     found = outcome_of([replace(STORM, figures=replace(STORM.figures, useful_per_s=0.0)), SIZED])
 
     assert found is not None

@@ -14,18 +14,14 @@ def rows(organisation: int = 1) -> list[list[str]]:
 
 
 def test_lines_are_of_the_asked_size():
-    """
-    A few lines more at most, because every line is whole.
-    """
+    """A few lines more at most, because every line is whole."""
     size = sum(len(part) for part in claim_lines(1, 2022, size_bytes=SIZE_BYTES))
 
     assert SIZE_BYTES <= size < 1.5 * SIZE_BYTES
 
 
 def test_every_line_has_its_columns_and_its_key():
-    """
-    Ten columns; organisation, year, claim and line together are unique.
-    """
+    """Ten columns; organisation, year, claim and line together are unique."""
     found = rows()
 
     assert {10} == {len(row) for row in found}
@@ -34,9 +30,7 @@ def test_every_line_has_its_columns_and_its_key():
 
 
 def test_members_are_those_that_are_asked_for():
-    """
-    A query draws a member between one and their number.
-    """
+    """A query draws a member between one and their number."""
     members = {int(row[4]) for row in rows()}
 
     assert min(members) >= 1
@@ -46,8 +40,6 @@ def test_members_are_those_that_are_asked_for():
 
 
 def test_the_same_file_again_is_the_same():
-    """
-    And another organisation's is another one.
-    """
+    """And another organisation's is another one."""
     assert rows() == rows()
     assert rows(1)[0][4:] != rows(2)[0][4:]

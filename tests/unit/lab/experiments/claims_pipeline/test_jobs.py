@@ -17,9 +17,7 @@ ROWS = b"1,2022,0,0\n" * 20_000
 
 
 class ToldDatabase:
-    """
-    Keeps what it was told, in `told`; a COPY of a file waits until it is let go or cancelled.
-    """
+    """Keeps what it was told, in `told`; a COPY of a file waits until it is let go or cancelled."""
 
     told: list[tuple[object, ...]]
     hold: Event
@@ -54,9 +52,7 @@ class ToldDatabase:
 
 
 class ToldPace:
-    """
-    Keeps what it was asked for.
-    """
+    """Keeps what it was asked for."""
 
     def __init__(self) -> None:
         self.sent = 0
@@ -106,9 +102,7 @@ def wait_for(condition) -> None:
 
 
 def test_the_old_path_takes_the_time_of_the_disk_twice(told, tmp_path: Path):
-    """
-    A file is written to the worker's disk, and read from it again; it does not stay there.
-    """
+    """A file is written to the worker's disk, and read from it again; it does not stay there."""
     with Jobs(batch(tmp_path, LoadPath.WORKER)) as jobs:
         wait_for(lambda: jobs.are_done)
         (times,) = jobs.times()
@@ -119,9 +113,7 @@ def test_the_old_path_takes_the_time_of_the_disk_twice(told, tmp_path: Path):
 
 
 def test_views_are_refreshed_after_their_file(told, tmp_path: Path):
-    """
-    Of each organisation, one after the other; the words say how far it is.
-    """
+    """Of each organisation, one after the other; the words say how far it is."""
     with Jobs(batch(tmp_path, LoadPath.SERVER, count=3)) as jobs:
         wait_for(lambda: jobs.are_done)
         jobs.check()
@@ -133,9 +125,7 @@ def test_views_are_refreshed_after_their_file(told, tmp_path: Path):
 
 
 def test_a_paced_job_waits_for_all_that_it_causes(told, tmp_path: Path):
-    """
-    Every byte of the file, and the storage that each refresh will take.
-    """
+    """Every byte of the file, and the storage that each refresh will take."""
     pace = ToldPace()
     with Jobs(batch(tmp_path, LoadPath.PACED, count=2, pace=pace)) as jobs:
         wait_for(lambda: jobs.are_done)
@@ -146,9 +136,7 @@ def test_a_paced_job_waits_for_all_that_it_causes(told, tmp_path: Path):
 
 
 def test_jobs_that_are_ended_early_are_cancelled(told, tmp_path: Path):
-    """
-    The end of the block cancels what the server still does, and waits for the threads.
-    """
+    """The end of the block cancels what the server still does, and waits for the threads."""
     told.hold.clear()
     with Jobs(batch(tmp_path, LoadPath.SERVER)) as jobs:
         wait_for(lambda: told.told)

@@ -13,9 +13,7 @@ from plimsoll.model.instance import Instance
 
 
 def chain(instance: Instance) -> dict[str, tuple[float, float]]:
-    """
-    Baseline and burst of every limit, of all stripes.
-    """
+    """Baseline and burst of every limit, of all stripes."""
     return {
         stage.name: (stage.baseline * stage.stripes, stage.burst * stage.stripes)
         for stage in stages_of(GateSetup(instance=instance), catalog())
@@ -28,9 +26,7 @@ def chain(instance: Instance) -> dict[str, tuple[float, float]]:
     ids=["before", "after"],
 )
 def test_the_instance_binds_and_not_the_volume(instance: Instance, baseline: float, burst: float):
-    """
-    The throughput of the published classes; a gp2 volume of this size is striped and delivers more than either burst.
-    """
+    """The throughput of the published classes; a gp2 volume of this size is striped and delivers more than either burst."""
     limits = chain(instance)
 
     assert (baseline, burst) == limits["instance_ebs_throughput"]
@@ -38,9 +34,7 @@ def test_the_instance_binds_and_not_the_volume(instance: Instance, baseline: flo
 
 
 def test_a_phase_differs_from_the_one_before():
-    """
-    In the instance, in the path or in the number of jobs: otherwise it would show nothing.
-    """
+    """In the instance, in the path or in the number of jobs: otherwise it would show nothing."""
     for before, after in pairwise(PHASES):
         changed = (
             before.instance != after.instance,
@@ -51,9 +45,7 @@ def test_a_phase_differs_from_the_one_before():
 
 
 def test_the_same_jobs_are_compared():
-    """
-    Three jobs, the larger class and the pace begin with the same credits and do the same.
-    """
+    """Three jobs, the larger class and the pace begin with the same credits and do the same."""
     same = {
         (one.organisations, one.are_views_refreshed, one.credits)
         for one in PHASES
@@ -64,16 +56,12 @@ def test_the_same_jobs_are_compared():
 
 
 def test_a_phase_is_long_enough_for_a_judgement():
-    """
-    A level needs eight samples, and what lies around it.
-    """
+    """A level needs eight samples, and what lies around it."""
     assert all(12 <= one.least_minutes < one.most_minutes for one in PHASES)
 
 
 def test_the_whole_story_has_the_same_phases_with_full_credits():
-    """
-    Its files are larger instead, so that credits run out by themselves.
-    """
+    """Its files are larger instead, so that credits run out by themselves."""
     whole = phases_of(is_quick=False)
 
     assert [one.name for one in PHASES] == [one.name for one in whole]
@@ -82,9 +70,7 @@ def test_the_whole_story_has_the_same_phases_with_full_credits():
 
 
 def test_the_old_path_is_slower_than_the_baseline():
-    """
-    The worker reads and writes one file after the other; the server alone needs no worker.
-    """
+    """The worker reads and writes one file after the other; the server alone needs no worker."""
     paths = [one.path for one in PHASES if one.organisations == 1]
 
     assert [LoadPath.WORKER, LoadPath.SERVER] == paths
@@ -93,9 +79,7 @@ def test_the_old_path_is_slower_than_the_baseline():
 
 @pytest.mark.parametrize("scale", [5.0, 20.0, 40.0])
 def test_a_file_is_divided_by_scale_and_clock(scale: float):
-    """
-    The emulated file is the same at every scale.
-    """
+    """The emulated file is the same at every scale."""
     plan = ClaimsPlan(phases=PHASES, scale=scale)
 
     assert pytest.approx(story.QUICK_FILE_BYTES, rel=1e-4) == (

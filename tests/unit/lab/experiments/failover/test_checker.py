@@ -26,9 +26,7 @@ class Answered(psycopg.Error):
     ("severity", "expected"), [("ERROR", True), ("FATAL", False), ("PANIC", False), (None, False)]
 )
 def test_only_an_error_of_a_session_that_goes_on_is_a_refusal(severity, expected):
-    """
-    A session that ends may have committed before.
-    """
+    """A session that ends may have committed before."""
     assert expected == is_refusal(Answered(severity, "no"))
 
 
@@ -48,9 +46,7 @@ def test_messages_are_counted_without_addresses(text, expected):
 
 
 def test_the_longest_gap_includes_both_ends():
-    """
-    Without a write, all of the time is a gap.
-    """
+    """Without a write, all of the time is a gap."""
     assert 3.0 == longest_gap_s([1.0, 4.0, 4.5], 0.5, 5.0)
     assert 2.5 == longest_gap_s([1.0, 2.0], 0.0, 4.5)
     assert 5.0 == longest_gap_s([], 0.0, 5.0)

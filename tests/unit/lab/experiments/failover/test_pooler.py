@@ -14,9 +14,7 @@ def attempt(begin_s: float, states: dict | None, *, took_s: float = 0.01) -> Att
 
 
 def test_time_counts_as_what_the_attempt_found():
-    """
-    Two seconds refused, three seconds hung; the time before the fault and after the end does not count.
-    """
+    """Two seconds refused, three seconds hung; the time before the fault and after the end does not count."""
     attempts = [
         attempt(99.5, UP),
         attempt(99.99, UP, took_s=0.2),
@@ -48,18 +46,14 @@ def test_an_attempt_that_began_before_the_fault_counts_from_the_fault_on():
 
 @pytest.mark.parametrize("leader", [None, "a"])
 def test_a_primary_that_was_not_found_has_no_time(leader):
-    """
-    Nobody takes writes, or one does of which the pooler does not know.
-    """
+    """Nobody takes writes, or one does of which the pooler does not know."""
     attempts = [attempt(100.0, TAKEN_OVER), attempt(101.0, None)]
 
     assert view_of(attempts, 100.0, 102.0, leader).primary_found_s is None
 
 
 def test_what_changed_while_it_did_not_answer_is_seen():
-    """
-    Its last answer before the fault is what the first one after it is compared with; it counts for nothing else.
-    """
+    """Its last answer before the fault is what the first one after it is compared with; it counts for nothing else."""
     found = view_of([attempt(97.0, UP), attempt(107.0, TAKEN_OVER)], 100.0, 110.0, "b")
 
     assert ("a down after 7.0 s", "b primary after 7.0 s") == found.changes

@@ -40,9 +40,7 @@ LAST = replace(
 
 
 def test_a_sample_has_rates_between_two_readings():
-    """
-    Counts since the reading before, by the seconds between; sessions as they are.
-    """
+    """Counts since the reading before, by the seconds between; sessions as they are."""
     sample = sample_of(7.0, (1, 2, 3, 4), LAST, FIRST, 2.0)
 
     assert (100.0, 10.0, 500.0) == (
@@ -54,9 +52,7 @@ def test_a_sample_has_rates_between_two_readings():
 
 
 def test_figures_are_of_the_phase_alone():
-    """
-    What was counted before it does not count; the most of each state may be at different moments.
-    """
+    """What was counted before it does not count; the most of each state may be at different moments."""
     samples = [
         sample_of(1.0, (9, 1, 0, 0), FIRST, FIRST, 1.0),
         sample_of(2.0, (1, 8, 6, 0), LAST, FIRST, 1.0),
@@ -82,18 +78,14 @@ def test_figures_are_of_the_phase_alone():
 
 
 def test_a_connection_is_held_by_littles_law():
-    """
-    20 on average, 10 opened each second: 2 s each. Longer than was watched, or without arrivals, it is not known.
-    """
+    """20 on average, 10 opened each second: 2 s each. Longer than was watched, or without arrivals, it is not known."""
     assert pytest.approx(2.0) == held_s(20.0, 100, 10.0)
     assert held_s(200.0, 10, 10.0) is None
     assert held_s(200.0, 0, 10.0) is None
 
 
 def test_a_machine_carries_what_its_processors_can_pay_for():
-    """
-    15 per second take three tenths of them, and others a tenth: nine tenths are three times as much.
-    """
+    """15 per second take three tenths of them, and others a tenth: nine tenths are three times as much."""
     figures = figures_of(
         [sample_of(1.0, (1, 0, 0, 0), LAST, FIRST, 1.0)],
         FIRST,
@@ -109,16 +101,12 @@ def test_a_machine_carries_what_its_processors_can_pay_for():
 
 
 def test_only_what_has_grown_is_given():
-    """
-    A reason that came in this phase, and none that was before.
-    """
+    """A reason that came in this phase, and none that was before."""
     assert {"b": 2, "c": 1} == grown({"a": 4, "b": 3, "c": 1}, {"a": 4, "b": 1})
 
 
 def test_services_get_the_recommended_pool():
-    """
-    28 pools on a machine that runs 84 sessions get 3 each, and keep no more idle ones.
-    """
+    """28 pools on a machine that runs 84 sessions get 3 each, and keep no more idle ones."""
     fleet = fleet_of(10.0)
     asked = tuple(
         Service(name=str(n), containers=fleet.instances, pool=fleet.pool)
@@ -138,9 +126,7 @@ def test_services_get_the_recommended_pool():
 def test_services_are_quiet_with_few_connections_and_nobody_who_waits(
     connections, waiting, queued, is_so
 ):
-    """
-    28 pools keep two idle connections each; a quarter more may be at work.
-    """
+    """28 pools keep two idle connections each; a quarter more may be at work."""
     now = ServiceNow(connections=connections, waiting=waiting, queued=queued)
 
     assert is_so is is_quiet(ServiceCounts(now=now), fleet_of(10.0))

@@ -13,9 +13,7 @@ from pooled_reports import FIGURES
 
 
 class NoProbe:
-    """
-    Sessions that nobody counts.
-    """
+    """Sessions that nobody counts."""
 
     def __init__(self, *_given) -> None:
         pass
@@ -29,9 +27,7 @@ class NoProbe:
 
 @pytest.mark.parametrize(("proved", "played"), [(8, 8), (7, 8), (1, 2), (0, 1)])
 def test_no_phase_follows_one_that_proves_nothing(monkeypatch, proved: int, played: int):
-    """
-    The phase that proves nothing is the last one.
-    """
+    """The phase that proves nothing is the last one."""
     found: list[str] = []
     lines: list[str] = []
 

@@ -15,9 +15,7 @@ from plimsoll.lab.experiments.pooled_cluster.processors import (
 
 
 def process(proc: Path, pid: int, parent: int, name: str, times: str, *words: str) -> None:
-    """
-    A process with its times utime, stime, cutime and cstime.
-    """
+    """A process with its times utime, stime, cutime and cstime."""
     folder = proc / str(pid)
     folder.mkdir()
     (folder / "stat").write_text(f"{pid} ({name}) S {parent} 1 1 0 -1 4194560 1 1 1 1 {times} 20 0")
@@ -26,9 +24,7 @@ def process(proc: Path, pid: int, parent: int, name: str, times: str, *words: st
 
 @pytest.fixture
 def proc(tmp_path: Path) -> Path:
-    """
-    Ours is 10; 90 is somebody else's.
-    """
+    """Ours is 10; 90 is somebody else's."""
     (tmp_path / "stat").write_text("cpu  100 20 30 4000 500 1 2 3 0 0\ncpu0 1 2 3 4\n")
     process(tmp_path, 10, 1, "plimsoll", "5 5 0 0")
     process(tmp_path, 11, 10, "a (b) c", "1 1 0 0", "python", "-I", "keeper.py")
@@ -42,9 +38,7 @@ def proc(tmp_path: Path) -> Path:
 
 
 def test_processes_are_counted_by_what_they_are(proc: Path):
-    """
-    Descendants only; idle time and waiting for a disk are no work of the machine.
-    """
+    """Descendants only; idle time and waiting for a disk are no work of the machine."""
     found = read_processors(10, proc)
 
     assert 156 == found.busy
@@ -57,9 +51,7 @@ def test_processes_are_counted_by_what_they_are(proc: Path):
 
 
 def test_shares_are_of_all_processors_and_add_up_to_what_was_busy():
-    """
-    The rest of the machine is that of other programs.
-    """
+    """The rest of the machine is that of other programs."""
     whole = os.sysconf("SC_CLK_TCK") * (os.cpu_count() or 1)
     first = ProcessorReading(busy=100, spent={"PostgreSQL": 50})
     last = ProcessorReading(
@@ -73,9 +65,7 @@ def test_shares_are_of_all_processors_and_add_up_to_what_was_busy():
 
 
 def test_this_machine_has_counters():
-    """
-    Of the process that asks, at least.
-    """
+    """Of the process that asks, at least."""
     found = read_processors()
 
     assert found.busy > 0

@@ -18,17 +18,13 @@ from plimsoll.lab.experiments.pooled_cluster.story import (
 
 @pytest.mark.parametrize("scale", [SCALE_LEAST, 10.0, 20.0, SCALE_MOST])
 def test_pools_are_more_than_the_pooler_has_room_for(scale: float):
-    """
-    As in the post, where clients were refused; at 1:10 the 7,000 connections are 700.
-    """
+    """As in the post, where clients were refused; at 1:10 the 7,000 connections are 700."""
     assert fleet_of(scale).connections > children_of(scale)
     assert 700 == fleet_of(10.0).connections
 
 
 def test_the_pooler_has_the_published_settings():
-    """
-    Its times are a tenth of the published ones: 120 s and 60 s.
-    """
+    """Its times are a tenth of the published ones: 120 s and 60 s."""
     settings = pooler_settings(60.0, 10.0)
 
     assert {
@@ -41,9 +37,7 @@ def test_the_pooler_has_the_published_settings():
 
 
 def test_quick_phases_are_a_third_as_long_and_otherwise_the_same():
-    """
-    The whole story is played in both.
-    """
+    """The whole story is played in both."""
     quick, whole = phases_of(is_quick=True), phases_of(is_quick=False)
 
     assert [3 * phase.seconds for phase in quick] == [phase.seconds for phase in whole]
@@ -51,9 +45,7 @@ def test_quick_phases_are_a_third_as_long_and_otherwise_the_same():
 
 
 def test_the_story_goes_from_calm_to_the_target_held():
-    """
-    The pooler is mended before the pools are, and the target is the same in the storm and at the end.
-    """
+    """The pooler is mended before the pools are, and the target is the same in the storm and at the end."""
     phases = phases_of(is_quick=True)
     storm = next(phase for phase in phases if phase.expected is Expected.STORM)
 
@@ -71,9 +63,7 @@ def test_the_story_goes_from_calm_to_the_target_held():
 
 
 def test_pgbouncer_has_as_many_servers_as_the_machine_runs_well():
-    """
-    In transaction mode; clients are as many as Pgpool-II has children.
-    """
+    """In transaction mode; clients are as many as Pgpool-II has children."""
     assert {
         "pool_mode": "transaction",
         "max_client_conn": "400",

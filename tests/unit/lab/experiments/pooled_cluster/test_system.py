@@ -22,9 +22,7 @@ done
 
 
 def system(folder: Path, script: str = "") -> PooledSystem:
-    """
-    A system whose every command is a shell script.
-    """
+    """A system whose every command is a shell script."""
     (folder / "Makefile").touch()
     (folder / "pyproject.toml").touch()
     python = folder / ".venv/bin/python"
@@ -35,9 +33,7 @@ def system(folder: Path, script: str = "") -> PooledSystem:
 
 
 def test_a_folder_without_a_system_is_refused(tmp_path: Path):
-    """
-    With where to find one.
-    """
+    """With where to find one."""
     with pytest.raises(UsageError, match="there is no pooled cluster in") as raised:
         PooledSystem(tmp_path)
 
@@ -45,9 +41,7 @@ def test_a_folder_without_a_system_is_refused(tmp_path: Path):
 
 
 def test_a_command_gets_the_password_and_none_of_our_variables(tmp_path: Path, monkeypatch):
-    """
-    The password is in the environment, where others cannot see it; the rest of libpq's variables are not for it.
-    """
+    """The password is in the environment, where others cannot see it; the rest of libpq's variables are not for it."""
     monkeypatch.setenv("PGHOST", "elsewhere")
     monkeypatch.setenv("PYTHONPATH", "/elsewhere")
     with (
@@ -63,9 +57,7 @@ def test_a_command_gets_the_password_and_none_of_our_variables(tmp_path: Path, m
 
 
 def test_counts_are_those_of_the_last_line(tmp_path: Path):
-    """
-    Fields that we do not know are passed over; what is not there is zero.
-    """
+    """Fields that we do not know are passed over; what is not there is zero."""
     with system(tmp_path, RUNS) as found:
         services = found.start(FLEET, 9999, "secret")
         services.order(rate=40)
@@ -76,9 +68,7 @@ def test_counts_are_those_of_the_last_line(tmp_path: Path):
 
 
 def test_services_that_do_not_start_say_why(tmp_path: Path):
-    """
-    In their own words, with their hint.
-    """
+    """In their own words, with their hint."""
     script = "echo 'error: this machine has no Java' >&2; echo 'hint: Install Java.' >&2; exit 2"
     with system(tmp_path, script) as found, pytest.raises(UsageError) as raised:
         found.start(FLEET, 9999, "secret")
@@ -90,9 +80,7 @@ def test_services_that_do_not_start_say_why(tmp_path: Path):
 
 
 def test_services_that_end_are_found(tmp_path: Path):
-    """
-    With the last line that they wrote.
-    """
+    """With the last line that they wrote."""
     script = """echo '{"pids": []}'; read -r line; echo 'out of memory' >&2; exit 3"""
     with system(tmp_path, script) as found:
         services = found.start(FLEET, 9999, "secret")
@@ -104,9 +92,7 @@ def test_services_that_end_are_found(tmp_path: Path):
 
 
 def test_services_end_with_the_block(tmp_path: Path):
-    """
-    Their input ends, which is what ends them.
-    """
+    """Their input ends, which is what ends them."""
     with system(tmp_path, RUNS) as found:
         services = found.start(FLEET, 9999, "secret")
 
@@ -122,18 +108,14 @@ def test_services_end_with_the_block(tmp_path: Path):
     ],
 )
 def test_a_failure_without_a_hint_names_its_last_words(errors: str, message: str):
-    """
-    An error in our own form without a hint is quoted, anything else by its last line.
-    """
+    """An error in our own form without a hint is quoted, anything else by its last line."""
     found = failure_of(errors, "run")
 
     assert f"the services' command 'run' failed: {message}" == found.message
 
 
 def test_a_quantile_is_of_what_was_done_since():
-    """
-    The first bound below which enough of them lie; none above the last bound, and none of nothing.
-    """
+    """The first bound below which enough of them lie; none above the last bound, and none of nothing."""
     first = ServiceLatency(bounds_s=(0.1, 1.0), counts=(8, 10), total=10)
     last = ServiceLatency(bounds_s=(0.1, 1.0), counts=(9, 19), total=20)
 
@@ -145,7 +127,5 @@ def test_a_quantile_is_of_what_was_done_since():
 
 
 def test_a_fleet_opens_at_most_all_of_its_pools():
-    """
-    Services × instances × pool.
-    """
+    """Services × instances × pool."""
     assert (6, 24) == (FLEET.pool_count, FLEET.connections)

@@ -20,9 +20,7 @@ def tuples(updated: int, deleted: int) -> TupleCounters:
 
 
 def watched(service, database, responses_s=()) -> PhaseWatch:
-    """
-    A phase with these readings.
-    """
+    """A phase with these readings."""
     probe = ResponseProbe("", "", tuple)
     probe.times_s = [9.0]
     readings, counters = iter(service), iter(database)
@@ -34,9 +32,7 @@ def watched(service, database, responses_s=()) -> PhaseWatch:
 
 
 def test_a_phase_is_measured():
-    """
-    Rates are means over its time, latency is one of operations, counters are differences times the scale.
-    """
+    """Rates are means over its time, latency is one of operations, counters are differences times the scale."""
     watch = watched(
         [counted(100, 3), counted(160, 40)],
         [tuples(10, 50), tuples(30, 150)],
@@ -59,9 +55,7 @@ def test_a_phase_is_measured():
 
 
 def test_what_was_not_counted_is_unknown():
-    """
-    An indexer that never answered, a table without an update, a probe without an answer.
-    """
+    """An indexer that never answered, a table without an update, a probe without an answer."""
     record = lines(3)
     watch = watched([None, None], [tuples(10, 50), tuples(10, 50)])
     found = figures_of(record, truth_of(record), watch, clock=60.0, scale=20.0)

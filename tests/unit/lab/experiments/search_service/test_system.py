@@ -23,9 +23,7 @@ search_freshness_seconds_bucket{changed="supplier or category",le="+Inf"} 3.0
 
 
 def service(folder: Path, script: str = "") -> SearchService:
-    """
-    A service whose every command is a shell script.
-    """
+    """A service whose every command is a shell script."""
     (folder / "Makefile").touch()
     (folder / "pyproject.toml").touch()
     python = folder / ".venv/bin/python"
@@ -36,9 +34,7 @@ def service(folder: Path, script: str = "") -> SearchService:
 
 
 def test_a_folder_without_a_service_is_refused(tmp_path: Path):
-    """
-    With where to find one.
-    """
+    """With where to find one."""
     with pytest.raises(UsageError, match="there is no search service in") as raised:
         SearchService(tmp_path, tmp_path / "log")
 
@@ -46,17 +42,13 @@ def test_a_folder_without_a_service_is_refused(tmp_path: Path):
 
 
 def test_a_command_that_fails_says_why(tmp_path: Path):
-    """
-    In its own first line.
-    """
+    """In its own first line."""
     with pytest.raises(SourceError, match="search-service setup failed: no database"):
         service(tmp_path, "echo no database >&2; exit 2").run("setup")
 
 
 def test_a_command_gets_its_settings_and_none_of_ours(tmp_path: Path, monkeypatch):
-    """
-    Variables of the service that the user has set for another one do not reach it.
-    """
+    """Variables of the service that the user has set for another one do not reach it."""
     monkeypatch.setenv("SEARCH_KAFKA", "elsewhere:1")
     monkeypatch.setenv("PYTHONPATH", "/elsewhere")
     found = service(tmp_path, 'echo "$SEARCH_PREFIX,$SEARCH_KAFKA,$PYTHONPATH,$*"')
@@ -66,9 +58,7 @@ def test_a_command_gets_its_settings_and_none_of_ours(tmp_path: Path, monkeypatc
 
 
 def test_a_program_that_ends_is_said(tmp_path: Path):
-    """
-    With the last line that it wrote.
-    """
+    """With the last line that it wrote."""
     with service(tmp_path, "echo no topics >&2; exit 2") as found:
         found.start_load()
         found._programs["load"].wait(10)
@@ -77,9 +67,7 @@ def test_a_program_that_ends_is_said(tmp_path: Path):
 
 
 def test_programs_end_with_the_block(tmp_path: Path):
-    """
-    Also one that ignores SIGTERM.
-    """
+    """Also one that ignores SIGTERM."""
     with service(tmp_path, "trap '' TERM; sleep 600") as found:
         found.start_load()
         program = found._programs["load"]
@@ -88,9 +76,7 @@ def test_programs_end_with_the_block(tmp_path: Path):
 
 
 def test_the_metrics_of_the_indexer_are_read(tmp_path: Path):
-    """
-    Events read, lag, and the buckets of freshness; nothing while it does not answer.
-    """
+    """Events read, lag, and the buckets of freshness; nothing while it does not answer."""
 
     class Answer(BaseHTTPRequestHandler):
         def do_GET(self) -> None:

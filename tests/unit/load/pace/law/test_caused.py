@@ -23,9 +23,7 @@ def interval(*, sent=0.0, extended=0.0, written=0.0, cache=1000.0) -> FastTruth:
 
 
 def test_bytes_that_were_sent_are_pages_until_the_session_reports_them():
-    """
-    Four seconds of 10 MB, then the transaction ends and reports 44 MB of growth: 44 MB, not 84.
-    """
+    """Four seconds of 10 MB, then the transaction ends and reports 44 MB of growth: 44 MB, not 84."""
     pages = UnwrittenPages()
     grown = [pages.add(interval(sent=10)).owed_bytes for _ in range(4)]
     grown.append(pages.add(interval(extended=44)).owed_bytes)
@@ -35,9 +33,7 @@ def test_bytes_that_were_sent_are_pages_until_the_session_reports_them():
 
 
 def test_a_checkpoint_pays_the_debt():
-    """
-    It may write more than what is known to be owed: pages of indexes do not grow.
-    """
+    """It may write more than what is known to be owed: pages of indexes do not grow."""
     pages = UnwrittenPages()
     pages.add(interval(extended=40))
 
@@ -47,9 +43,7 @@ def test_a_checkpoint_pays_the_debt():
 
 
 def test_the_debt_fits_into_the_cache():
-    """
-    A table that is compressed to a tenth grows by less than what is sent.
-    """
+    """A table that is compressed to a tenth grows by less than what is sent."""
     pages = UnwrittenPages()
     for _ in range(100):
         pages.add(interval(sent=10, extended=1, written=1, cache=64))
@@ -59,9 +53,7 @@ def test_the_debt_fits_into_the_cache():
 
 
 def test_pages_of_the_debt_are_merged_on_their_way():
-    """
-    16 MiB are 2,048 pages for the server, and 128 requests of 128 KiB for the device; other operations stay.
-    """
+    """16 MiB are 2,048 pages for the server, and 128 requests of 128 KiB for the device; other operations stay."""
     paid = 16 * 1024 * 1024
     server = replace(interval(written=paid / MB).server, ops=3_000)
 
@@ -70,9 +62,7 @@ def test_pages_of_the_debt_are_merged_on_their_way():
 
 
 def test_pages_that_were_counted_together_already_stay_so():
-    """
-    PostgreSQL 17 writes several pages at once, so the debt may be more pages than there were operations.
-    """
+    """PostgreSQL 17 writes several pages at once, so the debt may be more pages than there were operations."""
     server = replace(interval(written=16).server, ops=10)
 
     assert 10 == as_merged(server, 16 * MB).ops

@@ -29,9 +29,7 @@ def test_the_limit_is_by_the_95th_percentile_before():
 
 
 def test_it_falls_at_once_and_never_to_nothing():
-    """
-    Where every commit is slow whatever the batch does, it still goes on; after that it comes back.
-    """
+    """Where every commit is slow whatever the batch does, it still goes on; after that it comes back."""
     share = CommitShare(1.2, BEFORE)
     falling = [share.observe(0.1) for _ in range(30)]
     rising = [share.observe(0.002) for _ in range(2000)]
@@ -44,9 +42,7 @@ def test_it_falls_at_once_and_never_to_nothing():
 
 @pytest.mark.parametrize("slow_at_all", [0.1, 0.3, 0.9])
 def test_it_settles_where_few_commits_are_slow(slow_at_all):
-    """
-    A commit is slow as often as the batch is at work: the share settles where as many are slow as may be.
-    """
+    """A commit is slow as often as the batch is at work: the share settles where as many are slow as may be."""
     dice = random.Random(7)
     share = CommitShare(1.2, BEFORE)
     slow, shares = [], []

@@ -24,9 +24,7 @@ def controller(**slow) -> PaceController:
 
 
 def test_every_ceiling_has_its_parts():
-    """
-    db.t3.xlarge with full buckets: 0.9 × the burst rate would be 313 MB/s; a fifth of the credits stays.
-    """
+    """db.t3.xlarge with full buckets: 0.9 × the burst rate would be 313 MB/s; a fifth of the credits stays."""
     found = controller(end_s=0).allowance(60)
     by_name = {one.family.value: one for one in found.ceilings}
 
@@ -44,9 +42,7 @@ def test_every_ceiling_has_its_parts():
 
 
 def test_the_narrowest_ceiling_decides():
-    """
-    Others that send small requests leave fewer operations than bytes.
-    """
+    """Others that send small requests leave fewer operations than bytes."""
     found = controller(end_s=0, bytes_per_s=20 * MB, ops_per_s=12_900).allowance(10)
 
     assert IOPS == found.binding.value
@@ -69,9 +65,7 @@ def test_metrics_count_for_five_minutes(age_s, basis):
 
 
 def test_a_balance_that_was_not_measured_gives_no_credits():
-    """
-    The baseline is granted, less its headroom, and the report says so.
-    """
+    """The baseline is granted, less its headroom, and the report says so."""
     found = controller(end_s=0, balance={IOPS: 1.0}).allowance(1)
 
     assert 0.9 * 87 * MB == pytest.approx(found.ceilings[0].total_per_s)
@@ -79,9 +73,7 @@ def test_a_balance_that_was_not_measured_gives_no_credits():
 
 
 def test_operations_that_were_not_measured_are_shared():
-    """
-    Ceilings in operations then give half of their baseline; ceilings in bytes go by what is known.
-    """
+    """Ceilings in operations then give half of their baseline; ceilings in bytes go by what is known."""
     found = controller(end_s=0, ops_per_s=math.nan).allowance(1)
 
     assert None is found.ceilings[1].others_per_s
@@ -96,9 +88,7 @@ def test_nothing_is_left_where_others_take_all():
 
 
 def test_below_the_reserve_credits_come_back():
-    """
-    Half of the reserve is missing: it is earned back over the time left.
-    """
+    """Half of the reserve is missing: it is earned back over the time left."""
     found = controller(end_s=0, balance=0.1).allowance(0)
 
     missing = 0.1 * T3[0].capacity / 1800
@@ -117,9 +107,7 @@ def test_the_rate_rises_in_steps_and_falls_at_once():
 
 
 def test_two_batches_share_in_equal_parts():
-    """
-    A peer that takes its part leaves half; one that takes less leaves more.
-    """
+    """A peer that takes its part leaves half; one that takes less leaves more."""
     made = controller(end_s=0)
     alone = made.allowance(1).ceilings[0].batch_per_s
     for peer, part in ((alone / 2, 1 / 2), (alone / 4, 3 / 4), (alone, 1 / 2)):
@@ -134,9 +122,7 @@ def test_two_batches_share_in_equal_parts():
 
 @pytest.mark.parametrize("is_measured", [True, False])
 def test_a_server_that_does_not_answer_gives_no_batch_the_whole_share(is_measured):
-    """
-    Of four batches each keeps its quarter, with metrics and without; the note says so.
-    """
+    """Of four batches each keeps its quarter, with metrics and without; the note says so."""
     made = controller(end_s=0) if is_measured else PaceController(T3, TERMS)
     peers = (60 * MB, 60 * MB, 60 * MB)
     made.observe_fast(FastTruth(start_s=0, end_s=1, batch_bytes=0, peers_bytes_per_s=peers))
@@ -150,9 +136,7 @@ def test_a_server_that_does_not_answer_gives_no_batch_the_whole_share(is_measure
 
 
 def test_bytes_of_peers_that_are_not_seen_are_still_theirs():
-    """
-    A sample of metrics from that time is split as before it: others did not become slower.
-    """
+    """A sample of metrics from that time is split as before it: others did not become slower."""
     made = controller(end_s=0)
     made.observe_fast(FastTruth(start_s=0, end_s=1, batch_bytes=0, peers_bytes_per_s=(8 * MB,)))
     made.observe_fast(FastTruth(start_s=1, end_s=61, batch_bytes=0, peers_bytes_per_s=None))
@@ -161,9 +145,7 @@ def test_bytes_of_peers_that_are_not_seen_are_still_theirs():
 
 
 def test_counters_of_the_server_teach_the_ratio():
-    """
-    A batch of 10 MB/s for which the server writes 30 MB/s more than before costs 3 bytes a byte.
-    """
+    """A batch of 10 MB/s for which the server writes 30 MB/s more than before costs 3 bytes a byte."""
     made = controller(end_s=0)
     for t in range(40):
         counts = counted(50 * MB, wal_bytes=15 * MB, full_page_images=100)
@@ -177,9 +159,7 @@ def test_counters_of_the_server_teach_the_ratio():
 
 
 def test_counters_that_report_late_teach_the_same_ratio():
-    """
-    A session reports 24 MB of writes at the end of each eighth second, and WAL at once: 4 bytes a byte.
-    """
+    """A session reports 24 MB of writes at the end of each eighth second, and WAL at once: 4 bytes a byte."""
     made = controller(end_s=0, bytes_per_s=0)
     ratios = []
     for t in range(400):
@@ -192,9 +172,7 @@ def test_counters_that_report_late_teach_the_same_ratio():
 
 
 def test_credits_for_pages_that_are_not_written_are_spent():
-    """
-    47 GB that wait in the cache are a tenth of a db.t3.xlarge's credits.
-    """
+    """47 GB that wait in the cache are a tenth of a db.t3.xlarge's credits."""
     tenth = T3[0].capacity / 10
     made = controller(end_s=0, balance=0.5)
     grown = dataclasses.replace(counted(0), extend_bytes=tenth, cache_bytes=2 * tenth)
@@ -209,9 +187,7 @@ def test_credits_for_pages_that_are_not_written_are_spent():
 
 @pytest.mark.parametrize("is_written", [False, True], ids=["owed", "written"])
 def test_new_pages_cost_the_operations_of_merged_writes(is_written):
-    """
-    10 MB/s grow a table by as much, and WAL is 80 requests: 10 MB in requests of 128 KiB are 76 more, now or later.
-    """
+    """10 MB/s grow a table by as much, and WAL is 80 requests: 10 MB in requests of 128 KiB are 76 more, now or later."""
     made = controller(end_s=0, bytes_per_s=0, ops_per_s=0)
     wal = dataclasses.replace(counted(10 * MB, wal_bytes=10 * MB), ops=80, extend_bytes=10 * MB)
     if is_written:
@@ -247,9 +223,7 @@ def test_a_batch_that_fills_the_device_sends_less():
 
 
 def test_reads_that_the_page_cache_answers_are_calibrated_apart():
-    """
-    The device sees a tenth of the reads and all of the writes; a write is not taken for a tenth.
-    """
+    """The device sees a tenth of the reads and all of the writes; a write is not taken for a tenth."""
     made = PaceController(T3, TERMS)
     both = dataclasses.replace(counted(20 * MB), read_bytes=100 * MB)
     for t in range(1200):
@@ -271,9 +245,7 @@ def test_reads_that_the_page_cache_answers_are_calibrated_apart():
 
 
 def test_counters_are_calibrated_by_metrics():
-    """
-    Where the page cache answers half of what the server counts, the device sees half.
-    """
+    """Where the page cache answers half of what the server counts, the device sees half."""
     made = PaceController(T3, TERMS)
     for t in range(120):
         counts = counted(40 * MB)
@@ -297,9 +269,7 @@ def test_counters_are_calibrated_by_metrics():
 
 
 def test_work_that_is_left_gives_the_time_left():
-    """
-    The credits above the reserve are spent so that the batch ends soonest, and the time is told.
-    """
+    """The credits above the reserve are spent so that the batch ends soonest, and the time is told."""
     made = controller(end_s=0, balance=0.6)
     made.set_work_left(60e9)
     found = made.allowance(0)

@@ -15,9 +15,7 @@ def rate(start_s: float, end_s: float, bytes_per_s: float) -> DeviceRate:
 
 
 def test_what_was_taken_since_is_subtracted():
-    """
-    Two minutes at 300 MB/s take 120 × (300 − 87) MB of credits.
-    """
+    """Two minutes at 300 MB/s take 120 × (300 − 87) MB of credits."""
     found = balance_now(BUCKET, 0.9, measured_s=0, now_s=120, rates=[rate(-60, 120, 300 * MB)])
 
     assert 0.9 - 120 * 213 * MB / BUCKET.capacity == pytest.approx(found)
@@ -32,9 +30,7 @@ def test_each_interval_counts_for_its_time():
 
 
 def test_bytes_that_were_not_measured_follow_from_operations():
-    """
-    Ten thousand operations of 16 KiB take 164 MB/s.
-    """
+    """Ten thousand operations of 16 KiB take 164 MB/s."""
     one = DeviceRate(start_s=0, end_s=60, bytes_per_s=math.nan, ops_per_s=10_000)
     found = balance_now(BUCKET, 0.5, measured_s=0, now_s=60, rates=[one])
 

@@ -16,24 +16,18 @@ def known(*answers: tuple[float, ...] | None) -> KnownPeers:
 
 
 def test_peers_stay_while_the_server_does_not_answer():
-    """
-    What is not known is never taken as free.
-    """
+    """What is not known is never taken as free."""
     assert known(THREE, None, None).rates == THREE
 
 
 def test_peers_that_were_not_seen_for_long_do_not_count():
-    """
-    A batch that is alone gets all of its rate again, although the server never answers.
-    """
+    """A batch that is alone gets all of its rate again, although the server never answers."""
     assert known(THREE, *[None] * 60).rates == THREE
     assert () == known(THREE, *[None] * 61).rates
 
 
 def test_a_peer_has_time_to_connect_again():
-    """
-    After a restart the first answer shows nobody, as the others connect a moment later.
-    """
+    """After a restart the first answer shows nobody, as the others connect a moment later."""
     seconds = int(GONE_S)
 
     assert known(THREE, None, *[()] * (seconds - 1)).rates == THREE
@@ -41,9 +35,7 @@ def test_a_peer_has_time_to_connect_again():
 
 
 def test_every_silence_gives_peers_their_time_again():
-    """
-    A server that answers now and then drops the others now and then, too.
-    """
+    """A server that answers now and then drops the others now and then, too."""
     assert known(THREE, *[(), (), None] * 5).rates == THREE
 
 

@@ -32,18 +32,14 @@ def work(
 
 
 def test_heap_and_wal_grow_with_the_rows():
-    """
-    A thousand times the sample; of the table, half of what a checkpoint cycle fills is still in shared buffers.
-    """
+    """A thousand times the sample; of the table, half of what a checkpoint cycle fills is still in shared buffers."""
     assert work(case=Case.HIGH).bytes == pytest.approx(18e9 + 12e9)
     assert work().bytes == pytest.approx(18e9 + 12e9 * (1 - 0.5 / work().checkpoints))
     assert work(case=Case.LOW).bytes == pytest.approx(18e9 + 8e9 - 12e9 * 35 / HOUR)
 
 
 def test_the_table_of_a_short_load_is_written_after_it():
-    """
-    Without a checkpoint, all that shared buffers can hold.
-    """
+    """Without a checkpoint, all that shared buffers can hold."""
     large = replace(SERVER, max_wal_bytes=100 * GB, buffers_bytes=200 * GB)
     small = replace(large, buffers_bytes=GB)
 
@@ -53,9 +49,7 @@ def test_the_table_of_a_short_load_is_written_after_it():
 
 @pytest.mark.parametrize("index", [IN_ORDER, RANDOM])
 def test_under_a_pace_new_pages_count_when_they_are_filled(index):
-    """
-    Table and index of a short load, which are written after it; the lower bound is without them.
-    """
+    """Table and index of a short load, which are written after it; the lower bound is without them."""
     large = replace(SERVER, max_wal_bytes=100 * GB, buffers_bytes=200 * GB)
     sample = replace(SAMPLE, indexes=(index,))
     paced = work(sample, large, seconds=30, is_paced=True)
@@ -67,9 +61,7 @@ def test_under_a_pace_new_pages_count_when_they_are_filled(index):
 
 
 def test_a_checkpoint_writes_what_came_before_it():
-    """
-    Its files are synced a cycle and the completion target after the start, then once a cycle.
-    """
+    """Its files are synced a cycle and the completion target after the start, then once a cycle."""
     often = replace(SERVER, max_wal_bytes=100 * GB, checkpoint_s=10.0, buffers_bytes=200 * GB)
 
     assert work(server=often, seconds=18).bytes == pytest.approx(18e9)
@@ -85,9 +77,7 @@ def test_checkpoints_come_by_wal_or_by_time():
 
 
 def test_a_random_index_costs_images_at_every_checkpoint():
-    """
-    In order it costs its own size, once as zeros and once with rows; at random it is written again and again.
-    """
+    """In order it costs its own size, once as zeros and once with rows; at random it is written again and again."""
     ordered = work(replace(SAMPLE, indexes=(IN_ORDER,)))
     scattered = work(replace(SAMPLE, indexes=(RANDOM,)))
 
@@ -99,9 +89,7 @@ def test_a_random_index_costs_images_at_every_checkpoint():
 
 
 def test_on_a_full_device_checkpoints_wait_for_each_other():
-    """
-    Scattered pages of 1.5 GB on average, and twice as much WAL beside each of them.
-    """
+    """Scattered pages of 1.5 GB on average, and twice as much WAL beside each of them."""
     sample = replace(SAMPLE, table_bytes=0.0, indexes=(RANDOM,))
     small = replace(SERVER, max_wal_bytes=0.1 * GB, has_images=False)
     free, full = work(sample, small), work(sample, small, is_full=True)
@@ -112,9 +100,7 @@ def test_on_a_full_device_checkpoints_wait_for_each_other():
 
 
 def test_a_table_that_fills_faster_than_it_is_written_has_ever_longer_cycles():
-    """
-    Each checkpoint writes what its predecessor's cycle filled: 1, 2, 4, 8 times the first one.
-    """
+    """Each checkpoint writes what its predecessor's cycle filled: 1, 2, 4, 8 times the first one."""
     first = SERVER.wal_per_checkpoint
     sample = replace(SAMPLE, table_bytes=SAMPLE.wal_bytes)
     size = 15 * first / 1.8
@@ -130,9 +116,7 @@ def test_without_full_page_writes_there_are_no_images():
 
 
 def test_an_index_beyond_memory_is_read():
-    """
-    Each row reads a page then, so operations grow by about the rows.
-    """
+    """Each row reads a page then, so operations grow by about the rows."""
     sample = replace(SAMPLE, indexes=(replace(RANDOM, present_bytes=100 * GB),))
     small = replace(SERVER, buffers_bytes=GB, cache_bytes=GB)
     large = replace(SERVER, buffers_bytes=200 * GB, cache_bytes=200 * GB)
@@ -141,9 +125,7 @@ def test_an_index_beyond_memory_is_read():
 
 
 def test_indexes_share_the_memory():
-    """
-    Each fits into it, and two do not: pages are written to make room.
-    """
+    """Each fits into it, and two do not: pages are written to make room."""
     one = replace(RANDOM, present_bytes=6 * GB)
     tight = replace(SERVER, buffers_bytes=10 * GB, cache_bytes=100 * GB)
     single, double = (work(replace(SAMPLE, indexes=(one,) * count), tight).ops for count in (1, 2))

@@ -30,9 +30,7 @@ def test_a_fixed_rate_gives_work_over_rate():
 
 
 def test_credits_end_and_then_the_baseline_decides():
-    """
-    150 GB of credits drain at 150 MB/s: 1,000 s at 200 MB/s, and what is left then goes at 50.
-    """
+    """150 GB of credits drain at 150 MB/s: 1,000 s at 200 MB/s, and what is left then goes at 50."""
     found = run(around(BUCKET), size=200 * GB)
 
     assert found.credits_end_s == pytest.approx(1000, rel=0.01)
@@ -59,9 +57,7 @@ def test_the_load_itself_can_decide():
 
 @pytest.mark.parametrize("case", Case)
 def test_credits_that_are_not_known_are_not_spent(case):
-    """
-    As the pace grants them: the baseline alone, whatever is not known of the rest.
-    """
+    """As the pace grants them: the baseline alone, whatever is not known of the rest."""
     found = run(around(BUCKET, balance=None), case=case)
 
     assert found.seconds == pytest.approx(180 * GB / (50 * MB), rel=0.002)
@@ -71,9 +67,7 @@ def test_credits_that_are_not_known_are_not_spent(case):
 @pytest.mark.parametrize("case", Case)
 @pytest.mark.parametrize("stage", T3, ids=lambda one: one.name)
 def test_without_metrics_a_load_has_what_the_pace_grants(stage, case):
-    """
-    A share of each baseline, in bytes or operations, of all stripes: the same law, not the same formula.
-    """
+    """A share of each baseline, in bytes or operations, of all stripes: the same law, not the same formula."""
     terms = PaceTerms()
     allowed = PaceController([stage], terms).allowance(0.0)
     found = run(
@@ -88,9 +82,7 @@ def test_without_metrics_a_load_has_what_the_pace_grants(stage, case):
 
 @pytest.mark.parametrize(("case", "by_s"), [(Case.LOW, -4), (Case.LIKELY, 0), (Case.HIGH, 4)])
 def test_what_a_pace_learns_first_is_in_the_bounds(case, by_s):
-    """
-    A short load may end before the pace knows what a byte costs; but not before the load itself can.
-    """
+    """A short load may end before the pace knows what a byte costs; but not before the load itself can."""
     alone, paced = (run(around(FIXED, is_paced=one), case=case, size=GB) for one in (False, True))
     short = run(around(FIXED, is_paced=True), size=0.1 * GB, case=case)
 
@@ -99,9 +91,7 @@ def test_what_a_pace_learns_first_is_in_the_bounds(case, by_s):
 
 
 def test_without_metrics_what_others_take_and_the_reserve_change_nothing():
-    """
-    The share is what is left to the load for both.
-    """
+    """The share is what is left to the load for both."""
     alone = run(around(BUCKET, share_ratio=0.5))
     beside = run(
         around(BUCKET, share_ratio=0.5, others_bytes_per_s=20 * MB, reserve_ratio=0.2),

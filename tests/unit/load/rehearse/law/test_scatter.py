@@ -30,18 +30,14 @@ def test_random_rows_touch_a_page_each():
 
 
 def test_several_ordered_streams_stay_on_their_pages():
-    """
-    Ten sources, each in order, written in turn: ten pages are in use, and not one for each row.
-    """
+    """Ten sources, each in order, written in turn: ten pages are in use, and not one for each row."""
     streams = np.arange(ROWS) % 10 * ROWS + np.arange(ROWS) // 10
 
     assert found(streams) < 0.15
 
 
 def test_workers_in_order_touch_nothing_anew_when_they_take_turns():
-    """
-    Eight workers, each in order, with forty rows on each page of the table.
-    """
+    """Eight workers, each in order, with forty rows on each page of the table."""
     page = np.arange(ROWS) // 40
     workers = page % 8 * ROWS + page // 8 * 40 + np.arange(ROWS) % 40
 

@@ -29,9 +29,7 @@ def time(within_s=None, circumstances=None, size=100 * GB):
 
 @pytest.mark.parametrize(("factor", "fits"), [(1.01, True), (None, None), (0.99, False)])
 def test_bounds_decide_whether_it_fits(factor, fits):
-    """
-    In time for certain, between the bounds, and late for certain.
-    """
+    """In time for certain, between the bounds, and late for certain."""
     span = time().seconds
     within = {1.01: span.high * 1.01, 0.99: span.low * 0.99}.get(factor, (span.low + span.high) / 2)
 
@@ -47,9 +45,7 @@ def test_without_known_credits_the_baseline_is_the_answer():
 
 
 def test_a_sample_of_a_few_rows_is_no_basis():
-    """
-    Whatever it measured; so whether the load is in time is not known either.
-    """
+    """Whatever it measured; so whether the load is in time is not known either."""
     few = dataclasses.replace(SAMPLE, input_bytes=17.0, row_count=1)
     load = LoadToForecast(sample=few, server=SERVER, input_bytes=17.0, finish_within_s=3600.0)
     found = time_of(forecast_of(load, around(FIXED)), "db.a", is_present=True)
@@ -80,9 +76,7 @@ def test_the_cheapest_that_fits_is_chosen():
 
 
 def test_equal_prices_and_times_are_in_an_order_that_can_be_acted_on():
-    """
-    The present class first, then the smaller size, then the newer generation.
-    """
+    """The present class first, then the smaller size, then the newer generation."""
     now = replace(time(), db_class="db.m5.4xlarge")
     names = ("db.c5.2xlarge", "db.r6g.xlarge", "db.r8g.xlarge", "db.m8g.2xlarge")
     others = [replace(now, db_class=name, is_present=False) for name in names]

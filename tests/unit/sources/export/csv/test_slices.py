@@ -33,9 +33,7 @@ def blocks_of(data: bytes, tmp_path) -> list[tuple]:
 
 
 def test_plain_columns_are_numbers_and_odd_ones_are_text():
-    """
-    Only a column that holds more than plain numbers is kept as text, and times never are.
-    """
+    """Only a column that holds more than plain numbers is kept as text, and times never are."""
     data = b"time,ReadIOPS,WriteIOPS\n1615198440,5,6\n1615198500,,7 io/s\n"
     frame = frame_of(data, ["time", "ReadIOPS", "WriteIOPS"])
 
@@ -44,9 +42,7 @@ def test_plain_columns_are_numbers_and_odd_ones_are_text():
 
 
 def test_quoted_numbers_are_numbers():
-    """
-    Quotes around every cell, an empty one too, make no text of a column of numbers.
-    """
+    """Quotes around every cell, an empty one too, make no text of a column of numbers."""
     data = b'"time","ReadIOPS","WriteIOPS"\n"1615198440","5","6"\n"1615198500","","7"\n'
     frame = frame_of(data, ["time", "ReadIOPS", "WriteIOPS"])
 
@@ -55,9 +51,7 @@ def test_quoted_numbers_are_numbers():
 
 
 def test_a_line_break_in_quotes_ends_no_slice(monkeypatch):
-    """
-    Wherever a table is cut, a cell with line breaks and doubled quotes stays whole.
-    """
+    """Wherever a table is cut, a cell with line breaks and doubled quotes stays whole."""
     row = b'1615198440,"a ""b""\n\nc",5\n'
     for size in range(1, len(row)):
         monkeypatch.setattr(slices, "SLICE_BYTES", size)
@@ -67,9 +61,7 @@ def test_a_line_break_in_quotes_ends_no_slice(monkeypatch):
 
 
 def test_metrics_of_a_long_table_share_their_times(tmp_path, monkeypatch):
-    """
-    Twelve metrics with the same minutes have one array of times, read in however many slices.
-    """
+    """Twelve metrics with the same minutes have one array of times, read in however many slices."""
     monkeypatch.setattr(slices, "SLICE_BYTES", 500)
     reading = Reading()
     read_csv(corpus.csv_long(corpus.made(50)), reading, where="f", path=tmp_path / "f.csv")
@@ -79,9 +71,7 @@ def test_metrics_of_a_long_table_share_their_times(tmp_path, monkeypatch):
 
 
 def test_a_long_table_with_an_odd_cell_is_read_as_text(tmp_path, monkeypatch):
-    """
-    A unit in the last slice is found for the whole column, as if the table had not been cut.
-    """
+    """A unit in the last slice is found for the whole column, as if the table had not been cut."""
     data = b"time,metric,value\n" + b"1615198440,ReadIOPS,5\n" * 9 + b"1615198500,ReadIOPS,7 io/s\n"
     whole = blocks_of(data, tmp_path)
     monkeypatch.setattr(slices, "SLICE_BYTES", 30)
@@ -91,9 +81,7 @@ def test_a_long_table_with_an_odd_cell_is_read_as_text(tmp_path, monkeypatch):
 
 
 def test_metrics_of_a_table_share_its_times(tmp_path):
-    """
-    Twelve metrics of one wide table have one array of times from the file to the snapshot.
-    """
+    """Twelve metrics of one wide table have one array of times from the file to the snapshot."""
     (tmp_path / "wide.csv").write_bytes(corpus.csv_wide(corpus.made(50)))
     series = read_export(tmp_path / "wide.csv").series
 
@@ -156,9 +144,7 @@ def test_a_long_table_in_slices_gives_the_numbers(tmp_path, monkeypatch):
     ],
 )
 def test_rows_may_be_written_in_any_way(tmp_path, rows, values):
-    """
-    Rows that are even, in quotes, partly in quotes, short, long, empty or of Windows are all read.
-    """
+    """Rows that are even, in quotes, partly in quotes, short, long, empty or of Windows are all read."""
     reading = Reading()
     read_csv(b"time,ReadIOPS,WriteIOPS\n" + rows, reading, where="f", path=tmp_path / "f.csv")
 

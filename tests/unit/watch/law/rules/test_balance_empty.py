@@ -9,9 +9,7 @@ from watched import MINUTE, START_S
 
 
 def test_zero_counts_from_the_first_sample():
-    """
-    The metric has whole percents, so what is below half a percent is zero; the text names the baseline.
-    """
+    """The metric has whole percents, so what is below half a percent is zero; the text names the baseline."""
     balance = np.full(watched.MINUTES, 0.004)
     balance[:120] = 0.2
 
@@ -24,9 +22,7 @@ def test_zero_counts_from_the_first_sample():
 
 
 def test_one_percent_is_not_zero():
-    """
-    A balance that has come back a little is not empty.
-    """
+    """A balance that has come back a little is not empty."""
     (one,) = conditions(watched.situation(balance=0.01), BalanceEmptySettings())
 
     assert one.level is WatchState.OK
@@ -34,9 +30,7 @@ def test_one_percent_is_not_zero():
 
 
 def test_a_balance_that_is_not_reported_is_unknown():
-    """
-    No metric, or one whose last sample is older than a quarter of an hour.
-    """
+    """No metric, or one whose last sample is older than a quarter of an hour."""
     old = np.full(watched.MINUTES, np.nan)
     old[:150] = 0.0
     blind = [watched.situation(balance=None), watched.situation(balance=old)]

@@ -15,16 +15,12 @@ MACHINE, STORAGE = "instance_ebs_throughput", "volume_throughput"
 
 
 def found(situation: Situation) -> dict[str, Condition]:
-    """
-    Conditions with the settings that nobody changed.
-    """
+    """Conditions with the settings that nobody changed."""
     return dict(watched.by_ceiling(conditions(situation, BoundSettings())))
 
 
 def test_a_ceiling_that_lasts_binds_from_its_interval_on():
-    """
-    At the baseline the state is bound, since the start of the interval, with number and unit.
-    """
+    """At the baseline the state is bound, since the start of the interval, with number and unit."""
     one = found(watched.situation(watched.diagnosis(watched.interval()), served=BASELINE))[MACHINE]
 
     assert one.level is WatchState.BOUND
@@ -34,9 +30,7 @@ def test_a_ceiling_that_lasts_binds_from_its_interval_on():
 
 
 def test_the_burst_is_only_near():
-    """
-    At the burst rate credits pay, so the state is nearing, and the text says what is left of them.
-    """
+    """At the burst rate credits pay, so the state is nearing, and the text says what is left of them."""
     bursting = watched.diagnosis(
         watched.interval(Phase.BURST, level=BURST),
         forecasts=(watched.forecast(left=0.6, empty_in_s=1200.0),),
@@ -53,18 +47,14 @@ def test_the_burst_is_only_near():
 
 
 def test_what_is_over_is_not_now():
-    """
-    An interval that ended an hour before the end of the data is no condition.
-    """
+    """An interval that ended an hour before the end of the data is no condition."""
     over = watched.diagnosis(watched.interval(minutes=(60, 120)))
 
     assert found(watched.situation(over))[MACHINE].level is WatchState.OK
 
 
 def test_a_limit_that_nobody_documents_binds_too():
-    """
-    It has a subject of its own.
-    """
+    """It has a subject of its own."""
     unknown = watched.interval(family=Family.UNKNOWN, phase=Phase.FIXED, level=77e6)
 
     one = found(watched.situation(watched.diagnosis(unknown)))["unknown_throughput"]
@@ -74,9 +64,7 @@ def test_a_limit_that_nobody_documents_binds_too():
 
 
 def test_a_fixed_limit_is_near_from_80_percent_on():
-    """
-    The volume has no credits: its use counts, since it was high without a break.
-    """
+    """The volume has no credits: its use counts, since it was high without a break."""
     served = np.full(watched.MINUTES, 0.79 * VOLUME)
     served[100:] = 0.8 * VOLUME
     near = found(watched.situation(served=served, balance=0.9))[STORAGE]
@@ -89,9 +77,7 @@ def test_a_fixed_limit_is_near_from_80_percent_on():
 
 
 def test_half_of_the_credits_must_be_gone():
-    """
-    Above the baseline with most of the credits left is normal; with half of them left it is near.
-    """
+    """Above the baseline with most of the credits left is normal; with half of them left it is near."""
     rich = found(watched.situation(served=1.5 * BASELINE, balance=0.51))[MACHINE]
     falling = np.linspace(1.0, 0.4, watched.MINUTES)
     poor = found(watched.situation(served=1.5 * BASELINE, balance=falling))[MACHINE]
@@ -102,9 +88,7 @@ def test_half_of_the_credits_must_be_gone():
 
 
 def test_without_the_balance_a_high_use_is_unknown():
-    """
-    Above the baseline only the credits tell whether it lasts; far below it nobody needs them.
-    """
+    """Above the baseline only the credits tell whether it lasts; far below it nobody needs them."""
     high = found(watched.situation(served=1.2 * BASELINE, balance=None))[MACHINE]
     low = found(watched.situation(served=0.2 * BASELINE, balance=None))[MACHINE]
 
@@ -116,9 +100,7 @@ def test_without_the_balance_a_high_use_is_unknown():
 
 
 def test_what_is_not_measured_is_unknown():
-    """
-    Rates without a value, rates that ended long ago, and a diagnosis without a verdict are never ok.
-    """
+    """Rates without a value, rates that ended long ago, and a diagnosis without a verdict are never ok."""
     ended = np.full(watched.MINUTES, np.nan)
     ended[:100] = 1e6
     blind = [
@@ -131,18 +113,14 @@ def test_what_is_not_measured_is_unknown():
 
 
 def test_an_instance_without_limits_is_unknown():
-    """
-    Without class and storage there is one condition, and it is unknown.
-    """
+    """Without class and storage there is one condition, and it is unknown."""
     (one,) = conditions(watched.situation(watched.diagnosis(ceilings=())), BoundSettings())
 
     assert (one.ceiling, one.level) == ("", WatchState.UNKNOWN)
 
 
 def test_only_the_nearest_of_several_ceilings_is_near():
-    """
-    The same requests meet all ceilings, so a second message would say nothing new.
-    """
+    """The same requests meet all ceilings, so a second message would say nothing new."""
     both = found(watched.situation(served=0.9 * VOLUME, balance=0.3))
 
     assert both[MACHINE].level is WatchState.NEARING
@@ -153,9 +131,7 @@ def test_only_the_nearest_of_several_ceilings_is_near():
 
 
 def test_nothing_is_near_while_a_ceiling_binds():
-    """
-    What is served cannot come closer to another ceiling.
-    """
+    """What is served cannot come closer to another ceiling."""
     bound = watched.diagnosis(watched.interval(level=BASELINE))
 
     both = found(watched.situation(bound, served=0.9 * VOLUME, balance=0.0))

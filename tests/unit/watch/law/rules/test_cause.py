@@ -24,16 +24,12 @@ LOAD = InspectedLoad(bytes_per_s=17.3e6, causes=(TOAST,), window_s=60.0, age_s=3
 
 
 def inspected(load: InspectedLoad | None) -> Situation:
-    """
-    A calm instance whose database was inspected.
-    """
+    """A calm instance whose database was inspected."""
     return replace(watched.situation(), load=load)
 
 
 def test_the_largest_cause_is_named_with_its_number():
-    """
-    Since the observation began; the advice is that of the inspection.
-    """
+    """Since the observation began; the advice is that of the inspection."""
     rest, one = conditions(inspected(LOAD), CauseSettings())
 
     assert (rest.ceiling, rest.level) == ("", WatchState.OK)
@@ -52,9 +48,7 @@ def test_the_largest_cause_is_named_with_its_number():
 
 
 def test_a_share_at_the_bound_is_not_above_it():
-    """
-    The default is half of the load.
-    """
+    """The default is half of the load."""
     half = replace(LOAD, causes=(replace(TOAST, share=0.5),))
 
     assert len(conditions(inspected(half), CauseSettings())) == 1
@@ -62,9 +56,7 @@ def test_a_share_at_the_bound_is_not_above_it():
 
 
 def test_most_of_a_small_load_is_no_cause_for_a_message():
-    """
-    On an idle database anything has a large share.
-    """
+    """On an idle database anything has a large share."""
     small = replace(LOAD, causes=(replace(TOAST, share=1.0, is_small=True),))
 
     (rest,) = conditions(inspected(small), CauseSettings())
@@ -74,9 +66,7 @@ def test_most_of_a_small_load_is_no_cause_for_a_message():
 
 
 def test_of_two_causes_the_first_is_told():
-    """
-    A rewrite and its WAL are the same bytes; what says why comes first.
-    """
+    """A rewrite and its WAL are the same bytes; what says why comes first."""
     wal = replace(TOAST, kind=CauseKind.WAL, subject="", share=0.9)
     found = conditions(inspected(replace(LOAD, causes=(TOAST, wal))), CauseSettings())
 
@@ -86,9 +76,7 @@ def test_of_two_causes_the_first_is_told():
 
 
 def test_a_statement_has_no_text():
-    """
-    It is told apart by something that is not its text, and people read that it is one statement.
-    """
+    """It is told apart by something that is not its text, and people read that it is one statement."""
     plan = replace(TOAST, kind=CauseKind.PLANS, subject="0123456789ab", is_named=False)
     (_, one) = conditions(inspected(replace(LOAD, causes=(plan,))), CauseSettings())
 
@@ -96,9 +84,7 @@ def test_a_statement_has_no_text():
 
 
 def test_what_is_not_known_is_not_ok():
-    """
-    Not inspected yet, failed, or without a load; without a DSN there is nothing to say at all.
-    """
+    """Not inspected yet, failed, or without a load; without a DSN there is nothing to say at all."""
     for load, text in (
         (
             InspectedLoad(missing="could not be inspected: refused"),
@@ -112,9 +98,7 @@ def test_what_is_not_known_is_not_ok():
 
 
 def test_an_idle_database_is_known():
-    """
-    No load at all has no cause.
-    """
+    """No load at all has no cause."""
     (one,) = conditions(inspected(InspectedLoad(bytes_per_s=0.0)), CauseSettings())
 
     assert one.level is WatchState.OK

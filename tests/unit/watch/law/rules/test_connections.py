@@ -17,9 +17,7 @@ TODAY = (watched.END_S - 1) // DAY_S
 
 
 def peaks(*ratios: float) -> tuple[DaySummary, ...]:
-    """
-    Daily peaks, the last of them of today.
-    """
+    """Daily peaks, the last of them of today."""
     return tuple(
         DaySummary(
             day=TODAY - len(ratios) + 1 + i,
@@ -33,9 +31,7 @@ def peaks(*ratios: float) -> tuple[DaySummary, ...]:
 
 
 def found(count: object, *days: float) -> Condition:
-    """
-    The condition of an instance with so many connections.
-    """
+    """The condition of an instance with so many connections."""
     (one,) = conditions(
         watched.situation(KNOWN, connections=count, days=peaks(*days)),  # type: ignore[arg-type]
         ConnectionsSettings(),
@@ -44,9 +40,7 @@ def found(count: object, *days: float) -> Condition:
 
 
 def test_more_than_80_percent_is_bound():
-    """
-    Since the first minute above it.
-    """
+    """Since the first minute above it."""
     count = np.full(watched.MINUTES, 160.0)
     count[170:] = 161.0
 
@@ -56,9 +50,7 @@ def test_more_than_80_percent_is_bound():
 
 
 def test_a_trend_that_reaches_the_limit_in_a_week_is_nearing():
-    """
-    The line through the peaks of whole days: 5 % a day from 70 % is full in 6 days, 4 % a day in 7.5.
-    """
+    """The line through the peaks of whole days: 5 % a day from 70 % is full in 6 days, 4 % a day in 7.5."""
     fast, slow = (0.55, 0.6, 0.65, 0.7, 0.1), (0.58, 0.62, 0.66, 0.7, 0.1)
 
     assert found(20.0, *fast).level is WatchState.NEARING
@@ -69,16 +61,12 @@ def test_a_trend_that_reaches_the_limit_in_a_week_is_nearing():
 
 
 def test_three_days_are_no_trend():
-    """
-    One odd day would decide.
-    """
+    """One odd day would decide."""
     assert found(20.0, 0.3, 0.5, 0.7, 0.1).level is WatchState.OK
 
 
 def test_without_the_metric_or_the_setting_it_is_unknown():
-    """
-    Neither no connections nor no limit is ok.
-    """
+    """Neither no connections nor no limit is ok."""
     blind = [watched.situation(KNOWN), watched.situation(connections=5.0)]
 
     assert [conditions(s, ConnectionsSettings())[0].level for s in blind] == [

@@ -12,9 +12,7 @@ TODAY = (watched.END_S - 1) // DAY_S
 
 
 def week(letters: str) -> tuple[DaySummary, ...]:
-    """
-    The last days, today last: `h` high for an hour, `l` low, `s` seen for an hour only, `-` not watched.
-    """
+    """The last days, today last: `h` high for an hour, `l` low, `s` seen for an hour only, `-` not watched."""
     first = TODAY - len(letters) + 1
     return tuple(
         DaySummary(
@@ -46,18 +44,14 @@ def week(letters: str) -> tuple[DaySummary, ...]:
     ],
 )
 def test_days_with_an_hour_above_80_percent_are_counted(days: str, level: WatchState):
-    """
-    Three of seven are bound, two are nearing; days that nobody watched are not ok.
-    """
+    """Three of seven are bound, two are nearing; days that nobody watched are not ok."""
     found = conditions(watched.situation(days=week(days)), HeadroomSettings())
 
     assert watched.by_ceiling(found)["volume_throughput"].level is level
 
 
 def test_the_text_counts_the_days():
-    """
-    The number of days, what counts as high, and the highest use.
-    """
+    """The number of days, what counts as high, and the highest use."""
     found = conditions(watched.situation(days=week("lhlhllh")), HeadroomSettings())
     one = watched.by_ceiling(found)["volume_throughput"]
 

@@ -10,9 +10,7 @@ FORMER = watched.ceiling(Family.INSTANCE_EBS_THROUGHPUT, Phase.LEGACY, 80e6, val
 
 
 def test_a_legacy_limit_is_named_with_its_date():
-    """
-    The number, until when the class had it, and the remedy, which costs nothing.
-    """
+    """The number, until when the class had it, and the remedy, which costs nothing."""
     at = watched.interval(Phase.LEGACY, bound=FORMER, level=80.2e6)
 
     (one,) = conditions(watched.situation(watched.diagnosis(at)), LegacyLimitSettings())
@@ -25,18 +23,14 @@ def test_a_legacy_limit_is_named_with_its_date():
 
 
 def test_a_present_limit_is_none():
-    """
-    A ceiling of today is no finding of this rule.
-    """
+    """A ceiling of today is no finding of this rule."""
     at = watched.diagnosis(watched.interval())
 
     assert conditions(watched.situation(at), LegacyLimitSettings()) == ()
 
 
 def test_without_a_verdict_it_is_unknown():
-    """
-    What was not measured may be at a legacy limit.
-    """
+    """What was not measured may be at a legacy limit."""
     blind = watched.diagnosis(verdict=Verdict.UNKNOWN)
 
     (one,) = conditions(watched.situation(blind), LegacyLimitSettings())

@@ -27,9 +27,7 @@ HOUR_S = 3600.0
 def test_credits_and_space_have_their_own_times(
     family: Family, empty_in_s: float | None, level: WatchState
 ):
-    """
-    Below an hour credits are bound, and below a day space is; three times as long is nearing.
-    """
+    """Below an hour credits are bound, and below a day space is; three times as long is nearing."""
     falling = watched.diagnosis(
         forecasts=(watched.forecast(family, left=0.3, empty_in_s=empty_in_s),)
     )
@@ -40,9 +38,7 @@ def test_credits_and_space_have_their_own_times(
 
 
 def test_the_text_says_how_long_it_lasts():
-    """
-    What is left, and for how long at the present rate.
-    """
+    """What is left, and for how long at the present rate."""
     falling = watched.diagnosis(forecasts=(watched.forecast(left=0.3, empty_in_s=1740.0),))
 
     found = watched.by_ceiling(conditions(watched.situation(falling), TimeToEmptySettings()))
@@ -53,9 +49,7 @@ def test_the_text_says_how_long_it_lasts():
 
 
 def test_what_is_empty_already_belongs_to_another_rule():
-    """
-    At zero nothing is about to run out.
-    """
+    """At zero nothing is about to run out."""
     empty = watched.diagnosis(forecasts=(watched.forecast(left=0.0, empty_in_s=0.0),))
 
     found = watched.by_ceiling(
@@ -67,9 +61,7 @@ def test_what_is_empty_already_belongs_to_another_rule():
 
 
 def test_what_is_not_reported_is_unknown():
-    """
-    Credits without a metric, and space without one.
-    """
+    """Credits without a metric, and space without one."""
     blind = watched.diagnosis(resources=(watched.resource(Family.STORAGE_SPACE, peak=None),))
 
     found = watched.by_ceiling(

@@ -6,9 +6,7 @@ from watched import END_S
 
 
 def test_silence_counts_from_the_last_data():
-    """
-    It says for how long, why, and what happens to open alerts.
-    """
+    """It says for how long, why, and what happens to open alerts."""
     one = condition_of_silence(data_end_s=END_S, silent_s=1800, reason="access denied")
 
     assert (one.bound_since_s, one.at_s) == (END_S, END_S + 1800)
@@ -20,9 +18,7 @@ def test_silence_counts_from_the_last_data():
 
 
 def test_new_data_end_it():
-    """
-    One poll that brings something is enough.
-    """
+    """One poll that brings something is enough."""
     one = condition_of_silence(data_end_s=END_S, silent_s=0, reason="")
 
     assert (one.level, one.at_s) == (WatchState.OK, END_S)

@@ -14,9 +14,7 @@ BEYOND = Finding(
 
 
 def test_the_finding_of_the_diagnosis_is_the_condition():
-    """
-    Its sentence is said of the instance.
-    """
+    """Its sentence is said of the instance."""
     found = watched.situation(watched.diagnosis(findings=(BEYOND,)))
 
     (one,) = conditions(found, UnreachablePurchaseSettings())
@@ -30,9 +28,7 @@ def test_the_finding_of_the_diagnosis_is_the_condition():
 
 
 def test_without_limits_it_is_unknown():
-    """
-    What is paid for cannot be compared with nothing.
-    """
+    """What is paid for cannot be compared with nothing."""
     fine = conditions(watched.situation(), UnreachablePurchaseSettings())
     blind = watched.situation(watched.diagnosis(ceilings=()))
 
