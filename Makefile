@@ -22,9 +22,10 @@ endif
 
 STORY := examples/search-service
 REPORT := build/search-service.html
+DEEP := $(addprefix check-,live versions rates stories systems spark site integrations)
 
-.PHONY: check run test format lint types layers rust site python systems integrations servers wheels bench lock clean \
-  help
+.PHONY: check run test format lint types layers rust unit smoke check-all $(DEEP) site servers wheels bench lock \
+  clean help
 
 check: test  ## the same as `make test`
 
@@ -32,8 +33,8 @@ run: .venv/core .venv/gate  ## set up, and diagnose the bundled incident; write 
 	@mkdir -p build
 	@$(PY) -m plimsoll diagnose $(STORY) --html $(REPORT) || [ $$? -eq 1 ]  # 1: a limit binds
 
-test: format lint types layers rust site python systems  ## set up and check everything
-	@$(PY) .ci/slowest
+test: format lint types layers rust unit smoke  ## set up, and check all but what `make check-all` checks
+	@.ci/slowest build/log/tests.xml build/log/smoke.xml build/log/tests-in-Rust.log
 
 format: .venv/dev
 	$(STEP) "format Python" $(PY) -m ruff format --check .
@@ -53,36 +54,35 @@ layers: .venv/dev .venv/core
 rust: .venv/dev
 	$(STEP) "tests in Rust" .ci/rust-tests
 
-# With a report of every kind, made now; nothing is sent or requested. Tests in Python open its pages in Chromium.
+unit: .venv/dev .venv/core .venv/gate
+	$(STEP) "tests" $(PY) -m pytest -n 2 -m "not (live or smoke or deep)" --junitxml=build/log/tests.xml
+
+# One for each edge, with the PostgreSQL 18 of a wheel; one by one, because one of them measures a rate.
+smoke: .venv/dev .venv/core .venv/gate
+	$(STEP) "one test per edge" $(PY) -m pytest -m smoke tests/smoke --junitxml=build/log/smoke.xml
+
+# What `make test` leaves out. Each target prints what it covers, what it took and its slowest tests; what passes is
+# kept in .ci/passed.toml. With CHANGED=--changed, only what changed since it passed runs.
+check-all: $(DEEP)  ## run every deep check; takes about an hour
+
+check-live: .venv/dev .venv/core .venv/gate servers  ## servers, accounts, browsers, gates, installation
+check-versions: .venv/dev .venv/core .venv/gate servers  ## PostgreSQL 14 to 17, Airflow 2.11
+check-rates: .venv/dev .venv/core .venv/gate servers  ## rates in real time
+check-stories: .venv/dev .venv/core .venv/gate servers  ## published incidents, failovers, storms, played
+check-systems: .venv/core servers  ## the published systems
+check-spark: .venv/spark .venv/core servers  ## fleets on Spark
+check-site: site  ## the documentation as a site
+check-integrations: .venv/core servers  ## the Airflow provider, the Helm chart
+$(DEEP):
+	@.ci/deep $(@:check-%=%) $(CHANGED)
+
+# With a report of every kind, made now; nothing is sent or requested.
 site: .venv/dev .venv/core .venv/site/installed servers  ## build the documentation as a site, in build/site
 	$(STEP) "pages and reports" $(PY) -m website.stage build/site-pages
 	$(STEP) "site" env NO_MKDOCS_2_WARNING=1 .venv/site/bin/mkdocs build --strict -f build/mkdocs.json
 	$(STEP) "links of the site" $(PY) -m website.check build/site
 
-# More workers than the two processors that most machines for checks have: tests with servers mostly wait. Tests
-# that measure rates run afterwards; tests/conftest.py says which of them run at the same time.
-python: .venv/dev .venv/spark .venv/core .venv/gate servers
-	$(STEP) "tests in Python" $(PY) -m pytest -n 4 --dist loadgroup -m "not realtime and not experiment" \
-	  --junitxml=build/log/tests-in-Python.xml
-	$(STEP) "tests in real time" $(PY) -m pytest -n 2 --dist loadgroup -m realtime \
-	  --junitxml=build/log/tests-in-real-time.xml
-	$(STEP) "experiments" $(PY) -m pytest -n 2 --dist loadgroup -m "experiment and not alone" \
-	  --junitxml=build/log/experiments.xml
-	$(STEP) "storms of connections" $(PY) -m pytest -m alone --junitxml=build/log/storms-of-connections.xml
-
-# The published systems: packages of their own, each with its own environment and real servers. Tests of the pooled
-# cluster run one by one and mostly wait; those of the two others have several workers each.
-systems: .venv/core servers
-	@.ci/together "pooled cluster" "$(MAKE) -C systems/pooled-cluster test" \
-	  "search, then claims" "$(MAKE) -C systems/search-service test && $(MAKE) -C systems/claims-pipeline test"
-
-# With the newest Airflow; `make -C integrations/airflow test` tests with 2.11 too. Not a part of `test`: installation and
-# tests of each version take minutes, and so does the build of helm.
-integrations: .venv/core servers  ## test the Airflow provider and the Helm chart
-	$(STEP) "Airflow provider" $(MAKE) -C integrations/airflow airflow-3
-	$(STEP) "Helm chart" $(MAKE) -C integrations/helm test PYTHON=$(CURDIR)/$(PY)
-
-# Servers for tests besides the wheel's PostgreSQL 18: 14 to 17, PgBouncer and Pgpool-II, Prometheus, sysstat's tools.
+# Servers for deep checks besides the wheel's PostgreSQL 18: 14 to 17, PgBouncer and Pgpool-II, Prometheus, sysstat.
 servers: | $(PY)
 	$(STEP) "servers for tests" .ci/servers
 
@@ -116,7 +116,7 @@ clean:  ## remove everything built or installed here
 	find src tests bench examples -name __pycache__ -prune -exec rm -rf {} +
 
 help:  ## list the targets
-	@sed -nE 's/^([a-z]+):[^#]*## *(.*)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
+	@sed -nE 's/^([a-z-]+):[^#]*## *(.*)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 25
 
 $(PY):
 	@.ci/venv

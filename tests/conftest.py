@@ -3,8 +3,10 @@
 import operator
 import os
 import signal
-from collections.abc import Callable
+import tomllib
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,6 +14,7 @@ from hypothesis import settings
 from hypothesis.internal.conjecture import providers
 
 import alike
+import quiet
 
 # The same examples in every run, so that a failure tells of the change that was made. To search for
 # new ones: HYPOTHESIS_PROFILE=search; what is found is written down as a test of its own.
@@ -34,6 +37,10 @@ LIVE = Path(__file__).parent / "live"
 MOUNTING = ("test_gate_", "test_lab_", "test_sweep_", "test_explain_gate", "test_install")
 # Tests of rates far below what a processor can do, which take long: they run beside those of other rates.
 SLOW_RATES = ("test_plan_pairs.py",)
+# Values of parameters of tests that stand for an older PostgreSQL: `VERSIONS` in live/installed.py.
+OLDER = ("14", "Debian's", "16", "17")
+NO_VALUES = SimpleNamespace(params={})
+FLAKY = Path(__file__).parent / "flaky.toml"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -74,41 +81,74 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     The live tests of a file run in one worker and share its servers; files run at the same time, because
     their tests mostly wait. All tests that mount gates run in one worker.
 
-    Tests of rates are run again, twice at most, when they fail: a machine that others share cannot
-    always keep them. Those that hold a server's counters to what it really did, and those that take all
-    processors for minutes, are run again once. The summary counts what was run again.
+    Only tests in tests/flaky.toml run again when they fail, once.
     """
+    forgiven = {one["test"] for one in flaky_tests()}
     for item in items:
-        if LIVE in item.path.parents:
-            item.add_marker("live")
-        if item.get_closest_marker("live") is None:
+        name = item.nodeid.partition("[")[0]
+        if name in forgiven:
+            item.add_marker(pytest.mark.flaky(reruns=1, reruns_delay=1))
+        if LIVE not in item.path.parents:
             continue
-        is_timed = item.get_closest_marker("realtime") is not None
-        is_played = item.get_closest_marker("experiment") is not None
-        is_alone = item.get_closest_marker("alone") is not None
+        item.add_marker("live")
+        if any(value in OLDER for value in getattr(item, "callspec", NO_VALUES).params.values()):
+            item.add_marker("versions")
         group = item.path.stem
-        if is_timed:
+        if item.get_closest_marker("realtime") is not None:
             group = "slow rates" if item.path.name in SLOW_RATES else "rates"
         elif item.path.name.startswith(MOUNTING):
             group = "mounts"
         item.add_marker(pytest.mark.xdist_group(group))
-        item.add_marker(
-            pytest.mark.flaky(reruns=2, reruns_delay=3)
-            if is_timed or (is_played and not is_alone)
-            else pytest.mark.flaky(reruns=1, reruns_delay=1)
-        )
+
+
+def flaky_tests() -> list[dict[str, Any]]:
+    """Return the tests that may run again, each with its reason and the day since when."""
+    return tomllib.loads(FLAKY.read_text(encoding="utf-8")).get("flaky", [])
+
+
+def needs_quiet(item: pytest.Item) -> bool:
+    """Return whether a test is of rates that a busy machine may not reach."""
+    return item.get_closest_marker("realtime") is not None and item.path.name not in SLOW_RATES
 
 
 # Before the hook that sets the test up.
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Give a test that is run again fresh servers: what its first run left would fail the second."""
+    """
+    Wait for a quiet machine before rates are measured; without one, the test is void.
+
+    A test that is run again gets fresh servers: what its first run left would fail the second.
+    """
+    if needs_quiet(item) and (reason := quiet.wait_for_quiet()):
+        quiet.void(reason)
     if getattr(item, "execution_count", 1) == 1:
         return
     for definitions in item._fixtureinfo.name2fixturedefs.values():
         for fixture in definitions:
             if fixture.scope == "module":
                 fixture.finish(item._request)
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+    """A test of rates that failed while others used the machine is void."""
+    outcome = yield
+    report = outcome.get_result()
+    if report.failed and needs_quiet(item) and (reason := quiet.noise()):
+        crash = str(report.longrepr).strip().splitlines()[-1]
+        report.outcome = "skipped"
+        report.longrepr = (str(item.path), 0, f"{quiet.VOID}{reason}; it ended with: {crash}")
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Print the first failure of each test that ran again, and why tests were void."""
+    for report in terminalreporter.stats.get("rerun", []):
+        terminalreporter.section(f"ran again: {report.nodeid}")
+        terminalreporter.write_line(report.longreprtext)
+    for report in terminalreporter.stats.get("skipped", []):
+        terminalreporter.write_line(
+            f"{report.nodeid}: {report.longrepr[2].removeprefix('Skipped: ')}"
+        )
 
 
 @pytest.hookimpl(optionalhook=True)

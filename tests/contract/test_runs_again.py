@@ -29,7 +29,7 @@ def test_shares_the_second(server):
 
 
 def test_what_a_failed_run_left_is_gone(tmp_path: Path):
-    """The fixtures of the module are made again, once, and the next test shares them."""
+    """The fixtures of the module are made again, once, and the next test shares them; the failure is printed."""
     (tmp_path / "test_again.py").write_text(AGAIN)
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "conftest", "-c", os.devnull, "."],
@@ -42,3 +42,4 @@ def test_what_a_failed_run_left_is_gone(tmp_path: Path):
 
     assert 0 == done.returncode, done.stdout
     assert "2 passed, 1 rerun" in done.stdout
+    assert "assert len(MADE) == 2" in done.stdout

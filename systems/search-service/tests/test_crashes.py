@@ -39,9 +39,6 @@ from search_service.settings import Settings
 from search_service.setup_command import set_up
 from search_service.status_command import status_of
 
-# What is lost once in two runs is lost: no second chance.
-pytestmark = pytest.mark.flaky(reruns=0)
-
 PRODUCTS, ASSETS, SUPPLIERS, CATEGORIES = 400, 200, 5, 6
 EVENTS_PER_S = 300
 QUIET_EVERY = 10

