@@ -33,12 +33,12 @@ def _times(name: str, what: str) -> typer.models.OptionInfo:
 
 def failover(
     kills: Annotated[
-        int, _times("kills", "Kill the leader so many times, as if it lost power.")
+        int, _times("kills", "Kill the leader this many times, as in a loss of power.")
     ] = 3,
     partitions: Annotated[
-        int, _times("partitions", "Cut the leader off from etcd so many times.")
+        int, _times("partitions", "Cut the leader off from etcd this many times.")
     ] = 1,
-    switchovers: Annotated[int, _times("switchovers", "Let it hand over so many times.")] = 1,
+    switchovers: Annotated[int, _times("switchovers", "Switch the leader over this many times.")] = 1,
     mode: Annotated[
         Synchronous,
         typer.Option(
@@ -66,7 +66,7 @@ def failover(
             metavar="N",
             min=0,
             max=16,
-            help="Java services with connection pools beside the writers; 0 for none.",
+            help="Also run this many Java services with connection pools; 0 for none.",
             rich_help_panel=PANEL,
         ),
     ] = 4,
