@@ -1,9 +1,8 @@
-"""Documents of every form of JSON report, made by the code that writes them."""
+"""Documents of forms of JSON reports, made by the code that writes them, where golden files are too few or too usual."""
 
 import json
 import math
 from collections.abc import Callable, Iterator
-from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +11,6 @@ from typer.testing import CliRunner
 
 import builders
 import failover_reports
-import fleets
 import inspections
 import plans as way_past
 import pooled_reports
@@ -22,7 +20,6 @@ from paced import COUNTED, T3, slow_truth
 from plimsoll.catalog.load import catalog
 from plimsoll.causes.session_load import statement_load
 from plimsoll.cli.commands import app
-from plimsoll.diagnosis.comparison.compare import compare
 from plimsoll.diagnosis.diagnose import diagnose
 from plimsoll.diagnosis.own_events import own_events_io
 from plimsoll.explain import plans
@@ -30,7 +27,6 @@ from plimsoll.kernel import Stage
 from plimsoll.limits.sheet import sheet_of
 from plimsoll.load.pace.law.controller import PaceController
 from plimsoll.load.pace.law.terms import PaceTerms
-from plimsoll.model.comparison import SharedHours
 from plimsoll.model.diagnosis import Lookalike
 from plimsoll.model.explain import Node, UnrecordedStatement
 from plimsoll.model.instance import Instance, Storage
@@ -40,14 +36,11 @@ from plimsoll.model.pace import PaceReport
 from plimsoll.model.rehearsal import Span
 from plimsoll.model.snapshot import Gap
 from plimsoll.model.toast import ToastCase, ToastProof, ToastSample
-from plimsoll.reports.compare.json import render_compare_json
 from plimsoll.reports.diagnosis.json import render_json
 from plimsoll.reports.experiment.json import render_experiment_json
 from plimsoll.reports.explain.json import render_captures, render_explain_json
 from plimsoll.reports.failover.json import render_failover_json
-from plimsoll.reports.fleet.json import render_fleet_json
 from plimsoll.reports.gate.json import render_gate_status
-from plimsoll.reports.inspect.json import render_inspection_json
 from plimsoll.reports.limits.json import render_limits_json
 from plimsoll.reports.overview.json import render_overview_json
 from plimsoll.reports.pace.json import render_pace_json
@@ -103,13 +96,6 @@ BOUGHT = {
 }
 
 Document = dict
-
-
-def alarmed(_folder: Path) -> Iterator[Document]:
-    """Replayed over two incidents, and of an instance without measurements."""
-    for name in ("claims-pipeline", "search-service"):
-        yield _printed("alarm", str(ROOT / "examples" / name))
-    yield _printed("alarm", *BOUGHT["CPU credits"][1:], "--class", "db.t3.xlarge")
 
 
 def pool_sizes(_folder: Path) -> Iterator[Document]:
@@ -191,12 +177,6 @@ def proofs(_folder: Path) -> Iterator[Document]:
     yield json.loads(render_toast_proof_json(proof))
 
 
-def inspected(_folder: Path) -> Iterator[Document]:
-    """Full, without bytes, quiet and blind."""
-    for made in inspections.INSPECTIONS.values():
-        yield json.loads(render_inspection_json(made()))
-
-
 def gates(_folder: Path) -> Iterator[Document]:
     """At a limit, and idle with a stage that limits nothing."""
     free = Stage(name="disk", baseline=float("inf"), burst=float("inf"), counts="ops")
@@ -228,24 +208,6 @@ def executions(_folder: Path) -> Iterator[Document]:
     late = UnrecordedStatement(statement="select 1", reason="late")
     for recording in (first, replace(first, unrecorded=(late,))):
         yield json.loads(render_captures(recording))
-
-
-def compared(_folder: Path) -> Iterator[Document]:
-    """Whichever sides are known, another instance, and over shared hours."""
-    found = None
-    for before, after in product(CASES.values(), repeat=2):
-        found = compare(*before(), *after())
-        yield json.loads(render_compare_json(found))
-    hours = SharedHours(
-        hours=(9, 10), quantities=found.quantities, at_ceiling_before=0.5, at_ceiling_after=None
-    )
-    yield json.loads(render_compare_json(replace(found, shared_hours=hours)))
-    diagnosis, shot = CASES["quiet"]()
-    other = replace(
-        diagnosis.instance, multi_az=True, launched_s=1_600_000_000, storage=Storage(kind="gp3")
-    )
-    bought = compare(*CASES["quiet"](), replace(diagnosis, instance=other), shot)
-    yield json.loads(render_compare_json(bought))
 
 
 def overviews(_folder: Path) -> Iterator[Document]:
@@ -346,16 +308,6 @@ def reported(_folder: Path) -> Iterator[Document]:
     yield json.loads(render_json(whole))
 
 
-def ranked(_folder: Path) -> Iterator[Document]:
-    """Of every kind of row and change, without a plan, and of no row."""
-    for one in (
-        fleets.fleet(),
-        fleets.fleet(has_plan=False),
-        replace(fleets.fleet(()), changes=None),
-    ):
-        yield json.loads(render_fleet_json(one))
-
-
 def kept() -> Iterator[tuple[Path, Document]]:
     """Every JSON document of a form that is kept in the repository, with its path."""
     for path in files(".json"):
@@ -391,15 +343,11 @@ def failed_over(_folder: Path) -> Iterator[Document]:
 
 # By the name of the form's schema file.
 DOCUMENTS: dict[str, Callable[[Path], Iterator[Document]]] = {
-    "alarms": alarmed,
-    "comparison": compared,
     "experiment": played,
     "explain": executions,
     "failover": failed_over,
-    "fleet": ranked,
     "gate-status": gates,
     "infrastructure": declared,
-    "inspection": inspected,
     "limits": limits,
     "lint": findings,
     "overview": overviews,
