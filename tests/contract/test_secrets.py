@@ -49,18 +49,9 @@ URL_PASSWORD, HEADER = "planted:password@of/the#url", "planted-value-of-a-header
 POOLER_PASSWORD = "planted-password-of-a-pooler"
 PROXY_PASSWORD, ENDPOINT_PASSWORD = "planted-password-of-a-proxy", "planted-password-of-an-endpoint"
 SECRETS = (
-    *(
-        KEY,
-        SECRET,
-        TOKEN,
-        FILE_KEY,
-        FILE_SECRET,
-        FILE_TOKEN,
-        DSN_PASSWORD,
-        PG_PASSWORD,
-        POOLER_PASSWORD,
-    ),
+    *(KEY, SECRET, TOKEN, FILE_KEY, FILE_SECRET, FILE_TOKEN, DSN_PASSWORD, PG_PASSWORD),
     *(PROM_TOKEN, PROM_PASSWORD, URL_PASSWORD, HEADER, PROXY_PASSWORD, ENDPOINT_PASSWORD),
+    POOLER_PASSWORD,
 )
 USER = "planted-user"
 
