@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from contract.tree import SRC, python_files
+from contract.tree import SRC, nodes, python_files
 from plimsoll.sources.postgres.statements import sweep, terms
 from plimsoll.sources.postgres.statements.terms import Terms
 
@@ -48,6 +48,9 @@ BEGINS = re.compile(
 # A piece of one, wherever it stands.
 PIECE = re.compile(
     r"\bpg_catalog\.\w|^\s*(?:order by|group by|union all|left join|select)\s+[\w{(.]"
+)
+CONNECTING = re.compile(
+    r"(?:psycopg\.)?(?:(?:Async)?Connection\.)?connect|(?:\w+\.)*PGconn\.connect\w*"
 )
 ASKS = {"execute", "executemany", "ask", "show"}
 
@@ -191,7 +194,7 @@ def is_statement(text: str) -> bool:
 def strings(tree: ast.Module) -> Iterator[tuple[int, str]]:
     """Line and text of every string that is no docstring; `{}` stands for what a format puts in."""
     skipped: set[int] = set()
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             skipped.add(id(node.value))
         if isinstance(node, ast.JoinedStr):
@@ -203,7 +206,7 @@ def strings(tree: ast.Module) -> Iterator[tuple[int, str]]:
                     for part in node.values
                 ),
             )
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.Constant) and id(node) not in skipped:
             if isinstance(node.value, str):
                 yield node.lineno, node.value
@@ -213,7 +216,7 @@ def strings(tree: ast.Module) -> Iterator[tuple[int, str]]:
 
 def sending(tree: ast.Module) -> Iterator[ast.Call]:
     """Calls that send a statement which is written as their argument."""
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if (
             isinstance(node, ast.Call)
             and isinstance(node.func, ast.Attribute)
@@ -235,13 +238,12 @@ def _is_literal(node: ast.expr) -> bool:
 
 def connects(tree: ast.Module) -> bool:
     """Whether a module makes a connection itself."""
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.ImportFrom) and node.module == "psycopg":
             if any(alias.name in ("connect", "Connection") for alias in node.names):
                 return True
-        elif isinstance(node, ast.Call) and re.fullmatch(
-            r"(?:psycopg\.)?(?:(?:Async)?Connection\.)?connect|(?:\w+\.)*PGconn\.connect\w*",
-            ast.unparse(node.func),
-        ):
-            return True
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name | ast.Attribute):
+            name = node.func.id if isinstance(node.func, ast.Name) else node.func.attr
+            if name.startswith("connect") and CONNECTING.fullmatch(ast.unparse(node.func)):
+                return True
     return False

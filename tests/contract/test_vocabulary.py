@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import typer
 
-from contract.tree import ROOT, SRC, files, python_files
+from contract.tree import ROOT, SRC, files, nodes, python_files
 from plimsoll.cli.commands import app
 from plimsoll.cli.manual import pages
 
@@ -74,7 +74,7 @@ def test_no_class_or_module_is_named_after_a_mood():
     named += [
         (path, node.name)
         for path, tree in python_files(SRC)
-        for node in ast.walk(tree)
+        for node in nodes(tree)
         if isinstance(node, ast.ClassDef)
     ]
     words = [(path, re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)) for path, name in named]

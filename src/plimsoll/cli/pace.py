@@ -128,7 +128,9 @@ def pace(
     ] = None,
     deny: Annotated[
         list[str] | None,
-        typer.Option("--deny", metavar="APP", help="With --listen: answer this app with 417. Repeatable."),
+        typer.Option(
+            "--deny", metavar="APP", help="With --listen: answer this app with 417. Repeatable."
+        ),
     ] = None,
 ) -> None:
     """

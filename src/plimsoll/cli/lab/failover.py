@@ -38,7 +38,9 @@ def failover(
     partitions: Annotated[
         int, _times("partitions", "Cut the leader off from etcd this many times.")
     ] = 1,
-    switchovers: Annotated[int, _times("switchovers", "Switch the leader over this many times.")] = 1,
+    switchovers: Annotated[
+        int, _times("switchovers", "Switch the leader over this many times.")
+    ] = 1,
     mode: Annotated[
         Synchronous,
         typer.Option(
