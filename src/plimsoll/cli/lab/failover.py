@@ -32,15 +32,9 @@ def _times(name: str, what: str) -> typer.models.OptionInfo:
 
 
 def failover(
-    kills: Annotated[
-        int, _times("kills", "Kill the leader this many times, as in a loss of power.")
-    ] = 3,
-    partitions: Annotated[
-        int, _times("partitions", "Cut the leader off from etcd this many times.")
-    ] = 1,
-    switchovers: Annotated[
-        int, _times("switchovers", "Switch the leader over this many times.")
-    ] = 1,
+    kills: Annotated[int, _times("kills", "Kill the leader N times, as a power loss does.")] = 3,
+    partitions: Annotated[int, _times("partitions", "Cut the leader off from etcd N times.")] = 1,
+    switchovers: Annotated[int, _times("switchovers", "Switch the leader over N times.")] = 1,
     mode: Annotated[
         Synchronous,
         typer.Option(
