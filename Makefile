@@ -43,6 +43,10 @@ format: .venv/dev
 lint: .venv/dev
 	$(STEP) "lint Python" $(PY) -m ruff check .
 	$(STEP) "lint Rust" cargo clippy --locked --workspace --all-targets -- -D warnings
+	$(STEP) "lint workflows" .venv/bin/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(STEP) "permissions of workflows" .venv/bin/zizmor --offline --no-progress --quiet --persona auditor \
+	  --min-severity medium .github/workflows integrations/github-action
+	$(STEP) "size" $(PY) bench/house.py --require
 
 types: .venv/dev .venv/core
 	$(STEP) "types" $(PY) -m mypy --strict

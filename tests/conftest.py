@@ -8,13 +8,16 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest import mock
 
+import msgspec
 import pytest
 from hypothesis import settings
 from hypothesis.internal.conjecture import providers
 
 import alike
 import quiet
+from plimsoll.reports.render import json_values
 
 # The same examples in every run, so that a failure tells of the change that was made. To search for
 # new ones: HYPOTHESIS_PROFILE=search; what is found is written down as a test of its own.
@@ -72,6 +75,22 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
         assert is_same(kept, text) or kept == text  # the second shows what differs
 
     return compare
+
+
+@pytest.fixture(scope="session", autouse=True)
+def json_documents_keep_their_form() -> Iterator[None]:
+    """Read back every JSON document that a test has the reports write, by the types of which its schema is made."""
+    encode = json_values.msgspec.json.encode
+
+    def checked(document: Any, **options: Any) -> bytes:
+        text = encode(document, **options)
+        # Raises ValidationError, which names the field.
+        msgspec.json.decode(text, type=type(document))
+        return text
+
+    json = SimpleNamespace(encode=checked, format=msgspec.json.format)
+    with mock.patch.object(json_values, "msgspec", SimpleNamespace(json=json, UNSET=msgspec.UNSET)):
+        yield
 
 
 # Before xdist's own hook, which reads the groups.

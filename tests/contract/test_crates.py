@@ -2,9 +2,10 @@
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
+from graphlib import TopologicalSorter
 
-from contract.test_rooms import circles
 from contract.tree import SRC, texts
 
 # Functions that are called by name from outside Rust.
@@ -16,18 +17,22 @@ _TESTS = re.compile(
 )
 # rustfmt closes a block under the line that opens it, so no parser is needed.
 _TRAIT_IMPL = re.compile(r"^impl\b[^;{]*? for [^{]*\{\n.*?^\}\n", re.DOTALL | re.MULTILINE)
-_FUNCTION = re.compile(r"\bfn (\w+)")
 _IMPORT = re.compile(r"\bcrate::(\w+|\{[^}]*\})")
 
 
 def test_modules_of_a_crate_import_one_another_in_no_circle():
     """No circle of imports leads through several modules of a crate; a folder is one module."""
     for crate in ("plimsoll-core", "plimsoll-gate", "plimsoll-py"):
-        assert [] == circles(_arrows(_sources(crate)))
+        # Raises CycleError, which names the circle.
+        TopologicalSorter(_arrows(_sources(crate))).prepare()
 
 
 def test_every_function_of_the_crates_is_called():
-    """Each function of crates/*/src is named there outside its declaration, tests left out."""
+    """
+    Each function of crates/*/src is named there outside its declaration, tests left out.
+
+    The compiler takes what is public for used, and tests for users.
+    """
     assert set() == uncalled(_sources().values())
 
 
@@ -36,55 +41,24 @@ def test_every_function_of_the_compiled_core_is_called():
     stub = ast.parse((SRC / "_core.pyi").read_text(encoding="utf-8"))
     named = [node for node in stub.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))]
     declared = {node.name for node in named if not node.name.startswith("_")}
-    users = [ast.parse((SRC / f"{n}.py").read_text(encoding="utf-8")) for n in ("kernel", "wire")]
-    used = {
-        node.attr
-        for user in users
-        for node in ast.walk(user)
-        if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "_core"
-    }
+    text = "".join((SRC / f"{name}.py").read_text(encoding="utf-8") for name in ("kernel", "wire"))
 
-    assert declared | {"STAGES_MAX"} == used
+    assert declared | {"STAGES_MAX"} == set(re.findall(r"\b_core\.(\w+)", text))
 
 
-def test_the_compiler_looks_for_dead_code_in_the_gate():
-    """
-    The gate's library shows only the modules that its program names; no warning is silenced.
-
-    What only tests use of a private module is dead code to the compiler, and a warning is an error
-    in `make lint`. What is public it takes for used.
-    """
-    sources = _sources("plimsoll-gate")
-    public = set(re.findall(r"^pub mod (\w+)", sources["lib"], re.MULTILINE))
-    named = set(re.findall(r"plimsoll_gate::(\w+)", sources["main"]))
-
-    assert named == public
-    assert [] == [name for name, text in sources.items() if "allow(dead_code" in text]
-
-
-def test_a_function_that_only_tests_call_is_found():
-    """A call in a comment, in a test, or in another function's declaration is no call."""
+def test_what_only_tests_use_is_found():
+    """A call in a comment or in a test is no call, and an import there is none."""
     source = (
-        "/// Like [`alone`].\n"
+        "/// Like [`alone`], see [`crate::e`].\n"
+        "use crate::a::B;\n"
         "pub fn alone() {}\n"
         "fn used() {}\n"
-        "fn main() {\n    used();\n}\n"
+        "fn main() {\n    used();\n    crate::c::d();\n}\n"
         "impl Drop for Thing {\n    fn drop(&mut self) {}\n}\n"
-        "#[cfg(test)]\nmod tests {\n    fn a_test() {\n        alone();\n    }\n}\n"
+        "#[cfg(test)]\nmod tests {\n    use crate::g::H;\n    fn a_test() {\n        alone();\n    }\n}\n"
     )
 
     assert {"alone"} == uncalled([_product(source)])
-
-
-def test_imports_of_a_module_are_found():
-    """`use crate::a::B` and `crate::c::d()` are imports, those of tests are not."""
-    source = (
-        "//! See [`crate::e`].\n"
-        "use crate::a::B;\n"
-        "fn f() {\n    crate::c::d();\n}\n"
-        "#[cfg(test)]\nmod tests {\n    use crate::g::H;\n}\n"
-    )
-
     assert {"b": {"a", "c"}} == _arrows({"b": _product(source)})
 
 
@@ -96,21 +70,17 @@ def uncalled(sources: Iterable[str]) -> set[str]:
     compared: where two functions share one, a call of either is a call of both.
     """
     text = "\n".join(sources)
-    own = _TRAIT_IMPL.sub("", text)
-    return {
-        name
-        for name in set(_FUNCTION.findall(own)) - _ENTRIES
-        if len(re.findall(rf"\b{name}\b", text)) <= len(re.findall(rf"\bfn {name}\b", text))
-    }
+    named, declared = Counter(re.findall(r"\w+", text)), Counter(re.findall(r"\bfn (\w+)", text))
+    own = set(re.findall(r"\bfn (\w+)", _TRAIT_IMPL.sub("", text))) - _ENTRIES
+    return {name for name in own if named[name] <= declared[name]}
 
 
 def _arrows(sources: Mapping[str, str]) -> dict[str, set[str]]:
-    arrows: dict[str, set[str]] = {}
-    for module, text in sources.items():
-        for found in _IMPORT.findall(text):
-            arrows.setdefault(module, set()).update(re.findall(r"\w+", found))
-        arrows.get(module, set()).discard(module)
-    return arrows
+    return {
+        module: {name for found in _IMPORT.findall(text) for name in re.findall(r"\w+", found)}
+        - {module}
+        for module, text in sources.items()
+    }
 
 
 def _sources(crate: str | None = None) -> dict[str, str]:

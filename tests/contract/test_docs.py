@@ -2,12 +2,15 @@
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from contract.documents import (
     Command,
@@ -19,11 +22,21 @@ from contract.documents import (
     links,
     matches,
 )
+from contract.here import person, run_here
 from contract.tree import ROOT, texts
+from plimsoll import __version__
 
 COMMAND_S_MAX = 120
 README_LINES_MAX = 120
 PAGES = [path for path in documents() if path.relative_to(ROOT).parts[0] in {"README.md", "docs"}]
+# Pages whose commands run as programs, by a shell: an answer, an error, the version, `~`, and a child process.
+AS_PROGRAMS = {
+    "README.md",
+    "docs/guides/complete-commands.md",
+    "docs/guides/install.md",
+    "docs/guides/run-under-a-gate.md",
+    "docs/reference/exit-status.md",
+}
 SESSIONS = [page for page in PAGES if commands(page.read_text(encoding="utf-8"))]
 
 
@@ -31,19 +44,13 @@ def name(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
 
-def run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """Run a command of a document as a person would, with 80 columns and without colour."""
+def as_program(command: str, folder: Path) -> tuple[int, str]:
+    """Exit status and output of a command that a shell runs."""
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    places = {"PATH": path, "HOME": str(folder), "TMPDIR": str(folder)}
-    # The modules that these tests import, where they are not the installed ones.
-    places |= {name: os.environ[name] for name in ("PYTHONPATH",) if name in os.environ}
-    # The day on which the prices in the documents were looked at: later, more of them are old.
-    day = {"SOURCE_DATE_EPOCH": "1795305600"}
-    looks = {"COLUMNS": "80", "NO_COLOR": "1", "TERM": "dumb", "LANG": "C.UTF-8", "TZ": "UTC"}
-    return subprocess.run(
+    done = subprocess.run(
         ["bash", "-c", command],
         cwd=folder,
-        env=places | looks | day,
+        env=os.environ | {"PATH": path},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -51,18 +58,37 @@ def run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
         timeout=COMMAND_S_MAX,
         check=False,
     )
+    return done.returncode, done.stdout
 
 
-def complaint(command: Command, result: subprocess.CompletedProcess[str]) -> str:
+def in_process(command: str, _folder: Path) -> tuple[int, str]:
+    """The same of a command that runs here, without a shell and without a new interpreter."""
+    status, output = run_here(shlex.split(command)[1:])
+    return status, output.decode()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Path]:
+    """An empty folder with the examples, as the home of a person whose terminal has 80 columns and no colour."""
+    kept = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
+    looks = {"COLUMNS": "80", "NO_COLOR": "1", "TERM": "dumb", "LANG": "C.UTF-8", "TZ": "UTC"}
+    # The day on which the prices in the documents were looked at: later, more of them are old.
+    day = {"SOURCE_DATE_EPOCH": "1795305600"}
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    with person(tmp_path, kept | looks | day | dict.fromkeys(("HOME", "TMPDIR"), str(tmp_path))):
+        yield tmp_path
+
+
+def complaint(command: Command, status: int, output: str) -> str:
     """What differs between a document and what its command does; empty if nothing."""
     # 0: nothing binds; 1: something binds; 2 is right only where the document shows the error.
     shows_error = any(line.startswith("error: ") for line in command.output)
     expected_codes = {2} if shows_error else {0, 1}
-    printed = [line.rstrip() for line in result.stdout.splitlines()]
+    printed = [line.rstrip() for line in output.splitlines()]
     while printed and not printed[-1]:
         printed.pop()
-    if result.returncode not in expected_codes:
-        return f"exit status {result.returncode}\n{result.stdout}"
+    if status not in expected_codes:
+        return f"exit status {status}\n{output}"
     if not command.output or matches(command.output, printed):
         return ""
     absent = [line for line in command.output if line.strip() != "…" and line not in printed]
@@ -72,17 +98,40 @@ def complaint(command: Command, result: subprocess.CompletedProcess[str]) -> str
 
 
 @pytest.mark.parametrize("page", SESSIONS, ids=name)
-def test_sessions_run_as_written(page: Path, tmp_path: Path):
+def test_sessions_run_as_written(page: Path, folder: Path):
     """The `$ plimsoll …` lines of a page's console blocks run in order and print what the page shows."""
-    if (ROOT / "examples").exists():
-        shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    run = as_program if name(page) in AS_PROGRAMS else in_process
     wrong = [
         f"{name(page)}:{text.line}: $ {text.command}\n{why}"
         for text in commands(page.read_text(encoding="utf-8"))
-        if is_plimsoll(text.command) and (why := complaint(text, run(text.command, tmp_path)))
+        if is_plimsoll(text.command) and (why := complaint(text, *run(text.command, folder)))
     ]
 
     assert not wrong, "\n\n".join(wrong)
+
+
+@pytest.mark.parametrize("run", [as_program, in_process])
+def test_a_session_that_differs_is_found(run, folder: Path):
+    """Another word, another order and another exit status, in a process of its own and in this one."""
+    shown = Command(line=1, command="plimsoll --version", output=(f"plimsoll {__version__}",))
+
+    assert not complaint(shown, *run(shown.command, folder))
+    assert complaint(replace(shown, output=("plimsoll 0",)), *run(shown.command, folder))
+    assert complaint(shown, *run("plimsoll diagnose nowhere.json", folder))
+
+
+def test_no_session_needs_a_shell_in_this_process():
+    """What runs here has no pipe, redirection, variable, pattern or second command."""
+    texts = [
+        text.command
+        for page in SESSIONS
+        if name(page) not in AS_PROGRAMS
+        for text in commands(page.read_text(encoding="utf-8"))
+        if is_plimsoll(text.command)
+    ]
+    quoted = re.compile(r"'[^']*'|\"[^\"$`]*\"")
+
+    assert [] == [text for text in texts if re.search(r"[|<>&;$`*?~]", quoted.sub("", text))]
 
 
 @pytest.mark.parametrize("page", documents(), ids=name)

@@ -40,23 +40,11 @@ def run(folder: Path, **inputs: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_every_input_reaches_the_script_as_a_variable():
-    """No input is text of a script, where a name could become a command."""
-    steps = ACTION["runs"]["steps"]
-    passed = {value for step in steps for value in step.get("env", {}).values()}
-    scripts = "".join(step.get("run", "") for step in steps)
+    """Zizmor refuses an input in the text of a script, where a name could become a command."""
+    passed = {value for step in ACTION["runs"]["steps"] for value in step.get("env", {}).values()}
 
-    assert "${{" not in scripts
     for name in ACTION["inputs"]:
         assert f"${{{{ inputs.{name} }}}}" in passed
-
-
-def test_other_actions_are_at_the_commit_of_the_workflows():
-    """One commit for each action in the repository."""
-    workflow = (ROOT / ".github/workflows/check.yml").read_text(encoding="utf-8")
-
-    for line in re.findall(r"uses: *(\S+@.*)", (FOLDER / "action.yml").read_text(encoding="utf-8")):
-        if "<" not in line:
-            assert line in workflow
 
 
 def test_the_readme_lists_every_input_and_output():

@@ -3,13 +3,14 @@
 import ast
 import re
 import typing
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 import pytest
 
 from contract.test_statements import ROOM, strings
-from contract.tree import ROOT, SRC, functions
+from contract.tree import ROOT, SRC, functions, python_files
 from plimsoll.cli import explain as cli_explain
 from plimsoll.model.database import Observation
 from plimsoll.model.session_load import SessionLoad
@@ -97,6 +98,22 @@ def test_files_that_are_named_are_there():
     named = re.findall(r"(?:\]\(|`)((?:src|docs|tests|\.github)/[\w./-]+)", TEXT)
 
     assert [] == [path for path in named if not (ROOT / path).exists()]
+
+
+def attacks() -> Iterator[str]:
+    """A row for each test marked as an attack: what it tries, what comes of it, and where it is."""
+    for path, tree in python_files(ROOT):
+        for node in functions(tree) if path.parts[0] == "tests" else ():
+            for mark in node.decorator_list:
+                if isinstance(mark, ast.Call) and ast.unparse(mark.func) == "pytest.mark.attack":
+                    tried, outcome = (ast.literal_eval(argument) for argument in mark.args)
+                    name = node.name.removeprefix("test_").replace("_", " ")
+                    yield f"| {tried} | {outcome} | [{name}]({path}) |"
+
+
+def test_the_table_of_attacks_is_made_of_the_tests():
+    """A row for each marked test, in the order of the files: none is missing, and none has no test."""
+    assert_section("Attacks that we tried", "| attack | result | test |", list(attacks()))
 
 
 def assert_section(title: str, heads: str, rows: list[str]) -> None:

@@ -7,49 +7,27 @@ from pathlib import Path
 
 import pytest
 
-from contract.tree import SRC, python_files
+from contract.tree import SRC, nodes, python_files
 from plimsoll.sources.postgres.statements import sweep, terms
 from plimsoll.sources.postgres.statements.terms import Terms
 
 ROOM = Path("sources/postgres/statements")
 SESSION = Path("sources/postgres/session.py")
 
-# Statements for servers that Plimsoll has started itself, with nobody's data: the lab's.
-OWN_SERVERS = {
-    Path("lab/experiments/database.py"): "runs what an experiment asks its own PostgreSQL",
-    Path(
-        "lab/experiments/claims_pipeline/database.py"
-    ): "tables, loads and views of an experiment's PostgreSQL",
-    Path(
-        "lab/experiments/search_service/database.py"
-    ): "autovacuum and counters of an experiment's PostgreSQL",
-    Path(
-        "lab/experiments/pooled_cluster/database.py"
-    ): "role and sessions of an experiment's PostgreSQL",
-    Path(
-        "lab/experiments/failover/database.py"
-    ): "the integers, standbys and pooler of an experiment's cluster",
-    Path("lab/servers/patroni.py"): "asks the members of a lab's cluster",
-    Path("lab/servers/pgbouncer.py"): "asks a lab's PgBouncer whether it answers",
-    Path("lab/servers/pgpool.py"): "asks a lab's Pgpool-II whether it answers",
-    Path("lab/load/dataset.py"): "fills the tables of a lab's PostgreSQL",
-    Path("lab/load/sysbench.py"): "fills the tables of a lab's MySQL",
-    Path("lab/load/workload.py"): "what pgbench sends to a lab's PostgreSQL",
-    Path("lab/sessions/postgres.py"): "asks a lab's PostgreSQL for an extension",
-    Path("lab/sweep/experiment.py"): "makes the table of an experiment's PostgreSQL",
-}
+# Servers that Plimsoll has started itself, with nobody's data: the lab's. Of its sweep, only the experiment.
+OWN_SERVERS = re.compile(r"lab/(?:experiments|servers|load|sessions)/|lab/sweep/experiment\.py")
 # Files that execute statements on a file of their own, and on no server.
 OWN_FILES = {
     Path("watch/ledger.py"): "the watch's ledger, in SQLite",
     Path("watch/history.py"): "the same, read-only, for the page",
     Path("watch/ledger_file.py"): "its tables and transactions",
 }
-# Files that connect without `open_session`, beside OWN_SERVERS.
+# Files that connect without `open_session`, besides OWN_SERVERS.
 CONNECTS = {
     SESSION: "open_session itself",
     Path(
         "sources/postgres/refusal_code.py"
-    ): "attempts the refused connection again for its code; sends nothing",
+    ): "attempts the refused connection again; sends nothing",
 }
 
 # How a statement begins, as we write them: in small letters, but for SHOW of a pooler. Words alone would be
@@ -71,15 +49,23 @@ BEGINS = re.compile(
 PIECE = re.compile(
     r"\bpg_catalog\.\w|^\s*(?:order by|group by|union all|left join|select)\s+[\w{(.]"
 )
+CONNECTING = re.compile(
+    r"(?:psycopg\.)?(?:(?:Async)?Connection\.)?connect|(?:\w+\.)*PGconn\.connect\w*"
+)
 ASKS = {"execute", "executemany", "ask", "show"}
 
 
+def others() -> Iterator[tuple[Path, ast.Module]]:
+    """Files of the package without those for servers of its own."""
+    return (one for one in python_files(SRC) if not OWN_SERVERS.match(one[0].as_posix()))
+
+
 def test_every_statement_is_in_its_folder():
-    """No string of the package is SQL or a pooler command, except in that folder and in files for servers of the lab."""
+    """No string of the package is SQL or a pooler command, except in that folder and for servers of the lab."""
     found = {
         f"{path}:{line}: {text[:60]}"
-        for path, tree in python_files(SRC)
-        if not path.is_relative_to(ROOM) and path not in OWN_SERVERS
+        for path, tree in others()
+        if not path.is_relative_to(ROOM)
         for line, text in strings(tree)
         if is_statement(text)
     }
@@ -91,9 +77,9 @@ def test_nothing_is_sent_that_is_written_on_the_spot():
     """What is executed has a name: no call that sends a statement has a literal, whatever it says."""
     found = {
         f"{path}:{call.lineno}"
-        for path, tree in python_files(SRC)
+        for path, tree in others()
         # Prometheus is asked over HTTP, by paths.
-        if path not in {*OWN_SERVERS, *OWN_FILES} and not path.is_relative_to("sources/prometheus")
+        if path not in OWN_FILES and not path.is_relative_to("sources/prometheus")
         for call in sending(tree)
     }
 
@@ -102,54 +88,30 @@ def test_nothing_is_sent_that_is_written_on_the_spot():
 
 def test_one_function_connects():
     """Only `open_session` makes a connection to somebody's server or pooler."""
-    found = {path for path, tree in python_files(SRC) if connects(tree)}
-
-    assert found - set(OWN_SERVERS) == set(CONNECTS)
-
-
-def test_what_is_listed_is_there():
-    """A file that has no statement any more is taken off the list."""
-    trees = dict(python_files(SRC))
-    without = [
-        path
-        for path in OWN_SERVERS
-        if not any(is_statement(text) for _, text in strings(trees[path]))
-    ]
-
-    assert [] == without
+    assert CONNECTS.keys() == {path for path, tree in others() if connects(tree)}
 
 
 @pytest.mark.parametrize(
-    "source",
+    ("source", "expected"),
     [
-        'a = "select 1"',
-        'a = f"set local work_mem = {x}"',
-        'a = b"drop table t"',
-        'a = "SHOW POOLS"',
-        'a = "order by c.oid"',
-        'a = f"left join {x} y"',
-        'a = "rollback"',
-        'a = f"{x} from pg_catalog.pg_class"',
+        ('a = "select 1"', True),
+        ('a = f"set local work_mem = {x}"', True),
+        ('a = b"drop table t"', True),
+        ('a = "SHOW POOLS"', True),
+        ('a = "order by c.oid"', True),
+        ('a = f"left join {x} y"', True),
+        ('a = "rollback"', True),
+        ('a = f"{x} from pg_catalog.pg_class"', True),
+        ('"""select the rows."""', False),
+        ('a = "vacuum of the dead rows"', False),
+        ('a = "SHOW POOLS has cl_waiting = 0."', False),
+        ('a = "CREATE EXTENSION pg_stat_statements;"', False),
+        ('a = "end"', False),
     ],
 )
-def test_a_statement_is_recognised(source: str):
-    """In a string, a format and bytes; whole and in pieces."""
-    assert any(is_statement(text) for _, text in strings(ast.parse(source)))
-
-
-@pytest.mark.parametrize(
-    "source",
-    [
-        '"""select the rows."""',
-        'a = "vacuum of the dead rows"',
-        'a = "SHOW POOLS has cl_waiting = 0."',
-        'a = "CREATE EXTENSION pg_stat_statements;"',
-        'a = "end"',
-    ],
-)
-def test_prose_is_no_statement(source: str):
-    """Docstrings, sentences, and commands that are printed for people to run."""
-    assert not any(is_statement(text) for _, text in strings(ast.parse(source)))
+def test_a_statement_is_recognised(source: str, expected: bool):
+    """In a string, a format and bytes, whole and in pieces; no docstring, sentence or command for people."""
+    assert expected == any(is_statement(text) for _, text in strings(ast.parse(source)))
 
 
 def test_a_literal_that_is_sent_is_recognised():
@@ -232,7 +194,7 @@ def is_statement(text: str) -> bool:
 def strings(tree: ast.Module) -> Iterator[tuple[int, str]]:
     """Line and text of every string that is no docstring; `{}` stands for what a format puts in."""
     skipped: set[int] = set()
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             skipped.add(id(node.value))
         if isinstance(node, ast.JoinedStr):
@@ -244,7 +206,7 @@ def strings(tree: ast.Module) -> Iterator[tuple[int, str]]:
                     for part in node.values
                 ),
             )
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.Constant) and id(node) not in skipped:
             if isinstance(node.value, str):
                 yield node.lineno, node.value
@@ -254,7 +216,7 @@ def strings(tree: ast.Module) -> Iterator[tuple[int, str]]:
 
 def sending(tree: ast.Module) -> Iterator[ast.Call]:
     """Calls that send a statement which is written as their argument."""
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if (
             isinstance(node, ast.Call)
             and isinstance(node.func, ast.Attribute)
@@ -276,13 +238,12 @@ def _is_literal(node: ast.expr) -> bool:
 
 def connects(tree: ast.Module) -> bool:
     """Whether a module makes a connection itself."""
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.ImportFrom) and node.module == "psycopg":
             if any(alias.name in ("connect", "Connection") for alias in node.names):
                 return True
-        elif isinstance(node, ast.Call) and re.fullmatch(
-            r"(?:psycopg\.)?(?:(?:Async)?Connection\.)?connect|(?:\w+\.)*PGconn\.connect\w*",
-            ast.unparse(node.func),
-        ):
-            return True
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name | ast.Attribute):
+            name = node.func.id if isinstance(node.func, ast.Name) else node.func.attr
+            if name.startswith("connect") and CONNECTING.fullmatch(ast.unparse(node.func)):
+                return True
     return False

@@ -1,4 +1,4 @@
-"""The workflows: what they run is pinned, may do little, and agrees with the scripts and with RELEASING.md."""
+"""The workflows agree with the scripts and with RELEASING.md; `make lint` checks their form and what they may do."""
 
 import os
 import re
@@ -35,49 +35,21 @@ def commands(name: str) -> list[str]:
     return [step["run"] for step in steps(name) if "run" in step]
 
 
-def test_there_are_three():
-    """Checks of a change, advisories of what is locked, and releases."""
-    assert ["advisories.yml", "check.yml", "release.yml"] == NAMES
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_actions_are_pinned_to_commits(name: str):
-    """A tag can be moved, a commit cannot; a comment gives the version for people and for Dependabot."""
-    lines = re.findall(r"uses: *(.*)", (FOLDER / name).read_text(encoding="utf-8"))
-
-    assert len(lines) == sum("uses" in step for step in steps(name)) > 0
-    for line in lines:
-        assert re.fullmatch(r"[\w.-]+/[\w.-]+@[0-9a-f]{40} # v\d+(\.\d+)*", line), line
-
-
 def test_one_action_has_one_version():
-    """The same action is at the same commit in every workflow."""
-    used = {step["uses"] for name in NAMES for step in steps(name) if "uses" in step}
+    """The same action is at the same commit in every workflow, and in the action that we offer."""
+    action = yaml.safe_load((ROOT / "integrations/github-action/action.yml").read_text("utf-8"))
+    all_steps = [*action["runs"]["steps"], *(step for name in NAMES for step in steps(name))]
+    used = {step["uses"] for step in all_steps if "uses" in step}
 
     assert len(used) == len({one.split("@")[0] for one in used})
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_permissions_are_least(name: str):
-    """A workflow reads the repository; a job that needs more asks for it, and none keeps the token in its checkout."""
-    whole = workflow(name)
-
-    assert whole["permissions"] == {"contents": "read"}
-    for job, content in whole["jobs"].items():
+def test_a_job_that_writes_is_listed(name: str):
+    """What zizmor takes for granted: a job that asks for more than reading."""
+    for job, content in workflow(name)["jobs"].items():
         asked = {what for what, kind in content.get("permissions", {}).items() if kind == "write"}
         assert asked == MORE_THAN_READING.get((name, job), set()), job
-    for step in steps(name):
-        if step.get("uses", "").startswith("actions/checkout@"):
-            assert step["with"]["persist-credentials"] is False
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_no_command_contains_what_others_write(name: str):
-    """Titles, branches and names of others reach a shell as variables, not as text of the command."""
-    for command in commands(name):
-        assert set(re.findall(r"\$\{\{ *([\w.-]+)", command)) <= {
-            "matrix.kind", "matrix.more", "matrix.rust", "matrix.target"
-        }, command  # fmt: skip
 
 
 def test_what_is_missing_is_installed_by_the_command_that_the_check_runs(tmp_path: Path):

@@ -1,6 +1,7 @@
 """The files of this repository, as the contract tests see them."""
 
 import ast
+import gc
 import re
 import subprocess
 from collections.abc import Iterator
@@ -51,15 +52,26 @@ def texts(*suffixes: str) -> Iterator[tuple[Path, str]]:
 
 def python_files(folder: Path = ROOT) -> Iterator[tuple[Path, ast.Module]]:
     """Path and syntax tree of every Python file under a folder."""
-    for path in files(".py"):
+    for path, tree in _parsed().items():
         if path.is_relative_to(folder):
-            yield path.relative_to(folder), _parsed(path)
+            yield path.relative_to(folder), tree
 
 
 @cache
-def _parsed(path: Path) -> ast.Module:
-    """The syntax tree of a file, which nobody changes."""
-    return ast.parse(path.read_text(encoding="utf-8"))
+def _parsed() -> dict[Path, ast.Module]:
+    """The syntax trees of all files, parsed once and changed by nobody."""
+    # Millions of nodes that are never freed: the collector would look through them again and again.
+    gc.disable()
+    trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in files(".py")}
+    gc.freeze()
+    gc.enable()
+    return trees
+
+
+@cache
+def nodes(tree: ast.AST) -> tuple[ast.AST, ...]:
+    """Every node of a syntax tree, walked once for all tests."""
+    return tuple(ast.walk(tree))
 
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -67,15 +79,17 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 def functions(tree: ast.AST) -> Iterator[Function]:
     """Every function of a syntax tree, methods and nested ones too."""
-    return (node for node in ast.walk(tree) if isinstance(node, Function))
+    return (node for node in nodes(tree) if isinstance(node, Function))
 
 
-def rust_functions(text: str) -> Iterator[tuple[int, str, int]]:
+@cache
+def rust_functions(text: str) -> list[tuple[int, str, int]]:
     """
     Line number, name and length in lines of every function of a Rust file.
 
     rustfmt puts the closing brace under the line that begins the function, so no parser is needed.
     """
+    found = []
     lines = text.splitlines()
     opening = re.compile(r"^(\s*)(?:pub(?:\([^)]*\))? )?(?:const |async |unsafe )*fn (\w+)")
     for start, line in enumerate(lines):
@@ -85,4 +99,5 @@ def rust_functions(text: str) -> Iterator[tuple[int, str, int]]:
         # A declaration without a body ends with `);` or `) -> T;`.
         closing = re.compile(rf"{match[1]}(?:\}}|\).*;)$")
         end = next((i for i in range(start, len(lines)) if closing.match(lines[i])), start)
-        yield start + 1, match[2], end - start + 1
+        found.append((start + 1, match[2], end - start + 1))
+    return found

@@ -97,7 +97,7 @@ def test_the_rewrites_at_a_ceiling_are_named_and_gone_after_the_remedy(run: Run,
         if not pinned.is_void and pinned.ratio_at_ceiling:
             break
     for seconds in MENDED_S:
-        found = worked(run, tmp_path, "toast-mended", seconds)
+        found = worked(run, tmp_path, "toast-fixed", seconds)
         if not found.is_void:
             break
     (rewrite,) = pinned.causes("toast")

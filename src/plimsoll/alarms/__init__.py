@@ -1,1 +1,1 @@
-"""Which alarms would have told, and when? Pure: ceilings and samples in, alarms and moments out."""
+"""Which alarms would have fired, and when? Pure: ceilings and samples in, alarms and moments out."""

@@ -1,4 +1,4 @@
-"""`--beside FILE`: add what an application counted while the storage was measured."""
+"""`--counts FILE`: add what an application counted while the storage was measured."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -33,7 +33,7 @@ def _with_file(snapshot: Snapshot, file: Path) -> Snapshot:
 
     if not file.exists():
         raise UsageError(
-            f"'{file}' does not exist", "Give --beside a file or folder of exported metrics."
+            f"'{file}' does not exist", "Give --counts a file or folder of exported metrics."
         )
     found = read(file)
     window = snapshot.window_s

@@ -47,7 +47,7 @@ class ReadOptions(Struct, frozen=True, kw_only=True):
     """Label selectors for Prometheus, `LABEL=VALUE`."""
     headers: tuple[str, ...] = ()
     """HTTP headers for Prometheus, `NAME:VALUE`."""
-    beside: tuple[Path, ...] = ()
+    counts: tuple[Path, ...] = ()
     """Files with what an application counted in the same time."""
 
 

@@ -79,7 +79,7 @@ def read_target(
         snapshot = _read_prometheus(target.removeprefix(PROMETHEUS), flags, read_options, progress)
     else:
         snapshot = _read_file(target, flags, read_options, progress)
-    snapshot = with_counts(snapshot, read_options.beside)
+    snapshot = with_counts(snapshot, read_options.counts)
     return msgspec.structs.replace(snapshot, instance=with_flags(snapshot.instance, flags))
 
 

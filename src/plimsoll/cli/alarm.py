@@ -1,4 +1,4 @@
-"""`plimsoll alarm`: print the alarms that would have told."""
+"""`plimsoll alarm`: print the alarms that would have warned you."""
 
 from enum import StrEnum
 from pathlib import Path
@@ -74,7 +74,7 @@ _Exporter = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Add the command to the application."""
-    command = expand(alarm, flags=INSTANCE, read_options=READ.without("beside"))
+    command = expand(alarm, flags=INSTANCE, read_options=READ.without("counts"))
     app.command("alarm")(command)
 
 
@@ -99,7 +99,7 @@ def alarm(
     width: Annotated[int | None, width_option()] = None,
 ) -> None:
     """
-    Print the alarms that would have told: what to watch on this instance, and what each would have done.
+    Print the alarms that would have warned you: what to watch on this instance, and when each would have fired.
 
     Exit status: 0 printed, 2 bad input.
     """

@@ -91,7 +91,7 @@ COMMANDS = {
     ),
     "alarm": _Place(
         "plimsoll.cli.alarm",
-        "Print the alarms that would have told: what to watch on this instance, and what each would have done",
+        "Print the alarms that would have warned you: what to watch on this instance, and when each would have fired",
     ),
     "catalog": _Place(
         "plimsoll.cli.catalog", "Show the documented limits, or compare them with an answer of AWS"

@@ -140,7 +140,7 @@ def register(app: typer.Typer) -> None:
     command = expand(
         load,
         flags=INSTANCE.without("identifier", "instance_file"),
-        read_options=READ.without("last", "since", "until", "beside"),
+        read_options=READ.without("last", "since", "until", "counts"),
         terms=TERMS,
     )
     app.command("load")(command)
@@ -167,8 +167,8 @@ def load(
     """
     Load files into a table within the I/O budget.
 
-    Rows go in through COPY, in parallel as far as the allowance of 'plimsoll pace' carries. A ledger beside the
-    table makes it exactly once: run the same command again after any failure.
+    Rows go in through COPY, in parallel as far as the allowance of 'plimsoll pace' carries. A ledger table makes
+    it exactly once: run the same command again after any failure.
 
     Exit status: 0 everything is loaded, 2 not everything, or bad input.
     """

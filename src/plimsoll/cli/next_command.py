@@ -44,7 +44,7 @@ _READ_OPTIONS = {
     "role_arn": "--role",
 }
 _BOUGHT = ("db_class", "storage", "size_gib", "iops", "throughput_mibps")
-_SEVERAL = {"match": "--match", "headers": "--header", "beside": "--beside"}
+_SEVERAL = {"match": "--match", "headers": "--header", "counts": "--counts"}
 
 
 def plan_command(

@@ -102,7 +102,7 @@ BOUGHT = INSTANCE.without("identifier", "instance_file")
 
 
 def _read(**given: Any) -> ReadOptions:
-    for several in ("match", "headers", "beside"):
+    for several in ("match", "headers", "counts"):
         if several in given:
             given[several] = tuple(given[several] or ())
     return ReadOptions(**given)
@@ -121,9 +121,9 @@ READ = OptionGroup(
             str, "--from", "DATE", "Start of the window, for example 2026-11-20T08:00Z."
         ),
         "until": _of_window(str, "--to", "DATE", "End of the window, exclusive (default: now)."),
-        "beside": _of_window(
+        "counts": _of_window(
             list[Path],
-            "--beside",
+            "--counts",
             "FILE",
             "Add what an application counted in the same window, such as arrivals_per_s or "
             "waiting_work_count: an export or a snapshot. Repeatable.",

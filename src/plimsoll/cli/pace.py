@@ -88,7 +88,7 @@ def register(app: typer.Typer) -> None:
     command = expand(
         pace,
         flags=INSTANCE,
-        read_options=READ.without("last", "since", "until", "beside"),
+        read_options=READ.without("last", "since", "until", "counts"),
         terms=TERMS,
         output=output_options(),
     )
@@ -128,7 +128,9 @@ def pace(
     ] = None,
     deny: Annotated[
         list[str] | None,
-        typer.Option("--deny", metavar="APP", help="With --listen: tell this app 417. Repeatable."),
+        typer.Option(
+            "--deny", metavar="APP", help="With --listen: answer this app with 417. Repeatable."
+        ),
     ] = None,
 ) -> None:
     """

@@ -91,7 +91,7 @@ def register(app: typer.Typer) -> None:
     command = expand(
         rehearse,
         flags=INSTANCE.without("identifier", "instance_file"),
-        read_options=READ.without("last", "since", "until", "beside"),
+        read_options=READ.without("last", "since", "until", "counts"),
         output=output_options(),
     )
     app.command("rehearse")(command)

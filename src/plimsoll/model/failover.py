@@ -28,7 +28,7 @@ class Synchronous(StrEnum):
 
 
 class WriteCounts(Struct, frozen=True, kw_only=True):
-    """Attempts to write one integer each, by what the client was told."""
+    """Attempts to write one integer each, by the answer that the client got."""
 
     acknowledged: int
     refused: int

@@ -47,7 +47,7 @@ def test_a_program_that_is_missing_is_one_sentence(
     ours = Ours(tmp_path)
     environment = {k: v for k, v in ours.environment.items() if k != "JAVA_HOME"}
     done = subprocess.run(
-        [*COMMAND, "--unmended", build, "--html", tmp_path / "page.html"],
+        [*COMMAND, "--with-defect", build, "--html", tmp_path / "page.html"],
         # No server was downloaded before.
         env=environment
         | {"PATH": path_without(tmp_path / "bin", *absent), "PLIMSOLL_CACHE": str(tmp_path / "c")},

@@ -1,4 +1,4 @@
-"""`--beside FILE`: metrics of an application, read beside those of the storage."""
+"""`--counts FILE`: metrics of an application, read with those of the storage."""
 
 from pathlib import Path
 

@@ -186,13 +186,13 @@ def test_every_flag_has_an_option():
         profile="p",
         region="eu-west-1",
         max_api_calls=5,
-        beside=(Path("r.csv"),),
+        counts=(Path("r.csv"),),
     )
 
     assert (
         "plimsoll plan x --identifier 'a b' --instance i.json --class db.m5.large --engine postgres "
         "--storage gp3 --size-gib 500 --iops 12000 --throughput-mibps 500 --launched 2019-06-01 "
-        "--from 2026-01-01 --to 2026-01-03 --profile p --region eu-west-1 --beside r.csv "
+        "--from 2026-01-01 --to 2026-01-03 --profile p --region eu-west-1 --counts r.csv "
         "--max-api-calls 5"
     ) == plan_command("x", flags, read_options)
 

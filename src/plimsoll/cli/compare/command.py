@@ -46,7 +46,7 @@ def register(app: typer.Typer) -> None:
         flags=INSTANCE.only("identifier", "instance_file", "engine"),
         flags_a=side_options("a", "Instance before"),
         flags_b=side_options("b", "Instance after"),
-        read_options=READ.without("beside"),
+        read_options=READ.without("counts"),
         output=brief_output_options(WIDTH_OF_PAIRS),
     )
     app.command("compare")(command)

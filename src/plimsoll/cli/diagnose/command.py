@@ -73,7 +73,7 @@ def diagnose(
             "--card",
             metavar="FILE",
             help="Also draw verdict and chart as a picture to share, 1200 x 630 pixels; with --plan also "
-            "the price of the way past.",
+            "the price of the cheapest change.",
             rich_help_panel=OUTPUT_PANEL,
         ),
     ] = None,

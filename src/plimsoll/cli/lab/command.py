@@ -26,8 +26,8 @@ WorkloadName = Annotated[
     typer.Option(
         "--workload",
         metavar="NAME|FILE",
-        help="Statements to run: tpcb, select, scan, toast, toast-mended, or a file for pgbench -f. toast saves "
-        "whole documents of 10 kB of which only the status changed; toast-mended saves the status alone.",
+        help="Statements to run: tpcb, select, scan, toast, toast-fixed, or a file for pgbench -f. toast saves "
+        "whole documents of 10 kB of which only the status changed; toast-fixed saves the status alone.",
         rich_help_panel=gate_options.LOAD,
     ),
 ]

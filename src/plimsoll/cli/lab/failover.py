@@ -32,13 +32,9 @@ def _times(name: str, what: str) -> typer.models.OptionInfo:
 
 
 def failover(
-    kills: Annotated[
-        int, _times("kills", "Kill the leader so many times, as if it lost power.")
-    ] = 3,
-    partitions: Annotated[
-        int, _times("partitions", "Cut the leader off from etcd so many times.")
-    ] = 1,
-    switchovers: Annotated[int, _times("switchovers", "Let it hand over so many times.")] = 1,
+    kills: Annotated[int, _times("kills", "Kill the leader N times, as a power loss does.")] = 3,
+    partitions: Annotated[int, _times("partitions", "Cut the leader off from etcd N times.")] = 1,
+    switchovers: Annotated[int, _times("switchovers", "Switch the leader over N times.")] = 1,
     mode: Annotated[
         Synchronous,
         typer.Option(
@@ -66,7 +62,7 @@ def failover(
             metavar="N",
             min=0,
             max=16,
-            help="Java services with connection pools beside the writers; 0 for none.",
+            help="Also run this many Java services with connection pools; 0 for none.",
             rich_help_panel=PANEL,
         ),
     ] = 4,

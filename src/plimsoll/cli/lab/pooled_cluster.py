@@ -50,12 +50,12 @@ System = Annotated[
         rich_help_panel=PANEL,
     ),
 ]
-Unmended = Annotated[
+WithDefect = Annotated[
     Path | None,
     typer.Option(
-        "--unmended",
+        "--with-defect",
         metavar="FILE",
-        help="Program of a Pgpool-II without the fix of 2020 (default: built once, in the repository).",
+        help="Program of a Pgpool-II that still has the defect fixed in 2020 (default: built once, in the repository).",
         rich_help_panel=PANEL,
     ),
 ]
@@ -78,7 +78,7 @@ def pooled_cluster(
     quick: Quick = False,
     scale: Scale = "1:10",
     system: System = None,
-    unmended: Unmended = None,
+    with_defect: WithDefect = None,
     disk: Disk = False,
     *,
     output: Output,
@@ -119,8 +119,8 @@ def pooled_cluster(
         phases=phases_of(is_quick=quick),
         fleet=fleet_of(number),
         system=system or default_system(),
-        unmended=unmended or default_unmended(),
-        unmended_script=None if unmended else unmended_script(),
+        unmended=with_defect or default_unmended(),
+        unmended_script=None if with_defect else unmended_script(),
         scale=number,
     )
     play = play_pooled_cluster

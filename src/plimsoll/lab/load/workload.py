@@ -18,7 +18,7 @@ from plimsoll.gate.command import ChildCommand
 from plimsoll.lab.load.dataset import SCAN_TABLE, TableKind
 from plimsoll.lab.servers.postgres import Postgres
 
-NAMES = ("tpcb", "select", "scan", "toast", "toast-mended")
+NAMES = ("tpcb", "select", "scan", "toast", "toast-fixed")
 
 # More sessions than PostgreSQL runs well on a laptop; beyond it pgbench's threads would be the limit.
 CLIENTS_MAX = 500
@@ -28,7 +28,7 @@ RATE_MAX = 1e6
 _SCAN = f"select count(*) from {SCAN_TABLE}:client_id\n"  # noqa: S608 - our own names
 
 # An application that loads a document, changes its status and saves it. "toast" saves the whole row, as an
-# ORM without change tracking does; "toast-mended" saves the changed column only. Values are sent as
+# ORM without change tracking does; "toast-fixed" saves the changed column only. Values are sent as
 # parameters, as a driver does.
 _LOAD = """\
 \\set id random(1, :documents)
@@ -41,7 +41,7 @@ update documents set title = :title, status = :status, body = :body, note = :not
 _SAVE_CHANGED = """\
 update documents set status = :status where id = :id;
 """
-_SAVES = {"toast": _LOAD + _SAVE_ALL, "toast-mended": _LOAD + _SAVE_CHANGED}
+_SAVES = {"toast": _LOAD + _SAVE_ALL, "toast-fixed": _LOAD + _SAVE_CHANGED}
 
 # "progress: 5.0 s, 1234.5 tps, lat 3.211 ms stddev 1.204, 0 failed" (pgbench, printProgressReport);
 # without a transaction in the second, "lat 0.000" or "lat NaN".

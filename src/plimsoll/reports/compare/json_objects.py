@@ -55,7 +55,7 @@ class ComparisonNextCeilingObject(Struct, frozen=True, kw_only=True):
     phase: Phase
     """Which number of the limit it is."""
     unit: Unit
-    """Unit of the numbers beside it."""
+    """Unit of the numbers of this object."""
     value: float
     """Its number."""
 
@@ -152,7 +152,7 @@ class QuantityObject(Struct, frozen=True, kw_only=True):
     """Which number stands for the window: means over time, of latency over operations; `p95` is
     what 95 % of the time stayed at or below; `below_tenth` is the share of time below 10 %."""
     unit: Unit
-    """Unit of the numbers beside it."""
+    """Unit of the numbers of this object."""
     before: float | None
     """In the first window."""
     after: float | None
@@ -179,7 +179,7 @@ class CeilingsObject(Struct, frozen=True, kw_only=True):
     dimension: Dimension
     """What it bounds: bytes/s, ops/s, or an amount."""
     unit: Unit
-    """Unit of the numbers beside it."""
+    """Unit of the numbers of this object."""
     before: float | None
     """Its number in the first window; null where there is none, or none is documented."""
     after: float | None
@@ -217,7 +217,7 @@ class HeadroomObject(Struct, frozen=True, kw_only=True):
     name: str
     """For people: `CPU`, `instance EBS throughput`."""
     unit: Unit
-    """Unit of the numbers beside it."""
+    """Unit of the numbers of this object."""
     before: ComparisonResourceObject | None
     """In the first window; null where there was no such resource."""
     after: ComparisonResourceObject | None

@@ -13,7 +13,7 @@ from plimsoll.reports.render.json_values import json_bytes, same_fields
 
 
 class WriteCountsObject(Struct, frozen=True, kw_only=True):
-    """Attempts to write one integer each, by what the client was told."""
+    """Attempts to write one integer each, by the answer that the client got."""
 
     acknowledged: int
     """The server said that it is committed."""

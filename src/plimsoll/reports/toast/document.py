@@ -121,7 +121,7 @@ def _sample(sample: ToastSample) -> str:
         )
     ]
     if sample.resent_unknown and known:
-        parts.append(f"{sample.resent_unknown:,} could not be told")
+        parts.append(f"{sample.resent_unknown:,} unknown")
     if sample.value_bytes_mean is not None:
         parts.append(f"values of {format_bytes(sample.value_bytes_mean)} on average")
     if not sample.is_whole:

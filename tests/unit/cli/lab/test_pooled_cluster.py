@@ -49,7 +49,7 @@ def test_a_scale_may_be_written_with_and_without_the_one(monkeypatch, tmp_path: 
 def test_a_build_of_the_pooler_that_is_missing_is_refused_first(capsys, tmp_path: Path):
     """Before a server is started, with the command that makes it."""
     status, err = run(
-        capsys, "--unmended", str(tmp_path / "absent"), "--html", str(tmp_path / "x.html")
+        capsys, "--with-defect", str(tmp_path / "absent"), "--html", str(tmp_path / "x.html")
     )
 
     assert 2 == status
@@ -61,7 +61,7 @@ def test_a_folder_without_the_system_is_refused(capsys, tmp_path: Path):
     """Before a server is started; nothing is left."""
     build = tmp_path / "pgpool"
     build.touch()
-    words = ("--unmended", str(build), "--system", str(tmp_path))
+    words = ("--with-defect", str(build), "--system", str(tmp_path))
     status, err = run(capsys, *words, "--html", str(tmp_path / "x.html"))
 
     assert 2 == status
@@ -74,7 +74,7 @@ def test_too_little_memory_is_refused_before_anything_starts(capsys, monkeypatch
     build = tmp_path / "pgpool"
     build.touch()
     monkeypatch.setattr(room, "host_memory_bytes", lambda _name: 1 << 30)
-    status, err = run(capsys, "--unmended", str(build), "--html", str(tmp_path / "x.html"))
+    status, err = run(capsys, "--with-defect", str(build), "--html", str(tmp_path / "x.html"))
     lines = [line for line in err.splitlines() if line.startswith(("error:", "hint:"))]
 
     assert 2 == status

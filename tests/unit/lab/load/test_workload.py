@@ -64,7 +64,7 @@ def over(clients: Clients) -> Clients:
         ("select", "pgbench"),
         ("scan", "scan"),
         ("toast", "toast"),
-        ("toast-mended", "toast"),
+        ("toast-fixed", "toast"),
     ],
 )
 def test_a_workload_says_which_tables_it_needs(name, tables):
@@ -88,7 +88,7 @@ def test_a_workload_nobody_knows_is_refused(name):
     with pytest.raises(UsageError) as raised:
         workload_of(name, clients=1)
 
-    assert "tpcb, select, scan, toast, toast-mended" in raised.value.hint
+    assert "tpcb, select, scan, toast, toast-fixed" in raised.value.hint
 
 
 @pytest.mark.parametrize("rate", [0.0, -1.0, 1e7])
@@ -145,7 +145,7 @@ def test_scans_read_one_table_each(server, tmp_path):
     assert "select count(*) from plimsoll_scan_:client_id\n" == script.read_text()
 
 
-@pytest.mark.parametrize(("name", "sets_body"), [("toast", True), ("toast-mended", False)])
+@pytest.mark.parametrize(("name", "sets_body"), [("toast", True), ("toast-fixed", False)])
 def test_documents_are_loaded_and_saved(server, tmp_path, name, sets_body):
     """Whole, or only the changed column; values are parameters, and the number of documents is set."""
     workload = workload_of(name, clients=2, rate_per_s=40)

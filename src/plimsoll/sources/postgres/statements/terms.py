@@ -217,7 +217,7 @@ _EVENLY = "backend_flush_after = '128kB'"
 # where another run, or the one before, still has the same chunk.
 LOADING = Terms(
     commands="`load`",
-    access="writes: rows to the named table, and the ledger beside it",
+    access="writes: rows to the named table, and its ledger",
     statements=("loading", "tables"),
     needs="`INSERT` on the table; `SELECT`, `INSERT` and `UPDATE` on the ledger, or `CREATE` on the schema to make it",
     begin=_READ_WRITE,
