@@ -225,7 +225,9 @@ def test_bloat_is_other_blocks(recorder: Recorder, admin: psycopg.Connection):
 def test_the_top_statements_come_from_pg_stat_statements(
     server: Postgres, run: Run, tmp_path: Path, admin: psycopg.Connection
 ):
-    """Only those that read, with what was counted in the time watched."""
+    """Only those that read, with what was counted in the time watched; a role that only reads runs them."""
+    admin.execute("create role reader login password 'x'; grant pg_monitor to reader")
+    admin.execute("grant select on orders to reader")
     admin.execute("select pg_stat_statements_reset()")
     admin.execute("create table other as select 1 as a")
     admin.execute("drop table other")
@@ -234,10 +236,12 @@ def test_the_top_statements_come_from_pg_stat_statements(
     (tmp_path / "values.json").write_text(
         json.dumps({"select sum(customer) from orders where id > $1": ["5"]}), encoding="utf-8"
     )
+    dsn = f"host=127.0.0.1 port={server.port} dbname=postgres user=reader password=x"
     done = run(
-        *("explain", "record", server.dsn, "--top", "3", "--params", "values.json"),
+        *("explain", "record", dsn, "--top", "3", "--params", "values.json"),
         *("-o", "top.json"),
     )
+    admin.execute("drop owned by reader; drop role reader")
     found = read_captures(tmp_path / "top.json")
     first = found.captures[0]
 

@@ -106,7 +106,7 @@ def test_no_command_runs_code_of_the_databases_owner(
 ):
     """As a superuser: no file is written, no row, no lock taken."""
     if command == "explain record --top":
-        # It runs only what the same role has run before, and looks at the longest only.
+        # So that the longest statements have one that only reads.
         with psycopg.connect(hostile.dsn, options="-c search_path=pg_catalog") as connection:
             connection.execute(
                 "select id, pg_catalog.pg_sleep(0.02) from public.documents limit 50"

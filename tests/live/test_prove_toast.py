@@ -149,6 +149,64 @@ def shares(sample: ToastSample) -> tuple[float, float, float]:
     )
 
 
+@pytest.mark.attack(
+    "The server logs all statements with their parameters, and plans, while a superuser proves with a table of others",
+    "no value of a row is in the log",
+)
+def test_no_value_of_a_row_reaches_the_servers_log(server: Postgres, run: Run):
+    """Values are copied on the server; the keys of a sample are parameters whose logging is off."""
+    log = server._directory / "log"
+    with psycopg.connect(server.dsn, autocommit=True) as connection:
+        connection.execute(
+            "create table docs.private (code text primary key, body text, more jsonb)"
+        )
+        connection.execute("alter table docs.private alter body set storage external")
+        connection.execute(
+            "insert into docs.private select 'secret-key-' || g, 'secret-body-' || %s, "
+            "jsonb_build_object('a', 'secret-more-' || %s) from generate_series(1, 5) g",
+            (incompressible(9980), incompressible(9000)),
+        )
+        connection.execute("create role logged superuser login password 'logged'")
+        for setting in (
+            *("log_statement = 'all'", "log_min_duration_statement = 0"),
+            *("session_preload_libraries = 'auto_explain'", "auto_explain.log_min_duration = 0"),
+            *("auto_explain.log_analyze = on", "auto_explain.log_verbose = on"),
+        ):
+            connection.execute(f"alter role logged set {setting}")
+    stop = threading.Event()
+
+    def work() -> None:
+        with psycopg.connect(server.dsn, autocommit=True) as worker:
+            while not stop.wait(0.01):
+                worker.execute("update docs.private set body = body || 'x' where code like '%1'")
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    dsn = f"host=127.0.0.1 port={server.port} user=logged dbname=postgres password=logged"
+    begun = log.stat().st_size
+    try:
+        done = run(
+            *("prove", "toast", dsn, "--table", "docs.private", "--decode", "2s"),
+            *("--format", "json"),
+        )
+    finally:
+        stop.set()
+        thread.join()
+    logged = log.read_bytes()[begun:].decode()
+    report = json.loads(done.stdout)
+
+    assert not done.returncode, done.stderr
+    assert "update plimsoll_proof_" in logged
+    assert "from only docs.private where code" in logged
+    assert "Query Text" in logged
+    assert [] == [line[:200] for line in logged.splitlines() if "secret-" in line]
+    assert {"column body", "column more"} == {case["storage"] for case in report["copies"]}
+    assert all(
+        case["chunks_written"] for case in report["copies"] if case["name"].startswith("send")
+    )
+    assert 9000 < min(case["value_bytes"] for case in report["copies"])
+
+
 def test_a_sample_ends_at_its_bound_on_wal(server: Postgres):
     """A minute of sampling ends as soon as the server has written what may be decoded."""
     stop = threading.Event()

@@ -89,6 +89,7 @@ def record_server(
         block_bytes=recorder.block_bytes,
         captures=tuple(captures),
         unrecorded=tuple(unrecorded),
+        note=recorder.note,
     )
 
 

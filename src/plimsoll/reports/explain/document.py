@@ -83,6 +83,7 @@ def recorded_document(file: CaptureFile) -> Document:
         headline=f"{count:,} {'execution' if count == 1 else 'executions'} recorded.",
         parts=(
             *([_captures(file.captures)] if file.captures else []),
+            *([Paragraph(text=file.note)] if file.note else []),
             Section(title="Not recorded", parts=(bullets_of(left),) if left else ()),
         ),
     )

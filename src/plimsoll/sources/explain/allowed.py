@@ -33,6 +33,8 @@ _NAMED_PART = re.compile(
 )
 _SYSTEM = ("pg_", "plimsoll_", "information_schema.")
 _NO_TABLES = {"unnest", "generate_series", "select", "values"}
+# Of any session: `pg_temp_3.f()`. In U&"…" letters can be written as numbers.
+_TEMPORARY = re.compile(r"pg_(?:toast_)?temp|\bu&\"", re.IGNORECASE)
 
 # Functions whose effect outlives the transaction (PostgreSQL documentation, "System Administration
 # Functions", "Sequence Manipulation Functions", `dblink`), by the beginning of their names; and those
@@ -92,6 +94,11 @@ def reads_tables(statement: str) -> bool:
         and not name.rpartition(".")[2].startswith("pg_")
         for name in names
     )
+
+
+def names_temporary(statement: str) -> bool:
+    """Return whether it may name a temporary object, which is found by the name of its schema alone."""
+    return _TEMPORARY.search(statement) is not None
 
 
 def kind_of(statement: str) -> str:

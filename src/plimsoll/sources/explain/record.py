@@ -7,19 +7,28 @@ Rule 2: the server itself sees to it that what we send is one statement (extende
         none ends the transaction it runs in.
 Rule 3: no password is in any message or file.
 Rule 4: our own statements find names in pg_catalog alone. Those that people name look there first, then
-        in the role's own path. A superuser runs no statement that another role wrote, unless it is named.
+        in the role's own path.
+Rule 5: of statements that nobody named, a role that is or may become powerful runs none. It plans them where no other
+        role owns anything in the database or may create something there. Planning runs immutable functions, and a check
+        of the functions alone would be too early: their owners may replace them after it.
 """
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from plimsoll.errors import AccessDenied, SourceError, Unreachable, UsageError
 from plimsoll.model.database import Statement
 from plimsoll.model.explain import Capture, Source, UnrecordedStatement, likeness
 from plimsoll.model.sql_name import quoted_name
-from plimsoll.sources.explain.allowed import parameter_count, reads_tables, refusal
+from plimsoll.sources.explain.allowed import (
+    names_temporary,
+    parameter_count,
+    reads_tables,
+    refusal,
+)
 from plimsoll.sources.explain.json_plan import capture_of
 from plimsoll.sources.explain.statements import StatementToRun, without_comments
 from plimsoll.sources.postgres.pg_stat import DatabaseProbe, without_password
@@ -36,6 +45,25 @@ _OURS = ("plan_cache_mode", "search_path")
 _HIDDEN = "<insufficient privilege>"
 # Number of statements to read, to find enough that may be run; a judgement.
 _LOOKED_AT = 1000
+_LEFT_OUT = (
+    "Name statements with --statement, or record as a role with pg_monitor and SELECT alone."
+)
+
+
+class _Stranger(Struct, frozen=True, kw_only=True):
+    """Another role that has a part of the database, or may have one soon."""
+
+    role: str
+    does: str
+    power: str
+    """A role that we are or may become."""
+
+    @property
+    def told(self) -> str:
+        return (
+            f"'{self.role}' {self.does} in this database, and their code could run with the rights of "
+            f"'{self.power}'"
+        )
 
 
 class Recorder:
@@ -61,10 +89,10 @@ class Recorder:
         self._dsn = dsn
         self._connection = self._connect()
         self._path = self._search_path()
-        row = self._rows(sql.SELF)[0]
-        self.block_bytes = int(row["block_bytes"])
-        self._is_powerful = bool(row["is_powerful"])
-        self._own: set[int] = set()
+        self.block_bytes = int(self._rows(sql.FACTS)[0]["block_bytes"])
+        self._power = ""
+        self.note = ""
+        """What holds for all that was recorded, a sentence."""
 
     def close(self) -> None:
         """End the connection."""
@@ -93,6 +121,7 @@ class Recorder:
             remedy = "" if "a rollback is sure" in reason or "more than" in reason else remedy
             return UnrecordedStatement(statement=wanted.statement, reason=reason, remedy=remedy)
         count = parameter_count(wanted.statement)
+        is_generic = is_generic or (count > 0 and wanted.parameters is None)
         if wanted.parameters is not None and len(wanted.parameters) != count:
             return UnrecordedStatement(
                 statement=wanted.statement,
@@ -100,17 +129,18 @@ class Recorder:
             )
         try:
             document = self._explained(
-                wanted,
-                timeout_s=timeout_s,
-                allows_writes=allows_writes,
-                is_generic=is_generic or (count > 0 and wanted.parameters is None),
+                wanted, timeout_s=timeout_s, allows_writes=allows_writes, is_generic=is_generic
             )
         except psycopg.Error as error:
             return self._failure(wanted, error, timeout_s)
+        if isinstance(document, _Stranger):
+            return UnrecordedStatement(
+                statement=wanted.statement, reason=document.told, remedy=_LEFT_OUT
+            )
         capture = capture_of(
             document, statement=wanted.statement, source=Source.EXPLAIN, where="EXPLAIN's answer"
         )
-        return _completed(capture, wanted, is_generic=is_generic or not capture.was_run)
+        return _completed(capture, wanted, is_generic=is_generic)
 
     def statements(self) -> tuple[Statement, ...]:
         """
@@ -137,41 +167,86 @@ class Recorder:
             raise self._refusal(error) from None
         is_timed = self._setting("track_io_timing") == "on"
         timed = {} if is_timed else {"read_s": None, "write_s": None}
-        self._own = {row["query_id"] for row in rows if row["is_own"]}
-        for row in rows:
-            del row["is_own"]
         return tuple(Statement(**{**row, **timed}) for row in rows)
 
     def wanted_of(
         self, statements: Sequence[Statement], count: int
     ) -> tuple[list[StatementToRun], list[UnrecordedStatement]]:
-        """Return the first `count` statements that only read, of tables, and what hid others from us."""
-        wanted: list[StatementToRun] = []
-        hidden = others = 0
-        for statement in statements:
-            if statement.text == _HIDDEN:
-                hidden += 1
-            elif len(wanted) < count and reads_tables(statement.text):
-                if self._is_powerful and statement.query_id not in self._own:
-                    others += 1
-                    continue
-                text = without_comments(statement.text)
-                wanted.append(StatementToRun(statement=text, query_id=statement.query_id))
-        unrecorded = [_of_others(others)] if others else []
-        if not hidden:
-            return wanted, unrecorded
-        reason = f"{hidden} statements of other users are hidden from the role '{self.role}'"
-        remedy = f"GRANT pg_read_all_stats TO {_quoted(self.role)};"
-        hid = UnrecordedStatement(statement=_HIDDEN, reason=reason, remedy=remedy)
-        return wanted, [*unrecorded, hid]
+        """
+        Return the first `count` statements that only read, of tables, and those that were left out.
+
+        Raises:
+            SourceError: the server did not say what the role may do, or who else has code.
+        """
+        reading = [s for s in statements if s.text != _HIDDEN and reads_tables(s.text)][:count]
+        wanted = [
+            StatementToRun(statement=without_comments(s.text), query_id=s.query_id) for s in reading
+        ]
+        left: list[UnrecordedStatement] = []
+        if wanted:
+            wanted, left = self._without_others(wanted)
+        hidden = sum(statement.text == _HIDDEN for statement in statements)
+        if hidden:
+            reason = f"{hidden} statements of other users are hidden from the role '{self.role}'"
+            remedy = f"GRANT pg_read_all_stats TO {_quoted(self.role)};"
+            left.append(UnrecordedStatement(statement=_HIDDEN, reason=reason, remedy=remedy))
+        return wanted, left
+
+    def _without_others(
+        self, wanted: list[StatementToRun]
+    ) -> tuple[list[StatementToRun], list[UnrecordedStatement]]:
+        """Return what may be run or planned with these rights, and what is left out."""
+        import psycopg
+
+        login = self._connection.info.user
+        try:
+            powers = self._rows(sql.POWER, values=(login,))
+            strangers = self._rows(sql.STRANGER, values=(login,)) if powers else []
+        except psycopg.Error as error:
+            raise self._refusal(error) from None
+        if not powers:
+            return wanted, []
+        self._power = str(powers[0]["role"])
+        if strangers:
+            count = len(wanted)
+            named = wanted[0].statement if count == 1 else f"{count} statements"
+            told = _Stranger(**strangers[0], power=self._power).told
+            return [], [UnrecordedStatement(statement=named, reason=told, remedy=_LEFT_OUT)]
+        self.note = (
+            f"Statements of --top were planned, not run, because '{self.role}' has or may get the rights "
+            f"of '{self._power}'."
+        )
+        temporary = [item for item in wanted if names_temporary(item.statement)]
+        left = [
+            UnrecordedStatement(
+                statement=item.statement,
+                reason="it names temporary objects, which may be another role's",
+                remedy=_LEFT_OUT,
+            )
+            for item in temporary
+        ]
+        return [replace(i, is_planned_only=True) for i in wanted if i not in temporary], left
 
     def _explained(
         self, wanted: StatementToRun, *, timeout_s: int, allows_writes: bool, is_generic: bool
     ) -> Any:
-        runs = wanted.parameters is not None or not parameter_count(wanted.statement)
+        """Return EXPLAIN's answer, or the stranger whose code could have run."""
+        has_values = wanted.parameters is not None or not parameter_count(wanted.statement)
+        runs = has_values and not wanted.is_planned_only
         by_name = wanted.parameters is not None or not runs or is_generic
+        begin, *settings = sql.beginning(
+            self._path,
+            timeout_s=timeout_s,
+            allows_writes=allows_writes and not wanted.is_planned_only,
+            is_generic=is_generic,
+        )
         try:
-            self._begin(timeout_s, allows_writes=allows_writes, is_generic=is_generic)
+            self._send(begin)
+            if wanted.is_planned_only and (stranger := self._stranger()) is not None:
+                return stranger
+            for setting in settings:
+                self._send(setting)
+            self._time_io()
             self._send(sql.BEFORE)
             statement = wanted.statement
             if by_name:
@@ -182,12 +257,12 @@ class Recorder:
             self._end()
         return next(iter(rows[0].values()))
 
-    def _begin(self, timeout_s: int, *, allows_writes: bool, is_generic: bool) -> None:
-        for statement in sql.beginning(
-            self._path, timeout_s=timeout_s, allows_writes=allows_writes, is_generic=is_generic
-        ):
-            self._send(statement)
-        self._time_io()
+    def _stranger(self) -> "_Stranger | None":
+        """Return who else has code in this database or may create some, asked in the open transaction."""
+        with self._connection.cursor() as cursor:
+            cursor.execute(EXPLAINING.guards.encode())
+            row = cursor.execute(sql.STRANGER.encode(), (self._connection.info.user,)).fetchone()
+        return None if row is None else _Stranger(**row, power=self._power)
 
     def _time_io(self) -> None:
         """Turn on I/O timing if the role may; otherwise the comparison states that it is missing."""
@@ -245,14 +320,16 @@ class Recorder:
             cursor.execute(statement.encode())
             return cursor.fetchall()
 
-    def _rows(self, statement: str, *before: str) -> list[dict[str, Any]]:
+    def _rows(
+        self, statement: str, *before: str, values: tuple[str, ...] | None = None
+    ) -> list[dict[str, Any]]:
         """Return rows of a statement of ours, in a guarded transaction of its own."""
         with self._connection.cursor() as cursor:
             try:
                 cursor.execute(EXPLAINING.opening.encode())
                 for one in before:
                     cursor.execute(one.encode())
-                return cursor.execute(statement.encode()).fetchall()
+                return cursor.execute(statement.encode(), values).fetchall()
             finally:
                 if not self._connection.closed:
                     cursor.execute(END.encode())
@@ -306,7 +383,7 @@ def parameters_for(
     values = given.get(str(wanted.query_id), by_text.get(likeness(wanted.statement), single))
     if values is None or not parameter_count(wanted.statement):
         return wanted
-    return StatementToRun(statement=wanted.statement, query_id=wanted.query_id, parameters=values)
+    return replace(wanted, parameters=values)
 
 
 def check(wanted: Sequence[StatementToRun]) -> None:
@@ -321,15 +398,6 @@ def check(wanted: Sequence[StatementToRun]) -> None:
             "there is no statement to explain",
             "Give --statement, --statements FILE, or --top N where pg_stat_statements has some.",
         )
-
-
-def _of_others(count: int) -> UnrecordedStatement:
-    return UnrecordedStatement(
-        statement="statements of other roles",
-        reason=f"{count} statements were left out: other roles wrote them, and their functions would run "
-        "with your rights, which reach beyond this database",
-        remedy="Record as a role that is not a superuser, or name a statement with --statement.",
-    )
 
 
 def _completed(capture: Capture, wanted: StatementToRun, *, is_generic: bool) -> Capture:

@@ -27,6 +27,8 @@ class StatementToRun(Struct, frozen=True, kw_only=True):
     query_id: int | None = None
     parameters: tuple[str | None, ...] | None = None
     """Values for `$1`, `$2` … as text; None where none were given."""
+    is_planned_only: bool = False
+    """Whether nobody named it, and a role that may become powerful plans it."""
 
 
 def statements_in(path: Path) -> tuple[str, ...]:

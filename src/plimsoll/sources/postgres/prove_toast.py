@@ -104,7 +104,7 @@ def _by_statement(scratch: Scratch, chunk_bytes: int) -> Iterator[ToastCase]:
                 scratch.run(setup)
             yield _counted(
                 scratch,
-                ("external", name, value, stored_bytes),
+                ("external", name, len(value), stored_bytes),
                 statement,
                 *[value] * parameters,
             )
@@ -115,7 +115,9 @@ def _by_size(scratch: Scratch, chunk_bytes: int) -> Iterator[ToastCase]:
     for size_bytes in (chunk_bytes + 1, *_SIZES_BYTES):
         value = incompressible(size_bytes)
         with _row_of(scratch, value, "external") as stored_bytes:
-            yield _counted(scratch, ("external", toast.SEND, value, stored_bytes), statement, value)
+            yield _counted(
+                scratch, ("external", toast.SEND, len(value), stored_bytes), statement, value
+            )
 
 
 def _by_storage(scratch: Scratch, chunk_bytes: int, notes: list[str]) -> Iterator[ToastCase]:
@@ -135,7 +137,7 @@ def _by_storage(scratch: Scratch, chunk_bytes: int, notes: list[str]) -> Iterato
             kind = "text that repeats" if is_compressible else "text that does not"
             yield _counted(
                 scratch,
-                (label, f"{toast.SEND}: {kind}", value, stored_bytes),
+                (label, f"{toast.SEND}: {kind}", len(value), stored_bytes),
                 toast.SEND_BODY,
                 value,
             )
@@ -189,32 +191,25 @@ def _on_copy(scratch: Scratch, table: str, notes: list[str]) -> Iterator[ToastCa
 
 
 def _pair(scratch: Scratch, name: str, names: dict[str, str]) -> Iterator[ToastCase]:
-    rows = scratch.run(toast.COPY_LARGEST, **names)
+    rows = scratch.run(toast.KEEP_LARGEST, **names)
     if not rows:
         return
-    row, value, stored_bytes = rows[0]
-    for case, statement, values in (
-        (toast.LEAVE, toast.LEAVE_COLUMN, (row,)),
-        (
-            toast.SEND,
-            toast.SEND_COLUMN,
-            (value, row),
-        ),
-    ):
-        about = (f"column {name}", case, str(value), int(stored_bytes))
-        yield _counted(scratch, about, statement, *values, counted="copy", **names)
+    row, value_bytes, stored_bytes = rows[0]
+    for case, statement in ((toast.LEAVE, toast.LEAVE_COLUMN), (toast.SEND, toast.SEND_COLUMN)):
+        about = (f"column {name}", case, int(value_bytes), int(stored_bytes))
+        yield _counted(scratch, about, statement, row, counted="copy", **names)
 
 
 def _counted(
     scratch: Scratch,
-    about: tuple[str, str, str, int | None],
+    about: tuple[str, str, int, int | None],
     statement: str,
     *values: object,
     counted: str = "t",
     **names: str,
 ) -> ToastCase:
     """Run a statement under EXPLAIN, and count rows by the transaction's own statistics."""
-    storage, name, value, stored_bytes = about
+    storage, name, value_bytes, stored_bytes = about
     before = _rows_touched(scratch, counted)
     explained = scratch.value(
         toast.explained(statement),
@@ -226,7 +221,7 @@ def _counted(
     return ToastCase(
         name=name,
         storage=storage,
-        value_bytes=len(value.encode()),
+        value_bytes=value_bytes,
         stored_bytes=stored_bytes or 0,
         statement=_shown(statement, names),
         rows_updated=after[0] - before[0],

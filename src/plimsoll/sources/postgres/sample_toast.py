@@ -5,7 +5,7 @@ Rule 1: only where somebody asked for it. A slot keeps WAL and old catalog rows,
         rows; both last as long as the sample, which ends by time or by WAL, whichever is first.
 Rule 2: the slot is temporary, and dropped at the end; a session that dies takes it along.
 Rule 3: no slot is made where one would have to wait long, and none is taken from somebody.
-Rule 4: values are compared by hash in this process, and never leave it.
+Rule 4: values are compared by hash in this process, and never leave it; keys do, to find the row as it was.
 
 Whether a value is the one that was stored is known by a snapshot taken before the slot: a row is read
 as it was, then followed through the sample. A change that falls between snapshot and slot makes a value
@@ -97,6 +97,7 @@ def sample_toast(
             path = path_of(decoder)
             for connection in (decoder, past):
                 connection.execute(DECODING.guards.encode())
+                connection.execute(decoding.KEEP_OUT_OF_LOG)
                 keep_views_out(connection)
             _refuse_what_cannot_be(decoder)
             named, columns, has_old_rows = _described(decoder, table, path)

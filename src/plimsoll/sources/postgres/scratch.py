@@ -4,7 +4,7 @@ Create, use and roll back a scratch schema on a user's server in one transaction
 Rule 1: the transaction is always rolled back. Nobody else ever sees the schema, and nothing of it
         outlives us, whether we end well, are interrupted or killed, or the server goes down.
 Rule 2: a table of the user's is read only where it is named, under ACCESS SHARE.
-Rule 3: values of the user's stay in this process; nothing here writes one anywhere else.
+Rule 3: values of the user's stay on the server, in this transaction: none is a parameter, which its log could have.
 Rule 4: no code of the database's owner runs: names are found in pg_catalog alone, event triggers are
         switched off or we refuse to begin, and no policy, view, domain or cast of theirs is used.
 """

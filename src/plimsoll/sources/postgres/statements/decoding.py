@@ -11,6 +11,13 @@ from collections.abc import Sequence
 OUT_OF_LINE_BYTES = 2_000
 _KNOWS_CHUNK_ID = 170_000
 
+# Keys of rows are parameters, and a log of statements or plans has them, unless a superuser forbids it.
+KEEP_OUT_OF_LOG = """
+select pg_catalog.set_config(s.name, s.value, false)
+from (values ('log_parameter_max_length', '0'), ('auto_explain.log_min_duration', '-1')) s (name, value),
+     pg_catalog.pg_roles r
+where r.rolname = current_user and r.rolsuper
+"""
 CAN_DECODE = "select pg_catalog.current_setting('wal_level'), pg_catalog.pg_is_in_recovery()"
 
 # Keys are compared with text that is cast to their type. A cast to a user-defined type may run code of the

@@ -10,12 +10,84 @@ Rule 2: our own statements find names in pg_catalog only. Statements of the user
 LOCK_TIMEOUT_MS = 500
 _PREPARED = "plimsoll_explain"
 
-# A function in a statement of the user runs with these rights of the role, so we check them first.
-SELF = """
-select pg_catalog.current_setting('block_size')::int as block_bytes,
-       (select r.rolsuper from pg_catalog.pg_roles r where r.rolname = current_user)
-       or pg_catalog.pg_has_role(current_user, 'pg_execute_server_program', 'usage')
-       or pg_catalog.pg_has_role(current_user, 'pg_write_server_files', 'usage') as is_powerful
+FACTS = "select pg_catalog.current_setting('block_size')::int as block_bytes"
+
+# Roles that let their members read statistics and settings, and nothing of a table. The owner of a database is a member
+# of the last; as an owner it is asked for below.
+_HARMLESS = (
+    "'pg_monitor', 'pg_read_all_settings', 'pg_read_all_stats', 'pg_stat_scan_tables', "
+    "'pg_use_reserved_connections', 'pg_database_owner'"
+)
+# Roles with smaller ids come with the server (FirstNormalObjectId).
+_FIRST_MADE = "'16384'::pg_catalog.oid"
+# Everything in this database that is code, has some, or may get some from its owner. pg_shdepend has no owner that came
+# with the server. Temporary objects are found by the names of their schemas alone, which `allowed` refuses.
+_OWNERS = """
+select o.owner from (
+  select nspowner as owner, oid as schema from pg_catalog.pg_namespace
+  union all select relowner, relnamespace from pg_catalog.pg_class
+  union all select proowner, pronamespace from pg_catalog.pg_proc
+  union all select typowner, typnamespace from pg_catalog.pg_type
+  union all select oprowner, oprnamespace from pg_catalog.pg_operator
+  union all select opcowner, opcnamespace from pg_catalog.pg_opclass
+  union all select opfowner, opfnamespace from pg_catalog.pg_opfamily
+  union all select collowner, collnamespace from pg_catalog.pg_collation
+  union all select conowner, connamespace from pg_catalog.pg_conversion
+  union all select stxowner, stxnamespace from pg_catalog.pg_statistic_ext
+  union all select cfgowner, cfgnamespace from pg_catalog.pg_ts_config
+  union all select dictowner, dictnamespace from pg_catalog.pg_ts_dict
+  union all select lanowner, 0 from pg_catalog.pg_language
+  union all select fdwowner, 0 from pg_catalog.pg_foreign_data_wrapper
+  union all select srvowner, 0 from pg_catalog.pg_foreign_server
+  union all select evtowner, 0 from pg_catalog.pg_event_trigger
+  union all select extowner, 0 from pg_catalog.pg_extension
+  union all select datdba, 0 from pg_catalog.pg_database where datname = pg_catalog.current_database()
+) o
+where o.schema not in (
+  select n.oid from pg_catalog.pg_namespace n where n.nspname ~ '^pg_(toast_)?temp_'
+)
+"""
+POWER = f"""
+select r.rolname::pg_catalog.text as role
+from pg_catalog.pg_roles s join pg_catalog.pg_roles r on pg_catalog.pg_has_role(s.oid, r.oid, 'member')
+where s.rolname in (session_user, %s) and (
+  r.rolsuper or r.rolcreaterole or r.rolreplication or r.rolbypassrls
+  or r.oid < {_FIRST_MADE} and r.rolname not in ({_HARMLESS})
+  or r.oid <> s.oid and r.oid in ({_OWNERS})
+)
+order by r.oid = s.oid desc, r.rolsuper desc, 1
+limit 1
+"""  # noqa: S608 - constants
+"""
+A role that we are or may become and that can do more than read statistics; no row if there is none.
+
+A function may set and reset the role, so membership of every kind counts, for the role that logged in (`%s`), too.
+"""
+STRANGER = f"""
+with plimsoll_trusted as (
+  select oid from pg_catalog.pg_roles
+  where rolsuper or rolname = 'pg_database_owner' or rolname = session_user and rolname = %s
+)
+select coalesce(r.rolname::pg_catalog.text, 'PUBLIC') as role, f.does
+from (
+  select o.owner as oid, 'owns objects' as does from ({_OWNERS}) o
+  union select a.grantee, 'may create objects' from pg_catalog.pg_namespace n,
+    lateral pg_catalog.aclexplode(n.nspacl) a where a.privilege_type = 'CREATE'
+  union select a.grantee, 'may create objects' from pg_catalog.pg_database d,
+    lateral pg_catalog.aclexplode(d.datacl) a
+    where a.privilege_type = 'CREATE' and d.datname = pg_catalog.current_database()
+) f left join pg_catalog.pg_roles r on r.oid = f.oid
+where f.oid not in (select oid from plimsoll_trusted) and (f.oid <> '0'::pg_catalog.oid or exists (
+  select from pg_catalog.pg_roles e
+  where e.oid >= {_FIRST_MADE} and e.oid not in (select oid from plimsoll_trusted)
+))
+order by 2 desc, 1
+limit 1
+"""  # noqa: S608 - constants
+"""
+A role that owns a part of this database or may create one, and is neither a superuser nor ours; no row if there is none.
+
+Where there is no row, nobody's code is there and none can come while we plan. `%s` is the role that logged in.
 """
 EXTENSION = """
 select pg_catalog.quote_ident(n.nspname) as schema,
@@ -55,8 +127,7 @@ select coalesce(queryid, 0) as query_id, query as text, calls, rows, total_exec_
        shared_blks_dirtied as dirtied_blocks, shared_blks_written as written_blocks,
        temp_blks_read as temp_read_blocks, temp_blks_written as temp_written_blocks,
        {kind}_read_time / 1000 as read_s, {kind}_write_time / 1000 as write_s,
-       wal_bytes::double precision as wal_bytes,
-       userid = (select r.oid from pg_catalog.pg_roles r where r.rolname = current_user) as is_own
+       wal_bytes::double precision as wal_bytes
 from {schema}.pg_stat_statements(true)
 where dbid = (select oid from pg_catalog.pg_database where datname = pg_catalog.current_database())
       and toplevel

@@ -104,10 +104,15 @@ where pg_catalog.pg_column_size(r.{column}) <= %s
 order by pg_catalog.pg_column_size(r.{column}) desc
 limit %s
 """
-COPY_LARGEST = """
-select plimsoll_row, pg_catalog.format('%s', {column}), pg_catalog.pg_column_size({column})
-from {s}.copy where {column} is not null
-order by 3 desc limit 1
+# The value as text, as a client would get and send it, stays on the server: a parameter could reach its log.
+KEEP_LARGEST = """
+select plimsoll_row, pg_catalog.octet_length(
+         pg_catalog.set_config('plimsoll.value', pg_catalog.format('%s', {column}), true)),
+       pg_catalog.pg_column_size({column})
+from (
+  select plimsoll_row, {column} from {s}.copy where {column} is not null
+  order by pg_catalog.pg_column_size({column}) desc limit 1
+) c
 """
 # A value is cast to text and back. For domains, composite types and types with user-defined casts, this runs code
 # of the type's owner. Only superusers create base types.
@@ -124,7 +129,7 @@ order by a.attnum
 """
 NUMBER_ROWS = "alter table {s}.copy add plimsoll_row int generated always as identity"
 LEAVE_COLUMN = "update {s}.copy set {column} = {column} where plimsoll_row = %s"
-SEND_COLUMN = "update {s}.copy set {column} = %s::{type} where plimsoll_row = %s"
+SEND_COLUMN = "update {s}.copy set {column} = pg_catalog.current_setting('plimsoll.value')::{type} where plimsoll_row = %s"
 DROP_COPY = "drop table {s}.copy"
 
 ROWS_TOUCHED = """
