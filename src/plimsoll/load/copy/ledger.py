@@ -16,9 +16,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from msgspec import Struct
 
 from plimsoll.errors import UsageError
+from plimsoll.load.copy.refused import printable
 from plimsoll.load.copy.rows import NEWLINE
 from plimsoll.sources.postgres.statements.loading import literal
-from plimsoll.sources.values.shown import shown
 from plimsoll.units import MIB
 
 # 128 bits: no two chunks are taken for one by chance.
@@ -253,7 +253,7 @@ def check_identity(identity: str, *, ledger: str, file: str) -> None:
     """
     if not _IDENTITY.fullmatch(identity):
         raise UsageError(
-            f"the ledger {ledger} has an entry of '{file}' that no load wrote: identity '{shown(identity)}'",
+            f"the ledger {ledger} has an entry of '{file}' that no load wrote: identity '{printable(identity)}'",
             "Nothing was loaded. See who may write to the ledger, and delete the entry.",
         )
 
@@ -279,7 +279,7 @@ def check_table(
     name, other_oid = found
     if name != table:
         raise UsageError(
-            f"'{file}' was loaded into this table when its name was {shown(name)}",
+            f"'{file}' was loaded into this table when its name was {printable(name)}",
             f"UPDATE {ledger} SET target = {literal(table)} WHERE target_oid = {oid}; and run the command again.",  # noqa: S608 - printed
         )
     raise UsageError(

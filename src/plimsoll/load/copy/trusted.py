@@ -12,8 +12,8 @@ Rule 3: the owner of the table is trusted, and so is the owner of its schema, wh
 from typing import Any, NamedTuple
 
 from plimsoll.errors import UsageError
+from plimsoll.load.copy.refused import printable
 from plimsoll.sources.postgres.statements import loading
-from plimsoll.sources.values.shown import shown
 
 
 class LedgerState(NamedTuple):
@@ -63,7 +63,7 @@ def check_ledger(connection: Any, ledger: str, table_oid: int) -> LedgerState:
     fault = next((text for text, is_so in known if is_so), None)
     if fault is not None:
         raise UsageError(
-            f"{ledger} is no ledger for a load: {fault.format(owner=shown(owner))}",
+            f"{ledger} is no ledger for a load: {fault.format(owner=printable(owner))}",
             f"Nothing of it was used. It must belong to your role, a superuser or the owner of the table ({table_owner}),"
             " and have nothing that Plimsoll did not make. Find out who made or changed it. If it is dropped, Plimsoll"
             " makes a new one, in which nothing is loaded.",
