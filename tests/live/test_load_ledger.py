@@ -80,7 +80,7 @@ class Planted:
             "select oid::regclass::text, relkind::text from pg_class where relname like 'plimsoll\\_loaded%'"
             " and relkind in ('r', 'p', 'v', 'f', 'm')",
         ):
-            asked(self.server, f"drop {kinds[kind]} {name} cascade")
+            asked(self.server, f"drop {kinds[kind]} if exists {name} cascade")
         self.as_role("seller", "create table public.sales (id int, name text, note text)")
         self.canary.unlink(missing_ok=True)
 
