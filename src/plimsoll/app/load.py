@@ -35,6 +35,8 @@ class LoadRequest(Struct, frozen=True, kw_only=True):
     read_options: ReadOptions = ReadOptions()
     terms: PaceTerms = PaceTerms()
     workers_max: int = 8
+    is_truncated_first: bool = False
+    """Whether the table is emptied before, and what was loaded into it forgotten."""
     commit_latency_ratio: float | None = None
     """How many times as long commits of others may take, from 1.05; None does not watch them."""
 
@@ -75,6 +77,7 @@ def load_files(
         pace=pace,
         workers_max=request.workers_max,
         stop=stop,
+        is_truncated_first=request.is_truncated_first,
     )
     ratio = (
         None

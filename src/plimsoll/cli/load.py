@@ -61,6 +61,14 @@ Workers = Annotated[
         "--workers", metavar="N", min=1, max=_WORKERS_MAX, help="Use at most N connections."
     ),
 ]
+Truncate = Annotated[
+    bool,
+    typer.Option(
+        "--truncate",
+        help="Empty the table first, and forget what was loaded into it. After a failure, run the command without "
+        "it to go on.",
+    ),
+]
 SlowerCommits = Annotated[
     float | None,
     typer.Option(
@@ -155,6 +163,7 @@ def load(
     dsn: LoadDsn = None,
     target: PaceBy = None,
     workers: Workers = 8,
+    is_truncated_first: Truncate = False,
     commit_latency: SlowerCommits = None,
     row_format: RowForm = None,
     has_header: WithHeader = False,
@@ -201,6 +210,7 @@ def load(
         read_options=read_options,
         terms=terms,
         workers_max=workers,
+        is_truncated_first=is_truncated_first,
         commit_latency_ratio=commit_latency,
     )
     shown: list[Callable[[], str]] = []

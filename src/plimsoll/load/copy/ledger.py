@@ -5,14 +5,18 @@ Rule 1: what is loaded is known by its bytes. A chunk of other content of the sa
         the same bytes are in the file now.
 Rule 2: rows that were corrected may change the length of what was not loaded, so a chunk after them is looked for at
         every row nearby. If one chunk is not there, nothing is assumed.
+Rule 3: an entry may have been changed or planted, so it counts only if it can be true: its range is in the file,
+        no other one overlaps it, and the bytes are its bytes, where they are read.
 """
 
 import hashlib
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
 from plimsoll.errors import UsageError
+from plimsoll.load.copy.refused import printable
 from plimsoll.load.copy.rows import NEWLINE
 from plimsoll.sources.postgres.statements.loading import literal
 from plimsoll.units import MIB
@@ -23,6 +27,10 @@ _DIGEST_DIGITS = 32
 _HEAD_BYTES = 256
 # By so much corrections may lengthen what was not loaded. A judgement: as much as a chunk has.
 _LONGER_MOST_BYTES = 4 * MIB
+# What is between two loaded chunks was sent by as many workers as a load has at most, 64, when it was stopped. An entry
+# that says more would have the rest of the file read into memory.
+_GAP_MOST_BYTES = 512 * MIB
+_IDENTITY = re.compile(r"[0-9a-f]{32}")
 
 
 class LoadedChunk(Struct, frozen=True):
@@ -30,7 +38,7 @@ class LoadedChunk(Struct, frozen=True):
 
     start_byte: int
     end_byte: int
-    row_count: int
+    row_count: int | None
     digest: str
     head: str
     """Digest of its first bytes."""
@@ -122,6 +130,8 @@ def _candidates(chunk: LoadedChunk, pieces: Pieces, place: int, gap_bytes: int) 
     if not gap_bytes:
         yield place
         return
+    if gap_bytes > _GAP_MOST_BYTES:
+        return
     last = place + gap_bytes + _LONGER_MOST_BYTES
     data = b"".join(StreamRanges(pieces, place).range(place, last + _HEAD_BYTES))
     if data[gap_bytes - 1 : gap_bytes] == NEWLINE:
@@ -148,6 +158,106 @@ def _is_at(chunk: LoadedChunk, stream: StreamRanges, place: int) -> bool:
     return last == NEWLINE or next(stream.range(place + size, None), b"") == b""
 
 
+class LedgerOf(Struct, frozen=True, kw_only=True):
+    """What names the entries of one content in a ledger."""
+
+    ledger: str
+    """With its schema, quoted."""
+    target: str
+    """The table, with its schema, quoted."""
+    identity: str
+    file: str
+    """For messages."""
+
+    def refusal(self, why: str) -> UsageError:
+        """Return the error that an entry cannot be true."""
+        where = f"target = {literal(self.target)} AND identity = {literal(self.identity)}"
+        forget = f"DELETE FROM {self.ledger} WHERE {where};"  # noqa: S608 - printed
+        return UsageError(
+            f"the ledger {self.ledger} does not fit '{self.file}': {why}",
+            "An entry was changed or planted, and nothing was loaded. See who may write to the ledger. When no row of"
+            f" the file is in the table: {forget}",
+        )
+
+
+def check_entries(chunks: Sequence[LoadedChunk], *, size_bytes: int | None, of: LedgerOf) -> None:
+    """
+    Check that entries of a ledger can be true together, by their numbers alone.
+
+    Args:
+        chunks: of one content, in order of their beginnings.
+        size_bytes: of the content, unpacked; None if it is not known.
+        of: names the entries.
+
+    Raises:
+        UsageError: one cannot be.
+    """
+    place = 0
+    for chunk in chunks:
+        where = f"bytes {chunk.start_byte:,} to {chunk.end_byte:,}"
+        if not 0 <= chunk.start_byte < chunk.end_byte:
+            raise of.refusal(f"{where} are no range")
+        if size_bytes is not None and chunk.end_byte > size_bytes:
+            raise of.refusal(f"{where} are not in a file of {size_bytes:,} bytes")
+        if chunk.start_byte < place:
+            raise of.refusal(f"{where} overlap those before, which end at {place:,}")
+        if chunk.row_count is None:
+            raise of.refusal(f"the entry of {where} has no count of its rows")
+        if not 0 <= chunk.row_count <= chunk.end_byte - chunk.start_byte:
+            raise of.refusal(f"{where} cannot have {chunk.row_count:,} rows")
+        place = chunk.end_byte
+
+
+def check_bytes(
+    chunks: Sequence[LoadedChunk], pieces: Pieces, *, is_far: bool, of: LedgerOf
+) -> None:
+    """
+    Check that the bytes of a file are those that entries of a ledger say.
+
+    Args:
+        chunks: in order, checked by `check_entries`.
+        pieces: of the file.
+        is_far: whether reading costs: then only chunks beside what is not loaded are read, because they tell
+            where rows are cut.
+        of: names the entries.
+
+    Raises:
+        UsageError: other bytes are there, or a row goes on after them.
+    """
+    stream = StreamRanges(pieces)
+    for number, chunk in enumerate(chunks):
+        if is_far and _is_between(chunks, number):
+            continue
+        # A packed file has no other way than through what is before.
+        if is_far and chunk.start_byte != stream.place:
+            stream = StreamRanges(pieces, chunk.start_byte)
+        if not _is_at(chunk, stream, chunk.start_byte):
+            raise of.refusal(
+                f"the bytes are others from {chunk.start_byte:,} to {chunk.end_byte:,}"
+            )
+
+
+def _is_between(chunks: Sequence[LoadedChunk], number: int) -> bool:
+    """Return whether what is before and after a chunk is loaded; what comes after the last may not be."""
+    before = chunks[number - 1].end_byte if number else 0
+    after = chunks[number + 1].start_byte if number + 1 < len(chunks) else None
+    return before == chunks[number].start_byte and after == chunks[number].end_byte
+
+
+def check_identity(identity: str, *, ledger: str, file: str) -> None:
+    """
+    Check that an identity is one that a load wrote.
+
+    Raises:
+        UsageError: it is none.
+    """
+    if not _IDENTITY.fullmatch(identity):
+        raise UsageError(
+            f"the ledger {ledger} has an entry of '{file}' that no load wrote: identity '{printable(identity)}'",
+            "Nothing was loaded. See who may write to the ledger, and delete the entry.",
+        )
+
+
 def check_table(
     found: tuple[str, int] | None, *, file: str, table: str, oid: int, ledger: str
 ) -> None:
@@ -169,7 +279,7 @@ def check_table(
     name, other_oid = found
     if name != table:
         raise UsageError(
-            f"'{file}' was loaded into this table when its name was {name}",
+            f"'{file}' was loaded into this table when its name was {printable(name)}",
             f"UPDATE {ledger} SET target = {literal(table)} WHERE target_oid = {oid}; and run the command again.",  # noqa: S608 - printed
         )
     raise UsageError(

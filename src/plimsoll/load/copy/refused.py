@@ -66,3 +66,8 @@ def reason_of(error: Any) -> str:
         return text
     text = _BYTES.sub("…", text)
     return text if state in _NAMES_ONLY else _QUOTED.sub('"…"', text)
+
+
+def printable(text: str) -> str:
+    """Return a text of the ledger or the server as a terminal may have it."""
+    return "".join(c if c.isprintable() else "?" for c in text)

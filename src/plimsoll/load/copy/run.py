@@ -7,15 +7,17 @@ One thread reads and cuts; workers copy. What is in memory is a few chunks, what
 import queue
 import threading
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Protocol
 
 from msgspec import Struct
 
 from plimsoll.errors import DataError, PlimsollError
+from plimsoll.load.copy.entries import LoadTable
 from plimsoll.load.copy.inputs import Input, stream_of
 from plimsoll.load.copy.ledger import LoadedChunk, StreamRanges, gaps
 from plimsoll.load.copy.rows import Chunk, chunks_of
-from plimsoll.load.copy.table import CopyOptions, LoadTable, TableSession
+from plimsoll.load.copy.table import CopyOptions, TableSession
 from plimsoll.load.pace.law.commits import CommitsSeen
 from plimsoll.units import MIB
 
@@ -81,6 +83,7 @@ class LoadRun:
         workers_max: int,
         stop: threading.Event | None = None,
         is_durable: bool = True,
+        is_truncated_first: bool = False,
     ) -> None:
         """
         Keep what to load; nothing is read yet.
@@ -94,10 +97,11 @@ class LoadRun:
             workers_max: upper bound of connections, ≥ 1.
             stop: ends the run when it is set; None for a new one, which is set by a failure only.
             is_durable: whether commits wait for their WAL although the role's do not.
+            is_truncated_first: whether the table is emptied, and what was loaded into it forgotten.
         """
         self._inputs, self._table_name = tuple(inputs), table
         self._dsn, self._options, self._pace = dsn, options, pace
-        self._is_durable = is_durable
+        self._is_durable, self._is_truncated_first = is_durable, is_truncated_first
         self._workers_max = workers_max
         self._queue: queue.Queue[tuple[Input, Chunk]] = queue.Queue(maxsize=_AHEAD)
         self._lock = threading.Lock()
@@ -126,15 +130,23 @@ class LoadRun:
         Find the table and what of the inputs is in the ledger; `run` does it if this was not called.
 
         Raises:
-            UsageError: there is no such table or column, or other content of a file was loaded.
+            UsageError: there is no such table or column, other content of a file was loaded, the ledger cannot be
+                trusted, or the table lacks rows that are in it by the ledger.
+            DataError: a file is damaged.
             SourceError: the server refuses, or does not answer.
         """
         session = self._session()
         try:
             table = session.find(self._table_name)
+            if self._is_truncated_first:
+                session.truncate(table, self._inputs)
             done = {one.identity: session.loaded(table, one) for one in self._inputs}
+            session.check_kept(table, self._inputs)
         finally:
             session.close()
+        for one in self._inputs:
+            with _naming(one):
+                session.check_bytes(table, one, done[one.identity])
         self._found = table, done
 
     def run(self) -> LoadProgress:
@@ -204,7 +216,7 @@ class LoadRun:
             self._earlier += known
         ranges = list(gaps(done))
         stream = StreamRanges(stream_of(one).pieces, ranges[0][0])
-        try:
+        with _naming(one):
             for start_byte, end_byte in ranges:
                 yield from chunks_of(
                     stream.range(start_byte, end_byte),
@@ -213,8 +225,6 @@ class LoadRun:
                     row_bytes_max=ROW_BYTES_MAX,
                     start_byte=start_byte,
                 )
-        except DataError as error:
-            raise DataError(f"'{one.name}': {error.message}", error.hint) from error
 
     def _work(self, number: int, table: LoadTable) -> None:
         session = self._session()
@@ -280,6 +290,15 @@ class LoadRun:
             if self._failure is None and not isinstance(error, _Stopped):
                 self._failure = error
         self._stop.set()
+
+
+@contextmanager
+def _naming(one: Input) -> Iterator[None]:
+    """Name the input in an error about its data."""
+    try:
+        yield
+    except DataError as error:
+        raise DataError(f"'{one.name}': {error.message}", error.hint) from error
 
 
 class _Stopped(Exception):

@@ -6,29 +6,26 @@ Rule 1: a chunk is claimed in the ledger before it is copied. The primary key of
 Rule 2: after a lost connection it is not known whether a transaction was committed; claiming the chunk again
         tells.
 Rule 3: no message repeats a value of a row.
+Rule 4: the ledger is held in each transaction that uses it: see `trusted`.
 """
 
 import time
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from plimsoll.errors import AccessDenied, SourceError, UsageError
-from plimsoll.load.copy.inputs import Input, stream_of
-from plimsoll.load.copy.ledger import LoadedChunk, check_table, digests_of, places_of
-from plimsoll.load.copy.refused import RefusedAt, RefusedRow, line_of, reason_of
+from plimsoll.errors import UsageError
+from plimsoll.load.copy.entries import LedgerSession, LoadTable, exchanged
+from plimsoll.load.copy.ledger import LedgerOf, digests_of
+from plimsoll.load.copy.refused import RefusedAt, RefusedRow, line_of
 from plimsoll.load.copy.rows import Chunk, RowFormat
+from plimsoll.load.copy.trusted import check_ledger, hold_ledger
 from plimsoll.model.sql_name import quoted_name
 from plimsoll.sources.postgres.named_table import keep_views_out, path_of, table_named
-from plimsoll.sources.postgres.pg_stat import refusal, without_password
-from plimsoll.sources.postgres.session import open_session
 from plimsoll.sources.postgres.statements import loading
 from plimsoll.sources.postgres.statements.terms import END, LOADING
-
-if TYPE_CHECKING:
-    import psycopg
 
 # After so many attempts without success a chunk fails: two minutes, which a failover of Amazon RDS takes at most (its
 # documentation, "Failing over a Multi-AZ DB instance": typically 60 to 120 seconds).
@@ -57,19 +54,7 @@ class CopyOptions(Struct, frozen=True, kw_only=True):
         return RowFormat(is_csv=self.is_csv, quote=(self.quote or '"').encode())
 
 
-class LoadTable(Struct, frozen=True, kw_only=True):
-    """The table, and the names that statements use."""
-
-    name: str
-    """With its schema, quoted."""
-    oid: int
-    ledger: str
-    """With its schema, quoted."""
-    columns: str
-    """Quoted, separated by commas."""
-
-
-class TableSession:
+class TableSession(LedgerSession):
     """A connection that loads chunks, opened again after it was lost. For one thread."""
 
     def __init__(self, dsn: str, options: CopyOptions, *, is_durable: bool = True) -> None:
@@ -81,10 +66,8 @@ class TableSession:
             options: how rows are written.
             is_durable: whether commits wait for their WAL although the role's do not.
         """
-        self._dsn, self._options = dsn, options
-        opening = f"{LOADING.opening}; {loading.DURABLE}" if is_durable else LOADING.opening
-        self._opening = opening.encode()
-        self._connection: psycopg.Connection[tuple[Any, ...]] | None = None
+        super().__init__(dsn, is_durable=is_durable)
+        self._options = options
 
     def find(self, table: str) -> LoadTable:
         """
@@ -131,94 +114,36 @@ class TableSession:
         name = loading.UNLOGGED_LEDGER_NAME if is_unlogged else loading.LEDGER_NAME
         ledger = f"{schema}.{name}"
         ((is_there,),) = connection.execute(loading.IS_THERE, (ledger,)).fetchall()
-        if not is_there:
+        if is_there:
+            # A view would be locked with all that it reads.
+            check_ledger(connection, ledger, found.oid)
+        else:
             connection.execute(loading.ledger_made(ledger, is_unlogged=is_unlogged).encode())
+            connection.execute(loading.others_kept_out(ledger).encode())
+        state = hold_ledger(connection, ledger, found.oid)
         connection.execute(loading.COMMIT)
-        made = LoadTable(name=found.name, oid=found.oid, ledger=ledger, columns="")
+        if state.is_old:
+            self._add_place(connection, ledger, found.oid, is_ours=state.is_ours)
+        made = LoadTable(
+            name=found.name,
+            oid=found.oid,
+            ledger=ledger,
+            columns="",
+            is_partitioned=found.is_partitioned,
+        )
         return made, list(there or ())
 
-    def loaded(self, table: LoadTable, one: Input) -> tuple[LoadedChunk, ...]:
-        """
-        Return the chunks of a file that are in the table, in order.
-
-        If other content of a file of this name was loaded, and all of it is in this file, its chunks become those
-        of this file: it was corrected, or rows were added.
-
-        Raises:
-            UsageError: other content of this name was loaded and is not in this file, or it is not known
-                whether the rows are in this table.
-            SourceError: the server or S3 refused, or did not answer.
-        """
-        # In this order: another run of this file may make the other content that of this one in between.
-        rows = self._asked(
-            loading.other_content(table.ledger), (table.name, one.name, one.identity)
-        )
-        found = self._chunks_of(table, one.identity, one.name)
-        if found or not rows:
-            return found
-        ((other,),) = rows
-        before = self._chunks_of(table, other, one.name)
-        places = places_of(before, stream_of(one).pieces)
-        if places is None:
+    def _add_place(self, connection: Any, ledger: str, oid: int, *, is_ours: bool) -> None:
+        """Give a ledger of an earlier version its new column; another load may do it at the same time."""
+        if not is_ours:
             raise UsageError(
-                f"other content of '{one.name}' was loaded into {table.name} before, and is not in it now",
-                "If all its rows are new, load it under another name. Else delete the rows of the file, and its"
-                f" entries in {table.ledger}.",
+                f"an earlier version of Plimsoll made {ledger}, and another role owns it",
+                f"Its owner can change it: ALTER TABLE {ledger} ADD COLUMN stored_in text;",
             )
-        self._move(table, before, places, identities=(other, one.identity))
-        return self._chunks_of(table, one.identity, one.name)
-
-    def _chunks_of(self, table: LoadTable, identity: str, file: str) -> tuple[LoadedChunk, ...]:
-        elsewhere = self._asked(
-            loading.loaded_elsewhere(table.ledger), (identity, table.name, table.oid)
-        )
-        check_table(
-            elsewhere[0] if elsewhere else None,
-            file=file,
-            table=table.name,
-            oid=table.oid,
-            ledger=table.ledger,
-        )
-        rows = self._asked(loading.chunks(table.ledger), (table.name, identity))
-        return tuple(LoadedChunk(*row) for row in rows)
-
-    def _asked(self, query: str, parameters: tuple[Any, ...]) -> list[tuple[Any, ...]]:
-        import psycopg
-
-        try:
-            connection = self._open()
-            connection.execute(LOADING.opening.encode())
-            rows = connection.execute(query.encode(), parameters).fetchall()
-            connection.execute(END)
-        except psycopg.Error as error:
-            self.close()
-            raise self._error_from(error, "unable to read the ledger") from None
-        return rows
-
-    def _move(
-        self,
-        table: LoadTable,
-        chunks: tuple[LoadedChunk, ...],
-        places: list[int],
-        *,
-        identities: tuple[str, str],
-    ) -> None:
-        """Make the chunks those of the second identity; where another run did it, nothing is changed."""
-        import psycopg
-
-        was, now = identities
-        moves = [
-            (now, place, place + c.end_byte - c.start_byte, table.name, was, c.start_byte)
-            for c, place in zip(chunks, places, strict=True)
-        ]
-        try:
-            connection = self._open()
-            connection.execute(self._opening)
-            connection.cursor().executemany(loading.moved(table.ledger).encode(), moves)
-            connection.execute(loading.COMMIT)
-        except psycopg.Error as error:
-            self.close()
-            raise self._error_from(error, "unable to change the ledger") from None
+        connection.execute(LOADING.opening.encode())
+        if hold_ledger(connection, ledger, oid, is_alone=True).is_old:
+            connection.execute(loading.place_added(ledger).encode())
+        connection.execute(loading.COMMIT)
 
     def load(
         self,
@@ -276,12 +201,6 @@ class TableSession:
                 raise
         raise AssertionError("the last attempt returns or raises")
 
-    def close(self) -> None:
-        """Close the connection, if there is one; what it did not commit is undone."""
-        connection, self._connection = self._connection, None
-        if connection is not None:
-            connection.close()
-
     def _load_once(
         self,
         table: LoadTable,
@@ -289,12 +208,18 @@ class TableSession:
         file: tuple[str, str],
         wait: Callable[[int], object],
     ) -> int | None:
-        connection = self._open()
-        connection.execute(self._opening)
+        connection = self._held(table, opening=self._opening)
         name, identity = file
+        digest, head = digests_of(chunk.pieces)
         key = (
-            *(table.name, table.oid, name, identity, chunk.start_byte, chunk.end_byte),
-            *digests_of(chunk.pieces),
+            table.name,
+            table.oid,
+            name,
+            identity,
+            chunk.start_byte,
+            chunk.end_byte,
+            digest,
+            head,
         )
         claimed = connection.execute(loading.claimed(table.ledger).encode(), key).fetchone()
         if claimed is None:
@@ -306,23 +231,37 @@ class TableSession:
                     f"another run loads '{name}' in other pieces",
                     "Run the command again when that one has ended: what was loaded stays.",
                 )
+            if found is not None and found[1] != digest:
+                of = LedgerOf(ledger=table.ledger, target=table.name, identity=identity, file=name)
+                raise of.refusal(f"the bytes are others from {chunk.start_byte:,} to {found[0]:,}")
             return None
+        before = self._places(connection, table) if table.is_partitioned else {}
         cursor = connection.cursor()
         with cursor.copy(self._copy_command(table, chunk).encode()) as copy:
             for piece in pieces_to_send(chunk.pieces):
                 wait(len(piece))
                 copy.write(piece)
-        rows = max(cursor.rowcount, 0)
-        counted = connection.execute(
-            loading.counted(table.ledger).encode(), (rows, table.name, identity, chunk.start_byte)
+        rows: int = max(cursor.rowcount, 0)
+        after = self._places(connection, table)
+        written = {place: count - before.get(place, 0) for place, count in after.items()}
+        # Where the server does not count, it is not known which partitions have the rows.
+        is_known = not table.is_partitioned or sum(written.values()) >= rows
+        places = [one for one, count in written.items() if count or not table.is_partitioned]
+        noted = (
+            rows,
+            " ".join(places) if is_known else None,
+            table.name,
+            identity,
+            chunk.start_byte,
         )
-        if not counted.rowcount:
-            raise UsageError(
-                f"{table.name} is another table than at the beginning of the load",
-                "What was loaded before is in the table that had this name then. Check both, and run the command again.",
-            )
+        if not connection.execute(loading.counted(table.ledger).encode(), noted).rowcount:
+            raise exchanged(table)
         connection.execute(loading.COMMIT)
         return rows
+
+    def _places(self, connection: Any, table: LoadTable) -> dict[str, int]:
+        """Return the relations that have rows of the table with their files, and rows that this session put in."""
+        return dict(connection.execute(loading.PLACES.encode(), (table.oid,)).fetchall())
 
     def _copy_command(self, table: LoadTable, chunk: Chunk) -> str:
         options = self._options
@@ -339,24 +278,6 @@ class TableSession:
             parts.append("header true")
         return loading.copied(table.name, table.columns, ", ".join(parts))
 
-    def _open(self) -> "psycopg.Connection[tuple[Any, ...]]":
-        from psycopg.rows import tuple_row
-
-        if self._connection is None or self._connection.closed:
-            self._connection = open_session(self._dsn, LOADING, tuple_row)
-        return self._connection
-
-    def _error_from(self, error: Any, doing: str) -> Exception:
-        """Convert an error of the server to one of ours, without values of rows."""
-        import psycopg
-
-        if isinstance(error, psycopg.OperationalError) and error.sqlstate is None:
-            return refusal(error, self._dsn)
-        reason = self._reason(error)
-        if isinstance(error, psycopg.errors.InsufficientPrivilege):
-            return AccessDenied(f"{doing}: {reason}", f"Needed: {LOADING.needs}.")
-        return SourceError(f"{doing}: {reason}", "Run the command again: what was loaded stays.")
-
     def _refusal_of(self, error: Any, doing: str, identity: str, chunk: Chunk) -> Exception:
         """Convert an error about data; without a line, and not of a constraint, it is about the options."""
         import psycopg
@@ -372,10 +293,6 @@ class TableSession:
         at = RefusedAt(identity=identity, start_byte=chunk.start_byte, line=line, column=column)
         place = "" if line is None else f", line {line} of them{column}"
         return RefusedRow(f"{doing}{place}", at, reason)
-
-    def _reason(self, error: Any) -> str:
-        """Return what the server says, without values of rows and passwords."""
-        return without_password(reason_of(error), self._dsn)
 
 
 def pieces_to_send(pieces: Iterable[bytes]) -> Iterable[memoryview]:
