@@ -23,12 +23,17 @@ from plimsoll.load.copy.rows import Chunk, RowFormat
 from plimsoll.model.sql_name import quoted_name
 from plimsoll.sources.postgres.named_table import keep_views_out, path_of, table_named
 from plimsoll.sources.postgres.pg_stat import refusal, without_password
-from plimsoll.sources.postgres.session import open_session
+from plimsoll.sources.postgres.session import (
+    is_silence,
+    keep_event_triggers_out,
+    open_session,
+    opening_of,
+)
 from plimsoll.sources.postgres.statements import loading
 from plimsoll.sources.postgres.statements.terms import END, LOADING
 
 if TYPE_CHECKING:
-    import psycopg
+    from plimsoll.sources.postgres.session import Session
 
 # After so many attempts without success a chunk fails: two minutes, which a failover of Amazon RDS takes at most (its
 # documentation, "Failing over a Multi-AZ DB instance": typically 60 to 120 seconds).
@@ -82,9 +87,8 @@ class TableSession:
             is_durable: whether commits wait for their WAL although the role's do not.
         """
         self._dsn, self._options = dsn, options
-        opening = f"{LOADING.opening}; {loading.DURABLE}" if is_durable else LOADING.opening
-        self._opening = opening.encode()
-        self._connection: psycopg.Connection[tuple[Any, ...]] | None = None
+        self._durable = f"; {loading.DURABLE}".encode() if is_durable else b""
+        self._connection: Session[tuple[Any, ...]] | None = None
 
     def find(self, table: str) -> LoadTable:
         """
@@ -121,7 +125,7 @@ class TableSession:
     def _find_once(self, table: str) -> tuple[LoadTable, list[str]]:
         connection = self._open()
         path = path_of(connection)
-        connection.execute(LOADING.opening.encode())
+        connection.execute(opening_of(connection, LOADING))
         keep_views_out(connection, is_local=True)
         found = table_named(connection, table, path)
         if found is None:
@@ -132,6 +136,7 @@ class TableSession:
         ledger = f"{schema}.{name}"
         ((is_there,),) = connection.execute(loading.IS_THERE, (ledger,)).fetchall()
         if not is_there:
+            keep_event_triggers_out(connection, is_local=True)
             connection.execute(loading.ledger_made(ledger, is_unlogged=is_unlogged).encode())
         connection.execute(loading.COMMIT)
         made = LoadTable(name=found.name, oid=found.oid, ledger=ledger, columns="")
@@ -187,7 +192,7 @@ class TableSession:
 
         try:
             connection = self._open()
-            connection.execute(LOADING.opening.encode())
+            connection.execute(opening_of(connection, LOADING))
             rows = connection.execute(query.encode(), parameters).fetchall()
             connection.execute(END)
         except psycopg.Error as error:
@@ -213,7 +218,7 @@ class TableSession:
         ]
         try:
             connection = self._open()
-            connection.execute(self._opening)
+            connection.execute(opening_of(connection, LOADING) + self._durable)
             connection.cursor().executemany(loading.moved(table.ledger).encode(), moves)
             connection.execute(loading.COMMIT)
         except psycopg.Error as error:
@@ -290,7 +295,7 @@ class TableSession:
         wait: Callable[[int], object],
     ) -> int | None:
         connection = self._open()
-        connection.execute(self._opening)
+        connection.execute(opening_of(connection, LOADING) + self._durable)
         name, identity = file
         key = (
             *(table.name, table.oid, name, identity, chunk.start_byte, chunk.end_byte),
@@ -339,7 +344,7 @@ class TableSession:
             parts.append("header true")
         return loading.copied(table.name, table.columns, ", ".join(parts))
 
-    def _open(self) -> "psycopg.Connection[tuple[Any, ...]]":
+    def _open(self) -> "Session[tuple[Any, ...]]":
         from psycopg.rows import tuple_row
 
         if self._connection is None or self._connection.closed:
@@ -350,7 +355,8 @@ class TableSession:
         """Convert an error of the server to one of ours, without values of rows."""
         import psycopg
 
-        if isinstance(error, psycopg.OperationalError) and error.sqlstate is None:
+        is_lost = isinstance(error, psycopg.OperationalError) and error.sqlstate is None
+        if is_lost or is_silence(error):
             return refusal(error, self._dsn)
         reason = self._reason(error)
         if isinstance(error, psycopg.errors.InsufficientPrivilege):

@@ -23,13 +23,15 @@ from plimsoll.sources.explain.allowed import parameter_count, reads_tables, refu
 from plimsoll.sources.explain.json_plan import capture_of
 from plimsoll.sources.explain.statements import StatementToRun, without_comments
 from plimsoll.sources.postgres.pg_stat import DatabaseProbe, without_password
-from plimsoll.sources.postgres.session import open_session
+from plimsoll.sources.postgres.session import open_session, opening_of
 from plimsoll.sources.postgres.statements import explain as sql
 from plimsoll.sources.postgres.statements.recording import genuine_statements, lock_statements
-from plimsoll.sources.postgres.statements.terms import END, EXPLAINING
+from plimsoll.sources.postgres.statements.terms import END, EXPLAINING, SPARE_S
 
 if TYPE_CHECKING:
     import psycopg
+
+    from plimsoll.sources.postgres.session import Session
 
 _OURS = ("plan_cache_mode", "search_path")
 # Other users' statements, whose identifier is hidden too.
@@ -50,6 +52,8 @@ class Recorder:
             AccessDenied: the server refused the role.
             Unreachable: no server answered.
         """
+        import psycopg
+
         probe = DatabaseProbe(dsn, lambda: 0.0)
         try:
             facts = probe.open()
@@ -60,8 +64,12 @@ class Recorder:
         self.role = facts.role
         self._dsn = dsn
         self._connection = self._connect()
-        self._path = self._search_path()
-        row = self._rows(sql.SELF)[0]
+        try:
+            self._path = self._search_path()
+            row = self._rows(sql.SELF)[0]
+        except psycopg.Error as error:
+            self.close()
+            raise self._refusal(error) from None
         self.block_bytes = int(row["block_bytes"])
         self._is_powerful = bool(row["is_powerful"])
         self._own: set[int] = set()
@@ -183,6 +191,7 @@ class Recorder:
         return next(iter(rows[0].values()))
 
     def _begin(self, timeout_s: int, *, allows_writes: bool, is_generic: bool) -> None:
+        self._connection.answer_s = timeout_s + SPARE_S
         for statement in sql.beginning(
             self._path, timeout_s=timeout_s, allows_writes=allows_writes, is_generic=is_generic
         ):
@@ -205,6 +214,7 @@ class Recorder:
 
         if self._connection.closed:
             return
+        self._connection.answer_s = EXPLAINING.answer_s
         try:
             self._send(sql.BACK_BEFORE)
             # An error where nothing was prepared; the transaction ends anyway.
@@ -226,7 +236,7 @@ class Recorder:
         listed = SQL(", ").join([Literal(value) for value in values])
         return f"({listed.as_string(self._connection)})"
 
-    def _connect(self) -> "psycopg.Connection[dict[str, Any]]":
+    def _connect(self) -> "Session[dict[str, Any]]":
         import psycopg
         from psycopg.rows import dict_row
 
@@ -249,7 +259,7 @@ class Recorder:
         """Return rows of a statement of ours, in a guarded transaction of its own."""
         with self._connection.cursor() as cursor:
             try:
-                cursor.execute(EXPLAINING.opening.encode())
+                cursor.execute(opening_of(self._connection, EXPLAINING))
                 for one in before:
                     cursor.execute(one.encode())
                 return cursor.execute(statement.encode()).fetchall()
