@@ -11,9 +11,11 @@ import pytest
 
 from contract.test_statements import ROOM, strings
 from contract.tree import ROOT, SRC, functions, python_files
+from live.connecting import COMMANDS, HELD_ON, REFUSED, WATCH
 from plimsoll.cli import explain as cli_explain
 from plimsoll.model.database import Observation
 from plimsoll.model.session_load import SessionLoad
+from plimsoll.sources.postgres.answers import PATIENCE_S
 from plimsoll.sources.postgres.statements import explain, terms
 
 TEXT = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
@@ -31,14 +33,35 @@ def section(title: str) -> str:
 
 def test_the_table_of_terms_is_made_of_the_code():
     """Commands, rights, what transactions can do, and after which time the server ends them."""
-    heads = "| command | transactions | needs | a statement | a lock | idle in a transaction | to connect | statements |"
+    heads = (
+        "| command | transactions | needs | a statement | a lock | idle in a transaction | to connect | an answer "
+        "| statements |"
+    )
     rows = [
         f"| {one.commands} | {one.access} | {one.needs} | {_seconds(one.statement_s)} | {_lock(one.lock_ms)} "
-        f"| {_seconds(one.idle_s)} | {one.connect_s} s | {', '.join(f'`{n}`' for n in one.statements)} |"
+        f"| {_seconds(one.idle_s)} | {one.connect_s} s | {one.answer_s} s | {', '.join(f'`{n}`' for n in one.statements)} |"
         for one in terms.ALL
     ]
 
     assert_section("Terms", heads, rows)
+
+
+def test_the_patience_of_long_waits_is_that_of_the_code():
+    """After which a wait asks whether the server answers at all."""
+    assert f"after {PATIENCE_S:g} s, and every {PATIENCE_S:g} s again" in " ".join(
+        section("Terms").split()
+    )
+
+
+def test_the_table_of_the_hostile_database_is_made_of_its_test():
+    """Every command that connects, on each version: whether it did its work or was refused; nothing of the owner's ran."""
+    heads = f"| command | {' | '.join(f'PostgreSQL {version}' for version in HELD_ON)} |"
+    rows = [
+        f"| `{command}` | {' | '.join(_ends(command, version) for version in HELD_ON)} |"
+        for command in (*COMMANDS, WATCH)
+    ]
+
+    assert_section("Each command in that database", heads, rows)
 
 
 def test_the_table_of_what_is_asked_is_made_of_the_statements():
@@ -126,6 +149,11 @@ def assert_section(title: str, heads: str, rows: list[str]) -> None:
 
 def _seconds(value: int | None) -> str:
     return "-" if value is None else f"{value} s"
+
+
+def _ends(command: str, version: str) -> str:
+    words = REFUSED.get((command, version))
+    return "held" if words is None else f"held: refused, “{words}”"
 
 
 def _lock(value_ms: int | None) -> str:

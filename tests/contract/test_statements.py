@@ -30,6 +30,7 @@ CONNECTS = {
     ): "attempts the refused connection again; sends nothing",
 }
 
+NEWEST = 180_000
 # How a statement begins, as we write them: in small letters, but for SHOW of a pooler. Words alone would be
 # English too, so what follows them counts.
 BEGINS = re.compile(
@@ -49,8 +50,54 @@ BEGINS = re.compile(
 PIECE = re.compile(
     r"\bpg_catalog\.\w|^\s*(?:order by|group by|union all|left join|select)\s+[\w{(.]"
 )
+# A call of a function, and a cast, that the search_path would resolve.
+CALL = re.compile(r"""(?<![\w.{}%"'])([a-z_]\w*)\s?\(""")
+CAST = re.compile(r"::\s*(?!pg_catalog\.)([a-z_]\w*)")
+# What the grammar resolves itself: syntax, and types of the SQL standard (PostgreSQL, gram.y).
+SYNTAX = {
+    "select",
+    "from",
+    "where",
+    "and",
+    "or",
+    "not",
+    "in",
+    "any",
+    "all",
+    "array",
+    "exists",
+    "values",
+    "row",
+    "rows",
+    "filter",
+    "over",
+    "as",
+    "on",
+    "join",
+    "with",
+    "w",
+    "coalesce",
+    "nullif",
+    "greatest",
+    "least",
+    "extract",
+    "lateral",
+    "when",
+    "then",
+    "else",
+    "case",
+    "by",
+    "explain",
+    "ordinality",
+    "key",
+    "materialized",
+    "distinct",
+    "vacuum",
+    "conflict",
+}
+TYPES = {"bigint", "int", "double", "boolean", "numeric", "real", "interval"}
 CONNECTING = re.compile(
-    r"(?:psycopg\.)?(?:(?:Async)?Connection\.)?connect|(?:\w+\.)*PGconn\.connect\w*"
+    r"(?:psycopg\.)?(?:(?:Async)?Connection\.|Session\.)?connect|(?:\w+\.)*PGconn\.connect\w*"
 )
 ASKS = {"execute", "executemany", "ask", "show"}
 
@@ -71,6 +118,25 @@ def test_every_statement_is_in_its_folder():
     }
 
     assert set() == found
+
+
+def test_functions_and_types_are_written_with_their_schema():
+    """In every statement: what the path resolved could be another role's, whatever the path is set to."""
+    found = {
+        f"{path.stem}:{line}: {name}"
+        for path in (SRC / ROOM).glob("*.py")
+        for line, text in strings(ast.parse(path.read_text(encoding="utf-8")))
+        for name in resolved_by_path(text)
+    }
+
+    assert set() == found
+
+
+def test_a_name_without_its_schema_is_recognised():
+    """A function, an aggregate behind a parenthesis, a type of a cast; no syntax and no parameter."""
+    text = "select (sum(a)), pg_catalog.count(*), b::text, c::pg_catalog.text, d::bigint, coalesce(e, %(f)s)"
+
+    assert {"sum", "text"} == resolved_by_path(text)
 
 
 def test_nothing_is_sent_that_is_written_on_the_spot():
@@ -130,6 +196,7 @@ def test_a_connection_is_recognised():
         "import psycopg\npsycopg.connect(d)",
         "from psycopg import connect",
         "psycopg.Connection.connect(d)",
+        "Session.connect(d)",
         "PGconn.connect_start(d)",
     ):
         assert connects(ast.parse(source))
@@ -140,15 +207,18 @@ def test_a_connection_is_recognised():
 def test_settings_come_before_statements(one: Terms):
     """Names are found in pg_catalog, policies do not run, and waiting has an end; only consoles know no settings."""
     if one is terms.CONSOLE:
-        assert "" == one.guards
+        assert "" == one.guards(NEWEST)
         return
 
     word = "set" if one.is_of_session else "set local"
-    assert one.guards.startswith(
+    guards = one.guards(NEWEST)
+    assert guards.startswith(
         f"{word} search_path = pg_catalog, pg_temp; {word} row_security = off; "
     )
     for setting in ("statement_timeout", "lock_timeout", *terms.ANSWERS):
-        assert f"; {word} {setting}" in one.guards
+        assert f"; {word} {setting}" in guards
+    assert "transaction_timeout = 0" in guards
+    assert "transaction_timeout" not in one.guards(160_000)
     assert 0 < one.connect_s <= 5
 
 
@@ -163,15 +233,18 @@ def test_whoever_only_reads_says_so():
 
 
 def test_terms_are_kept_where_they_are_named():
-    """A file that connects on terms sends their guards; none is only listed, and none is unlisted."""
+    """A file that connects on terms of transactions guards each; none is only listed, and none is unlisted."""
     known = {name: value for name, value in vars(terms).items() if isinstance(value, Terms)}
     used: dict[str, Path] = {}
     for path, _ in python_files(SRC):
         text = (SRC / path).read_text(encoding="utf-8")
         for name in re.findall(r"(?:open_session|connected)\([^()]*?\b([A-Z]{5,})\b", text):
+            if path == SESSION:
+                continue
             used[name] = path
-            assert known[name] is terms.CONSOLE or re.search(
-                rf"\b{name}\.(?:opening|guards)\b", text
+            # `open_session` itself sends those of a session.
+            assert (known[name] is terms.CONSOLE or known[name].is_of_session) or re.search(
+                rf"\bopening_of\([^()]+, {name}\)|\b{name}\.(?:opening|guards)\(", text
             )
 
     assert known.keys() == used.keys()
@@ -184,6 +257,12 @@ def test_every_file_of_the_room_belongs_to_a_conversation():
     files = {path.stem for path in (SRC / ROOM).glob("*.py")} - {"__init__", "terms"}
 
     assert files == {name for one in terms.ALL for name in one.statements}
+
+
+def resolved_by_path(text: str) -> set[str]:
+    """Functions and types of a statement that are written without a schema."""
+    calls = {name for name in CALL.findall(text) if name not in SYNTAX}
+    return calls | {name for name in CAST.findall(text) if name not in TYPES}
 
 
 def is_statement(text: str) -> bool:

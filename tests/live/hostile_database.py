@@ -58,6 +58,9 @@ create function evil.unnest(text[]) returns setof text language sql volatile
 create function evil.counted(bigint) returns bigint language sql volatile
   as $$ select evil.trap('count'); select $1 + 1 $$;
 create aggregate evil.count(*) (sfunc = evil.counted, stype = bigint, initcond = '0');
+create function evil.counted(bigint, name) returns bigint language sql volatile
+  as $$ select evil.trap('count of names'); select $1 + 1 $$;
+create aggregate evil.count(name) (sfunc = evil.counted, stype = bigint, initcond = '0');
 do $do$
 declare t text; a text;
 begin
@@ -135,6 +138,9 @@ alter table public.documents alter body set storage external;
 create table public.guarded (id int primary key, body text);
 create policy mine on public.guarded using (evil.trap('policy'));
 alter table public.guarded enable row level security, force row level security;
+create table public.target (id int, body text);
+create table public.large (id int primary key, body text);
+insert into public.large select n, 'some text' from generate_series(1, 500000) n;
 create view public.shown as select 1 as id, 'x'::text as body where evil.trap('view');
 grant select, insert, update on all tables in schema public to public;
 grant usage on schema evil, evil_operators to public;
@@ -153,7 +159,12 @@ _SETTINGS = (
     "row_security = on",
     "plan_cache_mode = force_generic_plan",
     "idle_in_transaction_session_timeout = '500ms'",
+    "default_tablespace = 'nowhere'",
 )
+# From 17 on; longer than what the tests themselves do.
+_NEWER_SETTINGS = ("transaction_timeout = '60s'",)
+# When code of the owner would run as somebody creates, changes or drops something.
+_EVENTS = ("ddl_command_start", "ddl_command_end", "sql_drop", "table_rewrite")
 
 
 class HostileDatabase:
@@ -202,11 +213,17 @@ class HostileDatabase:
             )
             _fill(connection)
         with psycopg.connect(self.dsn, autocommit=True) as admin:
-            admin.execute(
-                "create event trigger watch on ddl_command_start execute function evil.on_ddl()"
-            )
+            for event in _EVENTS:
+                name = "watch" if event == _EVENTS[0] else f"watch_{event}"
+                admin.execute(
+                    f"create event trigger {name} on {event} execute function evil.on_ddl()"
+                )
+            # What bloat and the largest table are read from.
+            admin.execute("set search_path = pg_catalog")
+            admin.execute("analyze public.large")
         with psycopg.connect(self._owner, autocommit=True) as connection:
-            for setting in _SETTINGS:
+            is_newer = connection.info.server_version >= 170_000
+            for setting in (*_SETTINGS, *(_NEWER_SETTINGS if is_newer else ())):
                 connection.execute(f"alter database {DATABASE} set {setting}")
 
     @property
@@ -221,8 +238,10 @@ class HostileDatabase:
     def as_a_role_that_may_create(self) -> str:
         """The DSN of a role of nobody's that may make schemas in the database."""
         with psycopg.connect(self._careful, autocommit=True) as admin:
-            admin.execute("create role maker login password 'make'")
-            admin.execute(f"grant create on database {DATABASE} to maker")
+            if admin.execute("select from pg_roles where rolname = 'maker'").fetchone() is None:
+                admin.execute("create role maker login password 'make'")
+                admin.execute(f"grant create on database {DATABASE} to maker")
+                admin.execute("grant create on schema public to maker")
         return self._owner.replace(f"user={OWNER} password=own", "user=maker password=make")
 
     def replace_statements(self) -> None:

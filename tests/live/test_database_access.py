@@ -6,6 +6,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from psycopg.rows import tuple_row
 
 from live.machine import Run
 from plimsoll.errors import AccessDenied, Unreachable
@@ -18,6 +19,8 @@ from plimsoll.sources.postgres.pg_stat import (
     DatabaseSilence,
     gaps_of,
 )
+from plimsoll.sources.postgres.session import open_session, opening_of
+from plimsoll.sources.postgres.statements.terms import LOADING, RECORDING, SWEEP, Terms
 
 ROLE = "host=127.0.0.1 port={port} dbname=postgres user={user} password=s3cret"
 
@@ -57,9 +60,7 @@ def test_a_reading_is_a_guarded_read_only_transaction(
     assert [("idle", None)] == state
 
     connection = probe._connection
-    from plimsoll.sources.postgres.statements.terms import RECORDING
-
-    connection.execute(RECORDING.opening)
+    connection.execute(RECORDING.opening(connection.info.server_version))
     names = ("transaction_read_only", "statement_timeout", "lock_timeout")
     values = [next(iter(connection.execute(f"show {n}").fetchone().values())) for n in names]
     assert ["on", "2s", "100ms"] == values
@@ -194,3 +195,18 @@ def test_a_database_of_another_machine_is_refused(run: Run):
     assert 2 == done.returncode
     assert "s3cret" not in done.stderr
     assert done.stderr.startswith("error: ")
+
+
+@pytest.mark.parametrize("one", [RECORDING, LOADING, SWEEP], ids=lambda one: one.statements[0])
+def test_timeouts_of_the_owner_do_not_end_us(postgres: Postgres, one: Terms):
+    """They would end us in the middle, and the cause would look like another; of sessions that idle, ours that last."""
+    given = "-c transaction_timeout=30s -c idle_session_timeout=30s -c statement_timeout=30s"
+    dsn = psycopg.conninfo.make_conninfo(postgres.dsn, options=given)
+    with open_session(dsn, one, tuple_row) as connection:
+        if not one.is_of_session:
+            connection.execute(opening_of(connection, one))
+        names = ("transaction_timeout", "idle_session_timeout")
+        values = [connection.execute(f"show {name}").fetchone() for name in names]
+        connection.rollback()
+
+    assert [("0",), ("0",) if one.is_of_session else ("30s",)] == values

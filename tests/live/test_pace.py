@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 
 import httpx
 import psycopg
@@ -19,12 +20,14 @@ from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.load.pace.counters import ServerCounters
 from plimsoll.load.pace.law.controller import PaceController
 from plimsoll.load.pace.law.terms import PaceTerms
+from plimsoll.load.pace.law.truths import PeerBatches
 from plimsoll.load.pace.pace import Pace
 
 pytestmark = pytest.mark.live
 
 CLAIMS = str(ROOT / "examples/claims-pipeline")
 NOTHING = 0.0
+ALONE = PeerBatches()
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +57,7 @@ def test_counters_count_a_load(server: Postgres, counters: ServerCounters):
         connection.execute("select pg_stat_force_next_flush()")
     found, peers = counters.counts(NOTHING)
 
-    assert () == peers
+    assert peers == ALONE
     assert found is not None  # the server answered
     assert 40e6 < found.wal_bytes < 60e6
     assert found.wal_bytes + 35e6 < found.moved_bytes < 200e6
@@ -103,13 +106,31 @@ def test_batches_see_each_other(server: Postgres, counters: ServerCounters):
     other.open()
     other.counts(12e6)
     _, peers = counters.counts(NOTHING)
-    assert (12e6,) == peers
+    assert PeerBatches(bytes_per_s=(12e6,), part_count=2) == peers
 
     other.close()
     end = time.monotonic() + 10
-    while counters.counts(NOTHING)[1] and time.monotonic() < end:
+    while counters.counts(NOTHING)[1] != ALONE and time.monotonic() < end:
         time.sleep(0.05)
-    assert () == counters.counts(NOTHING)[1]
+    assert counters.counts(NOTHING)[1] == ALONE
+
+
+def test_sessions_of_another_role_are_one_part(server: Postgres, counters: ServerCounters):
+    """Whoever can log in may call his sessions batches, as many as he likes."""
+    with psycopg.connect(server.dsn, autocommit=True) as connection:
+        connection.execute("create role many login password 'secret-word'")
+    dsn = psycopg.conninfo.make_conninfo(
+        server.dsn,
+        user="many",
+        password="secret-word",
+        application_name="plimsoll pace 99999999999",
+    )
+    with ExitStack() as stack:
+        for _ in range(20):
+            stack.enter_context(psycopg.connect(dsn))
+        _, peers = counters.counts(NOTHING)
+
+    assert peers == PeerBatches(foreign_bytes_per_s=(99999999999.0,) * 20, part_count=2)
 
 
 def test_a_server_that_goes_away_is_read_again(server: Postgres, counters: ServerCounters):
@@ -122,7 +143,7 @@ def test_a_server_that_goes_away_is_read_again(server: Postgres, counters: Serve
 
     assert (None, None) == answers[0]
     assert answers[-1][0] is not None
-    assert () == answers[-1][1]
+    assert answers[-1][1] == ALONE
 
 
 def test_a_refusal_keeps_the_password(server: Postgres):

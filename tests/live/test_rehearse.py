@@ -313,3 +313,63 @@ def test_a_role_without_create_is_told(server: Postgres, run: Run, table: str, f
     assert "unable to make a scratch table: permission denied for database" in done.stderr
     assert "`CREATE` on the database" in done.stderr
     assert "secret-word" not in done.stderr
+
+
+OTHERS = (
+    ("plimsoll_rehearsal_ab", "precious", ""),
+    ("plimsoll_rehearsal_2026", "sample", ""),
+    ("plimsoll_rehearsal_results", "sample", ""),
+    ("plimsoll_rehearsal_0123456789abcdef0", "sample", ""),
+    ("plimsoll_rehearsal_0123456789ABCDEF", "sample", ""),
+    ("plimsoll_rehearsal_0123456789abcde0", "precious", ""),
+    ("plimsoll_rehearsal_0123456789abcde1", "sample", "other"),
+    ("plimsoll_rehearsal_0123456789abcde2", "numbers", ""),
+)
+
+
+@pytest.mark.attack(
+    "Somebody has schemas whose names begin as those of a rehearsal, and a superuser rehearses a load",
+    "they are left alone and do not stop it; only what has the exact form, belongs to the role and has nothing else inside is dropped",
+)
+def test_schemas_of_others_are_left_alone_and_stop_nobody(
+    server: Postgres, table: str, file: Path, run: Run
+):
+    """By their name, their owner or what is in them; of a superuser, who may drop them all, too."""
+    with psycopg.connect(server.dsn, autocommit=True) as admin:
+        admin.execute("drop role if exists other")
+        admin.execute("create role other")
+        for schema, inside, owner in OTHERS:
+            whose = f" authorization {owner}" if owner else ""
+            admin.execute(f'create schema "{schema}"{whose}')
+            admin.execute(f'create table "{schema}"."{inside}" (a int)')
+        admin.execute(
+            'create function "plimsoll_rehearsal_0123456789abcde2".f() returns int language sql as $$ select 1 $$'
+        )
+        ours = "plimsoll_rehearsal_0123456789abcdef"
+        admin.execute(f"create schema {ours}")
+        admin.execute(
+            f"create table {ours}.sample (like claims including all, n int generated always as identity)"
+        )
+        admin.execute(f"create table {ours}.plimsoll_loaded (a int primary key)")
+        admin.execute(f"create sequence {ours}.numbers")
+        admin.execute(f"create statistics {ours}.s on key, place from {ours}.sample")
+        try:
+            done = run(
+                *("rehearse", str(file), table, "--columns", "key,place,note", *BOUGHT),
+                PLIMSOLL_DSN=server.dsn,
+            )
+            left = [
+                name
+                for (name,) in admin.execute(
+                    "select nspname from pg_namespace where nspname like 'plimsoll_rehearsal%'"
+                ).fetchall()
+            ]
+        finally:
+            for schema, _, _ in OTHERS:
+                admin.execute(f'drop schema if exists "{schema}" cascade')
+
+    assert 0 == done.returncode, done.stderr
+    assert sorted(left) == sorted(schema for schema, _, _ in OTHERS)
+    assert f"{ours}, which a rehearsal that was killed had left, was dropped" in " ".join(
+        (done.stdout + done.stderr).split()
+    )

@@ -286,7 +286,7 @@ def _write(file: CaptureFile, output: Path | None, width: int | None) -> None:
     if output is None:
         sys.stdout.write(render_captures(file))
     else:
-        write_aside(output, render_captures(file).encode())
+        write_aside(output, render_captures(file).encode(), is_private=True)
         text = document_text(recorded_document(file), width=width, color=is_color(), least=60)
         sys.stdout.write(text)
     sys.stdout.flush()

@@ -4,6 +4,7 @@ The file of the ledger: its tables, its version, and transactions.
 Rule: a file that is not a ledger is refused before anything is written to it.
 """
 
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -68,6 +69,7 @@ class LedgerFile:
         """
         self.path, self.owner, self._lease_s = path, owner, lease_s
         _check_place(path)
+        _make_private(path)
         try:
             self._db = sqlite3.connect(path, timeout=_BUSY_S, isolation_level=None)
             with self._translated():
@@ -146,6 +148,20 @@ class LedgerFile:
                 f"the ledger '{self.path}' cannot be used: {error}",
                 "Check the disk, and the permissions of the file and its folder.",
             ) from error
+
+
+def _make_private(path: Path) -> None:
+    """
+    Create the file for its owner alone, whatever the umask allows, if it is not there; SQLite gives its log the same.
+
+    What cannot be created, SQLite says.
+    """
+    with suppress(OSError):
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        try:
+            os.fchmod(handle, 0o600)
+        finally:
+            os.close(handle)
 
 
 def _check_place(path: Path) -> None:

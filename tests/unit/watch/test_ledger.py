@@ -1,6 +1,8 @@
 """What the watch remembers."""
 
+import os
 import sqlite3
+import stat
 from pathlib import Path
 
 import msgspec
@@ -278,3 +280,17 @@ def test_an_instance_is_removed_with_its_last_messages(ledger: Ledger):
     assert ledger.standings(watched.INSTANCE) == []
     assert ledger.days(watched.INSTANCE, 0) == ()
     assert ledger.waiting_count() == 2
+
+
+@pytest.mark.parametrize("mask", [0o000, 0o022, 0o277])
+def test_a_ledger_is_for_its_owner_alone(tmp_path: Path, mask: int):
+    """It and its log, whatever the umask allows."""
+    before = os.umask(mask)
+    try:
+        with Ledger(tmp_path / "ledger", owner="a") as ledger:
+            ledger.take_lease(NOW_S)
+            modes = {stat.S_IMODE(one.stat().st_mode) for one in tmp_path.iterdir()}
+    finally:
+        os.umask(before)
+
+    assert {0o600} == modes

@@ -18,14 +18,13 @@ from msgspec import Struct
 from plimsoll.errors import AccessDenied, PlimsollError, SourceError, UsageError
 from plimsoll.lab.sweep.plan import ShowProgress
 from plimsoll.model.sql_name import quoted_name, spellings
-from plimsoll.sources.postgres.named_table import keep_views_out, path_of
-from plimsoll.sources.postgres.session import open_session
+from plimsoll.sources.postgres.session import keep_event_triggers_out, open_session
 from plimsoll.sources.postgres.statements import sweep as sql
 from plimsoll.sources.postgres.statements.terms import SWEEP
 from plimsoll.units import GIB, KIB, MIB, format_bytes
 
 if TYPE_CHECKING:
-    import psycopg
+    from plimsoll.sources.postgres.session import Session
 
 # From 17 on a scan reads several blocks at once, up to io_combine_limit (PostgreSQL 17 release notes).
 VERSION_MIN = 170_000
@@ -96,7 +95,7 @@ class SweepServer:
         self.prewarm = ""
         """`pg_prewarm` with its schema, after it was found."""
 
-    def connect(self, *, is_read_only: bool = True) -> "psycopg.Connection[dict[str, Any]]":
+    def connect(self, *, is_read_only: bool = True) -> "Session[dict[str, Any]]":
         """
         Return a new session, in which each statement is its own transaction.
 
@@ -108,9 +107,7 @@ class SweepServer:
 
         try:
             connection = open_session(self._dsn, SWEEP, dict_row)
-            self._path = path_of(connection)
-            connection.execute(SWEEP.guards.encode())
-            keep_views_out(connection)
+            self._path = connection.path
             if is_read_only:
                 connection.execute(sql.READ_ONLY)
         except psycopg.Error as error:
@@ -176,7 +173,7 @@ class SweepServer:
         self.prewarm = row["name"] if row else ""
         return bool(self.prewarm)
 
-    def evicting(self, connection: "psycopg.Connection[dict[str, Any]]") -> str:
+    def evicting(self, connection: "Session[dict[str, Any]]") -> str:
         """Return the function that evicts our table from the buffers; empty if only a superuser may."""
         row = connection.execute(
             sql.FUNCTION.encode(), ["pg_buffercache_evict_relation"]
@@ -233,7 +230,7 @@ class SweepServer:
             schema = next((one for one in self._path if one != "pg_catalog"), "public")
             name = f"{quoted_name(schema)}.{plain}"
             try:
-                connection.execute(sql.NO_EVENT_TRIGGERS)
+                keep_event_triggers_out(connection)
                 _fill(connection, name, blocks, facts, show_progress)
                 row = connection.execute(sql.NAMED.encode(), [[schema], [plain]]).fetchone()
                 assert row is not None
@@ -246,7 +243,7 @@ class SweepServer:
                     suppress(psycopg.Error, PlimsollError),
                     self.connect(is_read_only=False) as last,
                 ):
-                    last.execute(sql.NO_EVENT_TRIGGERS)
+                    keep_event_triggers_out(last)
                     last.execute(sql.dropped(name).encode())
 
 
@@ -257,7 +254,7 @@ def scratch_bytes(facts: SweepServerFacts) -> int:
 
 
 def _fill(
-    connection: "psycopg.Connection[dict[str, Any]]",
+    connection: "Session[dict[str, Any]]",
     name: str,
     blocks: int,
     facts: SweepServerFacts,
@@ -269,6 +266,7 @@ def _fill(
     width = facts.block_bytes - 300
     show_progress(f"making a table of {blocks:,} blocks, one row in each")
     connection.execute(sql.NO_TIMEOUT)
+    connection.answer_s = None
     connection.execute(sql.made(name).encode())
     done = 0
     while done < blocks:

@@ -15,18 +15,16 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 from plimsoll.errors import AccessDenied
 from plimsoll.load.pace.law.commits import PROBES_BEFORE, PROBES_PER_S, CommitShare, CommitsSeen
 from plimsoll.sources.postgres.pg_stat import refusal
-from plimsoll.sources.postgres.session import open_session
+from plimsoll.sources.postgres.session import open_session, opening_of
 from plimsoll.sources.postgres.statements import loading
 from plimsoll.sources.postgres.statements.terms import LOADING
 
 if TYPE_CHECKING:
-    import psycopg
+    from plimsoll.sources.postgres.session import Session
 
 
 # One message, so that the time is that of one answer.
-_COMMIT = (
-    f"{LOADING.opening}; {loading.SYNCHRONOUS}; {loading.EMPTY_MESSAGE}; {loading.COMMIT}".encode()
-)
+_COMMIT = f"; {loading.SYNCHRONOUS}; {loading.EMPTY_MESSAGE}; {loading.COMMIT}".encode()
 
 
 class SharedPace(Protocol):
@@ -55,7 +53,7 @@ class CommitWatch:
         self._lock = threading.Lock()
         self._share: CommitShare | None = None
         self._began_s: float | None = None
-        self._connection: psycopg.Connection[tuple[Any, ...]] | None = None
+        self._connection: Session[tuple[Any, ...]] | None = None
 
     def __enter__(self) -> Self:
         """
@@ -132,9 +130,10 @@ class CommitWatch:
 
         if self._connection is None:
             self._connection = open_session(self._dsn, LOADING, tuple_row)
+        message = opening_of(self._connection, LOADING) + _COMMIT
         began_s = self._began_s = time.monotonic()
         try:
-            self._connection.execute(_COMMIT)
+            self._connection.execute(message)
         finally:
             self._began_s = None
         return time.monotonic() - began_s

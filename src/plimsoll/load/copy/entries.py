@@ -26,12 +26,12 @@ from plimsoll.load.copy.refused import reason_of
 from plimsoll.load.copy.trusted import hold_ledger
 from plimsoll.sources.postgres.named_table import keep_views_out
 from plimsoll.sources.postgres.pg_stat import refusal, without_password
-from plimsoll.sources.postgres.session import open_session
+from plimsoll.sources.postgres.session import is_silence, open_session, opening_of
 from plimsoll.sources.postgres.statements import loading
 from plimsoll.sources.postgres.statements.terms import END, LOADING
 
 if TYPE_CHECKING:
-    import psycopg
+    from plimsoll.sources.postgres.session import Session
 
 
 class LoadTable(Struct, frozen=True, kw_only=True):
@@ -65,9 +65,8 @@ class LedgerSession:
             is_durable: whether commits wait for their WAL although the role's do not.
         """
         self._dsn = dsn
-        opening = f"{LOADING.opening}; {loading.DURABLE}" if is_durable else LOADING.opening
-        self._opening = opening.encode()
-        self._connection: psycopg.Connection[tuple[Any, ...]] | None = None
+        self._durable = f"; {loading.DURABLE}".encode() if is_durable else b""
+        self._connection: Session[tuple[Any, ...]] | None = None
 
     def truncate(self, table: LoadTable, inputs: Sequence[Input]) -> None:
         """
@@ -82,7 +81,7 @@ class LedgerSession:
 
         part = loading.part_of(table.name, is_partitioned=table.is_partitioned)
         try:
-            connection = self._held(table, opening=self._opening)
+            connection = self._held(table, is_durable=True)
             connection.execute(loading.WAIT_SHORTLY)
             connection.execute(loading.truncated(part).encode())
             connection.execute(loading.forgotten(table.ledger).encode(), (table.oid, table.name))
@@ -105,7 +104,7 @@ class LedgerSession:
     def _not_emptied(self, error: Any, table: LoadTable) -> Exception:
         import psycopg
 
-        if isinstance(error, psycopg.OperationalError) and error.sqlstate is None:
+        if is_lost(error):
             return refusal(error, self._dsn)
         message = f"unable to empty {table.name}: {self._reason(error)}"
         if isinstance(error, psycopg.errors.InsufficientPrivilege):
@@ -242,10 +241,11 @@ class LedgerSession:
             raise self._error_from(error, "unable to read the ledger") from None
         return rows
 
-    def _held(self, table: LoadTable, *, opening: bytes | None = None) -> Any:
-        """Begin a transaction in which the ledger is held."""
+    def _held(self, table: LoadTable, *, is_durable: bool = False) -> Any:
+        """Begin a transaction in which the ledger is held; a commit of one that is durable waits for its WAL."""
         connection = self._open()
-        connection.execute(opening or LOADING.opening.encode())
+        durable = self._durable if is_durable else b""
+        connection.execute(opening_of(connection, LOADING) + durable)
         hold_ledger(connection, table.ledger, table.oid)
         return connection
 
@@ -266,7 +266,7 @@ class LedgerSession:
             for c, place in zip(chunks, places, strict=True)
         ]
         try:
-            connection = self._held(table, opening=self._opening)
+            connection = self._held(table, is_durable=True)
             connection.cursor().executemany(loading.moved(table.ledger).encode(), moves)
             connection.execute(loading.COMMIT)
         except psycopg.Error as error:
@@ -279,7 +279,7 @@ class LedgerSession:
         if connection is not None:
             connection.close()
 
-    def _open(self) -> "psycopg.Connection[tuple[Any, ...]]":
+    def _open(self) -> "Session[tuple[Any, ...]]":
         from psycopg.rows import tuple_row
 
         if self._connection is None or self._connection.closed:
@@ -290,7 +290,7 @@ class LedgerSession:
         """Convert an error of the server to one of ours, without values of rows."""
         import psycopg
 
-        if isinstance(error, psycopg.OperationalError) and error.sqlstate is None:
+        if is_lost(error):
             return refusal(error, self._dsn)
         reason = self._reason(error)
         if isinstance(error, psycopg.errors.InsufficientPrivilege):
@@ -308,3 +308,11 @@ def exchanged(table: LoadTable) -> UsageError:
         f"{table.name} is another table than at the beginning of the load",
         "What was loaded before is in the table that had this name then. Check both, and run the command again.",
     )
+
+
+def is_lost(error: Exception) -> bool:
+    """Return whether the connection was lost, or the server is silent."""
+    import psycopg
+
+    is_broken = isinstance(error, psycopg.OperationalError) and error.sqlstate is None
+    return is_broken or is_silence(error)

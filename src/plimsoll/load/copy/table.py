@@ -24,6 +24,7 @@ from plimsoll.load.copy.rows import Chunk, RowFormat
 from plimsoll.load.copy.trusted import check_ledger, hold_ledger
 from plimsoll.model.sql_name import quoted_name
 from plimsoll.sources.postgres.named_table import keep_views_out, path_of, table_named
+from plimsoll.sources.postgres.session import keep_event_triggers_out, opening_of
 from plimsoll.sources.postgres.statements import loading
 from plimsoll.sources.postgres.statements.terms import END, LOADING
 
@@ -104,7 +105,7 @@ class TableSession(LedgerSession):
     def _find_once(self, table: str) -> tuple[LoadTable, list[str]]:
         connection = self._open()
         path = path_of(connection)
-        connection.execute(LOADING.opening.encode())
+        connection.execute(opening_of(connection, LOADING))
         keep_views_out(connection, is_local=True)
         found = table_named(connection, table, path)
         if found is None:
@@ -118,6 +119,7 @@ class TableSession(LedgerSession):
             # A view would be locked with all that it reads.
             check_ledger(connection, ledger, found.oid)
         else:
+            keep_event_triggers_out(connection, is_local=True)
             connection.execute(loading.ledger_made(ledger, is_unlogged=is_unlogged).encode())
             connection.execute(loading.others_kept_out(ledger).encode())
         state = hold_ledger(connection, ledger, found.oid)
@@ -140,7 +142,8 @@ class TableSession(LedgerSession):
                 f"an earlier version of Plimsoll made {ledger}, and another role owns it",
                 f"Its owner can change it: ALTER TABLE {ledger} ADD COLUMN stored_in text;",
             )
-        connection.execute(LOADING.opening.encode())
+        connection.execute(opening_of(connection, LOADING))
+        keep_event_triggers_out(connection, is_local=True)
         if hold_ledger(connection, ledger, oid, is_alone=True).is_old:
             connection.execute(loading.place_added(ledger).encode())
         connection.execute(loading.COMMIT)
@@ -208,7 +211,7 @@ class TableSession(LedgerSession):
         file: tuple[str, str],
         wait: Callable[[int], object],
     ) -> int | None:
-        connection = self._held(table, opening=self._opening)
+        connection = self._held(table, is_durable=True)
         name, identity = file
         digest, head = digests_of(chunk.pieces)
         key = (

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from plimsoll.errors import AccessDenied, Unreachable
-from plimsoll.load.pace.law.truths import ServerCounts
+from plimsoll.load.pace.law.truths import PeerBatches, ServerCounts, peers_told
 from plimsoll.sources.postgres.pg_stat import (
     is_connection_string,
     not_a_connection_string,
@@ -23,7 +23,7 @@ from plimsoll.sources.postgres.statements import pacing
 from plimsoll.sources.postgres.statements.terms import END, PACING
 
 if TYPE_CHECKING:
-    import psycopg
+    from plimsoll.sources.postgres.session import Session
 
 # A name is set again if the rate changed by more: every change is a message to the server.
 _NAME_CHANGE_RATIO = 0.05
@@ -41,8 +41,7 @@ class CountersReading(Struct, frozen=True, kw_only=True):
     full_page_images: float
     cache_bytes: float
     block_bytes: int
-    peers_bytes_per_s: tuple[float, ...]
-    """Rates of other batches, in their own bytes."""
+    peers: PeerBatches
 
 
 class ServerCounters:
@@ -58,7 +57,7 @@ class ServerCounters:
         if not is_connection_string(dsn):
             raise not_a_connection_string()
         self._dsn = dsn
-        self._connection: psycopg.Connection[tuple[Any, ...]] | None = None
+        self._connection: Session[tuple[Any, ...]] | None = None
         self._last: CountersReading | None = None
         self._named: float | None = None
 
@@ -78,9 +77,7 @@ class ServerCounters:
             self._drop()
             raise refusal(error, self._dsn) from None
 
-    def counts(
-        self, batch_bytes_per_s: float
-    ) -> tuple[ServerCounts | None, tuple[float, ...] | None]:
+    def counts(self, batch_bytes_per_s: float) -> tuple[ServerCounts | None, PeerBatches | None]:
         """
         Return what the server did since the last call, and the rates of other batches.
 
@@ -100,7 +97,7 @@ class ServerCounters:
             self._drop()
             return None, None
         last, self._last = self._last, now
-        return (None if last is None else _between(last, now)), now.peers_bytes_per_s
+        return (None if last is None else _between(last, now)), now.peers
 
     def close(self) -> None:
         """Close the connection, if there is one."""
@@ -112,7 +109,7 @@ class ServerCounters:
         if self._connection is None:
             self._connection = open_session(self._dsn, PACING, tuple_row)
         version = self._connection.info.server_version
-        message = "; ".join((PACING.opening, pacing.counts(version), pacing.PEERS, END))
+        message = "; ".join((PACING.opening(version), pacing.counts(version), pacing.PEERS, END))
         cursor = self._connection.execute(message.encode())
         rows = []
         more: bool | None = True
@@ -130,8 +127,12 @@ class ServerCounters:
             full_page_images=float(images or 0),
             cache_bytes=float(cache),
             block_bytes=int(block),
-            peers_bytes_per_s=tuple(
-                peer for (name,) in names if (peer := peer_of(name)) is not None
+            peers=peers_told(
+                [
+                    (rate, role, is_of_ours)
+                    for name, role, is_of_ours in names
+                    if (rate := peer_of(name)) is not None
+                ]
             ),
         )
 

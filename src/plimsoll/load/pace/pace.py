@@ -19,7 +19,7 @@ from plimsoll.load.pace.counters import ServerCounters
 from plimsoll.load.pace.law.commits import shared
 from plimsoll.load.pace.law.controller import PaceController
 from plimsoll.load.pace.law.forecast import DeviceRate
-from plimsoll.load.pace.law.truths import FastTruth, ServerCounts, SlowTruth
+from plimsoll.load.pace.law.truths import FastTruth, PeerBatches, ServerCounts, SlowTruth
 from plimsoll.model.pace import PaceAllowance
 
 ReadSlow = Callable[[], SlowTruth]
@@ -273,7 +273,7 @@ class Pace:
             elapsed_s = self._clock() - self._tick_began_s
             so_far = self._unread_bytes / elapsed_s if elapsed_s > 0 else 0.0
         server: ServerCounts | None = None
-        peers: tuple[float, ...] | None = ()
+        peers: PeerBatches | None = PeerBatches()
         if self._counters is not None:
             server, peers = self._counters.counts(so_far)
         with self._lock:
@@ -289,7 +289,9 @@ class Pace:
                         end_s=now_s,
                         batch_bytes=batch,
                         server=server,
-                        peers_bytes_per_s=peers,
+                        peers_bytes_per_s=None if peers is None else peers.bytes_per_s,
+                        foreign_bytes_per_s=() if peers is None else peers.foreign_bytes_per_s,
+                        part_count=None if peers is None else peers.part_count,
                     )
                 )
             allowance = self.allowance()

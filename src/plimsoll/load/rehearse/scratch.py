@@ -6,7 +6,6 @@ Rule 2: the schema is dropped when the block ends, and no signal ends that. If a
         it left: its lock is free then.
 """
 
-import secrets
 import sys
 import threading
 import time
@@ -15,31 +14,32 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from plimsoll.errors import AccessDenied, PlimsollError, SourceError, UsageError
 from plimsoll.load.rehearse.interrupts import InterruptedOnce
-from plimsoll.sources.postgres.named_table import keep_views_out, path_of, table_named
+from plimsoll.sources.postgres.named_table import table_named
 from plimsoll.sources.postgres.pg_stat import (
     first_line,
     is_connection_string,
     not_a_connection_string,
     refusal,
 )
-from plimsoll.sources.postgres.session import open_session
+from plimsoll.sources.postgres.session import is_silence, keep_event_triggers_out, open_session
 from plimsoll.sources.postgres.statements import rehearsing
-from plimsoll.sources.postgres.statements.terms import REHEARSING
+from plimsoll.sources.postgres.statements.terms import REHEARSING, Terms
 
 if TYPE_CHECKING:
-    import psycopg
+    from plimsoll.sources.postgres.session import Session
 
 
-# The setting event_triggers came with PostgreSQL 17 (release notes).
-_CAN_SWITCH_EVENT_TRIGGERS = 170_000
 # With the time for a lock these are about half a minute. What cannot be dropped then, the next run drops.
 _ATTEMPTS = 10
 _PAUSE_S = 0.5
 # A judgement: twice that, for a server that answers slowly. Ctrl-C does not end the wait, so something else must.
 _DROP_MOST_S = 60.0
+# What takes longer, the server ends by itself.
+_DROPPING = replace(REHEARSING, answer_s=20)
 
 
 class ScratchTable(Struct, frozen=True, kw_only=True):
@@ -81,7 +81,7 @@ def scratch_table(dsn: str, table: str) -> Iterator[ScratchTable]:
 
     if not is_connection_string(dsn):
         raise not_a_connection_string()
-    schema = f"{rehearsing.SCHEMA_PREFIX}{secrets.token_hex(8)}"
+    schema = rehearsing.schema_new()
     left: list[str] = []
     try:
         connection = _connected(dsn)
@@ -106,7 +106,7 @@ def scratch_table(dsn: str, table: str) -> Iterator[ScratchTable]:
 @contextmanager
 def _dropped_in_the_end(
     dsn: str,
-    connection: "psycopg.Connection[tuple[Any, ...]]",
+    connection: "Session[tuple[Any, ...]]",
     schema: str,
     left: list[str],
 ) -> Iterator[None]:
@@ -145,10 +145,10 @@ def _dropped_in_the_end(
                     ) from error
 
 
-def _connected(dsn: str) -> "psycopg.Connection[tuple[Any, ...]]":
+def _connected(dsn: str, terms: Terms = REHEARSING) -> "Session[tuple[Any, ...]]":
     from psycopg.rows import tuple_row
 
-    return open_session(dsn, REHEARSING, tuple_row)
+    return open_session(dsn, terms, tuple_row)
 
 
 def can_connect(dsn: str) -> bool:
@@ -163,18 +163,14 @@ def can_connect(dsn: str) -> bool:
 
 
 def _made(
-    connection: "psycopg.Connection[tuple[Any, ...]]", table: str, schema: str, left: list[str]
+    connection: "Session[tuple[Any, ...]]", table: str, schema: str, left: list[str]
 ) -> ScratchTable:
-    path = path_of(connection)
-    connection.execute(REHEARSING.guards.encode())
-    keep_views_out(connection)
-    if connection.info.server_version >= _CAN_SWITCH_EVENT_TRIGGERS:
-        connection.execute(rehearsing.NO_EVENT_TRIGGERS)
+    keep_event_triggers_out(connection)
     if _value(connection, rehearsing.IS_STANDBY):
         raise UsageError(
             "the server is a standby, on which no table can be created", "Give the primary."
         )
-    named = table_named(connection, table, path)
+    named = table_named(connection, table, connection.path)
     if named is None:
         raise UsageError(f"there is no table '{table}'", "Write it as schema.table.")
     notes = [*_drop_left(connection)]
@@ -217,36 +213,23 @@ def _not_copied(triggers: int, keys: int, *, is_partitioned: bool) -> Iterator[s
         yield "the table is partitioned; the sample went into one table with the same indexes"
 
 
-def _drop_left(connection: "psycopg.Connection[tuple[Any, ...]]") -> Iterator[str]:
+def _drop_left(connection: "Session[tuple[Any, ...]]") -> Iterator[str]:
     """Drop the schemas of runs that were killed; yield a note for each."""
     for (schema,) in connection.execute(rehearsing.LEFT).fetchall():
         if not _value(connection, rehearsing.LOCK, schema):
             continue
-        connection.execute(rehearsing.schema_dropped(_ours(schema)).encode())
+        connection.execute(rehearsing.schema_dropped(schema).encode())
         connection.execute(rehearsing.UNLOCK, (schema,))
         yield f"the schema {schema}, which a rehearsal that was killed had left, was dropped"
 
 
-def _ours(schema: str) -> str:
-    """Return the name of one of our schemas; it goes into a statement as it is."""
-    rest = schema.removeprefix(rehearsing.SCHEMA_PREFIX)
-    if not (rest and set(rest) <= set("0123456789abcdef")):
-        raise SourceError(
-            f"the schema '{schema}' is not of a rehearsal, although its name begins so",
-            "Rename it.",
-        )
-    return schema
-
-
-def _value(
-    connection: "psycopg.Connection[tuple[Any, ...]]", statement: str, *parameters: object
-) -> Any:
+def _value(connection: "Session[tuple[Any, ...]]", statement: str, *parameters: object) -> Any:
     row = connection.execute(statement.encode(), parameters or None).fetchone()
     assert row is not None
     return row[0]
 
 
-def _is_dropped(dsn: str, connection: "psycopg.Connection[tuple[Any, ...]]", schema: str) -> bool:
+def _is_dropped(dsn: str, connection: "Session[tuple[Any, ...]]", schema: str) -> bool:
     """Drop our schema in a thread, which no signal interrupts, and return whether that succeeded in time."""
     is_dropped = threading.Event()
 
@@ -260,7 +243,7 @@ def _is_dropped(dsn: str, connection: "psycopg.Connection[tuple[Any, ...]]", sch
     return is_dropped.is_set()
 
 
-def _drop(dsn: str, connection: "psycopg.Connection[tuple[Any, ...]]", schema: str) -> bool:
+def _drop(dsn: str, connection: "Session[tuple[Any, ...]]", schema: str) -> bool:
     """Drop our schema in a new session: the old one may be lost, or in the middle of a statement."""
     import psycopg
 
@@ -268,9 +251,15 @@ def _drop(dsn: str, connection: "psycopg.Connection[tuple[Any, ...]]", schema: s
         connection.close()
     # A copy that was interrupted ends with its connection, which the server may notice late.
     for _ in range(_ATTEMPTS):
-        with suppress(psycopg.Error), _connected(dsn) as fresh:
-            fresh.execute(REHEARSING.guards.encode())
-            fresh.execute(rehearsing.schema_dropped(schema).encode())
-            return True
-        time.sleep(_PAUSE_S)
+        try:
+            with _connected(dsn, _DROPPING) as fresh:
+                keep_event_triggers_out(fresh)
+                fresh.execute(rehearsing.schema_dropped(schema).encode())
+                return True
+        except UsageError:
+            break
+        except psycopg.Error as error:
+            if is_silence(error):
+                break
+            time.sleep(_PAUSE_S)
     return False

@@ -16,12 +16,18 @@ _STREAMS = {"/dev/stdout": 1, "/dev/stderr": 2}
 _DESCRIPTORS = ("/dev/fd/", "/proc/self/fd/")
 
 
-def write_aside(path: Path, content: bytes) -> None:
+def write_aside(path: Path, content: bytes, *, is_private: bool = False) -> None:
     """
     Write a file next to `path`, force it to disk, then rename it; a failure leaves the old file
     unchanged.
 
     A link of ours or of root's is followed, and the file it names is replaced; another user's is refused.
+
+    Args:
+        path: where it will be.
+        content: of the file.
+        is_private: a new file is for its owner alone, whatever the umask allows. A file that is replaced keeps its
+            permissions.
 
     Raises:
         UsageError: the folder is missing, `path` is a folder or behind another user's link, or writing is
@@ -34,7 +40,7 @@ def write_aside(path: Path, content: bytes) -> None:
             return
         with place_of(path) as place:
             if place.found is None or stat.S_ISREG(place.found.st_mode):
-                _replace(place, content)
+                _replace(place, content, is_private=is_private)
             else:
                 _write_through(path, place, content)
     except OSError as error:
@@ -71,14 +77,14 @@ def _write_through(path: Path, place: FilePlace, content: bytes) -> None:
         os.close(handle)
 
 
-def _replace(place: FilePlace, content: bytes) -> None:
+def _replace(place: FilePlace, content: bytes, *, is_private: bool) -> None:
     # The name is of letters that no link was planted for: O_EXCL refuses whatever is there.
     aside = f".plimsoll-{token_hex(8)}.part"
     handle = os.open(aside, _NEW, 0o600, dir_fd=place.folder)
     try:
         try:
             _write_all(handle, content)
-            os.fchmod(handle, _mode(place))
+            os.fchmod(handle, _mode(place, is_private=is_private))
             os.fsync(handle)
         finally:
             os.close(handle)
@@ -90,10 +96,12 @@ def _replace(place: FilePlace, content: bytes) -> None:
     _sync(place.folder)
 
 
-def _mode(place: FilePlace) -> int:
+def _mode(place: FilePlace, *, is_private: bool) -> int:
     """Return the permissions of the file that is replaced, or those of a new file."""
     if place.found is not None:
         return place.found.st_mode & 0o777
+    if is_private:
+        return 0o600
     mask = os.umask(0)
     os.umask(mask)
     return 0o666 & ~mask

@@ -22,4 +22,4 @@ def write_snapshot(path: Path, snapshot: Snapshot) -> None:
     if path.suffix.lower() == ".gz":
         # No time of day in the header: the bytes depend on the snapshot only.
         data = gzip.compress(data, _GZIP_LEVEL, mtime=0)
-    write_aside(path, data)
+    write_aside(path, data, is_private=True)

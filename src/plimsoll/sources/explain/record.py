@@ -32,13 +32,15 @@ from plimsoll.sources.explain.allowed import (
 from plimsoll.sources.explain.json_plan import capture_of
 from plimsoll.sources.explain.statements import StatementToRun, without_comments
 from plimsoll.sources.postgres.pg_stat import DatabaseProbe, without_password
-from plimsoll.sources.postgres.session import open_session
+from plimsoll.sources.postgres.session import open_session, opening_of
 from plimsoll.sources.postgres.statements import explain as sql
 from plimsoll.sources.postgres.statements.recording import genuine_statements, lock_statements
-from plimsoll.sources.postgres.statements.terms import END, EXPLAINING
+from plimsoll.sources.postgres.statements.terms import END, EXPLAINING, SPARE_S
 
 if TYPE_CHECKING:
     import psycopg
+
+    from plimsoll.sources.postgres.session import Session
 
 _OURS = ("plan_cache_mode", "search_path")
 # Other users' statements, whose identifier is hidden too.
@@ -78,6 +80,8 @@ class Recorder:
             AccessDenied: the server refused the role.
             Unreachable: no server answered.
         """
+        import psycopg
+
         probe = DatabaseProbe(dsn, lambda: 0.0)
         try:
             facts = probe.open()
@@ -88,11 +92,15 @@ class Recorder:
         self.role = facts.role
         self._dsn = dsn
         self._connection = self._connect()
-        self._path = self._search_path()
-        self.block_bytes = int(self._rows(sql.FACTS)[0]["block_bytes"])
         self._power = ""
         self.note = ""
         """What holds for all that was recorded, a sentence."""
+        try:
+            self._path = self._search_path()
+            self.block_bytes = int(self._rows(sql.FACTS)[0]["block_bytes"])
+        except psycopg.Error as error:
+            self.close()
+            raise self._refusal(error) from None
 
     def close(self) -> None:
         """End the connection."""
@@ -240,6 +248,7 @@ class Recorder:
             allows_writes=allows_writes and not wanted.is_planned_only,
             is_generic=is_generic,
         )
+        self._connection.answer_s = timeout_s + SPARE_S
         try:
             self._send(begin)
             if wanted.is_planned_only and (stranger := self._stranger()) is not None:
@@ -260,7 +269,7 @@ class Recorder:
     def _stranger(self) -> "_Stranger | None":
         """Return who else has code in this database or may create some, asked in the open transaction."""
         with self._connection.cursor() as cursor:
-            cursor.execute(EXPLAINING.guards.encode())
+            cursor.execute(EXPLAINING.guards(self._connection.info.server_version).encode())
             row = cursor.execute(sql.STRANGER.encode(), (self._connection.info.user,)).fetchone()
         return None if row is None else _Stranger(**row, power=self._power)
 
@@ -280,6 +289,7 @@ class Recorder:
 
         if self._connection.closed:
             return
+        self._connection.answer_s = EXPLAINING.answer_s
         try:
             self._send(sql.BACK_BEFORE)
             # An error where nothing was prepared; the transaction ends anyway.
@@ -301,7 +311,7 @@ class Recorder:
         listed = SQL(", ").join([Literal(value) for value in values])
         return f"({listed.as_string(self._connection)})"
 
-    def _connect(self) -> "psycopg.Connection[dict[str, Any]]":
+    def _connect(self) -> "Session[dict[str, Any]]":
         import psycopg
         from psycopg.rows import dict_row
 
@@ -326,7 +336,7 @@ class Recorder:
         """Return rows of a statement of ours, in a guarded transaction of its own."""
         with self._connection.cursor() as cursor:
             try:
-                cursor.execute(EXPLAINING.opening.encode())
+                cursor.execute(opening_of(self._connection, EXPLAINING))
                 for one in before:
                     cursor.execute(one.encode())
                 return cursor.execute(statement.encode(), values).fetchall()

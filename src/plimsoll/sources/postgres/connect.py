@@ -17,11 +17,13 @@ from plimsoll.sources.postgres.pg_stat import (
     not_a_connection_string,
     refusal,
 )
-from plimsoll.sources.postgres.session import open_session
+from plimsoll.sources.postgres.session import is_silence, open_session
 from plimsoll.sources.postgres.statements.terms import END, INSPECTION
 
 if TYPE_CHECKING:
     import psycopg
+
+    from plimsoll.sources.postgres.session import Session
 
 Rows = list[tuple[Any, ...]]
 
@@ -61,7 +63,7 @@ class ServerConnection:
             raise not_a_connection_string()
         self._dsn = dsn
         self._clock = clock
-        self._connection: psycopg.Connection[tuple[Any, ...]] | None = None
+        self._connection: Session[tuple[Any, ...]] | None = None
         self.place = ""
         """`127.0.0.1:5432/orders`, once it was connected to."""
         self.vcpu_count: int | None = None
@@ -69,6 +71,7 @@ class ServerConnection:
         self.query_count = 0
         self.received_bytes = 0
         self.asked_s = 0.0
+        self._was_silent = False
 
     def open(self) -> None:
         """
@@ -103,11 +106,13 @@ class ServerConnection:
         began_s = self._clock()
         try:
             connection = self._connection or self._connect()
-            message = "; ".join((INSPECTION.opening, *filter(None, [lock]), *statements, END))
+            opening = INSPECTION.opening(connection.info.server_version)
+            message = "; ".join((opening, *filter(None, [lock]), *statements, END))
             # Without parameters this is PostgreSQL's simple protocol: one message, many results.
             answers = self._answers(connection.execute(message.encode()))
         except psycopg.Error as error:
             state = getattr(error, "sqlstate", None) or ""
+            self._was_silent = is_silence(error)
             is_lost = not self._roll_back()
             raise NoAnswer(
                 first_line(error, self._dsn), state, is_connection_lost=is_lost
@@ -120,6 +125,7 @@ class ServerConnection:
             self.asked_s += self._clock() - began_s
             self.query_count += len(statements)
         assert len(statements) == len(answers)
+        connection.answer_s, self._was_silent = INSPECTION.answer_s, False
         return answers
 
     def close(self) -> None:
@@ -128,13 +134,16 @@ class ServerConnection:
         if connection is not None:
             connection.close()
 
-    def _connect(self) -> "psycopg.Connection[tuple[Any, ...]]":
+    def _connect(self) -> "Session[tuple[Any, ...]]":
         from psycopg.rows import tuple_row
 
         connection = open_session(self._dsn, INSPECTION, tuple_row)
         info = connection.info
         self.place = f"{info.host}:{info.port}/{info.dbname}"
         self.vcpu_count = processors_of(info.backend_pid, info.user, info.dbname)
+        if self._was_silent:
+            # One long wait tells enough; the server gets another chance, not another such wait.
+            connection.answer_s = INSPECTION.connect_s
         self._connection = connection
         return connection
 

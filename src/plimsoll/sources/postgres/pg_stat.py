@@ -17,12 +17,14 @@ from plimsoll.errors import AccessDenied, ServerFull, SourceError, Unreachable, 
 from plimsoll.model.metric import Metric
 from plimsoll.model.snapshot import Gap
 from plimsoll.sources.postgres.refusal_code import DENIED, FULL, code_of_refusal
-from plimsoll.sources.postgres.session import conninfo_of, open_session
+from plimsoll.sources.postgres.session import conninfo_of, is_silence, open_session, opening_of
 from plimsoll.sources.postgres.statements.recording import FACTS, reading_query
 from plimsoll.sources.postgres.statements.terms import RECORDING
 
 if TYPE_CHECKING:
     import psycopg
+
+    from plimsoll.sources.postgres.session import Session
 
 _VARIABLES = {"host": "HOST", "port": "PORT", "dbname": "DATABASE", "user": "USER"}
 _FULL = (
@@ -173,7 +175,7 @@ class DatabaseProbe:
         """
         self._dsn = dsn
         self._moment_s = moment_s
-        self._connection: psycopg.Connection[dict[str, Any]] | None = None
+        self._connection: Session[dict[str, Any]] | None = None
 
     def open(self) -> ServerFacts:
         """
@@ -191,7 +193,7 @@ class DatabaseProbe:
             raise not_a_connection_string()
         try:
             connection = self._connect()
-            connection.execute(RECORDING.opening.encode())
+            connection.execute(opening_of(connection, RECORDING))
             row = _one_row(connection, FACTS)
             connection.rollback()
         except psycopg.Error as error:
@@ -215,7 +217,7 @@ class DatabaseProbe:
 
         try:
             connection = self._connection or self._connect()
-            connection.execute(RECORDING.opening.encode())
+            connection.execute(opening_of(connection, RECORDING))
             moment_s = self._moment_s()
             row = _one_row(connection, reading_query(connection.info.server_version))
             connection.rollback()
@@ -245,7 +247,7 @@ class DatabaseProbe:
         if connection is not None:
             connection.close()
 
-    def _connect(self) -> "psycopg.Connection[dict[str, Any]]":
+    def _connect(self) -> "Session[dict[str, Any]]":
         from psycopg.rows import dict_row
 
         self.close()
@@ -271,7 +273,12 @@ def first_line(error: Exception, dsn: str) -> str:
 
 
 def refusal(error: "psycopg.Error", dsn: str) -> SourceError:
-    """Return the error for a failed connection attempt, without the password."""
+    """Return the error for a failed connection attempt or a lost connection, without the password."""
+    if is_silence(error):
+        return Unreachable(
+            f"PostgreSQL stopped answering: {error}",
+            "It accepts connections, so check its storage, and whether a pooler in front of it is paused.",
+        )
     reason = first_line(error, dsn)
     # A name may have several addresses, the first of which does not answer.
     full = next((line for line in str(error).splitlines() if is_full(line)), "")

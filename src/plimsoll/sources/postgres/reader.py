@@ -96,6 +96,7 @@ class Reader:
             AccessDenied: the server refused the role.
             Unreachable: no server answered.
             SourceError: the server answered, but not what PostgreSQL answers.
+            NoAnswer: the connection is lost.
         """
         self._connection.open()
         try:
@@ -103,6 +104,8 @@ class Reader:
                 queries.FACTS, queries.EXTENSIONS, queries.SETTINGS
             )
         except (NoAnswer, ValueError) as why:
+            if isinstance(why, NoAnswer) and why.is_connection_lost:
+                raise
             raise SourceError(
                 f"the server at {self._connection.place} does not answer as PostgreSQL does: {why}",
                 "Is it PostgreSQL 14 or later?",

@@ -22,7 +22,7 @@ from msgspec import Struct
 from plimsoll.errors import AccessDenied, SourceError, UsageError
 from plimsoll.model.toast import ToastSample
 from plimsoll.sources.postgres.decoded import DecodedChange, change_of
-from plimsoll.sources.postgres.named_table import keep_views_out, path_of, table_named
+from plimsoll.sources.postgres.named_table import table_named
 from plimsoll.sources.postgres.pg_stat import first_line
 from plimsoll.sources.postgres.scratch import connected
 from plimsoll.sources.postgres.statements import decoding
@@ -94,13 +94,10 @@ def sample_toast(
     assert 0 < seconds <= SECONDS_MAX
     try:
         with connected(dsn, DECODING) as decoder, connected(dsn, DECODING) as past:
-            path = path_of(decoder)
             for connection in (decoder, past):
-                connection.execute(DECODING.guards.encode())
                 connection.execute(decoding.KEEP_OUT_OF_LOG)
-                keep_views_out(connection)
             _refuse_what_cannot_be(decoder)
-            named, columns, has_old_rows = _described(decoder, table, path)
+            named, columns, has_old_rows = _described(decoder, table, decoder.path)
             # No id is assigned to a transaction that only reads, so the slot need not wait for it.
             past.execute(DECODING.begin.encode())
             past.execute(decoding.TAKE_SNAPSHOT)

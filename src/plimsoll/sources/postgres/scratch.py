@@ -22,18 +22,21 @@ from plimsoll.sources.postgres.pg_stat import (
     not_a_connection_string,
     refusal,
 )
-from plimsoll.sources.postgres.session import open_session
+from plimsoll.sources.postgres.session import keep_event_triggers_out, open_session
 from plimsoll.sources.postgres.statements import toast
 from plimsoll.sources.postgres.statements.terms import PROOF, Terms
 
 if TYPE_CHECKING:
     import psycopg
 
-# The setting event_triggers came with PostgreSQL 17 (release notes).
-_CAN_SWITCH_EVENT_TRIGGERS = 170_000
+    from plimsoll.sources.postgres.session import Session
+
+_EVENT_TRIGGERS_HINT = (
+    "Use a database without them: without --table, the figures are the same there."
+)
 
 
-def connected(dsn: str, terms: Terms) -> "psycopg.Connection[tuple[Any, ...]]":
+def connected(dsn: str, terms: Terms) -> "Session[tuple[Any, ...]]":
     """
     Return a connection in which every statement is its own transaction.
 
@@ -70,14 +73,14 @@ def scratch_schema(dsn: str) -> Iterator["Scratch"]:
         try:
             connection.execute(PROOF.begin.encode())
             scratch.path = path_of(connection)
-            connection.execute(PROOF.guards.encode())
+            connection.execute(PROOF.guards(connection.info.server_version).encode())
             keep_views_out(connection, is_local=True)
             if scratch.value(toast.IS_STANDBY):
                 raise UsageError(
                     "the server is a standby, on which no table can be created",
                     "Use the primary, or any other server of the same version.",
                 )
-            _keep_event_triggers_out(scratch)
+            keep_event_triggers_out(connection, is_local=True, hint=_EVENT_TRIGGERS_HINT)
             scratch.run(toast.MAKE_SCHEMA)
             yield scratch
         except psycopg.errors.InsufficientPrivilege as error:
@@ -93,25 +96,6 @@ def scratch_schema(dsn: str) -> Iterator["Scratch"]:
         finally:
             if not connection.closed:
                 connection.rollback()
-
-
-def _keep_event_triggers_out(scratch: "Scratch") -> None:
-    """
-    Disable event triggers if the role may.
-
-    Raises:
-        UsageError: it may not, and one of them would run another role's code with its rights.
-    """
-    is_new = scratch.connection.info.server_version >= _CAN_SWITCH_EVENT_TRIGGERS
-    if is_new and scratch.value(toast.IS_SUPERUSER):
-        scratch.run(toast.NO_EVENT_TRIGGERS)
-        return
-    names = [f"'{row[0]}'" for row in scratch.run(toast.EVENT_TRIGGERS)]
-    if names:
-        raise UsageError(
-            f"event triggers of other roles would run with your rights: {', '.join(names)}",
-            "Use a database without them: without --table, the figures are the same there.",
-        )
 
 
 class Scratch:

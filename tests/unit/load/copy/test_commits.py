@@ -2,6 +2,7 @@
 
 import threading
 import time
+from types import SimpleNamespace
 
 import psycopg
 import pytest
@@ -24,6 +25,8 @@ class Told:
 
 class Server:
     """A connection whose commits take as long as is said."""
+
+    info = SimpleNamespace(server_version=180_000)
 
     def __init__(self) -> None:
         self.answer = threading.Event()

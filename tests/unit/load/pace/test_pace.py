@@ -9,6 +9,7 @@ from plimsoll.errors import SourceError, Unreachable
 from plimsoll.load.pace.counters import ServerCounters, peer_of
 from plimsoll.load.pace.law.controller import PaceController
 from plimsoll.load.pace.law.terms import PaceTerms
+from plimsoll.load.pace.law.truths import PeerBatches, peers_told
 from plimsoll.load.pace.pace import Pace
 
 
@@ -26,7 +27,10 @@ class Counters(ServerCounters):
 
     def counts(self, batch_bytes_per_s):
         self.told.append(batch_bytes_per_s)
-        return self.answer or (counted(self.bytes_per_s), ())
+        return self.answer or (
+            counted(self.bytes_per_s),
+            PeerBatches(),
+        )
 
 
 class Clock:
@@ -202,9 +206,9 @@ def test_peers_stay_through_a_tick_without_an_answer():
     clock, counters = Clock(), Counters()
     pace = paced(clock, counters=counters)
     for answer, batches in (
-        ((counted(MB), (1e6, 2e6)), 3),
+        ((counted(MB), peers_told([(1e6, 1, True), (2e6, 1, True)])), 3),
         ((None, None), 3),
-        ((counted(MB), (1e6, 2e6, 3e6)), 4),
+        ((counted(MB), peers_told([(1e6, 1, True), (2e6, 1, True), (3e6, 2, False)])), 4),
     ):
         counters.answer = answer
         clock.now_s += 1

@@ -6,8 +6,13 @@ import stat
 import pytest
 
 from plimsoll.errors import UsageError
+from plimsoll.model.instance import Instance
+from plimsoll.model.snapshot import Snapshot
 from plimsoll.reports.files import file, place
 from plimsoll.reports.files.file import write_aside
+from plimsoll.reports.files.snapshot import write_snapshot
+
+SNAPSHOT = Snapshot(instance=Instance(identifier="orders"), series={}, source="a test")
 
 
 def test_a_file_is_written_and_nothing_else(tmp_path):
@@ -209,3 +214,21 @@ def test_standard_output_by_its_name_is_written_to(capfd):
     seen = capfd.readouterr()
 
     assert ("here\n", "there\n") == (seen.out, seen.err)
+
+
+@pytest.mark.parametrize("mask", [0o000, 0o022, 0o277])
+def test_what_has_texts_of_statements_is_for_its_owner_alone(tmp_path, mask):
+    """A private file and a snapshot, whatever the umask allows; a file that is there keeps its permissions."""
+    shared = tmp_path / "shared.json"
+    shared.touch(mode=0o640)
+    shared.chmod(0o640)
+    before = os.umask(mask)
+    try:
+        write_aside(tmp_path / "private", b"x", is_private=True)
+        write_aside(shared, b"x", is_private=True)
+        write_snapshot(tmp_path / "snapshot.json", SNAPSHOT)
+    finally:
+        os.umask(before)
+
+    modes = {one.name: stat.S_IMODE(one.stat().st_mode) for one in tmp_path.iterdir()}
+    assert modes == {"private": 0o600, "shared.json": 0o640, "snapshot.json": 0o600}

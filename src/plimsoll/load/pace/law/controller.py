@@ -110,9 +110,14 @@ class PaceController:
         """Take what the batch, its peers and the server did in the interval that has just ended."""
         length_s = fast.end_s - fast.start_s
         assert length_s > 0
-        self._peers.observe(fast.peers_bytes_per_s, length_s)
-        if fast.peers_bytes_per_s is None:
-            fast = replace(fast, peers_bytes_per_s=self._peers.rates)
+        told, most = fast.peers_bytes_per_s, self._rate_most()
+        self._peers.observe(
+            None if told is None else _at_most(told, most),
+            length_s,
+            foreign=_at_most(fast.foreign_bytes_per_s, most),
+            part_count=fast.part_count,
+        )
+        fast = replace(fast, peers_bytes_per_s=_at_most(self._peers.rates, _caused_by(fast)))
         # Batches that load the same server cost about the same for each byte. If each told what it takes at the
         # device, an error of one would become the opposite error of the other, and come back.
         batch = fast.all_bytes_per_s
@@ -188,7 +193,7 @@ class PaceController:
             reserve_ratio=self._terms.reserve_ratio,
             time_left_s=time_left_s,
             metrics_age_s=age_s,
-            peer_count=1 + len(self._peers.rates),
+            peer_count=1 + self._peers.count,
             unwritten_bytes=self._unwritten.bytes,
             notes=tuple(dict.fromkeys(notes)),
         )
@@ -208,6 +213,13 @@ class PaceController:
             others_bytes_per_s=self._bytes.others_per_s + self._bytes.ratio * peers,
             others_ops_per_s=(self._ops.others_per_s or 0.0) + self._ops.ratio * peers,
             longest_s=_LONGEST_S,
+        )
+
+    def _rate_most(self) -> float:
+        """Return the most that all batches together can send: what the storage takes at its highest, at the least cost."""
+        return min(
+            max(stage.baseline, stage.burst) * stage.stripes / self._split_of(stage).bounds.low
+            for stage in self._chain
         )
 
     def _count_wal(self, fast: FastTruth) -> None:
@@ -285,7 +297,7 @@ class PaceController:
         part = baseline_share_per_s(
             stage, share_ratio=self._terms.baseline_share_ratio, io_size_bytes=size
         )
-        part /= 1 + len(self._peers.rates)
+        part /= self._peers.part_count
         return self._ceiling(stage, balance_ratio, total=part, others=None, batch=part)
 
     def _measured(
@@ -316,10 +328,12 @@ class PaceController:
         peers = self._peers.rates
         by_peers = split.ratio * sum(peers)
         free = allowed.total_per_s - split.others_per_s
-        # An equal part; or more, if peers do not take theirs.
-        batch = max(free / (1 + len(peers)), free - by_peers, 0.0)
+        # An equal part; or more, if peers do not take theirs. Those of other roles are among the others already; what
+        # they tell can only leave more room for them.
+        kept = by_peers + split.ratio * sum(self._peers.foreign)
+        batch = max(free / self._peers.part_count, free - kept, 0.0)
         others = split.others_per_s + by_peers
-        batch = min(batch, self._slowed(stage, allowed.most_per_s) / (1 + len(peers)))
+        batch = min(batch, self._slowed(stage, allowed.most_per_s) / self._peers.part_count)
         return self._ceiling(
             stage, balance_ratio, total=allowed.total_per_s, others=others, batch=batch
         )
@@ -390,6 +404,21 @@ class PaceController:
             if has_counts and self._wal_bytes > 0
             else None,
         )
+
+
+def _at_most(rates: tuple[float, ...], most: float) -> tuple[float, ...]:
+    """Return rates that are told, made smaller in proportion where their sum is not possible."""
+    total = sum(rates)
+    return rates if total <= most else tuple(rate * (most / total) for rate in rates)
+
+
+def _caused_by(fast: FastTruth) -> float:
+    """Return the most that other batches can have sent, by what the server counted; infinite where it did not."""
+    if fast.server is None:
+        return inf
+    length_s = fast.end_s - fast.start_s
+    moved = fast.server.moved_bytes + fast.server.extend_bytes
+    return max(moved / BYTES_BOUNDS.low - fast.batch_bytes, 0.0) / length_s
 
 
 def _split(

@@ -28,29 +28,48 @@ class KnownPeers:
         """
         self._stale_s = stale_s
         self.rates: tuple[float, ...] = ()
-        """Bytes/s of each, in its own bytes."""
+        """Bytes/s of each of our role, in its own bytes."""
+        self.foreign: tuple[float, ...] = ()
+        """The same of other roles."""
+        self.part_count = 1
+        """Into how many equal parts the allowance is divided; one is this batch's."""
         self._age_s = self._silent_s = self._fewer_s = 0.0
 
-    def observe(self, told: tuple[float, ...] | None, length_s: float) -> None:
+    @property
+    def count(self) -> int:
+        """Return how many other batches there are."""
+        return len(self.rates) + len(self.foreign)
+
+    def observe(
+        self,
+        told: tuple[float, ...] | None,
+        length_s: float,
+        *,
+        foreign: tuple[float, ...] = (),
+        part_count: int | None = None,
+    ) -> None:
         """
         Take the answer at the end of one interval.
 
         Args:
-            told: rates of all peers; None if the server did not answer.
+            told: rates of all peers of our role; None if the server did not answer.
             length_s: of the interval, > 0.
+            foreign: rates of those of other roles.
+            part_count: parts of the allowance; None for one of each batch.
         """
         self._age_s += length_s
         if told is None:
             self._silent_s += length_s
             self._fewer_s = 0.0
             if self._age_s > self._stale_s:
-                self.rates = ()
+                self.rates, self.foreign, self.part_count = (), (), 1
             return
         self._silent_s = 0.0
         self._fewer_s += length_s
-        is_complete = len(told) >= len(self.rates) or self._fewer_s >= GONE_S
+        is_complete = len(told) + len(foreign) >= self.count or self._fewer_s >= GONE_S
         if is_complete or self._age_s > self._stale_s:
-            self.rates = told
+            self.rates, self.foreign = told, foreign
+            self.part_count = 1 + len(told) if part_count is None else part_count
             self._age_s = self._fewer_s = 0.0
 
     def missing(self) -> list[str]:
@@ -58,7 +77,7 @@ class KnownPeers:
         if not self._silent_s:
             return []
         silent = f"the server has not answered for {format_duration(self._silent_s)}"
-        if not self.rates:
+        if not self.count:
             return [f"{silent}; other batches are not seen"]
-        are = "1 other batch counts" if len(self.rates) == 1 else f"{len(self.rates)} others count"
+        are = "1 other batch counts" if self.count == 1 else f"{self.count} others count"
         return [f"{silent}; {are} as before"]

@@ -1,6 +1,6 @@
 """What the law is told: metrics that are late and true, counters that are quick and partial."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from plimsoll.load.pace.law.forecast import DeviceRate
@@ -56,6 +56,36 @@ class ServerCounts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PeerBatches:
+    """Other batches that share the allowance, as they tell of themselves."""
+
+    bytes_per_s: tuple[float, ...] = ()
+    """The rate of each of our role, in its own bytes."""
+    foreign_bytes_per_s: tuple[float, ...] = ()
+    """Those of other roles."""
+    part_count: int = 1
+    """Into how many equal parts the allowance is divided; one is this batch's."""
+
+
+def peers_told(told: Sequence[tuple[float, int, bool]]) -> PeerBatches:
+    """
+    Return the peers of a server: roles share the allowance, and the batches of a role its part.
+
+    Whoever may log in can tell that he is a batch, and as many as he likes; he divides the part of his role alone.
+
+    Args:
+        told: of each, the rate, its role, and whether that is the role of this batch.
+    """
+    roles = {role for _, role, is_of_ours in told if not is_of_ours}
+    of_ours = sum(is_of_ours for _, _, is_of_ours in told)
+    return PeerBatches(
+        bytes_per_s=tuple(rate for rate, _, is_of_ours in told if is_of_ours),
+        foreign_bytes_per_s=tuple(rate for rate, _, is_of_ours in told if not is_of_ours),
+        part_count=(1 + len(roles)) * (1 + of_ours),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FastTruth:
     """What is known at once of an interval that has just ended."""
 
@@ -66,8 +96,12 @@ class FastTruth:
     server: ServerCounts | None = None
     """None if the server was not asked, or did not answer."""
     peers_bytes_per_s: tuple[float, ...] | None = ()
-    """The rates of other batches that share the allowance, in their own bytes, as they tell them. None if they are not
-    known, because the server did not answer; none, if it was not asked."""
+    """The rates of other batches of this role that share the allowance, in their own bytes, as they tell them. None if
+    they are not known, because the server did not answer; none, if it was not asked."""
+    foreign_bytes_per_s: tuple[float, ...] = ()
+    """Those of other roles, which nobody vouches for: what they do is measured as that of others."""
+    part_count: int | None = None
+    """Into how many parts the allowance is divided, one of which is this batch's; None for one of each batch."""
 
     @property
     def all_bytes_per_s(self) -> float:

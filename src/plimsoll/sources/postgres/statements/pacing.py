@@ -10,12 +10,17 @@ Columns by version: PostgreSQL documentation, "The Cumulative Statistics System"
 NAME_PREFIX = "plimsoll pace "
 """A paced batch's `application_name` begins so; then its rate in bytes/s: `3000000`."""
 
-# Another batch's row is seen as long as its session is.
+# Another batch's row is seen as long as its session is. By role: whoever can log in can call himself so.
 PEERS = f"""
-select application_name from pg_catalog.pg_stat_activity
-where application_name like '{NAME_PREFIX}%' and pid <> pg_catalog.pg_backend_pid()
-order by pid
-limit 100
+select p.application_name, p.usesysid::bigint, p.is_of_ours
+from (select a.application_name, a.pid, a.usesysid, a.usesysid = o.usesysid as is_of_ours,
+             pg_catalog.row_number() over (partition by a.usesysid order by a.pid) as place
+      from pg_catalog.pg_stat_activity a
+           join pg_catalog.pg_stat_activity o on o.pid = pg_catalog.pg_backend_pid()
+      where a.application_name like '{NAME_PREFIX}%' and a.pid <> o.pid) p
+where p.place <= 100
+order by p.is_of_ours desc, p.usesysid, p.pid
+limit 1000
 """  # noqa: S608 - a constant
 
 

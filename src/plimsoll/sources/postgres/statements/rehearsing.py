@@ -7,25 +7,40 @@ Rule 3: a run holds an advisory lock on its schema as long as its session lives,
         schemas a killed run has left.
 """
 
+import secrets
+
+from plimsoll.sources.postgres.statements.loading import LEDGER_NAME, UNLOGGED_LEDGER_NAME
+
 SCHEMA_PREFIX = "plimsoll_rehearsal_"
 TABLE = "sample"
 # "plim" in ASCII: the first half of the key of our advisory locks.
 _LOCK_CLASS = 0x706C696D
 
+NUMBERS = "numbers"
+_SUFFIX_DIGITS = 16
+
+# A schema is ours by its name and its owner, and as long as nothing else is in it: our tables and sequence, the ledger
+# of the load, and what the shape of the table has brought along (sequences of identity columns, statistics). Indexes
+# and row types depend on their table alone.
 LEFT = f"""
-select nspname::pg_catalog.text from pg_catalog.pg_namespace
-where nspname like '{SCHEMA_PREFIX.replace("_", "~_")}%' escape '~'
-  and pg_catalog.pg_has_role(nspowner, 'usage')
+select n.nspname::pg_catalog.text
+from pg_catalog.pg_namespace n join pg_catalog.pg_roles r on r.oid = n.nspowner and r.rolname = current_user
+where n.nspname ~ '^{SCHEMA_PREFIX}[0-9a-f]{{{_SUFFIX_DIGITS}}}$'
+  and not exists (
+    select from pg_catalog.pg_depend d
+    left join pg_catalog.pg_class c on d.classid = 'pg_catalog.pg_class'::pg_catalog.regclass and c.oid = d.objid
+    left join pg_catalog.pg_statistic_ext s
+      on d.classid = 'pg_catalog.pg_statistic_ext'::pg_catalog.regclass and s.oid = d.objid
+    left join pg_catalog.pg_depend o
+      on c.relkind = 'S' and o.classid = d.classid and o.objid = d.objid and o.deptype = 'i'
+    left join pg_catalog.pg_class t on t.oid = coalesce(s.stxrelid, o.refobjid, c.oid) and t.relnamespace = n.oid
+    where d.refclassid = 'pg_catalog.pg_namespace'::pg_catalog.regclass and d.refobjid = n.oid
+      and (t.relname in ('{TABLE}', '{LEDGER_NAME}', '{UNLOGGED_LEDGER_NAME}') and t.relkind = 'r'
+           or t.relname = '{NUMBERS}' and t.relkind = 'S') is not true)
 order by 1
-"""  # noqa: S608 - a constant
+"""  # noqa: S608 - constants
 LOCK = f"select pg_catalog.pg_try_advisory_lock({_LOCK_CLASS}, pg_catalog.hashtext(%s))"
 UNLOCK = f"select pg_catalog.pg_advisory_unlock({_LOCK_CLASS}, pg_catalog.hashtext(%s))"
-
-# Event triggers may run functions of the database owner when a table is created; a superuser can disable them.
-NO_EVENT_TRIGGERS = """
-select pg_catalog.set_config('event_triggers', 'off', false)
-from pg_catalog.pg_roles where rolname = current_user and rolsuper
-"""
 
 IS_STANDBY = "select pg_catalog.pg_is_in_recovery()"
 
@@ -90,6 +105,11 @@ from pg_catalog.pg_stat_wal w
 """
 
 
+def schema_new() -> str:
+    """Return a name for a schema of ours that no other has."""
+    return f"{SCHEMA_PREFIX}{secrets.token_hex(_SUFFIX_DIGITS // 2)}"
+
+
 def schema_made(schema: str) -> str:
     """Return the command that creates our schema."""
     return f"create schema {schema}"
@@ -109,12 +129,12 @@ def table_made(schema: str, like: str, *, is_unlogged: bool, options: str) -> st
 
 def numbers_made(schema: str) -> str:
     """Return the command that creates our own sequence."""
-    return f"create sequence {schema}.numbers"
+    return f"create sequence {schema}.{NUMBERS}"
 
 
 def numbers_taken(schema: str, column: str) -> str:
     """Return the command that lets a column take numbers from our own sequence."""
-    return f"alter table {schema}.{TABLE} alter column {column} set default pg_catalog.nextval('{schema}.numbers')"
+    return f"alter table {schema}.{TABLE} alter column {column} set default pg_catalog.nextval('{schema}.{NUMBERS}')"
 
 
 def blocks_used(schema: str) -> str:

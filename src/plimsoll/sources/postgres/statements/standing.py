@@ -158,8 +158,8 @@ from pg_catalog.pg_class c
 join pg_catalog.pg_namespace n on n.oid = c.relnamespace
 left join pg_catalog.pg_class t on t.oid = c.reltoastrelid
 cross join lateral (
-  select sum((1 - s.null_frac) * s.avg_width)::pg_catalog.float8 as width, count(s.attname) as known,
-         count(*) as columns, bool_or(s.null_frac > 0) as nullable
+  select pg_catalog.sum((1 - s.null_frac) * s.avg_width)::pg_catalog.float8 as width, pg_catalog.count(s.attname) as known,
+         pg_catalog.count(*) as columns, pg_catalog.bool_or(s.null_frac > 0) as nullable
   from pg_catalog.pg_attribute a
   left join pg_catalog.pg_stats s on s.schemaname = n.nspname and s.tablename = c.relname
        and s.attname = a.attname and not s.inherited
@@ -182,7 +182,7 @@ join pg_catalog.pg_namespace n on n.oid = c.relnamespace
 join pg_catalog.pg_class t on t.oid = i.indrelid
 join pg_catalog.pg_namespace tn on tn.oid = t.relnamespace
 cross join lateral (
-  select sum((1 - s.null_frac) * s.avg_width)::pg_catalog.float8 as width, count(s.attname) as known
+  select pg_catalog.sum((1 - s.null_frac) * s.avg_width)::pg_catalog.float8 as width, pg_catalog.count(s.attname) as known
   from pg_catalog.generate_series(1, i.indnatts::pg_catalog.int4) k
   join pg_catalog.pg_attribute x on x.attrelid = c.oid and x.attnum = k
   left join pg_catalog.pg_attribute a on a.attrelid = t.oid and a.attnum = i.indkey[k - 1]

@@ -5,12 +5,6 @@ Rule: the server quotes the names of tables and functions; `%s` is a parameter.
 """
 
 READ_ONLY = "set default_transaction_read_only = on"
-# Event triggers may run functions of the database owner when a table is created; a superuser can disable them.
-NO_EVENT_TRIGGERS = """
-select pg_catalog.set_config('event_triggers', 'off', false)
-from pg_catalog.pg_roles where rolname = current_user and rolsuper
-"""
-
 FACTS = """
 select pg_catalog.current_setting('server_version_num')::int as version_number,
        pg_catalog.split_part(pg_catalog.current_setting('server_version'), ' ', 1) as version,

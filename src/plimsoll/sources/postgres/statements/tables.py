@@ -1,5 +1,5 @@
 """
-Provide the statements that find a table by the name that the user typed.
+Provide the statements that find a table by the name that the user typed, and that keep code of others out of ours.
 
 Rule: names are compared with those in the catalogs; typed text is never part of a statement.
 """
@@ -11,6 +11,23 @@ PATH = "select pg_catalog.current_schemas(true)::pg_catalog.text[]"
 KEEP_VIEWS_OUT = """
 select pg_catalog.set_config(name, 'view, foreign-table', %s)
 from pg_catalog.pg_settings where name = 'restrict_nonsystem_relation_kind'
+"""
+
+# An event trigger runs with the rights of the role whose command fires it. Superusers create such triggers (on RDS
+# members of rds_superuser too), but another role may own the function and may replace it. From 17 on a superuser can
+# disable them all for a while.
+NO_EVENT_TRIGGERS = """
+select pg_catalog.set_config(s.name, 'off', %s)
+from pg_catalog.pg_settings s, pg_catalog.pg_roles r
+where s.name = 'event_triggers' and r.rolname = current_user and r.rolsuper
+"""
+# By the role that connected: their code could take its rights back from `current_user`.
+EVENT_TRIGGERS = """
+select e.evtname::pg_catalog.text
+from pg_catalog.pg_event_trigger e join pg_catalog.pg_proc p on p.oid = e.evtfoid
+     join pg_catalog.pg_roles r on r.oid = p.proowner
+where e.evtenabled <> 'D' and e.evtevent <> 'login' and not r.rolsuper and r.rolname <> session_user
+order by 1
 """
 
 FIND = """

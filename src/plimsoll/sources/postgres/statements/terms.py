@@ -4,8 +4,9 @@ Define the terms of each conversation with a server: search_path, access of its 
 Rule 1: `search_path`, `row_security` and the settings that change answers are set before any query. Otherwise the
         owner of the database chooses them, and the functions found through them run with our rights.
 Rule 2: settings of a transaction end with it (`set local`), so that a pooler returns a clean connection to its
-        pool. Two conversations need a session of their own and set them for the session.
-Rule 3: SECURITY.md has a table made of `ALL`; a test compares them.
+        pool. Some conversations need a session of their own and set them for the session.
+Rule 3: we wait longer for an answer than the server works on it.
+Rule 4: SECURITY.md has a table made of `ALL`; a test compares them.
 """
 
 from msgspec import Struct
@@ -44,7 +45,16 @@ _KEEPALIVES = (
 )
 _SENT_IN_TIME = ("tcp_user_timeout", "10000")
 
+# Settings of later versions by which the owner of a database would end us, and the cause would look like another.
+_NEWER = ((170_000, "transaction_timeout = 0"),)
+_NEWER_OF_SESSION = ((140_000, "idle_session_timeout = 0"),)
+
+SPARE_S = 5
+"""How much longer than the server we wait: the time of messages, and for a server that is busy."""
+
 END = "rollback"
+SIGN_OF_LIFE = "select 1"
+"""Asks nothing but for an answer."""
 
 
 class Terms(Struct, frozen=True, kw_only=True):
@@ -66,6 +76,8 @@ class Terms(Struct, frozen=True, kw_only=True):
     """After which the server gives up waiting for a lock."""
     idle_s: int | None
     """After which the server ends a transaction of ours that nobody ends."""
+    answer_s: int
+    """After which we wait no longer for an answer, which may be those of some statements together."""
     settings: tuple[str, ...] = ()
     """Further settings."""
     is_of_session: bool = False
@@ -84,11 +96,11 @@ class Terms(Struct, frozen=True, kw_only=True):
             **dict(self.tcp),
         }
 
-    @property
-    def guards(self) -> str:
-        """Return the settings as one message; empty for a console, which has none."""
+    def guards(self, version_number: int) -> str:
+        """Return the settings for a server of a version as one message; empty for a console, which has none."""
         if self.statement_s is None and self.lock_ms is None:
             return ""
+        newer = (*_NEWER, *(_NEWER_OF_SESSION if self.is_of_session else ()))
         bounds = {
             "statement_timeout": None if self.statement_s is None else f"'{self.statement_s}s'",
             "lock_timeout": None if self.lock_ms is None else f"'{self.lock_ms}ms'",
@@ -102,14 +114,14 @@ class Terms(Struct, frozen=True, kw_only=True):
             *(f"{name} = {value}" for name, value in bounds.items() if value is not None),
             *self.settings,
             *ANSWERS,
+            *(setting for since, setting in newer if version_number >= since),
         )
         word = "set" if self.is_of_session else "set local"
         return "; ".join(f"{word} {setting}" for setting in settings)
 
-    @property
-    def opening(self) -> str:
-        """Begin a transaction and guard it."""
-        return f"{self.begin}; {self.guards}"
+    def opening(self, version_number: int) -> str:
+        """Return the message that begins a transaction and guards it."""
+        return f"{self.begin}; {self.guards(version_number)}"
 
 
 # Two seconds and a tenth are judgements: the statements take about a millisecond, so what takes longer waits
@@ -124,6 +136,7 @@ RECORDING = Terms(
     statement_s=2,
     lock_ms=100,
     idle_s=10,
+    answer_s=7,
 )
 
 # Without workers or a compiler that a large catalog could tempt the planner to use.
@@ -136,6 +149,7 @@ INSPECTION = Terms(
     statement_s=2,
     lock_ms=100,
     idle_s=10,
+    answer_s=15,
     settings=("jit = off", "max_parallel_workers_per_gather = 0"),
 )
 
@@ -149,6 +163,7 @@ EXPLAINING = Terms(
     statement_s=2,
     lock_ms=100,
     idle_s=10,
+    answer_s=7,
     connect_s=5,
     tcp=_KEEPALIVES,
 )
@@ -164,6 +179,7 @@ PROOF = Terms(
     statement_s=60,
     lock_ms=500,
     idle_s=60,
+    answer_s=65,
     settings=("jit = off",),
 )
 
@@ -178,6 +194,7 @@ DECODING = Terms(
     statement_s=20,
     lock_ms=500,
     idle_s=180,
+    answer_s=25,
     is_of_session=True,
 )
 
@@ -191,6 +208,7 @@ SWEEP = Terms(
     statement_s=60,
     lock_ms=2000,
     idle_s=None,
+    answer_s=65,
     settings=_DEFAULTS,
     is_of_session=True,
     connect_s=5,
@@ -207,6 +225,7 @@ PACING = Terms(
     statement_s=2,
     lock_ms=100,
     idle_s=10,
+    answer_s=10,
 )
 
 # The kernel keeps what a load writes for up to 30 s (Linux, vm.dirty_expire_centisecs), then writes many MB at once, and
@@ -224,6 +243,7 @@ LOADING = Terms(
     statement_s=3600,
     lock_ms=60_000,
     idle_s=60,
+    answer_s=3605,
     settings=(_EVENLY,),
     connect_s=5,
 )
@@ -239,6 +259,7 @@ REHEARSING = Terms(
     statement_s=600,
     lock_ms=2000,
     idle_s=None,
+    answer_s=605,
     settings=("jit = off", _EVENLY),
     is_of_session=True,
     connect_s=5,
@@ -254,6 +275,7 @@ CONSOLE = Terms(
     statement_s=None,
     lock_ms=None,
     idle_s=None,
+    answer_s=10,
 )
 
 ALL = (

@@ -5,18 +5,7 @@ Rule: `{s}` stands for the schema, `{name}` for a name that the server quoted, `
 user's is read by `COPY` and `COPY_FILL` alone, where it is named.
 """
 
-# An event trigger runs with the rights of the role that creates a schema. Only superusers create such triggers,
-# but another role may own the function and may replace it.
-EVENT_TRIGGERS = """
-select e.evtname::pg_catalog.text
-from pg_catalog.pg_event_trigger e join pg_catalog.pg_proc p on p.oid = e.evtfoid
-     join pg_catalog.pg_roles r on r.oid = p.proowner
-where e.evtenabled <> 'D' and e.evtevent <> 'login' and not r.rolsuper and r.rolname <> current_user
-order by 1
-"""
-IS_SUPERUSER = "select rolsuper from pg_catalog.pg_roles where rolname = current_user"
 IS_STANDBY = "select pg_catalog.pg_is_in_recovery()"
-NO_EVENT_TRIGGERS = "set local event_triggers = off"
 
 MAKE_SCHEMA = "create schema {s}"
 

@@ -11,7 +11,7 @@ from plimsoll.errors import UsageError
 from plimsoll.load.pace.law.controller import PaceController
 from plimsoll.load.pace.law.forecast import DeviceRate
 from plimsoll.load.pace.law.terms import PaceTerms
-from plimsoll.load.pace.law.truths import FastTruth, SlowTruth
+from plimsoll.load.pace.law.truths import FastTruth, SlowTruth, peers_told
 from plimsoll.model.pace import PaceBasis
 
 TERMS = PaceTerms()
@@ -133,6 +133,65 @@ def test_a_server_that_does_not_answer_gives_no_batch_the_whole_share(is_measure
     assert 4 == before.peer_count == after.peer_count
     assert before.unstepped_bytes_per_s == pytest.approx(after.unstepped_bytes_per_s, rel=1e-3)
     assert "the server has not answered for 1 s; 3 others count as before" in after.notes
+
+
+@pytest.mark.attack(
+    "Another role opens sixty sessions that call themselves paced batches, at any rate",
+    "together they count as one batch, and what they tell is not taken as measured",
+)
+@pytest.mark.parametrize("is_measured", [True, False])
+@pytest.mark.parametrize("rate", [1.0, 30 * MB, 99_999_999_999.0])
+def test_one_role_cannot_take_the_allowance_with_many_sessions(is_measured: bool, rate: float):
+    """Sixty sessions of another role that call themselves batches count as one batch, whatever they tell."""
+    peers = peers_told([(rate, 7, False)] * 60)
+    made = controller(end_s=0) if is_measured else PaceController(T3, TERMS)
+    alone = made.allowance(1).ceilings[0].batch_per_s
+    told = {"foreign_bytes_per_s": peers.foreign_bytes_per_s, "part_count": peers.part_count}
+    made.observe_fast(FastTruth(start_s=0, end_s=1, batch_bytes=0, **told))
+
+    assert made.allowance(1).ceilings[0].batch_per_s >= 0.49 * alone
+
+
+def test_roles_share_and_batches_of_a_role_share_its_part():
+    """Two batches of ours and one of another role: a quarter, a quarter and a half; together no more than there is."""
+    of_ours = peers_told([(1.0, 1, True), (1.0, 2, False)])
+    of_theirs = peers_told([(1.0, 1, False), (1.0, 1, False)])
+
+    assert (4, 2) == (of_ours.part_count, of_theirs.part_count)
+    assert 1 == 2 / of_ours.part_count + 1 / of_theirs.part_count
+    assert 1 == peers_told([]).part_count
+
+
+@pytest.mark.parametrize("told", [99_999_999_999.0, 1e30, 400 * MB])
+def test_rates_that_the_server_did_not_count_teach_nothing(told: float):
+    """Another role that tells a rate of which nothing is written does not make a byte of ours look cheap."""
+    honest, fooled = controller(end_s=0), controller(end_s=0)
+    for t in range(40):
+        for made, peers in ((honest, ()), (fooled, (told,))):
+            sent = 10 * MB if t % 2 else 0.0
+            moved = counted(20 * MB + 5 * sent)
+            made.observe_fast(
+                FastTruth(
+                    start_s=t,
+                    end_s=t + 1,
+                    batch_bytes=sent,
+                    server=moved,
+                    foreign_bytes_per_s=peers,
+                )
+            )
+    found = fooled.allowance(40)
+
+    assert honest.allowance(40).ratio == found.ratio
+    assert all(math.isfinite(one.others_per_s or 0.0) for one in found.ceilings)
+
+
+@pytest.mark.parametrize("told", [1e15, 1e300])
+def test_a_rate_above_the_ceiling_is_the_ceiling(told: float):
+    """The time to finish is that of peers as fast as the storage lets them be."""
+    made = controller(end_s=0)
+    made.observe_fast(FastTruth(start_s=0, end_s=1, batch_bytes=0, peers_bytes_per_s=(told,)))
+
+    assert made._peers.rates[0] <= 4 * 262 * MB / 0.5
 
 
 def test_bytes_of_peers_that_are_not_seen_are_still_theirs():
