@@ -7,7 +7,7 @@ Rule 2: its share of the load alone makes only a note if almost nothing else was
         client waited, or if it ran once for minutes, so that its share is chance. Then the text says so.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from plimsoll.causes.budget import (
     BYTES_LEAST,
@@ -28,6 +28,7 @@ from plimsoll.causes.vacuum.runs import (
     pace_of_run,
     runs_of,
 )
+from plimsoll.causes.vacuum.toast_options import afterwards, set_command
 from plimsoll.model.cause import Cause, CauseKind, Remedy
 from plimsoll.model.database import Observation
 from plimsoll.model.diagnosis import Evidence, Missing
@@ -288,20 +289,20 @@ def _remedies(
     if pace is not None and target > 0 and (allowed is None or allowed > target):
         limit, delay_ms = pace.limit_for(target, *moved)
         lasts = _lasting(run, pace, target, moved)
-        prefix = "toast." if run.owner is not None else ""
-        table = run.owner.name if run.owner is not None else run.last.relation
-        command = (
-            f"ALTER TABLE {table} SET ({prefix}autovacuum_vacuum_cost_limit = {limit}, "
-            f"{prefix}autovacuum_vacuum_cost_delay = {delay_ms});"
-        )
+        changes = {
+            "autovacuum_vacuum_cost_limit": f"{limit}",
+            "autovacuum_vacuum_cost_delay": f"{delay_ms}",
+        }
+        command, told = _limited(run, changes)
         if not run.last.is_automatic:
+            told = ""
             command = (
                 f"SET vacuum_cost_limit = {limit}; SET vacuum_cost_delay = {delay_ms}; VACUUM …"
             )
         found.append(
             Remedy(
                 text=f"Limit it to a quarter of the ceiling ({format_bytes_per_s(target, 3)}), from its "
-                "next run on.",
+                f"next run on.{told}",
                 commands=(command,),
                 expected=f"the whole relation takes at least {format_duration(lasts)}",
             )
@@ -322,6 +323,15 @@ def _remedies(
             )
         )
     return tuple(found)
+
+
+def _limited(run: ObservedVacuum, changes: Mapping[str, str]) -> tuple[str, str]:
+    """Return the command that gives the relation limits of its own, and what else it does."""
+    if run.relation is None:
+        listed = ", ".join(f"{name} = {value}" for name, value in changes.items())
+        return f"ALTER TABLE {run.last.relation} SET ({listed});", ""
+    table = run.owner or run.relation
+    return set_command(run.relation, table, changes), afterwards(run.relation, table, None)
 
 
 def _lasting(
@@ -397,7 +407,7 @@ def _ended_in(observation: Observation, plateaus: Plateaus, seen: set[int]) -> l
                 remedies=(
                     Remedy(
                         text="Log what autovacuum reads, writes and how long it takes.",
-                        commands=("ALTER SYSTEM SET log_autovacuum_min_duration = 0;",),
+                        settings=(("log_autovacuum_min_duration", "0"),),
                     ),
                 ),
                 refuted_by="The log shows that it began just before it ended.",
