@@ -57,7 +57,7 @@ KNOWN_SETTINGS: Mapping[str, KnownSetting] = {
 _WITHOUT_CHECKPOINTS = (Platform.AURORA, Platform.ALLOYDB)
 
 
-class Place(Struct, frozen=True, kw_only=True):
+class ServerPlace(Struct, frozen=True, kw_only=True):
     """Where a server runs, and what is known of it there."""
 
     platform: Platform = Platform.PLAIN
@@ -68,17 +68,17 @@ class Place(Struct, frozen=True, kw_only=True):
     region: str = ""
 
 
-def place_of(server: ServerInfo, instance: Instance | None) -> Place:
+def place_of(server: ServerInfo, instance: Instance | None) -> ServerPlace:
     """Return where a server runs; `instance` is what it was compared with, None if nothing was given."""
     if instance is None or instance.db_class is None:
         known = server.platform in Platform.__members__.values()
-        return Place(platform=Platform(server.platform) if known else Platform.OTHER)
+        return ServerPlace(platform=Platform(server.platform) if known else Platform.OTHER)
     platform = Platform.RDS
     if engine_family(instance.engine) == "aurora":
         platform = Platform.AURORA
     elif instance.cluster is not UNSET:
         platform = Platform.RDS_CLUSTER
-    return Place(
+    return ServerPlace(
         platform=platform,
         instance=instance.identifier,
         cluster=instance.cluster if instance.cluster is not UNSET else "",
@@ -86,13 +86,13 @@ def place_of(server: ServerInfo, instance: Instance | None) -> Place:
     )
 
 
-def in_place(cause: Cause, place: Place) -> Cause:
+def in_place(cause: Cause, place: ServerPlace) -> Cause:
     """Return the cause with its changes of settings as commands of the platform."""
     remedies = (placed(remedy, place) for remedy in cause.remedies)
     return replace(cause, remedies=tuple(one for one in remedies if one is not None))
 
 
-def placed(remedy: Remedy, place: Place) -> Remedy | None:
+def placed(remedy: Remedy, place: ServerPlace) -> Remedy | None:
     """Return the remedy with commands for its settings; None if the platform has none of them."""
     settings = tuple(
         (name, value)
@@ -117,12 +117,12 @@ def placed(remedy: Remedy, place: Place) -> Remedy | None:
 
 
 _Settings = tuple[tuple[str, str], ...]
-_Form = Callable[[_Settings, Place, bool], tuple[tuple[str, ...], str, str]]
+_Form = Callable[[_Settings, ServerPlace, bool], tuple[tuple[str, ...], str, str]]
 """Returns the commands, what must be known before, and when the change takes effect."""
 
 
 def _plain(
-    settings: _Settings, place: Place, needs_restart: bool
+    settings: _Settings, place: ServerPlace, needs_restart: bool
 ) -> tuple[tuple[str, ...], str, str]:
     del place
     commands = [f"ALTER SYSTEM SET {_line(name, value)};" for name, value in settings]
@@ -132,7 +132,7 @@ def _plain(
 
 
 def _file(
-    settings: _Settings, place: Place, needs_restart: bool
+    settings: _Settings, place: ServerPlace, needs_restart: bool
 ) -> tuple[tuple[str, ...], str, str]:
     del needs_restart
     told = "Set it where the provider has settings of the server: ALTER SYSTEM is refused."
@@ -146,7 +146,7 @@ def _file(
 
 
 def _manifest(
-    settings: _Settings, place: Place, needs_restart: bool
+    settings: _Settings, place: ServerPlace, needs_restart: bool
 ) -> tuple[tuple[str, ...], str, str]:
     del place, needs_restart
     lines = ["spec:", "  postgresql:", "    parameters:"]
@@ -156,7 +156,7 @@ def _manifest(
 
 
 def _group(
-    settings: _Settings, place: Place, needs_restart: bool
+    settings: _Settings, place: ServerPlace, needs_restart: bool
 ) -> tuple[tuple[str, ...], str, str]:
     kind, noun = ("db", "db-instance") if place.platform is Platform.RDS else ("db-cluster",) * 2
     region = ("--region", place.region) if place.region else ()
@@ -194,7 +194,7 @@ def _placeholders(name: str) -> str:
 
 
 def _flags(
-    settings: _Settings, place: Place, needs_restart: bool
+    settings: _Settings, place: ServerPlace, needs_restart: bool
 ) -> tuple[tuple[str, ...], str, str]:
     del needs_restart
     product, verb, field, which = "sql", "patch", "settings.databaseFlags", ["INSTANCE"]
@@ -225,7 +225,7 @@ def _flags(
 
 
 def _azure(
-    settings: _Settings, place: Place, needs_restart: bool
+    settings: _Settings, place: ServerPlace, needs_restart: bool
 ) -> tuple[tuple[str, ...], str, str]:
     del place, needs_restart
     commands = tuple(

@@ -24,6 +24,7 @@ from plimsoll.model.diagnosis import Evidence
 from plimsoll.model.severity import Severity
 from plimsoll.units import format_bytes, format_bytes_per_s, format_ratio, number
 
+# A judgement: more names are a list; the rest is counted.
 _INDEXES_MOST = 10
 _LOADING = (
     " The table is being loaded, so queries cannot have needed its new rows yet. A large load is faster if its "

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 import database_stories
 from databases import server
 from plimsoll.causes.inspect import inspect
-from plimsoll.causes.platform import KNOWN_SETTINGS, Place, place_of, placed
+from plimsoll.causes.platform import KNOWN_SETTINGS, ServerPlace, place_of, placed
 from plimsoll.model.cause import Remedy
 from plimsoll.model.database import Observation
 from plimsoll.model.instance import Instance
@@ -27,7 +27,7 @@ def remedy(*settings: tuple[str, str]) -> Remedy:
 @pytest.mark.parametrize("name", KNOWN_SETTINGS)
 def test_alter_system_is_printed_for_plain_servers_only(platform: Platform, name: str):
     """Every setting that a remedy changes, on every platform."""
-    done = placed(remedy((name, "1")), Place(platform=platform))
+    done = placed(remedy((name, "1")), ServerPlace(platform=platform))
     text = " ".join(commands(done))
 
     assert (platform is Platform.PLAIN) == ("ALTER SYSTEM" in text)
@@ -54,7 +54,7 @@ def test_alter_system_is_printed_for_plain_servers_only(platform: Platform, name
 )
 def test_a_parameter_group_takes_base_units(setting: str, value: str, number: str):
     """Megabytes, seconds, milliseconds, kilobytes: as pg_settings.unit has them."""
-    done = placed(remedy((setting, value)), Place(platform=Platform.RDS))
+    done = placed(remedy((setting, value)), ServerPlace(platform=Platform.RDS))
 
     assert f"ParameterName={setting},ParameterValue={number},ApplyMethod=immediate" in " ".join(
         commands(done)
@@ -99,7 +99,7 @@ def test_rds_is_asked_for_its_group_and_told_how():
 )
 def test_each_platform_has_its_form(platform: Platform, start: str, words: str):
     """The command that changes it, and what must be known before it is run."""
-    done = placed(remedy(("log_disconnections", "on")), Place(platform=platform))
+    done = placed(remedy(("log_disconnections", "on")), ServerPlace(platform=platform))
 
     assert done is not None
     assert done.commands[-1].startswith(start)
@@ -109,7 +109,7 @@ def test_each_platform_has_its_form(platform: Platform, start: str, words: str):
 def test_flags_are_never_replaced_by_the_new_one_alone():
     """Cloud SQL and AlloyDB set every flag that is left out to its default."""
     for platform in (Platform.CLOUD_SQL, Platform.ALLOYDB):
-        done = placed(remedy(("log_disconnections", "on")), Place(platform=platform))
+        done = placed(remedy(("log_disconnections", "on")), ServerPlace(platform=platform))
         assert "--database-flags=PRESENT-FLAGS,log_disconnections=on" in commands(done)[-1]
         assert " describe " in commands(done)[0]
 
@@ -117,7 +117,7 @@ def test_flags_are_never_replaced_by_the_new_one_alone():
 def test_what_a_platform_has_not_is_not_advised():
     """Aurora's and AlloyDB's storage writes no checkpoints; the rest of the remedy stays."""
     for platform in (Platform.AURORA, Platform.ALLOYDB):
-        where = Place(platform=platform)
+        where = ServerPlace(platform=platform)
         assert (
             placed(remedy(("max_wal_size", "4GB"), ("checkpoint_timeout", "15min")), where) is None
         )
