@@ -188,7 +188,9 @@ def test_checkpoints_that_wal_brings_on_are_told_with_what_they_write(server: Po
     assert "public.orders_customer" == idle.subject
     assert 0 < idle.read_bytes_per_s * seen.seconds <= index_read * 8192
     assert idle.is_estimated
-    assert ("DROP INDEX CONCURRENTLY public.orders_customer;",) == idle.remedies[0].commands
+    # The server is a minute old, so only the check is printed.
+    (check,) = idle.remedies[0].commands
+    assert "'public.orders_customer'::regclass" in check
 
 
 def test_an_index_that_was_used_once_is_not_named(server: Postgres):
