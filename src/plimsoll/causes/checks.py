@@ -4,6 +4,11 @@ from collections.abc import Sequence
 
 # The version whose views have the time of the last scan.
 _HAS_LAST_SCAN = 160_000
+# Since when a server has counted: a reset of its database, or the last crash, which leaves that of WAL.
+_SINCE = (
+    "greatest((SELECT stats_reset FROM pg_stat_database WHERE datname = current_database()), "
+    "(SELECT stats_reset FROM pg_stat_wal)) AS counted_since"
+)
 EXTENSION = "CREATE EXTENSION IF NOT EXISTS pgstattuple;"
 
 
@@ -67,7 +72,7 @@ def prepared_of(gid: str) -> str:
 def _scans(version_number: int, which: str) -> str:
     last = ", last_idx_scan" if version_number >= _HAS_LAST_SCAN else ""
     return (
-        f"SELECT indexrelid::regclass, idx_scan{last} FROM pg_stat_all_indexes "  # noqa: S608
+        f"SELECT indexrelid::regclass, idx_scan{last}, {_SINCE} FROM pg_stat_all_indexes "  # noqa: S608
         f"WHERE indexrelid IN ({which});"
     )
 

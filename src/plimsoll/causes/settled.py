@@ -55,7 +55,7 @@ def after_check(
     """
     text = f"{settles} {remedy.text}"
     if not is_settled:
-        text = f"{settles} The counters are too young to decide it; check again in a week."
+        text = f"{settles} Decide it on the primary, with counters of a week or more."
     return Remedy(
         text=text,
         commands=(*check, *(remedy.commands if is_settled else ())),

@@ -155,7 +155,8 @@ def _check(observation: Observation, found: Sequence[_Idle]) -> tuple[str, ...]:
 
 
 _EVERYWHERE = (
-    "Check that idx_scan is 0 here and on every replica, where scans are counted separately."
+    "Check that idx_scan is 0 here and on every replica, where scans are counted separately, and that "
+    "each has counted for long enough."
 )
 
 

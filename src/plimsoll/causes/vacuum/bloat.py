@@ -22,7 +22,7 @@ from msgspec import Struct
 from plimsoll.causes.budget import Budget, ranked
 from plimsoll.causes.checks import EXTENSION, density, leaf_density, toast_density
 from plimsoll.causes.growth import setting_of
-from plimsoll.causes.settled import after_check, is_settled
+from plimsoll.causes.settled import after_check, is_settled, since
 from plimsoll.model.cause import Cause, CauseKind, Remedy
 from plimsoll.model.database import Observation
 from plimsoll.model.diagnosis import Evidence, Missing
@@ -236,7 +236,7 @@ def _cause(observation: Observation, found: Sequence[_Bloat]) -> Cause:
         title=f"{kind.capitalize()} {first.name}{more}: about {format_bytes(empty)} "
         f"({format_ratio(empty / sum(b.size_bytes for b in found))}) are empty, by estimate",
         text=f"{_reused(found)} Scans, vacuums and backups read it. The estimate uses row counts and mean widths "
-        "of the last VACUUM or ANALYZE.",
+        f"of the last VACUUM or ANALYZE.{_age(observation, first)}",
         evidence=tuple(
             Evidence(
                 kind="size",
@@ -251,6 +251,11 @@ def _cause(observation: Observation, found: Sequence[_Bloat]) -> Cause:
         refuted_by="pgstattuple, which reads the whole relation, finds most pages full; or the table is filled and "
         "emptied regularly and needs the space.",
     )
+
+
+def _age(observation: Observation, first: _Bloat) -> str:
+    """Return why no table is rewritten yet, with a space before it; empty if it may be."""
+    return "" if first.is_index or is_settled(observation) else f" {since(observation)}"
 
 
 def _reused(found: Sequence[_Bloat]) -> str:
@@ -278,7 +283,8 @@ def _index_remedies(found: Sequence[_Bloat]) -> tuple[Remedy, ...]:
         after_check(
             rebuild,
             (EXTENSION, *(leaf_density(b.name) for b in reported)),
-            settles="Check the estimate, which reads the whole index: avg_leaf_density is far below its fillfactor.",
+            settles="Check the estimate; this reads the whole index. It is right if avg_leaf_density is far below "
+            "the fillfactor.",
         ),
     )
 
@@ -292,11 +298,11 @@ def _table_remedies(observation: Observation, found: Sequence[_Bloat]) -> tuple[
         commands=tuple(f"VACUUM (FULL, ANALYZE) {name};" for name in names),
         expected=f"About {format_bytes(sum(b.empty_bytes for b in reported))} less.",
     )
-    settles = "Check the estimate: the free share is about half or more."
+    settles = "Check the estimate. It is right if the free share is about half or more."
     if any(b.has_dropped for b in reported):
         settles = (
-            "Check the estimate: the free share is about half or more. Values of dropped columns are not in it; "
-            "they count as rows."
+            "Check the estimate. It is right if the free share is about half or more; values of dropped columns "
+            "are not in it, but count as rows."
         )
     return (
         after_check(

@@ -19,11 +19,6 @@ from plimsoll.model.diagnosis import Evidence
 # What autovacuum reads from the set of a table and a TOAST relation can have as well (PostgreSQL, reloptions.c).
 _OF_AUTOVACUUM = ("autovacuum_", "log_autovacuum_min_duration")
 _NOT_OF_TOAST = ("autovacuum_analyze_",)
-# The names of a switch that is off, of one that is on.
-_SWITCHES = {
-    **dict.fromkeys(("false", "no", "0"), "off"),
-    **dict.fromkeys(("true", "yes", "1"), "on"),
-}
 # Judgements: more tables are a list; the rest is counted.
 _NAMED_MAX = 5
 
@@ -122,8 +117,10 @@ def _cause(found: Sequence[_Detached]) -> Cause:
 
 
 def is_off(value: str) -> bool:
-    """Return whether a switch is off; reloptions keep it as it was written."""
-    return _SWITCHES.get(value.lower(), value.lower()) == "off"
+    """Return whether a switch is off; reloptions keep it as it was written (PostgreSQL, bool.c, parse_bool)."""
+    word = value.strip().lower()
+    is_short = word not in ("", "o") and any(no.startswith(word) for no in ("off", "false", "no"))
+    return is_short or word == "0"
 
 
 def _inheritable(table: Relation) -> dict[str, str]:

@@ -227,3 +227,15 @@ def test_enabling_states_the_rule():
     (cause,) = autovacuum_off.causes(looked({"autovacuum_enabled": "off"}, {}), budget())
 
     assert "unless it has any parameter of its own" in cause.text
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        *((word, True) for word in ("off", "OFF", "of", "false", "f", "no", "n", "0")),
+        *((word, False) for word in ("on", "true", "t", "yes", "y", "1", "o")),
+    ],
+)
+def test_a_switch_is_read_as_postgresql_reads_it(value: str, expected: bool):
+    """Any clear beginning of a word, in any case."""
+    assert expected == toast_options.is_off(value)
