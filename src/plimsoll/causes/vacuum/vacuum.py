@@ -7,7 +7,7 @@ Rule 2: its share of the load alone makes only a note if almost nothing else was
         client waited, or if it ran once for minutes, so that its share is chance. Then the text says so.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from plimsoll.causes.budget import (
     BYTES_LEAST,
@@ -289,21 +289,12 @@ def _remedies(
     if pace is not None and target > 0 and (allowed is None or allowed > target):
         limit, delay_ms = pace.limit_for(target, *moved)
         lasts = _lasting(run, pace, target, moved)
-        changes = {
-            "autovacuum_vacuum_cost_limit": f"{limit}",
-            "autovacuum_vacuum_cost_delay": f"{delay_ms}",
-        }
-        command, told = _limited(run, changes)
-        if not run.last.is_automatic:
-            told = ""
-            command = (
-                f"SET vacuum_cost_limit = {limit}; SET vacuum_cost_delay = {delay_ms}; VACUUM …"
-            )
+        commands, told = _limited(run, limit, delay_ms)
         found.append(
             Remedy(
                 text=f"Limit it to a quarter of the ceiling ({format_bytes_per_s(target, 3)}), from its "
                 f"next run on.{told}",
-                commands=(command,),
+                commands=commands,
                 expected=f"the whole relation takes at least {format_duration(lasts)}",
             )
         )
@@ -325,13 +316,20 @@ def _remedies(
     return tuple(found)
 
 
-def _limited(run: ObservedVacuum, changes: Mapping[str, str]) -> tuple[str, str]:
-    """Return the command that gives the relation limits of its own, and what else it does."""
+def _limited(run: ObservedVacuum, limit: int, delay_ms: int) -> tuple[tuple[str, ...], str]:
+    """Return the commands that limit its next run, and what else they do; none for another database's relation."""
     if run.relation is None:
-        listed = ", ".join(f"{name} = {value}" for name, value in changes.items())
-        return f"ALTER TABLE {run.last.relation} SET ({listed});", ""
+        # The server gives only the number of a relation of another database.
+        return (), f" Set its parameters in its own database ({run.last.relation})."
     table = run.owner or run.relation
-    return set_command(run.relation, table, changes), afterwards(run.relation, table, None)
+    if not run.last.is_automatic:
+        settings = (f"SET vacuum_cost_limit = {limit};", f"SET vacuum_cost_delay = {delay_ms};")
+        return (*settings, f"VACUUM {table.name};"), ""
+    changes = {
+        "autovacuum_vacuum_cost_limit": f"{limit}",
+        "autovacuum_vacuum_cost_delay": f"{delay_ms}",
+    }
+    return (set_command(run.relation, table, changes),), afterwards(run.relation, table, None)
 
 
 def _lasting(
