@@ -175,7 +175,7 @@ def test_checkpoints_that_wal_brings_on_are_told_with_what_they_write(server: Po
 
     assert "CheckpointsByWal" == cause.code
     assert len(buffers) >= 2
-    assert any("max_wal_size" in command for command in cause.remedies[0].commands)
+    assert ["max_wal_size"] == [name for name, _ in cause.remedies[0].settings]
     counted = seen.last.counters.wal_bytes - seen.first.counters.wal_bytes
     assert pytest.approx(float(generated), rel=WITHIN) == counted
     assert "WalFullPages" == whole.code
