@@ -275,11 +275,11 @@ def _odd_snapshots() -> dict[str, bytes]:
 
     def snapshot(**series: object) -> bytes:
         one = {"metric": "read_ops_per_s", "step_s": 60, "value": [1.0], "start_s": 60} | series
-        head = {"schema": "plimsoll.snapshot/1.2", "instance": {}, "source": "x"}
+        head = {"schema": "plimsoll.snapshot/1.3", "instance": {}, "source": "x"}
         return json.dumps(head | {"series": [one]}).encode()
 
     return {
-        "snapshot-bad.json": b'{"schema": "plimsoll.snapshot/1.2", "series": []}',
+        "snapshot-bad.json": b'{"schema": "plimsoll.snapshot/1.3", "series": []}',
         "snapshot-new.json": b'{"schema": "plimsoll.snapshot/9"}',
         "snapshot-huge.json": snapshot(step_s=10**30),
         "snapshot-late.json": snapshot(start_s=10**18),

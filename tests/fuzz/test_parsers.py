@@ -237,7 +237,7 @@ def test_parquet_tables(data, at, name):
 )
 def test_snapshots(series, instance):
     document = {
-        "schema": "plimsoll.snapshot/1.2",
+        "schema": "plimsoll.snapshot/1.3",
         "instance": instance,
         "source": "x",
         "series": series,

@@ -175,7 +175,7 @@ def test_checkpoints_that_wal_brings_on_are_told_with_what_they_write(server: Po
 
     assert "CheckpointsByWal" == cause.code
     assert len(buffers) >= 2
-    assert any("max_wal_size" in command for command in cause.remedies[0].commands)
+    assert ["max_wal_size"] == [name for name, _ in cause.remedies[0].settings]
     counted = seen.last.counters.wal_bytes - seen.first.counters.wal_bytes
     assert pytest.approx(float(generated), rel=WITHIN) == counted
     assert "WalFullPages" == whole.code
@@ -188,7 +188,9 @@ def test_checkpoints_that_wal_brings_on_are_told_with_what_they_write(server: Po
     assert "public.orders_customer" == idle.subject
     assert 0 < idle.read_bytes_per_s * seen.seconds <= index_read * 8192
     assert idle.is_estimated
-    assert ("DROP INDEX CONCURRENTLY public.orders_customer;",) == idle.remedies[0].commands
+    # The server is a minute old, so only the check is printed.
+    (check,) = idle.remedies[0].commands
+    assert "'public.orders_customer'::regclass" in check
 
 
 def test_an_index_that_was_used_once_is_not_named(server: Postgres):

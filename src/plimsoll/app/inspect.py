@@ -11,6 +11,7 @@ from plimsoll.errors import ServerFull
 from plimsoll.model.cause import Inspection
 from plimsoll.model.database import Observation
 from plimsoll.model.diagnosis import Diagnosis
+from plimsoll.model.instance import Instance
 from plimsoll.model.snapshot import CreditClock
 from plimsoll.units import number
 
@@ -63,6 +64,7 @@ def inspect_observation(
     observation: Observation,
     reference: ReferenceCeiling,
     plateaus: tuple[tuple[float, float], ...] = (),
+    instance: Instance | None = None,
 ) -> Inspection:
     """
     Find what makes an observed database read and write, and compare it with a ceiling.
@@ -71,6 +73,7 @@ def inspect_observation(
         observation: what was seen.
         reference: the ceiling that shares refer to, if one is known.
         plateaus: intervals at a ceiling, epoch seconds [start, end).
+        instance: the instance it runs as; None if unknown.
     """
     from plimsoll.causes.inspect import inspect as law
 
@@ -79,6 +82,7 @@ def inspect_observation(
         ceiling_bytes_per_s=reference.bytes_per_s,
         ceiling_name=reference.name,
         plateaus=plateaus,
+        instance=instance,
     )
     return replace(found, notes=(*reference.notes, *found.notes))
 
@@ -109,7 +113,9 @@ def inspect_for_diagnosis(
             bytes_per_s=reference.bytes_per_s / parts,
             notes=(*reference.notes, note),
         )
-    found = inspect_observation(seen, reference, plateaus)
+    # With a credit clock the class was borrowed: the server is not that instance.
+    instance = diagnosis.instance if clock is None else None
+    found = inspect_observation(seen, reference, plateaus, instance)
     notes = []
     start_s, end_s = (_real(moment_s, clock) for moment_s in diagnosis.window_s)
     shared_s = min(found.end_s, end_s) - max(found.start_s, start_s)

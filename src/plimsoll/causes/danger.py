@@ -67,7 +67,7 @@ _OF_CODE = {
             "IndexBloat",
             "InvalidIndex",
         ),
-        Danger.MAY: ("AutovacuumTooLate", "AutovacuumDisabled"),
+        Danger.MAY: ("AutovacuumTooLate", "AutovacuumDisabled", "ToastParametersDetached"),
     }.items()
     for place, code in enumerate(codes)
 }

@@ -20,7 +20,7 @@ class TableGrowth(Struct, frozen=True, kw_only=True):
     @property
     def rows(self) -> float:
         """Live rows, by the larger of counter and estimate; at least one."""
-        return max(float(self.last.live_rows), self.last.row_estimate or 0.0, 1.0)
+        return max(self.last.rows, 1.0)
 
 
 class IndexGrowth(Struct, frozen=True, kw_only=True):

@@ -17,6 +17,7 @@ from plimsoll.causes.consequences import in_order, without_second_views
 from plimsoll.causes.indexes import invalid as invalid_indexes
 from plimsoll.causes.indexes import sequential_scans
 from plimsoll.causes.indexes import unused as unused_indexes
+from plimsoll.causes.platform import in_place, place_of
 from plimsoll.causes.poolers import poolers
 from plimsoll.causes.statements import bulk_loads, hint_bits, statements, temporary_files
 from plimsoll.causes.toast import toast
@@ -26,6 +27,7 @@ from plimsoll.causes.vacuum import (
     autovacuum_settings,
     bloat,
     held_back,
+    toast_options,
     vacuum,
     wraparound,
 )
@@ -34,6 +36,7 @@ from plimsoll.causes.wal import checkpoints, decoding, wal
 from plimsoll.model.cause import Cause, Inspection
 from plimsoll.model.database import Observation
 from plimsoll.model.diagnosis import Missing
+from plimsoll.model.instance import Instance
 
 DETECTORS: tuple[Callable[[Observation, Budget], tuple[Cause, ...]], ...] = (
     wraparound.causes,
@@ -45,6 +48,7 @@ DETECTORS: tuple[Callable[[Observation, Budget], tuple[Cause, ...]], ...] = (
     vacuum.causes,
     autovacuum_off.causes,
     autovacuum_settings.causes,
+    toast_options.causes,
     statements.causes,
     checkpoints.causes,
     wal.causes,
@@ -91,6 +95,8 @@ _HIDES = {
     "sequences": "sequences near their end",
     "invalid indexes": "indexes that no query can use",
     "bloat": "tables and indexes with much empty space",
+    "platform": "how settings are changed on this platform",
+    "promotion": "whether the counters are those of a former standby",
 }
 # A judgement: in a shorter window chance decides much of what is seen.
 _SHORT_S = 10.0
@@ -104,6 +110,7 @@ def inspect(
     ceiling_bytes_per_s: float | None = None,
     ceiling_name: str = "",
     plateaus: tuple[tuple[float, float], ...] = (),
+    instance: Instance | None = None,
 ) -> Inspection:
     """
     Find what makes a database read and write, the largest cause first.
@@ -113,6 +120,7 @@ def inspect(
         ceiling_bytes_per_s: the ceiling that binds its storage, > 0; None if unknown.
         ceiling_name: name of that ceiling, for reports.
         plateaus: intervals at a ceiling, epoch seconds [start, end).
+        instance: the instance that the database was compared with; None if nothing was given.
     """
     budget = budget_of(
         observation,
@@ -122,7 +130,8 @@ def inspect(
     )
     budget = replace(budget, uncounted_bytes_per_s=uncounted_by(observation))
     server = observation.server
-    found = found_by_all(observation, budget)
+    place = place_of(server, instance)
+    found = tuple(in_place(cause, place) for cause in found_by_all(observation, budget))
     left = unexplained(budget, found)
     return Inspection(
         place=server.place,

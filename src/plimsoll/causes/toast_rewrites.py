@@ -167,7 +167,7 @@ def _bytes_per_chunk(
     block_bytes = observation.server.block_bytes
     row_max = block_bytes / (block_bytes // (chunk_bytes + _ROW_BYTES))
     low = (chunks_per_value - 1) * chunk_bytes / chunks_per_value
-    rows = toast.live_rows + toast.dead_rows
+    rows = toast.rows + toast.dead_rows
     row = toast.size_bytes / rows if rows and toast.size_bytes else float("inf")
     if not low + _ROW_BYTES <= row <= row_max:
         middle = (low + chunk_bytes) / 2

@@ -39,6 +39,8 @@ class Remedy(Struct, frozen=True, kw_only=True):
     """A sentence."""
     commands: tuple[str, ...] = ()
     """Exact SQL, settings or code for the reader to run; Plimsoll never runs it."""
+    settings: tuple[tuple[str, str], ...] = ()
+    """Settings of the server to change, with values as PostgreSQL writes them; `causes.platform` makes commands."""
     expected: str = ""
     """What it should change, with numbers where they follow."""
 

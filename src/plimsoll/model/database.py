@@ -32,6 +32,8 @@ class ServerInfo(Struct, frozen=True, kw_only=True):
     extensions: tuple[str, ...] = ()
     rights: tuple[str, ...] = ()
     """Of `pg_monitor`, `pg_read_all_stats`, `pg_read_all_settings`, those the role has."""
+    platform: str = ""
+    """A value of `Platform`; empty where the server keeps its own configuration."""
     vcpu_count: int | None = None
     """Processors of the machine: seen where it is this one, else by class; None where not known."""
 
@@ -77,6 +79,11 @@ class Relation(Struct, frozen=True, kw_only=True):
     autovacuum_count: int = 0
     columns: tuple["ToastableColumn", ...] = ()
     """Of a table those that may be stored out of line; empty where they were not asked for."""
+
+    @property
+    def rows(self) -> float:
+        """Live rows by the larger of counter and estimate: a counter may have begun later than the rows."""
+        return max(float(self.live_rows), self.row_estimate or 0.0)
 
 
 class ToastableColumn(Struct, frozen=True, kw_only=True):
@@ -222,6 +229,7 @@ class Counters(Struct, frozen=True, kw_only=True):
     wal_files_bytes: float | None = None
     """Size of all files of WAL; None from 18 on, or where they may not be listed."""
     reset_s: float | None = None
+    """When the counters of the database began: created, reset, lost in a crash, or promoted; None if unknown."""
 
 
 class DecodingSlot(Struct, frozen=True, kw_only=True):

@@ -2,6 +2,8 @@
 
 from msgspec import Struct
 
+from plimsoll.model.postgres import LEAF_FILL_RATIO
+
 
 class DatabaseAge(Struct, frozen=True, kw_only=True):
     """The ages of the oldest ids of a database."""
@@ -114,6 +116,8 @@ class TableSpace(Struct, frozen=True, kw_only=True):
     may_select: bool
     toast_pages: int | None
     toast_rows: float | None
+    dropped_columns: int = 0
+    """Whose values stay in the rows that were not written since."""
 
 
 class IndexSpace(Struct, frozen=True, kw_only=True):
@@ -125,6 +129,7 @@ class IndexSpace(Struct, frozen=True, kw_only=True):
     entry_estimate: float
     key_bytes: float | None
     """Mean width of its columns together; None where one is not known."""
+    fill_ratio: float = LEAF_FILL_RATIO
 
 
 class ServerHealth(Struct, frozen=True, kw_only=True):

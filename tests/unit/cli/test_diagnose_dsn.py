@@ -235,3 +235,23 @@ def test_a_vacuum_under_a_gate_is_laid_beside_real_time():
     assert any("credit clock 60, where a minute lasts 1 s" in note for note in beside.notes)
     assert not [c for c in astray.causes if c.kind is CauseKind.VACUUM]
     assert not any("another time" in note for note in beside.notes)
+
+
+def test_settings_are_changed_as_the_instance_takes_them():
+    """Compared with an instance of RDS in its parameter group; with a borrowed class in the server itself."""
+    diagnosis, _ = CASES["pressed"]()
+    seen = databases.seen(
+        [], [], databases.with_settings(databases.server(), {"autovacuum": "off"})
+    )
+    clock = CreditClock(ratio=60.0, emulated_s=0.0, real_s=0.0)
+    commands = [
+        [c for cause in found.causes for remedy in cause.remedies for c in remedy.commands]
+        for found in (
+            inspect_for_diagnosis(diagnosis, seen),
+            inspect_for_diagnosis(diagnosis, seen, clock),
+        )
+    ]
+
+    assert any("modify-db-parameter-group" in command for command in commands[0])
+    assert not any("ALTER SYSTEM" in command for command in commands[0])
+    assert "ALTER SYSTEM SET autovacuum = on;" in commands[1]

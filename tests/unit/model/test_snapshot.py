@@ -121,7 +121,7 @@ def test_equal_snapshots_give_equal_bytes():
         (file(time_s=[60, 60], value=[1, 2]), "times that are not one per value"),
         (file(time_s=[60], value=[1, 2]), "times that are not one per value"),
         (file(start_s=None), "neither start nor times"),
-        (file().replace(b"snapshot/1.2", b"snapshot/9"), "has form 9.0"),
+        (file().replace(SCHEMA.encode(), b"plimsoll.snapshot/9"), "has form 9.0"),
     ],
 )
 def test_what_is_no_snapshot_is_refused_with_a_hint(text, cause):

@@ -171,10 +171,9 @@ def _bad(observation: Observation, came: int) -> Cause | None:
         remedies=(
             Remedy(
                 text="Log the ends of sessions to see whose they are, and configure TCP keepalives in the clients.",
-                commands=(
-                    "ALTER SYSTEM SET log_disconnections = on;",
-                    "ALTER SYSTEM SET client_connection_check_interval = '10s';",
-                    "SELECT pg_reload_conf();",
+                settings=(
+                    ("log_disconnections", "on"),
+                    ("client_connection_check_interval", "10s"),
                 ),
             ),
         ),

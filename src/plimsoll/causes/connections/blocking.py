@@ -202,11 +202,8 @@ def _remedies(pid: int, session: Session | None) -> tuple[Remedy, ...]:
         Remedy(
             text="Limit such waits: DDL with a lock_timeout fails early instead of blocking others, and the "
             "server ends idle transactions.",
-            commands=(
-                "SET lock_timeout = '2s';",
-                "ALTER SYSTEM SET idle_in_transaction_session_timeout = '60s';",
-                "SELECT pg_reload_conf();",
-            ),
+            commands=("SET lock_timeout = '2s';",),
+            settings=(("idle_in_transaction_session_timeout", "60s"),),
         ),
     )
 

@@ -180,10 +180,7 @@ def _remedies_in_transaction(*, aborted: bool) -> tuple[Remedy, ...]:
     return (
         Remedy(
             text="Let the server end idle transactions.",
-            commands=(
-                "ALTER SYSTEM SET idle_in_transaction_session_timeout = '60s';",
-                "SELECT pg_reload_conf();",
-            ),
+            settings=(("idle_in_transaction_session_timeout", "60s"),),
             expected="No transaction is idle for more than a minute; the client loses its connection.",
         ),
         Remedy(text=code),

@@ -5,7 +5,10 @@ Rule: `unused.py` reports those with writes, with their maintenance cost; this r
 """
 
 from plimsoll.causes.budget import Budget
+from plimsoll.causes.checks import being_built
 from plimsoll.causes.indexes import unused
+from plimsoll.causes.indexes.unused import NOBODY_BUILDS
+from plimsoll.causes.settled import after_check
 from plimsoll.model.cause import Cause, CauseKind, Remedy
 from plimsoll.model.database import Observation
 from plimsoll.model.diagnosis import Evidence
@@ -48,17 +51,21 @@ def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
                 for one in found
             ),
             remedies=(
-                Remedy(
-                    text="Rebuild it if it is needed, or drop it. The rebuild of a unique index fails again while "
-                    "there are duplicates.",
-                    commands=tuple(
-                        command
-                        for one in found
-                        for command in (
-                            f"REINDEX INDEX CONCURRENTLY {one.name};",
-                            f"DROP INDEX CONCURRENTLY {one.name};",
-                        )
+                after_check(
+                    Remedy(
+                        text="Then rebuild it if it is needed, or drop it. The rebuild of a unique index fails "
+                        "again while there are duplicates.",
+                        commands=tuple(
+                            command
+                            for one in found
+                            for command in (
+                                f"REINDEX INDEX CONCURRENTLY {one.name};",
+                                f"DROP INDEX CONCURRENTLY {one.name};",
+                            )
+                        ),
                     ),
+                    (being_built([one.name for one in found]),),
+                    settles=NOBODY_BUILDS,
                 ),
             ),
             refuted_by="A session is building it now (pg_stat_progress_create_index).",

@@ -1,8 +1,8 @@
 """
 Find indexes that every write maintains and no query scans.
 
-Rule 1: "never scanned" holds since the counters began. The text gives that time, and says if it is short or if
-        a replica may use the index.
+Rule 1: "never scanned" holds since the counters began. The text gives that time; `settled.py` decides whether it
+        is enough to print DROP INDEX, which stands behind the check that is made on every replica too.
 Rule 2: an index of a constraint (primary key, unique, exclusion, foreign key) is used by the constraint.
 Rule 3: several are judged by their sum: each may be small, and dropping them is one decision.
 Rule 4: all reads of an index that is never scanned are for its maintenance, and measured. `upkeep.py` estimates
@@ -14,16 +14,17 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from plimsoll.causes.budget import Budget, ranked, severity_of
+from plimsoll.causes.checks import being_built, scans_of, scans_of_parts
 from plimsoll.causes.growth import IndexGrowth, TableGrowth, indexes_of, tables_of
 from plimsoll.causes.indexes.upkeep import Upkeep, imaged_ratio, upkeep_of
+from plimsoll.causes.settled import after_check, is_settled, since
 from plimsoll.model.cause import Cause, CauseKind, Remedy
 from plimsoll.model.database import Observation
 from plimsoll.model.diagnosis import Evidence
 from plimsoll.model.severity import Severity
-from plimsoll.units import format_bytes, format_bytes_per_s, format_duration, format_ratio, number
+from plimsoll.units import format_bytes, format_bytes_per_s, format_ratio, number
 
-# A judgement: counters younger than a week do not show weekly or monthly jobs.
-_YOUNG_S = 7 * 86400.0
+# A judgement: more names are a list; the rest is counted.
 _INDEXES_MOST = 10
 _LOADING = (
     " The table is being loaded, so queries cannot have needed its new rows yet. A large load is faster if its "
@@ -92,7 +93,6 @@ def _idle(
 def _cause(idle: _Idle, observation: Observation, budget: Budget) -> Cause:
     index, table = idle.index.last, idle.table.last
     total = idle.bytes_per_s
-    age_s = _age_s(observation)
     share = budget.of_load(total)
     part = f": {format_ratio(share)} of all bytes" if share is not None else ""
     why = "has never been scanned" if index.is_valid else "is not valid, so no query can use it"
@@ -101,13 +101,15 @@ def _cause(idle: _Idle, observation: Observation, budget: Budget) -> Cause:
         code="UnusedIndex" if index.is_valid else "InvalidIndex",
         severity="note"
         if index.is_valid and _is_loading(idle.table)
-        else _severity(budget, total, age_s, is_valid=index.is_valid),
+        else _severity(
+            budget, total, is_certain=not index.is_valid or _is_settled(observation, [idle])
+        ),
         subject=index.name,
         title=f"Index {index.name} of {table.name} {why} and takes about "
         f"{format_bytes_per_s(total, 3)} for its maintenance, by estimate{part}.",
         text=(
             f"{number(idle.upkeep.entries_per_s, 3)} entries per second are inserted into it, "
-            f"{format_bytes(index.size_bytes)} large. {_since(age_s)} Its reads are measured; what it "
+            f"{format_bytes(index.size_bytes)} large. {since(observation)} Its reads are measured; what it "
             f"writes is an estimate, {_spread(idle.upkeep)}."
             f"{_LOADING if index.is_valid and _is_loading(idle.table) else ''}"
         ),
@@ -124,7 +126,7 @@ def _cause(idle: _Idle, observation: Observation, budget: Budget) -> Cause:
                 value=idle.read_bytes_per_s,
             ),
         ),
-        remedies=(_remedy(idle),),
+        remedies=(_remedy(observation, idle),),
         refuted_by="Queries on a replica use it (their scans are counted there), or a job needs it that has "
         "not run since the counters began.",
     )
@@ -140,19 +142,52 @@ def _spread(upkeep: Upkeep) -> str:
     return f"{format_ratio(upkeep.at_end_ratio)} of the entries at its end: {pages}"
 
 
-def _remedy(idle: _Idle) -> Remedy:
+NOBODY_BUILDS = "Check that no session is building it: a row here is one that does."
+
+
+def _check(observation: Observation, found: Sequence[_Idle]) -> tuple[str, ...]:
+    """Return the queries for the scans of these indexes, of a partitioned one by its parts."""
+    version = observation.server.version_number
+    parents = dict.fromkeys(i.index.last.parent for i in found if i.index.last.parent)
+    alone = [i.index.last.name for i in found if not i.index.last.parent]
+    checks = [scans_of_parts(parent, version) for parent in parents]
+    return (*checks, scans_of(alone, version)) if alone else tuple(checks)
+
+
+_EVERYWHERE = (
+    "Check that idx_scan is 0 here and on every replica, where scans are counted separately, and that "
+    "each has counted for long enough."
+)
+
+
+def _is_settled(observation: Observation, found: Sequence[_Idle]) -> bool:
+    return is_settled(observation, [idle.table.last for idle in found])
+
+
+def _remedy(observation: Observation, idle: _Idle) -> Remedy:
     index = idle.index.last
     kept = f" Keep its definition: {index.definition}" if index.definition else ""
+    if not index.is_valid:
+        drop = Remedy(
+            text=f"Then drop it, or rebuild it with REINDEX.{kept}", commands=(_drop(idle),)
+        )
+        return after_check(drop, (being_built([index.name]),), settles=NOBODY_BUILDS)
     partition = (
         " An index that belongs to one of the partitioned table goes with that one only."
         if idle.table.last.kind == "partition"
         else ""
     )
-    return Remedy(
-        text=f"Drop it when no replica and no seldom job needs it.{partition}{kept}",
+    drop = Remedy(
+        text=f"Then drop it, if no seldom job needs it.{partition}{kept}",
         commands=(_drop(idle),),
         expected=f"About {format_bytes_per_s(idle.bytes_per_s, 3)} less, "
         f"{format_bytes(index.size_bytes)} of space, and more HOT updates.",
+    )
+    return after_check(
+        drop,
+        _check(observation, [idle]),
+        settles=_EVERYWHERE,
+        is_settled=_is_settled(observation, [idle]),
     )
 
 
@@ -161,7 +196,6 @@ def _together(found: Sequence[_Idle], observation: Observation, budget: Budget) 
     read = sum(idle.read_bytes_per_s for idle in found)
     written = sum(idle.written_bytes_per_s for idle in found)
     size = sum(idle.index.last.size_bytes for idle in found)
-    age_s = _age_s(observation)
     share = budget.of_load(read + written)
     part = f": {format_ratio(share)} of all bytes" if share is not None else ""
     reported = found[:_INDEXES_MOST]
@@ -173,11 +207,13 @@ def _together(found: Sequence[_Idle], observation: Observation, budget: Budget) 
     return Cause(
         kind=CauseKind.UNUSED_INDEXES,
         code="UnusedIndexes",
-        severity="note" if is_loading else _severity(budget, read + written, age_s, is_valid=True),
+        severity="note"
+        if is_loading
+        else _severity(budget, read + written, is_certain=_is_settled(observation, found)),
         subject=next(iter(tables)) if len(tables) == 1 else "",
         title=f"{len(found)} indexes{of} have never been scanned and take about "
         f"{format_bytes_per_s(read + written, 3)} together for their maintenance, by estimate{part}.",
-        text=f"They are {format_bytes(size)} large. {_since(age_s)} Reads are measured; what they write is an "
+        text=f"They are {format_bytes(size)} large. {since(observation)} Reads are measured; what they write is an "
         f"estimate.{_LOADING if is_loading else ''}",
         read_bytes_per_s=read,
         written_bytes_per_s=written,
@@ -196,16 +232,22 @@ def _together(found: Sequence[_Idle], observation: Observation, budget: Budget) 
         )
         + ((Evidence(kind="index", text=more.removeprefix(" and ")),) if more else ()),
         remedies=(
-            Remedy(
-                text="Drop those that no replica and no rare job needs, one after the other; keep their "
-                "definitions. An index of a partitioned table is dropped with its parent index, under a lock "
-                "that blocks readers."
-                if any(idle.index.last.parent for idle in reported)
-                else "Drop those that no replica and no rare job needs, one after the other; keep "
-                "their definitions.",
-                commands=tuple(dict.fromkeys(_drop(idle) for idle in reported)),
-                expected=f"About {format_bytes_per_s(read + written, 3)} less, {format_bytes(size)} of space, "
-                "and more HOT updates.",
+            after_check(
+                Remedy(
+                    text="Then drop those that no seldom job needs, one after the other; keep their definitions."
+                    + (
+                        " An index of a partitioned table is dropped with its parent index, under a lock that "
+                        "blocks readers."
+                        if any(idle.index.last.parent for idle in reported)
+                        else ""
+                    ),
+                    commands=tuple(dict.fromkeys(_drop(idle) for idle in reported)),
+                    expected=f"About {format_bytes_per_s(read + written, 3)} less, {format_bytes(size)} of "
+                    "space, and more HOT updates.",
+                ),
+                _check(observation, reported),
+                settles=_EVERYWHERE,
+                is_settled=_is_settled(observation, reported),
             ),
         ),
         refuted_by="Queries on a replica use them (their scans are counted there), or a job needs them that has "
@@ -229,28 +271,13 @@ def _is_loading(table: TableGrowth) -> bool:
     return table.of("inserted") > table.rows / 2
 
 
-def _severity(budget: Budget, total: float, age_s: float | None, *, is_valid: bool) -> Severity:
+def _severity(budget: Budget, total: float, *, is_certain: bool) -> Severity:
     """
     Return the severity: never critical for an estimate, a note while the counters are young.
 
     A quarter of the load is a warning even with young counters: that much is worth a question.
     """
     found = severity_of(budget, total)
-    if is_valid and found != "critical" and age_s is not None and age_s < _YOUNG_S:
+    if found != "critical" and not is_certain:
         return "note"
     return "warning" if found == "critical" else found
-
-
-def _age_s(observation: Observation) -> float | None:
-    reset_s = observation.last.counters.reset_s
-    return None if reset_s is None else max(observation.last.time_s - reset_s, 0.0)
-
-
-def _since(age_s: float | None) -> str:
-    if age_s is None:
-        return (
-            "The counters were never reset; they begin with the database, or with the last crash of "
-            "the server."
-        )
-    young = ": too short to see weekly or monthly jobs" if age_s < _YOUNG_S else ""
-    return f"The counters begin {format_duration(age_s)} ago{young}."

@@ -134,8 +134,8 @@ def missing_of(observation: Observation) -> tuple[Missing, ...]:
         Missing(
             name="I/O timing",
             hides="whether a statement is slow because storage is",
-            remedy="track_io_timing is off: ALTER SYSTEM SET track_io_timing = on; SELECT "
-            "pg_reload_conf(); pg_test_timing measures its overhead.",
+            remedy="track_io_timing is off: switch it on, which needs no restart; pg_test_timing measures "
+            "its overhead.",
         ),
     )
 

@@ -161,7 +161,7 @@ def _remedies(
         found.append(
             Remedy(
                 text="Find the statements: the log can show each with the size of its files.",
-                commands=("ALTER SYSTEM SET log_temp_files = '10MB';", "SELECT pg_reload_conf();"),
+                settings=(("log_temp_files", "10MB"),),
                 expected="The statements in the log, or in pg_stat_statements.",
             )
         )

@@ -65,7 +65,7 @@ def _of_server(observation: Observation, setting: str) -> Cause:
         remedies=(
             Remedy(
                 text="Enable it. It vacuums every table above its trigger; its cost limits keep it slow.",
-                commands=(f"ALTER SYSTEM SET {setting} = on;", "SELECT pg_reload_conf();"),
+                settings=((setting, "on"),),
                 expected="Vacuums of tables above their trigger begin within autovacuum_naptime.",
             ),
         ),
@@ -87,8 +87,8 @@ def _of_table(cases: Sequence[SettingCase]) -> Cause:
         severity="warning" if is_due else "note",
         subject=table.name,
         title=f"autovacuum is off for {table.name}: {number(dead)} dead rows",
-        text=f"Dead rows: {parts}. A TOAST relation uses the setting of its table, unless it has one "
-        "of its own.",
+        text=f"Dead rows: {parts}. A TOAST relation takes the parameters of its table, unless it has any "
+        "parameter of its own.",
         remedies=(
             Remedy(
                 text="Enable autovacuum for the table and its TOAST relation.",

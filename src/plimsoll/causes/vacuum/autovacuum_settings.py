@@ -3,7 +3,7 @@ Find large tables whose autovacuum settings do not fit their use.
 
 A vacuum starts at `threshold + scale_factor × rows` dead rows. With the default of a fifth, a table of
 hundreds of millions of rows collects tens of millions of dead ones, and then reads and writes for hours.
-TOAST relations have their own triggers, with the table's parameters unless they have their own.
+TOAST relations have their own triggers; `toast_options.py` knows whose parameters they take.
 """
 
 import math
@@ -15,6 +15,13 @@ from plimsoll.causes.budget import Budget, ranked
 from plimsoll.causes.growth import setting_of
 from plimsoll.causes.vacuum.classes import FITS, Fit, Use, use_of
 from plimsoll.causes.vacuum.pace import pace_of
+from plimsoll.causes.vacuum.toast_options import (
+    afterwards,
+    is_of_table,
+    is_off,
+    options_of,
+    set_command,
+)
 from plimsoll.model.cause import Cause, CauseKind, Remedy
 from plimsoll.model.database import Observation, Relation
 from plimsoll.model.diagnosis import Evidence, Missing
@@ -127,43 +134,34 @@ def trigger_of(observation: Observation, relation: Relation, table: Relation) ->
     threshold = setting_of(observation, "autovacuum_vacuum_threshold")
     if scale_factor is None or threshold is None:
         return None
+    options = options_of(relation, table)
     origin = "server"
-    for name, options in _levels(relation, table):
-        if "autovacuum_vacuum_scale_factor" in options:
-            scale_factor, origin = float(options["autovacuum_vacuum_scale_factor"]), name
-        if "autovacuum_vacuum_threshold" in options:
-            threshold = float(options["autovacuum_vacuum_threshold"])
+    if "autovacuum_vacuum_scale_factor" in options:
+        scale_factor = float(options["autovacuum_vacuum_scale_factor"])
+        origin = "table" if is_of_table(relation, table) else "TOAST"
+    threshold = float(options.get("autovacuum_vacuum_threshold", threshold))
     return Trigger(
         scale_factor=scale_factor,
         threshold=threshold,
-        cap=_cap(observation, relation, table),
-        is_enabled=_is_enabled(observation, relation, table),
+        cap=_cap(observation, options),
+        is_enabled=_is_enabled(observation, options),
         origin=origin,
     )
 
 
-def _levels(relation: Relation, table: Relation) -> Sequence[tuple[str, Mapping[str, str]]]:
-    """Return storage parameters with their origin; a later one overrides an earlier one."""
-    if relation.oid == table.oid:
-        return (("table", table.options),)
-    return (("table", table.options), ("TOAST", relation.options))
-
-
-def _cap(observation: Observation, relation: Relation, table: Relation) -> float | None:
+def _cap(observation: Observation, options: Mapping[str, str]) -> float | None:
     if observation.server.version_number < _HAS_CAP:
         return None
     cap = setting_of(observation, "autovacuum_vacuum_max_threshold")
-    for _, options in _levels(relation, table):
-        cap = float(options.get("autovacuum_vacuum_max_threshold", cap if cap is not None else -1))
-    return cap if cap is not None and cap >= 0 else None
+    cap = float(options.get("autovacuum_vacuum_max_threshold", cap if cap is not None else -1))
+    return cap if cap >= 0 else None
 
 
-def _is_enabled(observation: Observation, relation: Relation, table: Relation) -> bool:
-    value = observation.server.settings.get("autovacuum", "on")
-    for _, options in _levels(relation, table):
-        # A server-wide off applies to every table.
-        value = options.get("autovacuum_enabled", value) if value != "off" else value
-    return value not in {"off", "false", "no", "0"}
+def _is_enabled(observation: Observation, options: Mapping[str, str]) -> bool:
+    # A server-wide off applies to every table.
+    if observation.server.settings.get("autovacuum", "on") == "off":
+        return False
+    return not is_off(options.get("autovacuum_enabled", "on"))
 
 
 def cases_of(observation: Observation) -> list[SettingCase]:
@@ -199,7 +197,7 @@ def cases_of(observation: Observation) -> list[SettingCase]:
 
 def _is_large(relation: Relation, use: Use) -> bool:
     """Return whether a vacuum of it takes long; for a queue, whether many rows were deleted."""
-    if max(relation.live_rows, relation.row_estimate or 0) >= _LARGE_ROWS:
+    if relation.rows >= _LARGE_ROWS:
         return True
     if use == Use.INSERT_THEN_DELETE and relation.deleted >= _LARGE_ROWS:
         return True
@@ -256,8 +254,8 @@ def _text(case: SettingCase) -> str:
     )
     if case.is_toast:
         text += (
-            " The TOAST relation has its own count of dead rows, and uses the table's "
-            "parameters unless it has its own."
+            " The TOAST relation has its own count of dead rows, and takes the table's parameters unless "
+            "it has any of its own."
         )
     return text
 
@@ -301,8 +299,12 @@ def _evidence(
 
 
 def _remedy(observation: Observation, case: SettingCase) -> Remedy:
-    prefix = "toast." if case.is_toast else ""
     fit = case.fit
+    changes = {
+        "autovacuum_vacuum_scale_factor": f"{fit.scale_factor:g}",
+        "autovacuum_vacuum_threshold": f"{fit.threshold}",
+    }
+    toast = next((r for r in observation.last.relations if r.oid == case.table.toast_oid), None)
     every = case.interval_s(case.dead_then)
     lasts = _lasting_s(observation, case, case.dead_then)
     effects = [f"a vacuum at {number(case.dead_then)} dead rows instead of {number(case.dead_now)}"]
@@ -312,14 +314,9 @@ def _remedy(observation: Observation, case: SettingCase) -> Remedy:
         effects.append(f"lasting at least {format_duration(lasts)}")
     return Remedy(
         text="Run autovacuum earlier, with less work each time. The statement takes SHARE UPDATE "
-        "EXCLUSIVE: reads and writes continue, but it waits for a running vacuum.",
-        commands=(
-            (
-                f"ALTER TABLE {case.table.name} SET "
-                f"({prefix}autovacuum_vacuum_scale_factor = {fit.scale_factor:g}, "
-                f"{prefix}autovacuum_vacuum_threshold = {fit.threshold});"
-            ),
-        ),
+        "EXCLUSIVE: reads and writes continue, but it waits for a running vacuum."
+        f"{afterwards(case.relation, case.table, toast)}",
+        commands=(set_command(case.relation, case.table, changes),),
         expected=", ".join(effects),
     )
 
@@ -332,9 +329,7 @@ def _lasting_s(observation: Observation, case: SettingCase, dead_rows: float) ->
     visible. Dead rows are assumed to be at random places; the chunks of one value are adjacent.
     """
     block_bytes = observation.server.block_bytes
-    options: dict[str, str] = {}
-    for _, level in _levels(case.relation, case.table):
-        options |= level
+    options = options_of(case.relation, case.table)
     pace = pace_of(observation.server.settings, options, block_bytes=block_bytes)
     if pace is None:
         return None

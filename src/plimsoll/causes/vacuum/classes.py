@@ -68,7 +68,7 @@ def use_of(table: Relation, *, counted_s: float | None) -> Use:
         return Use.DEFAULT
     if updated + deleted <= _APPEND_MAX * inserted:
         return Use.APPEND_ONLY
-    rows = max(table.live_rows, 1)
+    rows = max(table.rows, 1.0)
     if deleted >= _GONE_MIN * inserted and updated < deleted and deleted >= _TURNED_OVER_MIN * rows:
         return Use.INSERT_THEN_DELETE
     is_often = updated >= _WRITTEN_MIN * rows

@@ -7,16 +7,19 @@ database, and the text says so. Rule 2: short retention is normal; duration, age
 """
 
 from collections.abc import Sequence
+from math import ceil
 
 from plimsoll.causes.budget import Budget, ranked
+from plimsoll.causes.checks import literal, prepared_of, slot_of
 from plimsoll.causes.growth import setting_of
+from plimsoll.causes.settled import after_check
 from plimsoll.model.cause import Cause, CauseKind, Remedy
 from plimsoll.model.database import Observation
 from plimsoll.model.diagnosis import Evidence
 from plimsoll.model.postgres import FREEZE_MAX_AGE, MAX_WAL_SIZE_MIB, WAL_SEGMENT_BYTES
 from plimsoll.model.severity import Severity
 from plimsoll.model.standing import PreparedTransaction, ReplicationSlot, XminHolder
-from plimsoll.units import MIB, format_bytes, format_duration, format_ratio, number
+from plimsoll.units import GIB, MIB, format_bytes, format_duration, format_ratio, number
 
 # Judgements. A transaction below five seconds is normal; after an hour it was forgotten. A transaction manager
 # ends what it has prepared within a second.
@@ -46,9 +49,9 @@ def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
 
 def dead_bytes(observation: Observation) -> tuple[int, float, float]:
     """Return dead rows of this database, their bytes by the mean size of a row, and their share of all rows."""
-    rows, bytes_dead, every = 0, 0.0, 0
+    rows, bytes_dead, every = 0, 0.0, 0.0
     for relation in observation.last.relations:
-        there = relation.live_rows + relation.dead_rows
+        there = relation.rows + relation.dead_rows
         rows += relation.dead_rows
         every += there
         if there:
@@ -106,7 +109,7 @@ def _of_slot(observation: Observation, slot: ReplicationSlot) -> Cause | None:
             ),
             *_kept_rows(observation, slot),
         ),
-        remedies=_slot_remedies(slot),
+        remedies=_slot_remedies(observation, slot),
         refuted_by="Its consumer reconnects and catches up, so the retained WAL falls.",
     )
 
@@ -140,20 +143,25 @@ def _kept_rows(observation: Observation, slot: ReplicationSlot) -> tuple[Evidenc
     return ()
 
 
-def _slot_remedies(slot: ReplicationSlot) -> tuple[Remedy, ...]:
-    name = slot.name.replace("'", "''")
-    drop = Remedy(
-        text="If no consumer needs it any more, drop it. A subscriber or standby that still needs it must "
-        "then be set up again, so check first.",
-        commands=(f"SELECT pg_drop_replication_slot('{name}');",),
-        expected=f"{format_bytes(slot.retained_bytes or 0.0)} of WAL are removed at the next checkpoint.",
-    )
-    keep = Remedy(
-        text="Limit what a slot may retain, well below the free space.",
-        commands=(
-            "ALTER SYSTEM SET max_slot_wal_keep_size = '<free space / 2>';",
-            "SELECT pg_reload_conf();",
+def _slot_remedies(observation: Observation, slot: ReplicationSlot) -> tuple[Remedy, ...]:
+    name = literal(slot.name)
+    drop = after_check(
+        Remedy(
+            text="Then drop it. A subscriber or standby that still needs it must be set up again.",
+            commands=(f"SELECT pg_drop_replication_slot({name});",),
+            expected=f"{format_bytes(slot.retained_bytes or 0.0)} of WAL are removed at the next checkpoint.",
         ),
+        (slot_of(slot.name),),
+        settles="Find its consumer: a standby (primary_slot_name), a subscription or a connector of that name. "
+        "If none is left, and restart_lsn stays as it is, nothing needs the slot.",
+    )
+    # Above what the slot retains now, so that the limit itself breaks no consumer.
+    normal = (setting_of(observation, "max_wal_size") or MAX_WAL_SIZE_MIB) * MIB
+    most = ceil(max(2 * (slot.retained_bytes or 0.0), 4 * normal) / GIB)
+    keep = Remedy(
+        text=f"Limit what a slot may retain, well below the free space: {most} GiB are twice what this one "
+        "retains, or four times max_wal_size. A consumer that falls back further must be set up again.",
+        settings=(("max_slot_wal_keep_size", f"{most}GB"),),
     )
     if slot.is_active:
         return (
@@ -162,7 +170,8 @@ def _slot_remedies(slot: ReplicationSlot) -> tuple[Remedy, ...]:
             ),
             keep,
         )
-    return (drop, keep) if slot.safe_bytes is None else (drop,)
+    has_limit = slot.safe_bytes is not None or slot.wal_status == "lost"
+    return (drop,) if has_limit else (drop, keep)
 
 
 def _of_prepared(observation: Observation, one: PreparedTransaction) -> Cause | None:
@@ -173,7 +182,7 @@ def _of_prepared(observation: Observation, one: PreparedTransaction) -> Cause | 
         "critical" if one.age_s >= forgotten else "warning" if one.age_s >= notable else "note"
     )
     _, bytes_dead, _ = dead_bytes(observation)
-    gid = one.gid.replace("'", "''")
+    gid = literal(one.gid)
     return Cause(
         kind=CauseKind.HELD_BACK,
         code="PreparedTransaction",
@@ -193,14 +202,19 @@ def _of_prepared(observation: Observation, one: PreparedTransaction) -> Cause | 
             _dead(observation),
         ),
         remedies=(
-            Remedy(
-                text=f"Check whether the transaction manager of {one.owner} still knows it. If not, roll it "
-                f"back in database {one.database}.",
-                commands=(f"ROLLBACK PREPARED '{gid}';",),
+            after_check(
+                Remedy(
+                    text=f"If not, roll it back in database {one.database}.",
+                    commands=(f"ROLLBACK PREPARED {gid};",),
+                ),
+                (prepared_of(one.gid),),
+                settles=f"Check whether it is still there, and whether the transaction manager of {one.owner} "
+                "knows it.",
             ),
             Remedy(
-                text="If no application uses two-phase commit, disable it; this needs a restart.",
-                commands=("ALTER SYSTEM SET max_prepared_transactions = 0;",),
+                text="If no application uses two-phase commit, disable it once pg_prepared_xacts is empty: with "
+                "one left in it, the server does not start again.",
+                settings=(("max_prepared_transactions", "0"),),
             ),
         ),
         refuted_by="It is gone a moment later, because its transaction manager ended it.",
@@ -245,10 +259,7 @@ def _of_holders(observation: Observation, holders: Sequence[XminHolder]) -> Caus
             Remedy(
                 text="Run long reports and dumps on a replica without hot_standby_feedback, and let the "
                 "server end idle transactions.",
-                commands=(
-                    "ALTER SYSTEM SET idle_in_transaction_session_timeout = '60s';",
-                    "SELECT pg_reload_conf();",
-                ),
+                settings=(("idle_in_transaction_session_timeout", "60s"),),
             ),
         ),
         refuted_by="Its backend_xmin in pg_stat_activity advances, because it takes a new snapshot for each statement.",

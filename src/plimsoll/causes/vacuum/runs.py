@@ -22,6 +22,7 @@ from plimsoll.causes.budget import rates_of
 from plimsoll.causes.named import is_named
 from plimsoll.causes.statements.statements import is_vacuum, work_between
 from plimsoll.causes.vacuum.pace import VacuumPace, pace_of
+from plimsoll.causes.vacuum.toast_options import options_of
 from plimsoll.model.database import IoRow, Observation, Relation, VacuumRun
 from plimsoll.model.postgres import CHUNKS_PER_PAGE
 
@@ -343,12 +344,12 @@ def _blocks_read(observation: Observation, run: ObservedVacuum) -> int | None:
 
 def pace_of_run(observation: Observation, run: ObservedVacuum) -> VacuumPace | None:
     """Return its cost limits; None if the settings could not be read."""
-    own = run.relation.options if run.relation is not None else {}
-    of_table = run.owner.options if run.owner is not None else {}
+    options: Mapping[str, str] = {}
+    if run.relation is not None:
+        options = options_of(run.relation, run.owner or run.relation)
     return pace_of(
         observation.server.settings,
-        # A TOAST relation uses its table's parameters unless it has its own.
-        {**of_table, **own},
+        options,
         block_bytes=observation.server.block_bytes,
         is_automatic=run.last.is_automatic,
     )

@@ -28,6 +28,7 @@ from plimsoll.causes.vacuum.runs import (
     pace_of_run,
     runs_of,
 )
+from plimsoll.causes.vacuum.toast_options import afterwards, set_command
 from plimsoll.model.cause import Cause, CauseKind, Remedy
 from plimsoll.model.database import Observation
 from plimsoll.model.diagnosis import Evidence, Missing
@@ -288,21 +289,12 @@ def _remedies(
     if pace is not None and target > 0 and (allowed is None or allowed > target):
         limit, delay_ms = pace.limit_for(target, *moved)
         lasts = _lasting(run, pace, target, moved)
-        prefix = "toast." if run.owner is not None else ""
-        table = run.owner.name if run.owner is not None else run.last.relation
-        command = (
-            f"ALTER TABLE {table} SET ({prefix}autovacuum_vacuum_cost_limit = {limit}, "
-            f"{prefix}autovacuum_vacuum_cost_delay = {delay_ms});"
-        )
-        if not run.last.is_automatic:
-            command = (
-                f"SET vacuum_cost_limit = {limit}; SET vacuum_cost_delay = {delay_ms}; VACUUM …"
-            )
+        commands, told = _limited(run, limit, delay_ms)
         found.append(
             Remedy(
                 text=f"Limit it to a quarter of the ceiling ({format_bytes_per_s(target, 3)}), from its "
-                "next run on.",
-                commands=(command,),
+                f"next run on.{told}",
+                commands=commands,
                 expected=f"the whole relation takes at least {format_duration(lasts)}",
             )
         )
@@ -322,6 +314,22 @@ def _remedies(
             )
         )
     return tuple(found)
+
+
+def _limited(run: ObservedVacuum, limit: int, delay_ms: int) -> tuple[tuple[str, ...], str]:
+    """Return the commands that limit its next run, and what else they do; none for another database's relation."""
+    if run.relation is None:
+        # The server gives only the number of a relation of another database.
+        return (), f" Set its parameters in its own database ({run.last.relation})."
+    table = run.owner or run.relation
+    if not run.last.is_automatic:
+        settings = (f"SET vacuum_cost_limit = {limit};", f"SET vacuum_cost_delay = {delay_ms};")
+        return (*settings, f"VACUUM {table.name};"), ""
+    changes = {
+        "autovacuum_vacuum_cost_limit": f"{limit}",
+        "autovacuum_vacuum_cost_delay": f"{delay_ms}",
+    }
+    return (set_command(run.relation, table, changes),), afterwards(run.relation, table, None)
 
 
 def _lasting(
@@ -397,7 +405,7 @@ def _ended_in(observation: Observation, plateaus: Plateaus, seen: set[int]) -> l
                 remedies=(
                     Remedy(
                         text="Log what autovacuum reads, writes and how long it takes.",
-                        commands=("ALTER SYSTEM SET log_autovacuum_min_duration = 0;",),
+                        settings=(("log_autovacuum_min_duration", "0"),),
                     ),
                 ),
                 refuted_by="The log shows that it began just before it ended.",

@@ -193,7 +193,7 @@ def _remedies(worst: DatabaseAge, tables: Sequence[TableAge]) -> tuple[Remedy, .
             end,
             Remedy(
                 text=f"{worst.name} accepts no connections; autovacuum freezes it, if it is on.",
-                commands=("ALTER SYSTEM SET autovacuum = on;", "SELECT pg_reload_conf();"),
+                settings=(("autovacuum", "on"),),
             ),
         )
     commands = tuple(f"VACUUM (FREEZE, VERBOSE) {one.name};" for one in tables[:_TABLES_MOST])

@@ -95,12 +95,8 @@ def _larger(pace: WalPace) -> tuple[Remedy, ...]:
         )
     found = [
         Remedy(
-            text=f"{text}. On RDS it is max_wal_size in the parameter group, in MB; no restart is "
-            "needed.",
-            commands=(
-                f"ALTER SYSTEM SET max_wal_size = '{round(room / MIB)}MB';",
-                "SELECT pg_reload_conf();",
-            ),
+            text=f"{text}.",
+            settings=(("max_wal_size", f"{round(room / MIB)}MB"),),
             expected=(
                 f"Checkpoints every {_interval(every_s)}; full-page images in WAL fall from {full} "
                 f"to {least} at best. WAL takes up to {format_bytes(room)} of disk, and "
@@ -113,10 +109,9 @@ def _larger(pace: WalPace) -> tuple[Remedy, ...]:
         found.append(
             Remedy(
                 text="If a recovery of some minutes is acceptable, make checkpoints rarer still.",
-                commands=(
-                    "ALTER SYSTEM SET checkpoint_timeout = '15min';",
-                    f"ALTER SYSTEM SET max_wal_size = '{round(longer / MIB)}MB';",
-                    "SELECT pg_reload_conf();",
+                settings=(
+                    ("checkpoint_timeout", "15min"),
+                    ("max_wal_size", f"{round(longer / MIB)}MB"),
                 ),
                 expected="Even fewer full-page images in WAL, if the same pages change often.",
             )
@@ -145,10 +140,7 @@ def _writes(
             f"checkpoint_completion_target is {number(completion or 0.0)}: pages are written in that "
             "part of the time between checkpoints. Spread them over more of it."
         ),
-        commands=(
-            f"ALTER SYSTEM SET checkpoint_completion_target = {CHECKPOINT_COMPLETION_TARGET};",
-            "SELECT pg_reload_conf();",
-        ),
+        settings=(("checkpoint_completion_target", f"{CHECKPOINT_COMPLETION_TARGET}"),),
         expected=(
             f"The same bytes at {format_ratio((completion or 0.0) / CHECKPOINT_COMPLETION_TARGET)} of the rate "
             "while a checkpoint writes."

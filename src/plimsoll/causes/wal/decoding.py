@@ -75,10 +75,7 @@ def _remedies(decoded: Decoded, observation: Observation) -> tuple[Remedy, ...]:
             Remedy(
                 text=f"Give decoding {format_bytes(needed)}: a transaction spills {format_bytes(each)} on "
                 "average. Every WAL sender may use as much.",
-                commands=(
-                    f"ALTER SYSTEM SET logical_decoding_work_mem = '{round(needed / MIB)}MB';",
-                    "SELECT pg_reload_conf();",
-                ),
+                settings=(("logical_decoding_work_mem", f"{round(needed / MIB)}MB"),),
                 expected=f"{format_bytes_per_s(2 * decoded.spilled)} less.",
             )
         )

@@ -133,10 +133,7 @@ def _remedies(
             Remedy(
                 text="Compress full-page images in WAL; this costs CPU time. A server built without lz4 "
                 "needs 'pglz'.",
-                commands=(
-                    f"ALTER SYSTEM SET wal_compression = {method};",
-                    "SELECT pg_reload_conf();",
-                ),
+                settings=(("wal_compression", method),),
                 expected=f"At most {format_bytes_per_s(pace.full_page_bytes_per_s)} of WAL shrink as far as "
                 "the pages can be compressed.",
             )

@@ -22,6 +22,7 @@ class ServerSelfRecord(Record, frozen=True, kw_only=True):
     settings: dict[str, str] = field(default_factory=dict)
     extensions: tuple[str, ...] = ()
     rights: tuple[str, ...] = ()
+    platform: str = ""
     vcpu_count: int | None = None
 
 

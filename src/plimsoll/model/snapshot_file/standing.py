@@ -1,5 +1,6 @@
 """What stood on a server, as a snapshot file has it."""
 
+from plimsoll.model.postgres import LEAF_FILL_RATIO
 from plimsoll.model.snapshot_file.record import Record
 
 
@@ -101,6 +102,7 @@ class TableSpaceRecord(Record, frozen=True, kw_only=True):
     may_select: bool
     toast_pages: int | None
     toast_rows: float | None
+    dropped_columns: int = 0
 
 
 class IndexSpaceRecord(Record, frozen=True, kw_only=True):
@@ -111,6 +113,7 @@ class IndexSpaceRecord(Record, frozen=True, kw_only=True):
     pages: int
     entry_estimate: float
     key_bytes: float | None
+    fill_ratio: float = LEAF_FILL_RATIO
 
 
 class StandingRecord(Record, frozen=True, kw_only=True):

@@ -7,7 +7,14 @@ from typing import Any
 
 import msgspec
 
-from plimsoll.model.database import Counters, DatabaseReading, IoRow, Relation, Statement
+from plimsoll.model.database import (
+    Counters,
+    DatabaseReading,
+    IoRow,
+    Relation,
+    Statement,
+    ToastableColumn,
+)
 
 Row = tuple[Any, ...]
 
@@ -17,6 +24,9 @@ _COUNTER_NAMES = (
     *("sessions", "sessions_abandoned", "sessions_fatal", "sessions_killed"),
 )
 _RESET = len(_COUNTER_NAMES)
+
+# Counters of the whole server that a crash sets to zero; those of pg_stat_statements are in a file of their own.
+SHARED = ("wal", "bgwriter", "io", "checkpointer")
 
 # Processes whose writes `Counters.backend_written_bytes` does not include.
 _OWN_COUNTERS = ("checkpointer", "background writer")
@@ -91,11 +101,29 @@ def has_gone_back(before: Mapping[int, Row], after: Mapping[int, Row]) -> bool:
 def sums_of(rows: Iterable[Row]) -> dict[str, Any]:
     """Return the fields of `Counters` that are sums over databases."""
     rows = list(rows)
-    sums: dict[str, Any] = {
-        name: sum(row[place] or 0 for row in rows) for place, name in enumerate(_COUNTER_NAMES)
-    }
-    resets = [row[_RESET] for row in rows if row[_RESET] is not None]
-    return {**sums, "reset_s": max(resets) if resets else None}
+    return {name: sum(row[place] or 0 for row in rows) for place, name in enumerate(_COUNTER_NAMES)}
+
+
+def began_s(
+    database: Row | None, resets: Mapping[str, float | None], promoted_s: float | None
+) -> float | None:
+    """
+    Return when the counters of a database began, epoch seconds; None if the server does not say.
+
+    A reset of a database or of one table has the time of the database. After a crash all counters begin anew:
+    then the database has no time, and those of the whole server have that of the recovery. One of them may have been
+    reset since, so it is their earliest. A standby keeps its counters at its promotion, without its primary's
+    work (observed on 15 and 18).
+
+    Args:
+        database: row of `DATABASES` without the identifier; None if unknown.
+        resets: as in `ServerReading`.
+        promoted_s: of the last promotion, epoch seconds; None for never.
+    """
+    shared = [at for name, at in resets.items() if at is not None and name in SHARED]
+    own = database[_RESET] if database is not None else None
+    known = [at for at in (own, min(shared, default=None)) if at is not None]
+    return max([*known, promoted_s or 0.0]) if known else None
 
 
 def counters_of(
@@ -106,6 +134,7 @@ def counters_of(
     *,
     block_bytes: int,
     wal_files_bytes: float | None = None,
+    reset_s: float | None = None,
 ) -> Counters:
     """Return counters of the whole server; what it did not say is None, or zero where None is no answer."""
     timed, requested, checkpointed, cleaned, backend = checkpoints or (0, 0, 0, 0, None)
@@ -132,6 +161,7 @@ def counters_of(
         wal_writes=writes,
         wal_buffers_full=buffers_full,
         wal_files_bytes=wal_files_bytes,
+        reset_s=reset_s,
     )
 
 
@@ -145,6 +175,17 @@ def with_toast_reads(relation: Relation, relations: dict[int, Relation]) -> Rela
     if toast is None:
         return relation
     return msgspec.structs.replace(relation, toast_blocks_read=toast.heap_blocks_read)
+
+
+def with_columns(
+    moment: ServerReading, columns: Mapping[int, tuple[ToastableColumn, ...]]
+) -> ServerReading:
+    """Return the moment with these columns of its tables."""
+    relations = (
+        msgspec.structs.replace(one, columns=columns[one.oid]) if one.oid in columns else one
+        for one in moment.reading.relations
+    )
+    return replaced(moment, relations=tuple(relations))
 
 
 def changes_since(relation: Relation, before: Relation | None) -> int:

@@ -19,16 +19,19 @@ from plimsoll.model.database import (
     ServerInfo,
     Statement,
 )
+from plimsoll.model.platform import platform_of
 from plimsoll.model.standing import ServerHealth
 from plimsoll.sources.postgres.connect import NoAnswer, Rows, ServerConnection
 from plimsoll.sources.postgres.locks import with_locks
 from plimsoll.sources.postgres.moment import (
     ServerReading,
     ServerRun,
+    began_s,
     changes_since,
     counters_of,
     replaced,
     time_since_s,
+    with_columns,
     with_toast_reads,
 )
 from plimsoll.sources.postgres.partitions import with_parents
@@ -112,6 +115,7 @@ class Reader:
             ) from None
         role, version, version_number, is_standby, block_bytes, rights = facts
         chunk = self._part("toast chunk size", queries.TOAST_CHUNK)
+        marks = self._part("platform", queries.PLATFORM) or []
         values: dict[str, str] = dict(settings)
         self._server = ServerInfo(
             place=self._connection.place,
@@ -129,6 +133,7 @@ class Reader:
             settings=values,
             extensions=tuple(name for name, _, _ in extensions),
             rights=tuple(rights),
+            platform=platform_of(mark for (mark,) in marks),
             vcpu_count=self._connection.vcpu_count,
         )
         for name, extension_version, schema in extensions:
@@ -254,10 +259,13 @@ class Reader:
         relations, indexes = self._relations()
         by_database = {row[0]: row[1:] for row in databases}
         ours = self._part("databases", queries.OUR_DATABASE)
+        database_oid = ours[0][0] if ours else None
+        resets = self._resets()
+        promoted = self._part("promotion", wal.PROMOTED) if is_last else None
         return ServerReading(
             databases=by_database,
-            database_oid=ours[0][0] if ours else None,
-            resets=self._resets(),
+            database_oid=database_oid,
+            resets=resets,
             reading=DatabaseReading(
                 time_s=time_s,
                 next_xid=ids[0],
@@ -269,6 +277,11 @@ class Reader:
                     io,
                     block_bytes=block_bytes,
                     wal_files_bytes=files[0][0] if files else None,
+                    reset_s=began_s(
+                        by_database.get(database_oid or 0),
+                        resets,
+                        promoted[0][0] if promoted else None,
+                    ),
                 ),
                 relations=relations,
                 indexes=indexes,
@@ -415,19 +428,7 @@ class Reader:
             names = [one.name for one in last.reading.relations if one.oid in hidden]
             self.missing["column widths"] = self._grant(select_on(names))
         found = columns_of(rows)
-        moments = [
-            replaced(
-                moment,
-                relations=tuple(
-                    msgspec.structs.replace(one, columns=found[one.oid])
-                    if one.oid in found
-                    else one
-                    for one in moment.reading.relations
-                ),
-            )
-            for moment in (first, last)
-        ]
-        return moments[0], moments[1]
+        return with_columns(first, found), with_columns(last, found)
 
     def _with_definitions(self, first: ServerReading, last: ServerReading) -> ServerReading:
         before = {index.oid: index.scans for index in first.reading.indexes}
@@ -489,9 +490,7 @@ class Reader:
                 "pg_stat_statements in this database is not PostgreSQL's: another role replaced it."
             )
         if why.state == _NOT_LOADED:
-            return (
-                "ALTER SYSTEM SET shared_preload_libraries = 'pg_stat_statements'; -- and restart"
-            )
+            return "Add pg_stat_statements to shared_preload_libraries, and restart the server."
         return f"the server reported: {why.reason}"
 
     def _grant(self, right: str) -> str:

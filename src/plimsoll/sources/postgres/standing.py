@@ -98,7 +98,7 @@ def _invalid_index(row: tuple[Any, ...], block_bytes: int) -> model.InvalidIndex
 
 
 def _table(row: tuple[Any, ...]) -> model.TableSpace:
-    name, oid, pages, rows, fill, width, known, columns, nullable, live, dead, may, *toast = row
+    name, oid, pages, rows, fill, width, known, columns, nullable, live, dead, may, *rest = row
     return model.TableSpace(
         name=name,
         oid=oid,
@@ -111,17 +111,19 @@ def _table(row: tuple[Any, ...]) -> model.TableSpace:
         live_rows=live,
         dead_rows=dead,
         may_select=may,
-        toast_pages=toast[0],
-        toast_rows=toast[1],
+        toast_pages=rest[0],
+        toast_rows=rest[1],
+        dropped_columns=rest[2],
     )
 
 
 def _index(row: tuple[Any, ...]) -> model.IndexSpace:
-    name, table, pages, entries, width, is_known = row
+    name, table, pages, entries, width, is_known, fill = row
     return model.IndexSpace(
         name=name,
         table=table,
         pages=pages,
         entry_estimate=entries,
         key_bytes=width if is_known else None,
+        fill_ratio=float(fill) / 100,
     )

@@ -117,7 +117,7 @@ def test_an_open_transaction_names_its_holder_and_the_timeout():
     assert cause.subject == "app 'billing' from 10.0.0.1"
     assert cause.title == "2 sessions hold a transaction open and are idle, for 2 min at most"
     assert "idle_in_transaction_session_timeout is off" in {p.text for p in cause.evidence}
-    assert "idle_in_transaction_session_timeout = '60s'" in cause.remedies[0].commands[0]
+    assert (("idle_in_transaction_session_timeout", "60s"),) == cause.remedies[0].settings
 
 
 def test_pools_that_lie_idle_are_reported():

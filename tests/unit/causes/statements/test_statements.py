@@ -90,7 +90,7 @@ def test_reads_that_were_not_timed_are_no_sign_and_are_reported():
 
     assert () == statements.causes(seen_since, budget(9e9, 0.0))
     (missing,) = missing_of(seen_since)
-    assert "track_io_timing = on" in missing.remedy
+    assert "track_io_timing is off: switch it on" in missing.remedy
     assert () == missing_of(observation(reading(START_S), reading(START_S + WINDOW_S)))
 
 

@@ -13,9 +13,11 @@ from databases import (
     io_row,
     observation,
     reading,
+    server,
     table,
     toast_of,
     vacuum,
+    with_settings,
 )
 from plimsoll.causes.vacuum.vacuum import causes, missing_of, overlap_s
 from plimsoll.model.cause import Cause
@@ -97,6 +99,28 @@ def test_cost_limits_are_compared_with_the_ceiling():
     assert "toast.autovacuum_vacuum_cost_limit = 25," in cause.remedies[0].commands[0]
     # 400 GiB at 53.125 MB/s.
     assert "2 h 15 min" in cause.remedies[0].expected
+
+
+def test_each_command_that_limits_a_vacuum_can_be_run():
+    """A manual one is limited by its session; of another database only the number of the relation is known."""
+    by_hand = watched(
+        written=0.0,
+        is_automatic=False,
+        info=with_settings(server(), {"vacuum_cost_delay": "0", "vacuum_cost_limit": "9999"}),
+    )
+    elsewhere = watched(written=0.0)
+    elsewhere = msgspec.structs.replace(
+        elsewhere, last=msgspec.structs.replace(elsewhere.last, relations=())
+    )
+    found = [
+        causes(seen, budget(150e6, 0.0, ceiling_bytes_per_s=CEILING))[0].remedies[0]
+        for seen in (by_hand, elsewhere)
+    ]
+
+    assert "VACUUM public.documents;" == found[0].commands[-1]
+    assert all(c.startswith("SET vacuum_cost_") for c in found[0].commands[:-1])
+    assert () == found[1].commands
+    assert "in its own database" in found[1].text
 
 
 def test_a_relation_of_its_own_limits_is_left_as_it_is():

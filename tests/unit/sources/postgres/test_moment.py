@@ -1,7 +1,15 @@
 """Counters of two readings may be subtracted: what was dropped, reset or forgotten is in neither."""
 
+import pytest
+
 from plimsoll.model.database import DatabaseReading, IoRow
-from plimsoll.sources.postgres.moment import ServerReading, compared, counters_of, has_gone_back
+from plimsoll.sources.postgres.moment import (
+    ServerReading,
+    began_s,
+    compared,
+    counters_of,
+    has_gone_back,
+)
 
 RESET_S = 1_795_000_000.0
 
@@ -94,3 +102,27 @@ def test_growth_by_many_blocks_counts_whole_where_there_are_two_views():
     counters = counters_of((), (1, 2, 3, 4, 5), None, rows, block_bytes=8192)
 
     assert 769 * 8192.0 == counters.backend_written_bytes
+
+
+@pytest.mark.parametrize(
+    ("own_s", "shared", "promoted_s", "expected_s"),
+    [
+        pytest.param(None, {"wal": 10.0, "bgwriter": 10.0}, None, 10.0, id="made or crashed"),
+        pytest.param(None, {"wal": 10.0, "bgwriter": 90.0}, None, 10.0, id="one reset since"),
+        pytest.param(50.0, {"wal": 10.0, "bgwriter": 10.0}, None, 50.0, id="pg_stat_reset()"),
+        pytest.param(50.0, {"wal": 60.0, "io": 60.0}, None, 60.0, id="crashed, restored time"),
+        pytest.param(None, {"wal": 10.0}, 70.0, 70.0, id="promoted"),
+        pytest.param(None, {"wal": 80.0}, 70.0, 80.0, id="promoted and crashed"),
+        pytest.param(None, {"wal": None, "statements": 5.0}, None, None, id="nothing is shown"),
+        pytest.param(50.0, {}, None, 50.0, id="only of the database"),
+        pytest.param(None, {}, 70.0, None, id="only the promotion"),
+    ],
+)
+def test_counters_are_as_old_as_what_began_them_last(
+    own_s: float | None,
+    shared: dict[str, float | None],
+    promoted_s: float | None,
+    expected_s: float | None,
+):
+    """A crash is dated by the earliest of the server's resets; pg_stat_statements has a file of its own."""
+    assert expected_s == began_s(database(0, reset_s=own_s), shared, promoted_s)

@@ -82,6 +82,26 @@ where name ~ '^(autovacuum|vacuum_|checkpoint_|bgwriter_|wal_|max_wal|min_wal|tr
 order by name
 """
 
+# Marks of the platform, for `model.platform`: settings, superusers and a function of providers. Of commands and
+# folders only whether they are those of CloudNativePG's manager.
+PLATFORM = """
+select distinct pg_catalog.split_part(s.name, '.', 1)
+from pg_catalog.pg_settings s where s.name ~ '^(rds|cloudsql|azure|alloydb|neon|supautils)[.]'
+union all
+select r.rolname::pg_catalog.text from pg_catalog.pg_roles r
+where r.rolsuper and r.rolname in ('rdsadmin', 'cloudsqladmin', 'alloydbadmin', 'azuresu', 'supabase_admin')
+union all
+select 'aurora' from pg_catalog.pg_proc p
+where p.proname = 'aurora_version' and p.pronamespace = 'pg_catalog'::pg_catalog.regnamespace
+union all
+select 'cnpg' where pg_catalog.current_setting('cnpg.config_sha256', true) is not null
+union all
+select 'cnpg' from pg_catalog.pg_settings s
+where s.name in ('unix_socket_directories', 'archive_command') and s.setting ~ '/controller/'
+union all
+select 'file' from pg_catalog.pg_settings s where s.name = 'allow_alter_system' and s.setting = 'off'
+"""
+
 # Of other users' sessions a role without pg_read_all_stats sees process, user, database, application.
 SESSIONS = f"""
 select pid, backend_type, usename::pg_catalog.text, datname::pg_catalog.text, application_name, pg_catalog.host(client_addr), state,

@@ -226,7 +226,7 @@ LEAVES = _LEAVES.format(
 _SAMPLE = """
 select pg_catalog.count(*),
        pg_catalog.count(*) filter (where xmin = any(%s::pg_catalog.text[]::pg_catalog.xid[]))
-from {part} tablesample system (%s::pg_catalog.float4)
+from {part} tablesample pg_catalog.system (%s::pg_catalog.float4)
 """
 _ANY_ROW = "select exists (select from {part})"
 # Of a table that had many rows, and lost them all, every page is read.

@@ -153,7 +153,9 @@ select pg_catalog.format('%I.%I', n.nspname, c.relname), c.oid, c.relpages, c.re
                  where o.option_name = 'fillfactor'), '100'),
        w.width, w.known, w.columns, w.nullable,
        pg_catalog.pg_stat_get_live_tuples(c.oid), pg_catalog.pg_stat_get_dead_tuples(c.oid),
-       pg_catalog.has_table_privilege(c.oid, 'select'), t.relpages, t.reltuples::pg_catalog.float8
+       pg_catalog.has_table_privilege(c.oid, 'select'), t.relpages, t.reltuples::pg_catalog.float8,
+       (select pg_catalog.count(*) from pg_catalog.pg_attribute d
+        where d.attrelid = c.oid and d.attnum > 0 and d.attisdropped)
 from pg_catalog.pg_class c
 join pg_catalog.pg_namespace n on n.oid = c.relnamespace
 left join pg_catalog.pg_class t on t.oid = c.reltoastrelid
@@ -173,7 +175,9 @@ limit {BLOAT_TABLES_MAX}
 
 INDEX_BLOAT = f"""
 select pg_catalog.format('%I.%I', n.nspname, c.relname), pg_catalog.format('%I.%I', tn.nspname, t.relname),
-       c.relpages, c.reltuples::pg_catalog.float8, w.width, w.known = i.indnatts
+       c.relpages, c.reltuples::pg_catalog.float8, w.width, w.known = i.indnatts,
+       coalesce((select o.option_value from pg_catalog.pg_options_to_table(c.reloptions) o
+                 where o.option_name = 'fillfactor'), '90')
 from (select c.* from pg_catalog.pg_class c join pg_catalog.pg_am m on m.oid = c.relam
       where c.relkind = 'i' and m.amname = 'btree' and c.relpages >= {BLOAT_PAGES_MIN}
       order by c.relpages desc, c.oid limit {BLOAT_INDEXES_MAX}) c

@@ -39,3 +39,10 @@ where s.slot_type = 'logical'
 order by 1
 limit 1000
 """
+
+# A promotion writes the history of the new timeline; the file stays, also in copies of the server.
+PROMOTED = """
+select extract(epoch from pg_catalog.max(f.modification))::pg_catalog.float8
+from pg_catalog.pg_ls_waldir() f
+where f.name ~ '[.]history$'
+"""
