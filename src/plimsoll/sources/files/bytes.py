@@ -1,17 +1,18 @@
 """
 Read the bytes of a file, without gzip, byte order marks and UTF-16.
 
-Rule 1: nothing is read before its kind is known to be a regular file or a pipe.
-Rule 2: memory is bounded: `bounds.py` says how many bytes a file may hold, packed or not.
+Rule: memory is bounded: `bounds.py` says how many bytes a file may hold, packed or not.
 """
 
 import io
+import os
 import stat
 import zlib
 from pathlib import Path
 
-from plimsoll.errors import AccessDenied, DataError, SourceError
+from plimsoll.errors import DataError
 from plimsoll.sources.files import bounds
+from plimsoll.sources.files.opened import opened, read_to_end
 from plimsoll.wire import unpacked
 
 HEAD_BYTES = 1 << 18
@@ -28,28 +29,20 @@ def load(path: Path) -> bytes:
 
     Raises:
         AccessDenied: the operating system denied access.
-        SourceError: the file does not exist, is not a file, or cannot be read.
+        SourceError: the file does not exist, is not a file, or cannot be read, or nobody writes to the pipe.
         DataError: it is too large, a broken gzip file, or broken UTF-16.
     """
-    try:
-        mode = path.stat().st_mode
-        if not (stat.S_ISREG(mode) or stat.S_ISFIFO(mode)):
-            raise SourceError(
-                f"'{path}' is not a file", "Name a file; devices and sockets are not read."
-            )
-        if stat.S_ISREG(mode) and path.stat().st_size > bounds.MAX_BYTES:
+    with opened(path) as file:
+        found = os.fstat(file.fileno())
+        if found.st_size > bounds.MAX_BYTES:
             raise bounds.too_large(f"'{path}'")
-        with path.open("rb") as file:
+        if stat.S_ISREG(found.st_mode):
             data = file.read(bounds.MAX_BYTES + 1)
-    except PermissionError as error:
-        raise AccessDenied(
-            f"unable to read '{path}': permission denied", "Check the owner and mode of the file."
-        ) from error
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise SourceError(
-            f"unable to read '{path}': {reason}", "Check that the path names a readable file."
-        ) from error
+        else:
+            too_large = bounds.too_large(f"'{path}'")
+            data, was_interrupted = read_to_end(file, bounds.MAX_BYTES, too_large, lambda _: None)
+            if was_interrupted:
+                raise KeyboardInterrupt
     if len(data) > bounds.MAX_BYTES:
         raise bounds.too_large(f"'{path}'")
     return unwrapped(data, path)
