@@ -107,9 +107,8 @@ def account_at(url: str, monkeypatch: pytest.MonkeyPatch, role_arn: str | None =
 @pytest.mark.parametrize("how", ENDLESS)
 def test_an_answer_without_end_is_refused_at_the_bound(monkeypatch, how):
     """Chunked, by length, until the connection closes, as an error, and packed: one sentence, one request."""
-    with endless(how) as server:
-        with pytest.raises(SourceError) as refused:
-            account_at(server.url, monkeypatch).call(DESCRIBE_INSTANCES)
+    with endless(how) as server, pytest.raises(SourceError) as refused:
+        account_at(server.url, monkeypatch).call(DESCRIBE_INSTANCES)
 
     assert "the answer to rds:DescribeDBInstances has more than 16 MiB" == refused.value.message
     assert 1 == len(server.taken)
@@ -127,9 +126,8 @@ def test_every_client_of_an_account_has_the_bound(monkeypatch, service):
 def test_the_answer_that_brings_a_roles_credentials_has_the_bound(monkeypatch):
     """STS is asked by botocore itself, with clients of the same session."""
     role_arn = "arn:aws:iam::123456789012:role/plimsoll"
-    with endless("in chunks") as server:
-        with pytest.raises((SourceError, AccessDenied)):
-            account_at(server.url, monkeypatch, role_arn).call(DESCRIBE_INSTANCES)
+    with endless("in chunks") as server, pytest.raises((SourceError, AccessDenied)):
+        account_at(server.url, monkeypatch, role_arn).call(DESCRIBE_INSTANCES)
 
     assert max(server.taken) < MOST_BYTES + BUFFERED_BYTES
 
