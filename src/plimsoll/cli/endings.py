@@ -17,6 +17,7 @@ from typing import TypeVar
 from plimsoll import __version__
 from plimsoll.cli.streams import ReaderGone
 from plimsoll.errors import PlimsollError
+from plimsoll.model.visible import visible
 
 _Found = TypeVar("_Found")
 
@@ -138,7 +139,7 @@ def _print_error(message: str, hint: str) -> None:
 
 def _print(line: str) -> None:
     with suppress(OSError, ValueError):
-        print(line, file=sys.stderr, flush=True)  # noqa: T201
+        print(visible(line), file=sys.stderr, flush=True)  # noqa: T201
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from plimsoll.errors import UsageError
+from plimsoll.model.visible import visible
 from plimsoll.reports.chart.engine import drawn, missing
 from plimsoll.reports.files.file import write_aside
 
@@ -96,7 +97,7 @@ def svg(spec: Spec) -> str:
     Raises:
         ExtraMissing: Vega-Lite is not installed.
     """
-    return numbered_clips(drawn("vegalite_to_svg", spec, vl_version=VEGALITE).decode())
+    return numbered_clips(visible(drawn("vegalite_to_svg", spec, vl_version=VEGALITE).decode()))
 
 
 def write_svg_as_png(path: Path, drawing: str) -> None:
