@@ -134,7 +134,12 @@ def commands_of(log: str) -> list[str]:
 )
 @pytest.mark.parametrize(
     "name",
-    ["\n::error::pwned", "a ##[error]pwned", "x" * 70 + " ::add-mask::pwned", "\n  ::set-env name=A::b"],
+    [
+        "\n::error::pwned",
+        "a ##[error]pwned",
+        "x" * 70 + " ::add-mask::pwned",
+        "\n  ::set-env name=A::b",
+    ],
 )
 @pytest.mark.parametrize("is_readable", [True, False])
 def test_a_name_cannot_be_a_command_of_the_runner(tmp_path: Path, name: str, is_readable: bool):
