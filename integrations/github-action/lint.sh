@@ -7,6 +7,23 @@
 set -u -o pipefail
 shopt -s globstar nullglob
 
+# The runner takes lines of the log for its commands (::error::, ##[group]), and a pull request chooses names in a
+# report. It takes none until it reads this token again, which nobody knows in advance.
+token=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')
+[[ ${#token} == 32 ]] || { echo "no random numbers on this machine"; exit 2; }
+echo "::stop-commands::$token"
+trap 'echo "::$token::"' EXIT
+
+# A message of our own is a command: only after the token, and on one line.
+fail() {
+  local text=${1//'%'/%25}
+  text=${text//$'\r'/%0D}
+  trap - EXIT
+  echo "::$token::"
+  echo "::error::${text//$'\n'/%0A}"
+  exit 2
+}
+
 files=()
 while IFS= read -r line; do
   [[ -n ${line//[[:space:]]/} ]] || continue
@@ -16,10 +33,10 @@ while IFS= read -r line; do
   fi
   # No splitting: a glob may match names with spaces.
   IFS='' matches=($line)
-  ((${#matches[@]})) || { echo "::error::no file matches '$line'"; exit 2; }
+  ((${#matches[@]})) || fail "no file matches '$line'"
   files+=("${matches[@]}")
 done <<< "$FILES"
-((${#files[@]})) || { echo "::error::no files were given"; exit 2; }
+((${#files[@]})) || fail "no files were given"
 
 options=(--fail-on "$FAIL_ON")
 [[ -z $REGION ]] || options+=(--region "$REGION")

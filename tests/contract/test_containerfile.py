@@ -21,13 +21,15 @@ def of(name: str) -> list[str]:
     return [rest for instruction, rest in INSTRUCTIONS if instruction == name]
 
 
-def test_images_have_a_version_and_no_host():
-    """Stages that are named later are no images."""
+def test_images_have_a_version_a_digest_and_no_host():
+    """A tag can be moved, a digest cannot; one image has one digest. Stages that are named later are no images."""
     stages = [line.split(" AS ") for line in of("FROM")]
 
     assert len(stages) == 3
     for image, *_ in stages:
-        assert re.fullmatch(r"[a-z]+:[\w.]+-slim-bookworm", image)
+        assert re.fullmatch(r"[a-z]+:[\w.]+-slim-bookworm@sha256:[0-9a-f]{64}", image)
+    digests = dict(image.split("@") for image, *_ in stages)
+    assert {"@".join(pair) for pair in digests.items()} == {image for image, *_ in stages}
 
 
 def test_what_is_copied_is_sent():

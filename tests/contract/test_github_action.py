@@ -97,6 +97,70 @@ def test_no_file_is_bad_input(files: str, tmp_path: Path):
     assert "::error::" in result.stdout or "no such file" in result.stderr
 
 
+def commands_of(log: str) -> list[str]:
+    """The commands that a runner takes from a log, as actions/runner does: none between stop and token."""
+    found, token = [], None
+    for line in log.splitlines():
+        match = re.match(r"\s*::([\w-]+)(?: [^:]*)?::(.*)", line) or re.search(
+            r"##\[([\w-]+)[^\]]*\](.*)", line
+        )
+        if match is None:
+            continue
+        if token is not None:
+            token = None if match[1] == token else token
+        elif match[1] == "stop-commands":
+            token = match[2]
+        else:
+            found.append(match[0].strip())
+    assert token is None
+    return found
+
+
+@pytest.mark.attack(
+    "A pull request names a resource so that a line of the log is a command of GitHub's runner",
+    "the runner takes no command from the report: it is between `::stop-commands::` and a random token",
+)
+@pytest.mark.parametrize(
+    "name",
+    [
+        "\n::error::pwned",
+        "a ##[error]pwned",
+        "x" * 70 + " ::add-mask::pwned",
+        "\n  ::set-env name=A::b",
+    ],
+)
+@pytest.mark.parametrize("is_readable", [True, False])
+def test_a_name_cannot_be_a_command_of_the_runner(tmp_path: Path, name: str, is_readable: bool):
+    """In the report, at the place where a line wraps, and in what standard error says."""
+    plan = json.loads(PLAN.read_text(encoding="utf-8"))
+    for change in plan["resource_changes"]:
+        change["address"] += f'["{name}"]'
+        if not is_readable:
+            change["change"]["after"]["allocated_storage"] = -1
+    (tmp_path / "plan.json").write_text(json.dumps(plan), encoding="utf-8")
+    result = run(tmp_path, FILES="plan.json")
+
+    assert (1 if is_readable else 2) == result.returncode
+    assert [] == commands_of(result.stdout)
+    # Both streams are one log, and the first line of it is the stop.
+    first, *_, last = result.stdout.splitlines()
+    assert (f"::stop-commands::{last.strip(':')}", 32) == (first, len(last.strip(":")))
+
+
+def test_the_token_is_another_one_each_time(tmp_path: Path):
+    """Or a pull request could name it."""
+    firsts = {run(tmp_path, FILES="").stdout.splitlines()[0] for _ in range(3)}
+
+    assert 3 == len(firsts)
+
+
+def test_a_message_of_our_own_is_one_command(tmp_path: Path):
+    """A pattern that matches nothing is repeated in it: percent signs are escaped."""
+    result = run(tmp_path, FILES="no%0A::error::x*.json")
+
+    assert ["::error::no file matches 'no%250A::error::x*.json'"] == commands_of(result.stdout)
+
+
 def test_hooks_call_the_commands():
     """One hook for each command, with the installed program."""
     entries = {hook["id"]: hook["entry"] for hook in HOOKS}

@@ -44,6 +44,30 @@ def test_one_action_has_one_version():
     assert len(used) == len({one.split("@")[0] for one in used})
 
 
+LOCKS = re.compile(
+    r"(.*/)?(Cargo\.lock|package-lock\.json|pom\.xml|go\.sum|requirements/[\w.-]+\.txt|locks/[\w.-]+)"
+)
+
+
+def test_every_locked_list_is_audited_or_named():
+    """Lists of Python and of Rust each have a job; a list that no action reads is named with the reason."""
+    tracked = subprocess.run(
+        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.splitlines()
+    locks = {name for name in tracked if LOCKS.fullmatch(name)}
+    jobs = workflow("advisories.yml")["jobs"]
+    rust = {
+        name.replace("Cargo.toml", "Cargo.lock")
+        for name in jobs["rust"]["strategy"]["matrix"]["manifest"]
+    }
+    audited = rust | set(jobs["python"]["strategy"]["matrix"]["list"])
+    text = (FOLDER / "advisories.yml").read_text(encoding="utf-8")
+    left = locks - audited
+
+    assert audited == {name for name in locks if name.endswith((".txt", ".lock"))}
+    assert all(Path(name).name in text for name in left), left
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_a_job_that_writes_is_listed(name: str):
     """What zizmor takes for granted: a job that asks for more than reading."""

@@ -267,3 +267,18 @@ def test_a_server_under_load_survives_the_end_of_its_gate():
     assert "number of failed transactions: 0" in output
     assert "PANIC" not in text
     assert any("postgres (" in line for line in gate.lines), gate.lines
+
+
+@pytest.mark.parametrize("is_held", [False, True], ids=["free", "in use"])
+def test_one_signal_ends_a_gate_whose_daemon_is_stopped(folder: Path, is_held: bool):
+    """Nobody could close what is open while it serves nobody; what was written is on the disk."""
+    gate = Mounted(folder)
+    with holding(gate.place) if is_held else contextlib.nullcontext():
+        os.kill(gate.pids["daemon"], signal.SIGSTOP)
+        gate.process.send_signal(signal.SIGTERM)
+        status = gate.wait()
+
+    assert 0 == status
+    assert not is_gate_at(gate.place)
+    assert all(map(has_ended, gate.pids.values()))
+    assert not is_held or 1_000_000 <= (folder / "data" / "held").stat().st_size

@@ -5,7 +5,7 @@ import msgspec
 from plimsoll.app.moments import epoch_of
 from plimsoll.app.options import InstanceOptions
 from plimsoll.errors import UsageError
-from plimsoll.model.instance import Instance, Storage, engine_family
+from plimsoll.model.instance import Instance, Storage, engine_family, is_bought
 from plimsoll.units import mib_per_s
 
 STORAGE_KINDS = ("gp2", "gp3", "io1", "io2", "standard", "aurora", "aurora-iopt1")
@@ -34,10 +34,8 @@ def with_flags(instance: Instance, flags: InstanceOptions) -> Instance:
         ("--iops", flags.iops),
         ("--throughput-mibps", flags.throughput_mibps),
     ):
-        if value is not None and not 0 < value < 1e9:
-            raise UsageError(
-                f"{name} {value:g} is not a positive number", "Give the number bought."
-            )
+        if value is not None and not is_bought(value):
+            raise UsageError(f"{name} {value:g} is not possible", "Give the number bought.")
     old = instance.storage
     throughput = flags.throughput_mibps
     storage = Storage(

@@ -130,14 +130,15 @@ def _s3_client(read_options: ReadOptions) -> object:
     from botocore.config import Config
     from botocore.exceptions import BotoCoreError
 
+    from plimsoll.sources.aws.bounded import BoundedSession
     from plimsoll.sources.aws.role import assume_role
 
     # Reads that stop are taken up again by the input itself.
     config = Config(retries={"mode": "standard"}, connect_timeout=5, read_timeout=30)
     try:
-        session = boto3.Session(profile_name=read_options.profile, region_name=read_options.region)
+        core = BoundedSession(profile=read_options.profile)
+        session = boto3.Session(botocore_session=core, region_name=read_options.region)
         if read_options.role_arn is not None:
-            core = session._session  # noqa: SLF001 - botocore's session; boto3 has no name for it
             assume_role(core, read_options.role_arn, session.region_name or "us-east-1")
         return session.client("s3", config=config)
     except BotoCoreError as error:

@@ -34,7 +34,7 @@ def epoch_of(moment: str) -> int:
     Return epoch seconds of an ISO date or moment; without an offset it is UTC.
 
     Raises:
-        UsageError: not an ISO date.
+        UsageError: not an ISO date from 1970 to 2099.
     """
     try:
         parsed = datetime.fromisoformat(moment)
@@ -42,6 +42,8 @@ def epoch_of(moment: str) -> int:
         raise UsageError(
             f"'{moment}' is not an ISO date", "Write it as 2019-06-01 or 2019-06-01T12:00:00Z."
         ) from error
+    if not 1970 <= parsed.year < 2100:
+        raise UsageError(f"'{moment}' is not from 1970 to 2099", "Check the year.")
     return int((parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)).timestamp())
 
 

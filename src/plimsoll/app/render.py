@@ -25,6 +25,7 @@ from plimsoll.model.sheet import LimitSheet
 from plimsoll.model.snapshot import Snapshot
 from plimsoll.model.sweep import SweepReport
 from plimsoll.model.toast import ToastProof
+from plimsoll.model.visible import escaped_json, visible
 
 if TYPE_CHECKING:
     from plimsoll.reports.document.parts import Document
@@ -109,18 +110,19 @@ def render(
         UsageError: the form is none of these.
     """
     if form == "json":
-        return _json(found)
+        return escaped_json(_json(found))
     if form == "markdown":
-        return _markdown(found, lists_all=lists_all)
+        return visible(_markdown(found, lists_all=lists_all))
     if form == "html":
         return _html(found, origin)
     if form == "sarif" and isinstance(found, InfrastructureFindings):
         from plimsoll.reports.infrastructure.sarif import render_sarif
 
-        return render_sarif(found).decode()
+        return escaped_json(render_sarif(found).decode())
     if form != "text":
         raise UsageError(f"there is no form '{form}'", "Use text, json, markdown or html.")
-    return _text(found, width=width, color=color, lists_all=lists_all)
+    text = _text(found, width=width, color=color, lists_all=lists_all)
+    return visible(text, has_color=color)
 
 
 def document_of(found: Documented, *, lists_all: bool = False) -> "Document":
@@ -213,7 +215,8 @@ def render_brief(found: BriefKind, *, width: int | None = None, color: bool = Fa
     """
     from plimsoll.reports.render.brief import brief_text
 
-    return brief_text(_brief_of(found), width=width, color=color)
+    text = brief_text(_brief_of(found), width=width, color=color)
+    return visible(text, has_color=color)
 
 
 def _brief_of(found: BriefKind) -> "Brief":

@@ -29,7 +29,8 @@ from plimsoll.model.now import open_at
 from plimsoll.model.overview import UnreadInstance
 from plimsoll.model.plan import Plan, PlanConstraints
 from plimsoll.model.snapshot import Snapshot
-from plimsoll.reports.chart.drawing import has_vega, png
+from plimsoll.reports.chart.drawing import png
+from plimsoll.reports.chart.engine import has_vega
 from plimsoll.reports.diagnosis.chart import timeline_spec
 from plimsoll.watch.config import TargetSettings, WatchSettings
 from plimsoll.watch.law.schedule import usd_per_month

@@ -5,6 +5,7 @@ Rule 1: 0 and 1 are answers. A crash or lost output never ends with either.
 Rule 2: the user reads a sentence; a traceback is printed only on request.
 """
 
+import errno
 import os
 import signal
 import sys
@@ -16,6 +17,7 @@ from typing import TypeVar
 from plimsoll import __version__
 from plimsoll.cli.streams import ReaderGone
 from plimsoll.errors import PlimsollError
+from plimsoll.model.visible import visible
 
 _Found = TypeVar("_Found")
 
@@ -23,6 +25,9 @@ _Found = TypeVar("_Found")
 FAILED = 2
 INTERRUPTED = 130
 """128 + SIGINT (2), the status that shells report for a program that Ctrl-C ended."""
+
+# The system's calendar raises these for a time that no file, no space and no permission has to do with.
+_OF_NUMBERS = (errno.EOVERFLOW, errno.ERANGE, errno.EDOM)
 
 TRACEBACK = "PLIMSOLL_TRACEBACK"
 """Environment variable with which a crash prints its traceback."""
@@ -102,7 +107,7 @@ def _unforeseen(error: BaseException) -> tuple[str, str]:
     """Return cause and hint of an unexpected exception."""
     if isinstance(error, MemoryError):
         return "there is not enough memory", "Give a shorter window, or fewer instances."
-    if isinstance(error, OSError) and error.strerror:
+    if isinstance(error, OSError) and error.strerror and error.errno not in _OF_NUMBERS:
         name = f" '{error.filename}'" if error.filename else ""
         return (
             f"the system refused{name or ' an operation'}: {error.strerror.lower()}",
@@ -134,7 +139,7 @@ def _print_error(message: str, hint: str) -> None:
 
 def _print(line: str) -> None:
     with suppress(OSError, ValueError):
-        print(line, file=sys.stderr, flush=True)  # noqa: T201
+        print(visible(line), file=sys.stderr, flush=True)  # noqa: T201
 
 
 @contextmanager

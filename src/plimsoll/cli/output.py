@@ -337,7 +337,7 @@ def check_picture(file: Path | None) -> None:
         UsageError: its folder is missing, or the extra that draws is not installed.
     """
     if file is not None:
-        from plimsoll.reports.chart.drawing import check_vega
+        from plimsoll.reports.chart.engine import check_vega
 
         check_vega()
     check_writable(file)

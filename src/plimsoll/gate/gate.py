@@ -110,6 +110,11 @@ class Gate:
         return self.folder / RECORD
 
     @property
+    def is_started(self) -> bool:
+        """Return whether it was mounted; also true after its end."""
+        return self.daemon_pid != 0
+
+    @property
     def is_running(self) -> bool:
         """Return whether the daemon still runs."""
         return self._keeper is not None and self._keeper.poll() is None
@@ -130,11 +135,11 @@ class Gate:
         # A killed gate may have left a mount at the requested folder.
         clean_stale()
         made = self._prepare_folders()
-        home = gate_place.new_home()
-        self._control = GateControl(home)
-        # Not at the end of the block: the record can still be read after it.
-        weakref.finalize(self, gate_place.remove_home, home)
         try:
+            home = gate_place.new_home()
+            self._control = GateControl(home)
+            # Not at the end of the block: the record can still be read after it.
+            weakref.finalize(self, gate_place.remove_home, home)
             self._start(daemon, home, made)
             if self.setup.mode == "block":
                 block.attach(self._daemon_mount / block.IMAGE, self.mount, self._undo)
@@ -260,9 +265,15 @@ class Gate:
         Returns:
             Whether the mount is free now; if not, `stop` detaches it nevertheless.
         """
-        # If the daemon is gone, no limit has to be lifted.
-        with contextlib.suppress(PlimsollError):
+        # A daemon that is stopped serves nobody, so nobody could close what they have open.
+        if gate_place.is_stopped(self.daemon_pid):
+            return False
+        try:
             self._known.ask({"ask": "lift"})
+        except PlimsollError:
+            # If the daemon is gone, no limit has to be lifted; if it does not answer, it will not unmount.
+            if self.is_running:
+                return False
         end = None if patience_s is None else time.monotonic() + patience_s
         # A process that has just ended closes its files a moment later, so wait before naming any.
         notified: list[User] | None = None

@@ -126,6 +126,8 @@ def _take_down(
     for sign, patience_s in _ENDINGS:
         if daemon.poll() is None:
             daemon.send_signal(sign)
+            # A stopped daemon gets no other signal before it continues, and it still has data to write.
+            daemon.send_signal(signal.SIGCONT)
             end = time.monotonic() + patience_s
             while time.monotonic() < end and daemon.poll() is None:
                 _abort_if_stuck(job, daemon, log)

@@ -251,6 +251,11 @@ def has_ended(pid: int) -> bool:
     return _stat_of(pid)[:1] in ([], ["Z"])
 
 
+def is_stopped(pid: int) -> bool:
+    """Return whether a process is stopped, by SIGSTOP or by a debugger."""
+    return _stat_of(pid)[:1] in (["T"], ["t"])
+
+
 def started_ticks(pid: int) -> int | None:
     """Return the start time of a process in clock ticks since boot; None if it is not visible."""
     fields = _stat_of(pid)
@@ -277,8 +282,19 @@ def unmount(place: Path) -> bool:
     for tool, *flags in (("umount",), (_FUSERMOUNT, "-u")):
         path = find_tool(tool)
         if path is not None and mounted_at(place) is not None:
-            subprocess.run([path, *flags, str(place)], capture_output=True, check=False)  # noqa: S603
+            # umount waits for a daemon that does not answer.
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                subprocess.run(  # noqa: S603
+                    [path, *flags, str(place)],
+                    capture_output=True,
+                    check=False,
+                    timeout=_UNMOUNT_S,
+                )
     return mounted_at(place) is None
+
+
+# fusermount3 takes milliseconds. One that hangs longer waits for a daemon that is stopped, and is ended.
+_UNMOUNT_S = 10.0
 
 
 def detach(place: Path) -> None:

@@ -18,6 +18,15 @@ _FAMILIES = {
 }
 
 
+MOST_BOUGHT = 1e9
+"""A larger number of GiB, IOPS or MiB/s is a mistake: the largest volume has 65,536 GiB, the most IOPS are 256,000."""
+
+
+def is_bought(number: float) -> bool:
+    """Return whether GiB, IOPS or MiB/s can have been bought: above zero and finite; NaN is not."""
+    return 0 < number <= MOST_BOUGHT
+
+
 def engine_family(engine: str | None) -> str | None:
     """
     Return the engine whose storage rules apply: `oracle-se2` is `oracle`, `aurora-mysql` is `aurora`.

@@ -10,6 +10,7 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.process_collector import ProcessCollector
 from prometheus_client.registry import Collector
 
+from plimsoll.model.visible import visible
 from plimsoll.watch.law.metrics import METRIC_TABLE, ExposedMetric, MetricSample
 
 # Of zlib: the fastest level makes a tenth of the text, and slower ones hardly less.
@@ -59,10 +60,11 @@ def _family(metric: ExposedMetric, samples: list[MetricSample]) -> Metric:
     if metric.kind == "info":
         info = InfoMetricFamily(metric.name.removesuffix("_info"), metric.meaning)
         for one in samples:
-            info.add_metric([], dict(zip(metric.labels, one.labels, strict=True)))
+            labels = dict(zip(metric.labels, map(visible, one.labels), strict=True))
+            info.add_metric([], labels)
         return info
     family = CounterMetricFamily if metric.kind == "counter" else GaugeMetricFamily
     found = family(metric.name, metric.meaning, labels=metric.labels)
     for one in samples:
-        found.add_metric(one.labels, one.value)
+        found.add_metric(list(map(visible, one.labels)), one.value)
     return found

@@ -8,7 +8,7 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from plimsoll.reports.chart.drawing import has_vega
+from plimsoll.reports.chart.engine import has_vega
 from plimsoll.reports.diagnosis.html import vega_script
 from plimsoll.reports.render.page import page_environment, page_style, template_text
 from plimsoll.web import words

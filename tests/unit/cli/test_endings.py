@@ -4,6 +4,7 @@ import errno
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -117,6 +118,16 @@ def test_what_the_system_refuses_is_not_called_a_bug(capsys):
         status, lines = output_of(failing(error), capsys)
 
         assert (2, text) == (status, lines[0])
+
+
+def test_a_number_that_overflows_is_not_said_to_be_a_lack_of_space(capsys):
+    """The system's calendar raises an OSError for the year 31 billion."""
+    with pytest.raises(OSError, match="too large") as raised:
+        time.localtime(10**18)
+    status, lines = output_of(failing(raised.value), capsys)
+
+    assert 2 == status
+    assert "made a mistake: OSError" in lines[0]
 
 
 @pytest.mark.parametrize(

@@ -117,7 +117,7 @@ def test_a_chart_is_written_beside_the_text(tmp_path: Path, ending: str):
             "IOPS cannot be provisioned on 1,000 GiB of gp2 for postgres",
         ),
         (["db.r5.2xlarge", *STORAGE, "--launched", "June"], "'June' is not an ISO date"),
-        (["db.r5.2xlarge", "--size-gib", "nan"], "--size-gib nan is not a positive number"),
+        (["db.r5.2xlarge", "--size-gib", "nan"], "--size-gib nan is not possible"),
         (
             ["db.r5.2xlarge", *STORAGE, "--chart", "curve.gif"],
             "'curve.gif' does not end in .svg, .png or .html",

@@ -21,6 +21,7 @@ from plimsoll.errors import SourceError, UsageError
 from plimsoll.fleet.lake import Lake
 from plimsoll.fleet.run import in_order, run_local
 from plimsoll.fleet.tables import VERDICTS
+from plimsoll.model.visible import cell
 
 ALL = (None, None, None)
 
@@ -118,6 +119,24 @@ def test_the_table_is_ranked_and_has_every_form(lake: Lake):
     assert names == [line.split(",")[2] for line in text.splitlines()[1:]]
     assert names == frame["instance"].to_list()
     assert names == [one["instance"] for one in objects]
+
+
+@pytest.mark.attack(
+    "A tag or a name of an instance is a formula, and the table of a fleet is opened in a spreadsheet",
+    "the cell is a text: it begins with `'`; numbers below zero stay numbers",
+)
+@pytest.mark.parametrize("name", ["=HYPERLINK(1)", "+1+1", "-2+3", "@SUM(1)", "\t=1", "a\x1b[31m"])
+def test_no_cell_of_the_table_is_a_formula(lake: Lake, name):
+    """Nor has it a control character; the Parquet file keeps the name."""
+    table, report = run_fleet(lake, ALL, processes=1, has_plan=False)
+    names = pa.array([name] * table.num_rows)
+    table = table.set_column(table.schema.get_field_index("engine"), "engine", names)
+    frame = pl.read_csv(io.BytesIO(table_bytes(table, report, "csv")))
+    kept = pl.read_parquet(io.BytesIO(table_bytes(table, report, "parquet")))
+
+    assert {cell(name)} == set(frame["engine"])
+    assert {name} == set(kept["engine"])
+    assert frame["at_ceiling_ratio"].dtype.is_numeric()
 
 
 def test_a_window_counts_back_from_the_last_point(lake: Lake):

@@ -119,6 +119,17 @@ def test_an_undo_that_fails_stops_nothing_else(start: Start, place: Path):
     assert "/nonexistent/umount" in (place / "home" / "log").read_text()
 
 
+@pytest.mark.parametrize("last_word", ["", '{"end": true}\n'])
+def test_a_stopped_daemon_continues_and_ends_in_good_order(start: Start, place: Path, last_word):
+    """It has data to write; a signal to end reaches it only when it continues."""
+    keeper, pid = start()
+    os.kill(pid, signal.SIGSTOP)
+    keeper.communicate(last_word, timeout=PATIENCE_S)
+
+    assert 0 == keeper.returncode
+    assert "daemon ended\n" == (place / "told").read_text()
+
+
 def test_a_killed_daemon_gives_exit_status_1(start: Start, place: Path):
     """The owner finds the keeper gone, with 1; the owner removes the folders itself."""
     keeper, pid = start()

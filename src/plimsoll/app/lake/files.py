@@ -16,7 +16,7 @@ from plimsoll.errors import DataError
 from plimsoll.model.instance import Instance
 from plimsoll.model.points import PointColumns
 from plimsoll.model.snapshot import Snapshot
-from plimsoll.sources.export.read import NOT_DATA
+from plimsoll.sources.files.folder import NOT_DATA
 from plimsoll.sources.targets import snapshot_file
 from plimsoll.sources.values.shown import shown
 

@@ -12,6 +12,7 @@ from plimsoll.app.moments import window_of
 from plimsoll.app.render import Report
 from plimsoll.errors import DataError, PlimsollError, UsageError
 from plimsoll.model.fleet import FleetReport, FleetVerdict
+from plimsoll.model.visible import cell
 from plimsoll.sources.values.shown import shown
 
 if TYPE_CHECKING:
@@ -178,7 +179,8 @@ def table_bytes(table: "pa.Table", report: FleetReport, form: str) -> bytes:
     content = io.BytesIO()
     frame = pl.DataFrame(ranked)
     if form == "csv":
-        frame.write_csv(content)
+        texts = pl.col(pl.String, pl.Categorical).cast(pl.String)
+        frame.with_columns(texts.map_elements(cell, return_dtype=pl.String)).write_csv(content)
     else:
         frame.write_parquet(content)
     return content.getvalue()

@@ -90,6 +90,8 @@ def mount_until_ended(flags: GateFlags) -> int:
                 # A second Ctrl-C unmounts even if processes still use the mount.
                 gate.release(_name_users, None)
         except KeyboardInterrupt:
+            if not gate.is_started:
+                raise
             _end_line()
         gate.check()
     return _finish(gate, flags)

@@ -20,6 +20,7 @@ from plimsoll.errors import UsageError
 from plimsoll.sources.postgres.statements import loading
 from plimsoll.sources.postgres.statements.loading import literal
 
+# PostgreSQL's page as it is built by default; on others the sample is only larger or smaller.
 _PAGE_BYTES = 8192
 # Pages that are looked at for rows: 8 MiB, which a volume reads at its baseline within some seconds.
 _SAMPLE_PAGES = 1000

@@ -6,7 +6,7 @@ from plimsoll.model.metric import Metric
 from plimsoll.model.snapshot import EventKind
 from plimsoll.model.snapshot_file.database import ObservationRecord
 from plimsoll.model.snapshot_file.instance import InstanceRecord
-from plimsoll.model.snapshot_file.record import Record
+from plimsoll.model.snapshot_file.record import EpochTime, Record
 from plimsoll.model.snapshot_file.session_load import SessionLoadRecord
 
 
@@ -20,7 +20,7 @@ class SeriesRecord(Record, frozen=True, kw_only=True, omit_defaults=True):
     metric: Metric
     step_s: int
     value: list[float | None]
-    start_s: int | None = None
+    start_s: EpochTime | None = None
     time_s: list[int] | None = None
 
 
@@ -36,7 +36,7 @@ class GapRecord(Record, frozen=True, kw_only=True, omit_defaults=True):
 class AnnotationRecord(Record, frozen=True, kw_only=True, omit_defaults=True):
     """Something that happened at a moment."""
 
-    time_s: int
+    time_s: EpochTime
     text: str
     kind: EventKind = EventKind.OTHER
 
@@ -63,5 +63,5 @@ class SnapshotRecord(Record, frozen=True, kw_only=True, omit_defaults=True):
     fine: list[SeriesRecord] = field(default_factory=list)
     observation: ObservationRecord | None = None
     credit_clock: CreditClockRecord | None = None
-    asked_s: tuple[int, int] | None = None
+    asked_s: tuple[EpochTime, EpochTime] | None = None
     session_load: SessionLoadRecord | None = None

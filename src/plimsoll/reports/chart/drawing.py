@@ -7,11 +7,12 @@ Vega-Lite comes with the extra 'pictures'. Without it no picture is written, and
 import hashlib
 import re
 from collections.abc import Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from plimsoll.errors import ExtraMissing, UsageError
+from plimsoll.errors import UsageError
+from plimsoll.model.visible import visible
+from plimsoll.reports.chart.engine import drawn, missing
 from plimsoll.reports.files.file import write_aside
 
 Spec = dict[str, Any]
@@ -32,29 +33,9 @@ The first is for axes and legends, the second for marks.
 _CLIP = re.compile(r'(?<=id=")clip\d+(?=")|(?<=url\(#)clip\d+(?=\))')
 
 
-def has_vega() -> bool:
-    """Return whether pictures can be drawn."""
-    return find_spec("vl_convert") is not None
-
-
-def check_vega() -> None:
-    """
-    Refuse a picture without Vega-Lite before any work is done.
-
-    Raises:
-        ExtraMissing: Vega-Lite is not installed.
-    """
-    if not has_vega():
-        raise _missing()
-
-
-def _missing() -> ExtraMissing:
-    return ExtraMissing.naming("a picture", "pictures")
-
-
 def without_drawing() -> str:
     """Return the text of a page in place of a drawing."""
-    error = _missing()
+    error = missing()
     return f"There is no chart: {error.message}. {error.hint}"
 
 
@@ -106,11 +87,7 @@ def png(spec: Spec, *, scale: float = 2.0) -> bytes:
     Raises:
         ExtraMissing: Vega-Lite is not installed.
     """
-    check_vega()
-    import vl_convert
-
-    found: bytes = vl_convert.vegalite_to_png(spec, vl_version=VEGALITE, scale=scale)
-    return found
+    return drawn("vegalite_to_png", spec, vl_version=VEGALITE, scale=scale)
 
 
 def svg(spec: Spec) -> str:
@@ -120,10 +97,7 @@ def svg(spec: Spec) -> str:
     Raises:
         ExtraMissing: Vega-Lite is not installed.
     """
-    check_vega()
-    import vl_convert
-
-    return numbered_clips(vl_convert.vegalite_to_svg(spec, vl_version=VEGALITE))
+    return numbered_clips(visible(drawn("vegalite_to_svg", spec, vl_version=VEGALITE).decode()))
 
 
 def write_svg_as_png(path: Path, drawing: str) -> None:
@@ -134,10 +108,7 @@ def write_svg_as_png(path: Path, drawing: str) -> None:
         UsageError: the file cannot be written.
         ExtraMissing: the extra that draws is not installed.
     """
-    check_vega()
-    import vl_convert
-
-    write_aside(path, vl_convert.svg_to_png(drawing, scale=1.0, ppi=72))
+    write_aside(path, drawn("svg_to_png", drawing, scale=1.0, ppi=72))
 
 
 def numbered_clips(text: str) -> str:

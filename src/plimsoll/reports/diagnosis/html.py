@@ -14,7 +14,8 @@ from plimsoll.model.cause import Inspection
 from plimsoll.model.diagnosis import Diagnosis
 from plimsoll.model.plan import Plan
 from plimsoll.model.snapshot import Snapshot
-from plimsoll.reports.chart.drawing import VEGALITE, has_vega, svg
+from plimsoll.reports.chart.drawing import VEGALITE, svg
+from plimsoll.reports.chart.engine import drawn, has_vega
 from plimsoll.reports.chart.look import page_look
 from plimsoll.reports.diagnosis.chart import caption, chart_samples, timeline_spec
 from plimsoll.reports.diagnosis.outline import outline
@@ -144,7 +145,6 @@ def _in_script(document: Any) -> str:
 @cache
 def vega_script() -> str:
     """Return vega, Vega-Lite and Vega-Embed, about 900 kB, so that the page loads nothing."""
-    import vl_convert
-
-    bundle = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=VEGALITE)
-    return str(bundle).replace("</script", "<\\/script").replace("<!--", "<\\!--")
+    snippet = "window.vegaEmbed = vegaEmbed;"
+    bundle = drawn("javascript_bundle", snippet, vl_version=VEGALITE).decode()
+    return bundle.replace("</script", "<\\/script").replace("<!--", "<\\!--")

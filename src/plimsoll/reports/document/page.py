@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from plimsoll.reports.chart.drawing import has_vega, svg, without_drawing
+from plimsoll.reports.chart.drawing import svg, without_drawing
+from plimsoll.reports.chart.engine import has_vega
 from plimsoll.reports.document import parts as d
 from plimsoll.reports.render.commands import command_lines
 from plimsoll.reports.render.explanations import Topic, explanations_of

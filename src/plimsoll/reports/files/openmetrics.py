@@ -15,6 +15,7 @@ import numpy as np
 
 from plimsoll.model.metric import METRICS, Metric
 from plimsoll.model.snapshot import Snapshot
+from plimsoll.model.visible import visible
 
 PREFIX = "plimsoll_"
 
@@ -99,4 +100,4 @@ def _sample(name: str, labels: Mapping[str, str], value: float) -> str:
 
 
 def _escaped(text: str) -> str:
-    return text.replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')
+    return visible(text).replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')

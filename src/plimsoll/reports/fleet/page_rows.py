@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from plimsoll.model.fleet import FleetRank, FleetReport, FleetVerdict
+from plimsoll.model.visible import visible
 from plimsoll.reports.document.parts import Tone
 from plimsoll.reports.fleet.words import STATES, limit_text, store_name, tone_of
 
@@ -109,6 +110,7 @@ def _column(column: _Column, rows: tuple[FleetVerdict, ...]) -> dict[str, Any] |
     values = [column.value(row) for row in rows]
     made: dict[str, Any] = {"title": column.title, "kind": column.kind, "shown": column.is_shown}
     if column.kind == "text":
+        values = [None if value is None else visible(value) for value in values]
         words = list(dict.fromkeys(value for value in values if value is not None))
         place = {word: index for index, word in enumerate(words)}
         made |= {"words": words, "at": [None if v is None else place[v] for v in values]}

@@ -20,9 +20,9 @@ from plimsoll.reports.chart.drawing import (
     VEGALITE_SCHEMA,
     Spec,
     check_picture_ending,
-    check_vega,
     write_picture,
 )
+from plimsoll.reports.chart.engine import check_vega
 from plimsoll.reports.chart.look import LIGHT, Look
 from plimsoll.reports.document.page import document_page
 from plimsoll.reports.files.file import write_aside

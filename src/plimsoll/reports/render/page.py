@@ -11,6 +11,7 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from plimsoll.model.visible import visible
 from plimsoll.reports.chart.look import DARK, LIGHT, css_variables
 from plimsoll.reports.render import words
 from plimsoll.reports.render.explanations import EXPLANATIONS, Topic
@@ -115,8 +116,8 @@ def _explanation(topic: Topic) -> Any:
 
 
 def _finalized(value: Any) -> Any:
-    """Return a value of the template with its numbers joined to their units."""
-    return words.kept_together(value) if type(value) is str else value
+    """Return a text of the template without hidden characters, its numbers joined to their units."""
+    return words.kept_together(visible(value)) if type(value) is str else value
 
 
 @cache

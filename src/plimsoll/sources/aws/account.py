@@ -46,7 +46,6 @@ quotas, 2026-04). Eight that take some tenths of a second each stay below, with 
 CONNECT_TIMEOUT_S = 5
 READ_TIMEOUT_S = 30
 """Longest wait for the next byte, and for one whole answer: a slow server must not block a reading."""
-
 SHARE_OF_OPTIONAL = 0.25
 """
 Share of the remaining time that one attempt of an optional request may take. Such a request is sent
@@ -432,10 +431,11 @@ def open_account(
     Raises:
         UsageError: no such profile, no region, no such form of a role, or a configuration that cannot be read.
     """
-    import botocore.session
     from botocore.exceptions import BotoCoreError
 
-    core = botocore.session.Session(profile=profile)
+    from plimsoll.sources.aws.bounded import BoundedSession
+
+    core = BoundedSession(profile=profile)
     # Keep times as AWS wrote them. botocore would parse each of a hundred thousand into a datetime,
     # which takes ten times as long as all the rest. The AWS CLI sets this parser the same way.
     core.get_component("response_parser_factory").set_parser_defaults(timestamp_parser=_as_written)

@@ -115,6 +115,12 @@ _GARBLED = Failure(
     # A second attempt tells a passing fault from a lasting one.
     attempts=2,
 )
+_ENDLESS = Failure(
+    kind=SourceError,
+    message="the answer to {action} has more than 16 MiB",
+    hint="AWS sends no such answer. Check the proxy and AWS_ENDPOINT_URL.",
+    is_final=True,
+)
 _NOT_AWS = Failure(
     kind=SourceError,
     message="the answer to {action} was an error {status} that is not from AWS",
@@ -251,6 +257,7 @@ BY_EXCEPTION: dict[str, Failure] = {
         hint="Write it as eu-west-1.",
     ),
     **dict.fromkeys(("IncompleteReadError", "ResponseStreamingError"), _GARBLED),
+    "AnswerTooLargeError": _ENDLESS,
     "HTTPClientError": _UNREACHABLE,
     "BotoCoreError": Failure(
         kind=SourceError,
@@ -258,7 +265,7 @@ BY_EXCEPTION: dict[str, Failure] = {
         hint="Run 'aws rds describe-db-instances' with the same profile; it shows the cause.",
     ),
 }
-"""Failures by the name of botocore's exception; `_named` tries the most specific class first."""
+"""Failures by the name of an exception of botocore or of `bounded`; `_named` tries the most specific class first."""
 
 
 def failure_of(error: BaseException, status: int | None = None) -> Failure:

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from plimsoll.errors import DataError
-from plimsoll.model.instance import EbsLimits, Instance
+from plimsoll.model.instance import EbsLimits, Instance, is_bought
 from plimsoll.sources.aws.account import Account
 from plimsoll.sources.aws.operations import DESCRIBE_INSTANCE_TYPES
 from plimsoll.sources.files.json_text import as_type
@@ -110,7 +110,7 @@ def _remember(raw: Any, known: dict[str, TypeFacts | None], read_on: str) -> Non
 
 def _limits(found: _Type, read_on: str) -> EbsLimits | None:
     rates = found.ebs_info.rates
-    if rates is None or min(msgspec.structs.astuple(rates)) <= 0:
+    if rates is None or not all(map(is_bought, msgspec.structs.astuple(rates))):
         return None
     return EbsLimits(
         baseline_bytes_per_s=mb_per_s(rates.baseline_mb_per_s),

@@ -6,11 +6,11 @@ Source: Amazon RDS API Reference, DBInstance. StorageThroughput is MiB/s, Alloca
 
 import re
 from datetime import UTC, datetime
-from typing import Any
+from typing import Annotated, Any
 
-from msgspec import UNSET, Struct, field
+from msgspec import UNSET, Meta, Struct, field
 
-from plimsoll.model.instance import Instance, Storage
+from plimsoll.model.instance import MOST_BOUGHT, Instance, Storage, is_bought
 from plimsoll.model.snapshot import Gap
 from plimsoll.sources.files.json_text import as_type, field_by_field
 from plimsoll.sources.reading.reading import Reading
@@ -31,8 +31,8 @@ _NOT_THERE = frozenset({"CREATING", "DELETING"})
 _TAGS_MOST, _TAG_KEY_MOST, _TAG_VALUE_MOST = 64, 128, 256
 _TAGS_OF_AWS = "aws:"
 
-_MOST = 1e9
-"""A number above this is a broken file: the largest volume has 64 Ti, the most IOPS are 256,000."""
+_Number = Annotated[float, Meta(ge=0, le=MOST_BOUGHT)]
+"""GiB, IOPS or MiB/s; RDS writes 0 where none were bought."""
 
 
 class _Volume(Struct, rename="pascal"):
@@ -40,9 +40,9 @@ class _Volume(Struct, rename="pascal"):
 
     volume_name: str | None = None
     storage_type: str | None = None
-    allocated_storage: float | None = None
-    iops: float | None = field(name="IOPS", default=None)
-    storage_throughput: float | None = None
+    allocated_storage: _Number | None = None
+    iops: _Number | None = field(name="IOPS", default=None)
+    storage_throughput: _Number | None = None
     storage_volume_status: str | None = None
 
 
@@ -63,9 +63,9 @@ class _Pending(Struct, rename="pascal"):
     engine_version: str | None = None
     multi_az: bool | None = field(name="MultiAZ", default=None)
     storage_type: str | None = None
-    allocated_storage: float | None = None
-    iops: float | None = None
-    storage_throughput: float | None = None
+    allocated_storage: _Number | None = None
+    iops: _Number | None = None
+    storage_throughput: _Number | None = None
     processor_features: list[_ProcessorFeature] | None = None
     dedicated_log_volume: bool | None = None
     additional_storage_volumes: list[_Volume] | None = None
@@ -80,9 +80,9 @@ class _DBInstance(Struct, rename="pascal"):
     availability_zone: str | None = None
     multi_az: bool | None = field(name="MultiAZ", default=None)
     storage_type: str | None = None
-    allocated_storage: float | None = None
-    iops: float | None = None
-    storage_throughput: float | None = None
+    allocated_storage: _Number | None = None
+    iops: _Number | None = None
+    storage_throughput: _Number | None = None
     instance_create_time: Any = None
     """Text or a number from the AWS CLI, a datetime from an SDK."""
     arn: str | None = field(name="DBInstanceArn", default=None)
@@ -110,6 +110,9 @@ def read_answer(document: Any, reading: Reading, *, where: str) -> None:
     every = as_type(document, list[Any], where) if isinstance(document, list) else [document]
     for one in every:
         described, odd = field_by_field(one, _DBInstance, where)
+        launched = described.instance_create_time
+        if launched not in (None, "") and _launched(launched) is None:
+            odd.append("InstanceCreateTime")
         reading.described.append(_instance(described))
         reading.gaps += [_odd_field(name, one[name]) for name in odd]
 
@@ -237,7 +240,7 @@ def _text(value: str | None) -> str | None:
 
 def _positive(value: float | None) -> float | None:
     """Return a positive number; None for 0, which RDS writes if nothing was bought."""
-    return float(value) if value is not None and 0 < value <= _MOST else None
+    return float(value) if value is not None and is_bought(value) else None
 
 
 def _region(described: _DBInstance) -> str | None:

@@ -11,7 +11,7 @@ from enum import Enum, auto
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from plimsoll.errors import AccessDenied, DataError, PlimsollError, SourceError, UsageError
+from plimsoll.errors import DataError, PlimsollError, SourceError, UsageError
 from plimsoll.model.snapshot import Gap, Snapshot
 from plimsoll.model.snapshot_file.codec import is_snapshot
 from plimsoll.sources.documents import (
@@ -25,6 +25,7 @@ from plimsoll.sources.export.csv.file import read_csv
 from plimsoll.sources.export.parquet import read_parquet
 from plimsoll.sources.files.bounds import MAX_BYTES
 from plimsoll.sources.files.bytes import HEAD_BYTES, load
+from plimsoll.sources.files.folder import data_files
 from plimsoll.sources.files.json_text import documents, first_lines
 from plimsoll.sources.files.text import open_text
 from plimsoll.sources.prometheus.names import read_answer
@@ -38,15 +39,6 @@ FORMATS = (
 )
 
 _CONTROL = re.compile(rb"[\x01-\x08\x0e-\x1f]")
-
-MOST_FILES = 20_000
-"""Firehose writes a file per five minutes: a fortnight is 4,032, a large fleet's day some more."""
-
-NOT_DATA = frozenset(
-    {".md", ".txt", ".rst", ".html", ".htm", ".pdf", ".png", ".svg", ".jpg", ".log", ".sh", ".py"}
-    | {".toml", ".ini", ".cfg", ".yaml", ".yml", ".sql", ".zip", ".tar", ".xlsx", ".part"}
-)
-"""Left alone in a folder; a file named on the command line is read whatever its name."""
 
 
 class _IsSnapshot(DataError):
@@ -156,7 +148,8 @@ def read_instance_file(path: Path) -> Reading:
 
 
 def _read_folder(folder: Path, reading: Reading) -> None:
-    files = data_files(folder)
+    files, gaps = data_files(folder)
+    reading.gaps += gaps
     failures: list[PlimsollError] = []
     for file in files:
         try:
@@ -183,49 +176,6 @@ def _read_folder(folder: Path, reading: Reading) -> None:
             raise failures[0]
         what = "contains no file of metrics" if any(folder.iterdir()) else "is empty"
         raise DataError(f"folder '{shown(folder, 200)}' {what}", FORMATS)
-
-
-def data_files(folder: Path) -> list[Path]:
-    """
-    Return every file that could be data, in a fixed order; hidden ones and loops are left out.
-
-    Raises:
-        SourceError: a folder cannot be listed.
-        DataError: there are more files than an export has.
-    """
-    found: list[Path] = []
-    pending = [folder]
-    seen: set[Path] = set()
-    while pending:
-        here = pending.pop()
-        real = here.resolve()
-        if real in seen:
-            continue
-        seen.add(real)
-        try:
-            entries = sorted(here.iterdir())
-        except PermissionError as error:
-            raise AccessDenied(
-                f"unable to list '{here}': permission denied", "Check the mode of the folder."
-            ) from error
-        except OSError as error:
-            raise SourceError(
-                f"unable to list '{here}': {(error.strerror or 'error').lower()}",
-                "Check that the path names a readable folder.",
-            ) from error
-        for entry in entries:
-            if entry.name.startswith("."):
-                continue
-            if entry.is_dir():
-                pending.append(entry)
-            elif entry.is_file() and entry.suffix.lower() not in NOT_DATA:
-                found.append(entry)
-        if len(found) > MOST_FILES:
-            raise DataError(
-                f"folder '{shown(folder, 200)}' contains more than {MOST_FILES:,} files",
-                "Give the folder of one instance and one window.",
-            )
-    return sorted(found)
 
 
 def read_bytes(data: bytes, path: Path, reading: Reading) -> None:

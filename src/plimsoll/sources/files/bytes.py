@@ -1,17 +1,18 @@
 """
 Read the bytes of a file, without gzip, byte order marks and UTF-16.
 
-Rule 1: nothing is read before its kind is known to be a regular file or a pipe.
-Rule 2: memory is bounded: `bounds.py` says how many bytes a file may hold, packed or not.
+Rule: memory is bounded: `bounds.py` says how many bytes a file may hold, packed or not.
 """
 
 import io
+import os
 import stat
 import zlib
 from pathlib import Path
 
-from plimsoll.errors import AccessDenied, DataError, SourceError
+from plimsoll.errors import DataError
 from plimsoll.sources.files import bounds
+from plimsoll.sources.files.opened import opened, read_to_end
 from plimsoll.wire import unpacked
 
 HEAD_BYTES = 1 << 18
@@ -19,7 +20,10 @@ HEAD_BYTES = 1 << 18
 
 # Unpacked at once: a bomb is noticed after this much more than is allowed.
 _CHUNK_BYTES = 1 << 24
+# Of a member at first: hundreds of thousands of members may be in a small file.
+_FIRST_BYTES = 1 << 8
 _GZIP = b"\x1f\x8b"
+_new_member = zlib.decompressobj
 
 
 def load(path: Path) -> bytes:
@@ -28,28 +32,20 @@ def load(path: Path) -> bytes:
 
     Raises:
         AccessDenied: the operating system denied access.
-        SourceError: the file does not exist, is not a file, or cannot be read.
+        SourceError: the file does not exist, is not a file, or cannot be read, or nobody writes to the pipe.
         DataError: it is too large, a broken gzip file, or broken UTF-16.
     """
-    try:
-        mode = path.stat().st_mode
-        if not (stat.S_ISREG(mode) or stat.S_ISFIFO(mode)):
-            raise SourceError(
-                f"'{path}' is not a file", "Name a file; devices and sockets are not read."
-            )
-        if stat.S_ISREG(mode) and path.stat().st_size > bounds.MAX_BYTES:
+    with opened(path) as file:
+        found = os.fstat(file.fileno())
+        if found.st_size > bounds.MAX_BYTES:
             raise bounds.too_large(f"'{path}'")
-        with path.open("rb") as file:
+        if stat.S_ISREG(found.st_mode):
             data = file.read(bounds.MAX_BYTES + 1)
-    except PermissionError as error:
-        raise AccessDenied(
-            f"unable to read '{path}': permission denied", "Check the owner and mode of the file."
-        ) from error
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise SourceError(
-            f"unable to read '{path}': {reason}", "Check that the path names a readable file."
-        ) from error
+        else:
+            too_large = bounds.too_large(f"'{path}'")
+            data, was_interrupted = read_to_end(file, bounds.MAX_BYTES, too_large, lambda _: None)
+            if was_interrupted:
+                raise KeyboardInterrupt
     if len(data) > bounds.MAX_BYTES:
         raise bounds.too_large(f"'{path}'")
     return unwrapped(data, path)
@@ -72,30 +68,40 @@ def _broken_gzip(path: Path) -> DataError:
 
 
 def _unpacked(data: bytes, path: Path) -> bytes:
-    """Return every member of a gzip file; a stream of members is what Firehose writes."""
+    """Return every member of a gzip file, as Firehose writes them, in time that grows with its bytes."""
     # Nearly all files have one member, which names its size.
     whole = unpacked(data, bounds.most_unpacked(len(data)))
     if whole is not None:
         return whole
     # Its value is handed out without a copy, which joining parts would make.
     content = io.BytesIO()
-    rest = data
+    rest = memoryview(data)
     try:
-        while rest.startswith(_GZIP):
-            member = zlib.decompressobj(wbits=31)
-            while not member.eof:
-                part = member.decompress(rest, _CHUNK_BYTES)
-                rest = member.unconsumed_tail
-                if not part and not rest and not member.eof:
-                    raise _broken_gzip(path)
-                content.write(part)
-                # Of what was unpacked so far: the rest need not be unpacked to know.
-                packed_bytes = len(data) - len(rest) - len(member.unused_data)
-                bounds.check_unpacked(content.tell(), packed_bytes, f"'{path}'")
-            rest = member.unused_data
+        while rest[:2] == _GZIP:
+            rest = _after_member(rest, content, data, path)
     except zlib.error as error:
         raise _broken_gzip(path) from error
     return content.getvalue()
+
+
+def _after_member(rest: memoryview, content: io.BytesIO, data: bytes, path: Path) -> memoryview:
+    """Add the member with which `rest` begins, and return what follows it."""
+    member = _new_member(wbits=31)
+    given: bytes | memoryview = b""
+    step = _FIRST_BYTES
+    while not member.eof:
+        if not given:
+            # More and more of it: what follows a small member is copied, so it has to be small as well.
+            given, rest, step = rest[:step], rest[step:], min(8 * step, _CHUNK_BYTES)
+        part = member.decompress(given, _CHUNK_BYTES)
+        given = member.unconsumed_tail
+        if not part and not given and not rest and not member.eof:
+            raise _broken_gzip(path)
+        content.write(part)
+        # Of what was unpacked so far: the rest need not be unpacked to know.
+        after = len(rest) + len(given) + len(member.unused_data)
+        bounds.check_unpacked(content.tell(), len(data) - after, f"'{path}'")
+    return memoryview(data)[len(data) - len(rest) - len(member.unused_data) :]
 
 
 def _as_utf8(data: bytes, path: Path) -> bytes:

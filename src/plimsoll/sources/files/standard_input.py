@@ -14,6 +14,7 @@ from plimsoll.errors import DataError, SourceError, UsageError
 from plimsoll.model.snapshot import Gap
 from plimsoll.sources.files.bounds import MAX_BYTES
 from plimsoll.sources.files.bytes import load, unwrapped
+from plimsoll.sources.files.opened import read_to_end
 from plimsoll.sources.values.shown import counted, shown
 
 STANDARD_INPUT = Path("-")
@@ -26,8 +27,6 @@ INTERRUPTED = Gap(
     remedy="Let the command before the pipe end by itself: give it a count.",
 )
 
-# As much as a pipe of Linux holds.
-_CHUNK_BYTES = 1 << 16
 # What fits a terminal after the words before it.
 _LINE_LENGTH = 60
 
@@ -71,31 +70,19 @@ def load_standard_input(
         KeyboardInterrupt: Ctrl-C before anything came.
     """
     stream = stream if stream is not None else _stream()
-    parts: list[bytes] = []
-    size = 0
-    was_interrupted = False
+    too_large = DataError(f"{NAME} contains more than 2 GiB", "Give a shorter capture.")
+    note = (lambda _: None) if input_progress is None else input_progress.add
     try:
-        # `read1` gives what is there, so an interrupt loses no input.
-        while part := stream.read1(_CHUNK_BYTES) if hasattr(stream, "read1") else stream.read():
-            parts.append(part)
-            if input_progress is not None:
-                input_progress.add(part)
-            size += len(part)
-            if size > MAX_BYTES:
-                raise DataError(f"{NAME} contains more than 2 GiB", "Give a shorter capture.")
-    except KeyboardInterrupt:
-        if not parts:
-            raise
-        was_interrupted = True
+        data, was_interrupted = read_to_end(stream, MAX_BYTES, too_large, note)
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise SourceError(f"unable to read {NAME}: {reason}", "Give a file instead.") from error
-    if not size:
+    if not data:
         raise DataError(
             f"nothing came from {NAME}",
             "The command before the pipe ended without output; check its own message.",
         )
-    return unwrapped(b"".join(parts), Path(NAME)), was_interrupted
+    return unwrapped(data, Path(NAME)), was_interrupted
 
 
 def load_document(path: Path) -> tuple[bytes, Path]:

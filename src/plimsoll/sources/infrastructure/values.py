@@ -5,17 +5,20 @@ Rule: a value is known, known to be not set, or unknown with a reason; nothing e
 is unknown.
 """
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
 from msgspec import Struct
 
+from plimsoll.errors import DataError
 from plimsoll.model.infrastructure import Attribute, DeclaredState
-from plimsoll.model.instance import Instance, Storage
+from plimsoll.model.instance import Instance, Storage, is_bought
+from plimsoll.sources.values.shown import shown
 from plimsoll.units import mib_per_s
 
-# No number in a plan is larger; a larger one is a mistake that must not reach arithmetic.
-_NUMBER_MAX = 1e9
+# As long as the longest name in the API of RDS.
+_NAME_LENGTH_MAX = 255
 
 
 class UnknownValue(Struct, frozen=True, kw_only=True):
@@ -52,11 +55,14 @@ def declared_state(
         names: the properties of this kind of resource.
         region: where it is; None if not known.
         name: for a database without an identifier.
+
+    Raises:
+        DataError: a number or a name that no database can have.
     """
     unknown: dict[Attribute, str] = {}
 
     def read(attribute: Attribute | None, key: str, kind: type) -> Any:
-        value = _typed(properties.get(key), key, kind) if key else None
+        value = _typed(properties.get(key), key, kind, name) if key else None
         if isinstance(value, UnknownValue):
             if attribute is not None:
                 unknown[attribute] = value.reason
@@ -91,8 +97,13 @@ def declared_state(
     )
 
 
-def _typed(value: Any, key: str, kind: type) -> Any:
-    """Return a value of a type; None and unknown stay, and another type is unknown."""
+def _typed(value: Any, key: str, kind: type, name: str) -> Any:
+    """
+    Return a value of a type; None and unknown stay, and another type is unknown.
+
+    Raises:
+        DataError: it has the type, and no database can have it.
+    """
     if value is None or isinstance(value, UnknownValue):
         return value
     odd = UnknownValue(reason=f"{key} is not a {_WORDS[kind]}")
@@ -100,14 +111,27 @@ def _typed(value: Any, key: str, kind: type) -> Any:
         text = str(value).strip().lower()
         return text == "true" if text in ("true", "false") else odd
     if kind is str:
+        if isinstance(value, str) and len(value) > _NAME_LENGTH_MAX:
+            raise _impossible(key, name, f"it has {len(value):,} characters")
         return value.strip().lower() if isinstance(value, str) else odd
     if isinstance(value, bool):
         return odd
     try:
         number = float(value)
-    except (TypeError, ValueError, OverflowError):
+    except OverflowError:
+        number = math.inf
+    except (TypeError, ValueError):
         return odd
-    return number if 0 <= number <= _NUMBER_MAX else odd
+    if number == 0 or is_bought(number):
+        return number
+    raise _impossible(key, name, f"it is {number:,.15g}")
+
+
+def _impossible(key: str, name: str, what: str) -> DataError:
+    return DataError(
+        f"{key} of '{shown(name, 100)}' is not possible: {what}",
+        "Correct the value; AWS would refuse it.",
+    )
 
 
 _WORDS = {bool: "truth value", str: "text", float: "number"}

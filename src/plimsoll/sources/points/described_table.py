@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from plimsoll.errors import DataError
-from plimsoll.model.instance import Instance
+from plimsoll.model.instance import Instance, is_bought
 from plimsoll.sources.documents.describe_instances import instance_of
 from plimsoll.sources.export.table_frame import plain
 from plimsoll.sources.points.arrow import ArrowTable, readable
@@ -169,9 +169,12 @@ def _number(cell: object, name: str, where: str) -> float | None:
     if not text:
         return None
     try:
-        return float(text)
+        number = float(text)
     except ValueError as error:
         raise _bad(name, text, where, "Write it as a number") from error
+    if number != 0 and not is_bought(number):
+        raise _bad(name, text, where, "Give the number bought")
+    return number
 
 
 def _truth(cell: object, where: str) -> bool | None:

@@ -14,8 +14,9 @@ config.md, "Section [users]", "Include directive"; libusual, cfparser.c (read 20
 import re
 from pathlib import Path
 
-from plimsoll.errors import DataError, SourceError, UsageError
+from plimsoll.errors import DataError, UsageError
 from plimsoll.model.pooler import PooledDatabase, PooledUser, PoolerConfig
+from plimsoll.sources.files.opened import opened
 
 # A judgement: thousands of databases have a line each; a larger file is not a configuration.
 FILE_BYTES_MAX = 4_000_000
@@ -27,7 +28,30 @@ _INCLUDE = re.compile(r"%include[ \t]+")
 _NAME = re.compile(r"([A-Za-z_]\w*)\s*=?\s*")
 _QUOTED = re.compile(r"'((?:[^'\\]|\\.|'')*)'")
 _WORD = re.compile(r"(?<!\w)(\w+)\s*=\s*('(?:[^']|'')*'|\S*)")
-_SECTIONS = ("[pgbouncer]", "[databases]", "[users]")
+_NAMES = {"pgbouncer": "PgBouncer", "pgpool": "Pgpool-II"}
+# What no other program's file has, also none of PostgreSQL's own. The first that fits is the pooler.
+_FORMS = {
+    "pgbouncer": re.compile(
+        r"^[ \t]*(?:\[(?:pgbouncer|databases|users|peers)\]|%include[ \t]"
+        r"|(?:pool_mode|default_pool_size|(?:min|reserve)_pool_\w+|max_client_conn|max_(?:db|user)_\w+"
+        r"|server_(?:reset|check|lifetime|idle|connect|login|round|fast|tls)\w*|query_(?:wait_)?timeout"
+        r"|client_(?:idle|login)_timeout|idle_transaction_timeout|max_prepared_statements|listen_addr"
+        r"|auth_(?:type|file|query|user|dbname|hba_file)|admin_users|stats_users|stats_period"
+        r"|ignore_startup_parameters)[ \t]*=)",
+        re.IGNORECASE | re.MULTILINE,
+    ),
+    # Debian's pgpool.conf sets one line only; the rest of it are comments that name the settings.
+    "pgpool": re.compile(
+        r"^[ \t]*(?:include\b|(?:#[ \t]*)?(?:num_init_children|max_pool|child_(?:life_time|max_connections)"
+        r"|connection_(?:life_time|cache)|client_idle_limit\w*|serialize_accept|reset_query_list"
+        r"|backend_(?:hostname|port|weight|flag|data_directory|application_name)\d+"
+        r"|backend_clustering_mode|listen_backlog_multiplier|load_balance_mode|process_management_\w+"
+        r"|enable_pool_hba|pool_passwd|pid_file_name|use_watchdog|failover_command|failback_command"
+        r"|replication_mode|master_slave_mode|memory_cache_enabled"
+        r"|(?:pcp|wd|sr_check|health_check|memqcache)_\w+)[ \t]*=)",
+        re.IGNORECASE | re.MULTILINE,
+    ),
+}
 
 
 def read_pooler_config(
@@ -38,16 +62,16 @@ def read_pooler_config(
 
     Args:
         path: the file, for example `pgpool.conf` or `pgbouncer.ini`.
-        kind: `pgpool` or `pgbouncer`; None to recognise it by its content.
+        kind: `pgpool` or `pgbouncer`; None to recognise it by its content. A file of another is refused.
         version: version of the pooler, which the file does not contain.
 
     Raises:
-        UsageError: the pooler cannot be recognised.
+        UsageError: no setting of the pooler is in the file, or the pooler cannot be recognised.
         SourceError: the file cannot be read.
         DataError: the file is not text, or far too large.
     """
     text = _text(path)
-    kind = kind or _kind(text, path)
+    kind = _kind(text, path, kind)
     if kind == "pgpool":
         settings: dict[str, str] = {}
         _pgpool(text, path, settings, 0)
@@ -65,33 +89,38 @@ def read_pooler_config(
 
 
 def _text(path: Path) -> str:
+    with opened(path) as file:
+        raw = file.read(FILE_BYTES_MAX + 1)
+    if len(raw) > FILE_BYTES_MAX:
+        raise DataError(f"'{path}' is too large for a configuration", "Give the file itself.")
     try:
-        with path.open("rb") as file:
-            raw = file.read(FILE_BYTES_MAX + 1)
-        if len(raw) > FILE_BYTES_MAX:
-            raise DataError(f"'{path}' is too large for a configuration", "Give the file itself.")
         return raw.decode("utf-8")
-    except OSError as error:
-        cause = (error.strerror or "it cannot be read").lower()
-        raise SourceError(
-            f"unable to read '{path}': {cause}", "Give a file that you may read."
-        ) from error
     except UnicodeDecodeError as error:
         raise DataError(f"'{path}' is not text", "Give pgpool.conf or pgbouncer.ini.") from error
 
 
-def _kind(text: str, path: Path) -> str:
-    lines = [line.strip().lower() for line in text.splitlines()]
-    if any(line in _SECTIONS or line.startswith("%include ") for line in lines):
-        return "pgbouncer"
-    # Debian's pgpool.conf sets one line only; the rest of it are comments that name the settings.
-    if any(re.match(r"#?\s*(num_init_children|backend_hostname\d|pcp_port)\s*=", x) for x in lines):
-        return "pgpool"
-    if any(re.match(r"(child_life_time|connection_life_time|max_pool)\s*=", x) for x in lines):
-        return "pgpool"
+def _kind(text: str, path: Path, wanted: str | None) -> str:
+    """
+    Return whose configuration a text is: the wanted one, if it is one at all.
+
+    Raises:
+        UsageError: it has no setting of the wanted pooler, or of any.
+    """
+    found = [kind for kind, form in _FORMS.items() if form.search(text)]
+    if wanted is None and found:
+        return found[0]
+    if wanted in found:
+        return str(wanted)
+    if wanted is None:
+        raise UsageError(
+            f"cannot tell whose configuration '{path}' is",
+            "Give the pgpool.conf or the pgbouncer.ini itself.",
+        )
     raise UsageError(
-        f"cannot tell whose configuration '{path}' is",
-        "Give --kind pgpool or --kind pgbouncer.",
+        f"'{path}' has no setting of {_NAMES[wanted]}",
+        f"It is a configuration of {_NAMES[found[0]]}: leave out --kind."
+        if found
+        else "Give the pgpool.conf or the pgbouncer.ini itself.",
     )
 
 

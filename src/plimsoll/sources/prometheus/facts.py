@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Any
 
-from plimsoll.model.instance import EbsLimits, Instance, Storage
+from plimsoll.model.instance import EbsLimits, Instance, Storage, is_bought
 from plimsoll.model.snapshot import Annotation, EventKind
 from plimsoll.sources.prometheus.exporters import (
     AGE,
@@ -24,6 +24,7 @@ from plimsoll.sources.prometheus.exporters import (
 )
 from plimsoll.sources.prometheus.node import Counted, latest
 from plimsoll.sources.values.shown import shown
+from plimsoll.sources.values.times import LATEST_S
 from plimsoll.units import GIB, MIB, mb_per_s
 
 _CLASS = "rds_instance_"
@@ -69,7 +70,7 @@ def described(
     kind, engine = (label_text("storage_type") or "").lower() or None, label_text("engine")
     is_aurora = (engine or "").startswith("aurora") or (kind or "").startswith("aurora")
     allocated = _positive(latest(series, ALLOCATED))
-    ops = _positive(latest(series, ALLOCATED_OPS)) if kind in _PROVISIONED_OPS else None
+    ops = _count(latest(series, ALLOCATED_OPS)) if kind in _PROVISIONED_OPS else None
     throughput = _positive(latest(series, ALLOCATED_THROUGHPUT))
     return Instance(
         identifier=shown(identifier, 63),
@@ -90,7 +91,7 @@ def described(
         vcpu_count=_whole(latest(of_class, f"{_CLASS}vcpu_average")),
         memory_bytes=_whole(latest(of_class, f"{_CLASS}memory_bytes")),
         ebs_limits=_ebs_limits(label_text("instance_class"), of_class),
-        capacity_acu_max=_positive(latest(of_class, "rds_cluster_acu_max_average")),
+        capacity_acu_max=_count(latest(of_class, "rds_cluster_acu_max_average")),
     )
 
 
@@ -99,17 +100,18 @@ def _launched(series: Sequence[Counted]) -> int | None:
     if not ages:
         return None
     last = max(ages, key=lambda s: int(s.time_ms[-1]))
-    return round(int(last.time_ms[-1]) / 1000 - float(last.value[-1]))
+    launched_s = int(last.time_ms[-1]) / 1000 - float(last.value[-1])
+    return round(launched_s) if 0 < launched_s < LATEST_S else None
 
 
 def _ebs_limits(db_class: str | None, of_class: Sequence[Counted]) -> EbsLimits | None:
     numbers = [
-        _positive(latest(of_class, f"{_CLASS}{which}"))
-        for which in (
-            "baseline_throughput_bytes",
-            "max_throughput_bytes",
-            "baseline_iops_average",
-            "max_iops_average",
+        known(latest(of_class, f"{_CLASS}{which}"))
+        for which, known in (
+            ("baseline_throughput_bytes", _positive),
+            ("max_throughput_bytes", _positive),
+            ("baseline_iops_average", _count),
+            ("max_iops_average", _count),
         )
     ]
     if db_class is None or any(n is None for n in numbers):
@@ -206,7 +208,12 @@ def _events(series: Sequence[Counted]) -> list[Annotation]:
 
 
 def _positive(value: float | None) -> float | None:
-    return value if value is not None and 0 < value < 1e16 else None
+    """Return a number that is above zero, and small enough for every kind of amount; None for another."""
+    return value if value is not None and is_bought(value / MIB) else None
+
+
+def _count(value: float | None) -> float | None:
+    return value if value is not None and is_bought(value) else None
 
 
 def _whole(value: float | None) -> int | None:

@@ -38,9 +38,9 @@ def signed(
 
 @lru_cache(maxsize=1)
 def _session() -> Any:
-    from botocore.session import Session
+    from plimsoll.sources.aws.bounded import BoundedSession
 
-    return Session()
+    return BoundedSession()
 
 
 def _credentials() -> Any:

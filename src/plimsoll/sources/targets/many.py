@@ -14,8 +14,9 @@ from msgspec.structs import replace
 from plimsoll.errors import DataError, PlimsollError, SourceError
 from plimsoll.model.overview import UnreadInstance
 from plimsoll.model.snapshot import Gap, Snapshot
-from plimsoll.sources.export.read import FORMATS, data_files, read_bytes, read_instance_file
+from plimsoll.sources.export.read import FORMATS, read_bytes, read_instance_file
 from plimsoll.sources.files.bytes import load
+from plimsoll.sources.files.folder import data_files
 from plimsoll.sources.reading.assemble import assemble
 from plimsoll.sources.reading.choose_instance import describe
 from plimsoll.sources.reading.reading import Block, Reading
@@ -53,7 +54,9 @@ def read_all(
     described, reading = given.described, Reading(gaps=given.gaps)
     failures: list[PlimsollError] = []
     recorded: set[str] = set()
-    for file in data_files(path) if path.is_dir() else [path]:
+    files, unlisted = data_files(path) if path.is_dir() else ([path], [])
+    reading.gaps += unlisted
+    for file in files:
         found = _added(file, path, reading, failures)
         if isinstance(found, Snapshot) and described:
             name = found.instance.identifier

@@ -11,13 +11,13 @@ from msgspec.structs import replace
 from plimsoll.errors import UsageError
 from plimsoll.model.snapshot import Snapshot
 from plimsoll.sources.export.read import (
-    data_files,
     read_export,
     read_instance_file,
     read_large_table,
     read_loaded,
 )
 from plimsoll.sources.files.bytes import load
+from plimsoll.sources.files.folder import data_files
 from plimsoll.sources.files.standard_input import (
     INTERRUPTED,
     NAME,
@@ -61,10 +61,12 @@ def read(
         gaps = (INTERRUPTED,) if was_interrupted else ()
         return replace(snapshot, gaps=(*snapshot.gaps, *gaps))
     if path.is_dir():
-        files = data_files(path)
+        files, unlisted = data_files(path)
         if len(files) != 1:
             return read_export(path, instance_file=instance_file, identifier=identifier)
-        path = files[0]  # a folder with a single file is that file, be it a snapshot
+        # A folder with a single file is that file, be it a snapshot.
+        single = read(files[0], instance_file=instance_file, identifier=identifier)
+        return replace(single, gaps=(*single.gaps, *unlisted))
     found = read_large_table(
         path, instance_file=instance_file, identifier=identifier, is_other=is_host_capture
     )

@@ -122,7 +122,7 @@ def test_a_file_and_its_folder_are_the_same_target(run):
         ((ROOT / "no-such-folder",), "does not exist"),
         ((QUIET, "--engine", "sqlite"), "engine 'sqlite'"),
         ((QUIET, "--storage", "ssd"), "storage type 'ssd'"),
-        ((QUIET, "--size-gib", "-5"), "--size-gib -5 is not a positive number"),
+        ((QUIET, "--size-gib", "-5"), "--size-gib -5 is not possible"),
         ((QUIET, "--iops", "nan"), "--iops nan"),
         ((QUIET, "--throughput-mibps", "0"), "--throughput-mibps 0"),
         ((QUIET, "--launched", "yesterday"), "'yesterday' is not an ISO date"),

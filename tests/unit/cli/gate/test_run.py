@@ -11,7 +11,13 @@ from plimsoll.cli.amounts import bytes_of
 from plimsoll.cli.commands import app
 from plimsoll.cli.gate import words as gate_words
 from plimsoll.cli.gate.ask import Orders, _balance, give_orders
-from plimsoll.cli.gate.run import GateFlags, run_in_gate, setup_of, truth_path
+from plimsoll.cli.gate.run import (
+    GateFlags,
+    mount_until_ended,
+    run_in_gate,
+    setup_of,
+    truth_path,
+)
 from plimsoll.errors import CatalogError, DataError, PlimsollError, UsageError
 from plimsoll.gate.config import GateSetup
 from plimsoll.gate.control import GateStatus
@@ -357,3 +363,21 @@ def test_a_gate_that_does_not_run_is_one_sentence(tmp_path: Path):
 
     assert "there is no gate at" in raised.value.message
     assert "plimsoll gate mount" in raised.value.hint
+
+
+@pytest.mark.parametrize("step", ["check_machine", "find_daemon", "clean_stale", "new_home"])
+def test_a_signal_while_a_gate_starts_is_an_interruption(monkeypatch, tmp_path, step):
+    """Whichever step it meets: nothing was mounted, so there is nothing to report."""
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    for name in ("check_machine", "find_daemon", "new_home"):
+        monkeypatch.setattr(f"plimsoll.gate.place.{name}", lambda: tmp_path)
+    owner = "plimsoll.gate.gate" if step == "clean_stale" else "plimsoll.gate.place"
+    monkeypatch.setattr(f"{owner}.{step}", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        mount_until_ended(flags(mount=tmp_path / "mount", output=tmp_path / "run.json"))
+
+    assert not (tmp_path / "mount").exists()
+    assert not (tmp_path / "run.json").exists()

@@ -3,6 +3,7 @@ from botocore import exceptions as botocore_exceptions
 from botocore.exceptions import ClientError
 
 from plimsoll.errors import AccessDenied, SourceError, Throttled, Unreachable, UsageError
+from plimsoll.sources.aws import bounded
 from plimsoll.sources.aws.failures import (
     BY_CODE,
     BY_EXCEPTION,
@@ -138,7 +139,7 @@ def test_a_code_we_do_not_know_is_told_by_the_status(status, kind, words):
 
 def made(name):
     """An exception of botocore with whatever its message needs."""
-    kind = getattr(botocore_exceptions, name)
+    kind = getattr(botocore_exceptions, name, None) or getattr(bounded, name)
     fields = dict.fromkeys(
         ("provider", "error_msg", "endpoint_url", "proxy_url", "error", "request", "path"), "x"
     )

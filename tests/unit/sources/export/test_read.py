@@ -214,7 +214,7 @@ def test_a_refused_file_is_access_denied(tmp_path, monkeypatch):
         raise PermissionError(13, "Permission denied")
 
     (tmp_path / "a.json").write_bytes(b"{}")
-    monkeypatch.setattr("pathlib.Path.open", refuse)
+    monkeypatch.setattr("os.open", refuse)
     with pytest.raises(AccessDenied, match="permission denied"):
         read_export(tmp_path / "a.json")
 

@@ -177,7 +177,7 @@ def test_a_file_that_is_none_is_refused(tmp_path: Path):
     (tmp_path / "binary").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(SourceError, match="no such file"):
         read_pooler_config(tmp_path / "absent")
-    with pytest.raises(SourceError, match="is a directory"):
+    with pytest.raises(SourceError, match="is not a file"):
         read_pooler_config(tmp_path)
     with pytest.raises(DataError, match="not text"):
         read_pooler_config(tmp_path / "binary")
@@ -185,8 +185,14 @@ def test_a_file_that_is_none_is_refused(tmp_path: Path):
 
 @pytest.mark.parametrize(
     "line",
-    ["max_pool = 1" + " " * 300_000 + "x", "a" * 300_000, "[databases]\nx = " + "a" * 300_000],
-    ids=["blanks", "a word", "a database"],
+    [
+        "max_pool = 1" + " " * 300_000 + "x",
+        "max_pool = 4\n" + "a" * 300_000,
+        "[databases]\nx = " + "a" * 300_000,
+        " " * 300_000 + "#" + " " * 300_000 + "\nmax_pool = 4",
+        "wd_" + "a" * 300_000 + "\nmax_pool = 4",
+    ],
+    ids=["blanks", "a word", "a database", "a comment", "half a setting"],
 )
 def test_a_line_of_any_length_is_read_at_once(tmp_path: Path, line: str):
     """Time grows with the length of a line, not with its square."""
@@ -194,3 +200,62 @@ def test_a_line_of_any_length_is_read_at_once(tmp_path: Path, line: str):
     read(tmp_path, line + "\n", kind="pgbouncer" if "[" in line else "pgpool")
 
     assert time.process_time() - start < 2.0
+
+
+NO_CONFIGURATIONS = {
+    "a text": "hello world\n",
+    "nothing": "",
+    "blank lines": "\n\n  \n",
+    "accounts": "root:$y$j9T$abc:19000:0:99999:7:::\ndaemon:*:19000:0:99999:7:::\n",
+    "a server's": "port = 5432\nmax_connections = 100\nlisten_addresses = '*'\nlog_connections = on\n",
+    "another ini": "[mysqld]\nport = 3306\nmax_connections = 100\n",
+    "a template": "{% if pooler %}\n{% endif %}\n",
+}
+
+
+@pytest.mark.parametrize("kind", ["pgbouncer", "pgpool", None])
+@pytest.mark.parametrize("name", NO_CONFIGURATIONS)
+def test_a_text_without_a_setting_of_the_pooler_is_refused(tmp_path: Path, name, kind):
+    """A wrong path or an empty template in a pipeline would pass otherwise, with nothing found."""
+    path = tmp_path / "file"
+    path.write_text(NO_CONFIGURATIONS[name])
+    with pytest.raises(UsageError):
+        read_pooler_config(path, kind=kind)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "hint"),
+    [
+        ("[pgbouncer]\nlisten_port = 6432\n", "pgpool", "PgBouncer"),
+        ("[databases]\norders = host=db1\n", "pgpool", "PgBouncer"),
+        ("num_init_children = 32\nport = 9999\n", "pgbouncer", "Pgpool-II"),
+    ],
+)
+def test_the_configuration_of_the_other_pooler_is_refused(tmp_path: Path, text, kind, hint):
+    """Its settings have other names, so nothing would be found."""
+    path = tmp_path / "file"
+    path.write_text(text)
+    with pytest.raises(UsageError) as refused:
+        read_pooler_config(path, kind=kind)
+
+    assert f"It is a configuration of {hint}: leave out --kind." == refused.value.hint
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("[databases]\n", "pgbouncer"),
+        ("pool_mode = transaction\n", "pgbouncer"),
+        ("%include common.ini\n[pgbouncer]\n", "pgbouncer"),
+        ("#num_init_children = 32\nport = 5433\n", "pgpool"),
+        ("backend_hostname0 = 'db1'\n", "pgpool"),
+        ("wd_lifecheck_method = 'heartbeat'\n", "pgpool"),
+    ],
+)
+def test_a_part_of_a_configuration_is_read(tmp_path: Path, text, kind):
+    """Also one that sets none of what is checked: then the defaults count."""
+    (tmp_path / "common.ini").write_text("")
+    (tmp_path / "file").write_text(text)
+
+    assert kind == read_pooler_config(tmp_path / "file", kind=kind).kind
+    assert kind == read_pooler_config(tmp_path / "file").kind

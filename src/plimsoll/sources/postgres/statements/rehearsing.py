@@ -17,6 +17,7 @@ TABLE = "sample"
 _LOCK_CLASS = 0x706C696D
 
 NUMBERS = "numbers"
+# 64 random bits in hex: no two rehearsals meet.
 _SUFFIX_DIGITS = 16
 
 # A schema is ours by its name and its owner, and as long as nothing else is in it: our tables and sequence, the ledger
