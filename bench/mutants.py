@@ -3,8 +3,9 @@ Check whether the unit tests notice a change of the code: `python bench/mutants.
 
 One thing is changed at a time, in a copy of `src`: a comparison or its boundary, an arithmetic operator,
 `and` or `or`, a `not`, a number, or a return value. Then the unit tests of the same name run, and if they
-pass, the others of the layer. A change that no test notices has survived. Then a test is missing, or the
-change makes no difference, which `mutants.toml` explains.
+pass, the others of the layer; with `--whole`, then all other unit tests, laws, damaged exports and golden
+files. A change that no test notices has survived. Then a test is missing, or the change makes no
+difference, which `mutants.toml` explains.
 
 `--layer law` changes the Rust law with cargo-mutants (`cargo install cargo-mutants`).
 The sample is drawn by `--seed`; with `--require` the exit status is 1 if an unexplained change survived.
@@ -35,7 +36,13 @@ import numpy  # noqa: ICN001, F401
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-LAYERS = ("limits", "diagnosis", "causes", "plan", "law")
+LAYERS = ("limits", "diagnosis", "causes", "plan", "watch", "law")
+# Layers that can be asked for too: golden files hold most of what they print.
+EDGES = ("reports", "cli", "app", "fleet", "alarms")
+# What `make test` runs of Python but contract tests, the quickest to notice first.
+WHOLE = ("tests/golden", "tests/laws", "tests/fuzz", "tests/unit")
+QUICK = "not live and not deep"
+WHOLE_TIMEOUT_S = 3600.0
 # A change can make a loop endless. A run of ten times the duration of all tests counts as endless.
 PATIENCE = 10.0
 
@@ -189,6 +196,11 @@ def tests_for(layer: str, path: Path) -> tuple[list[str], list[str]]:
     return sorted(map(str, own)), sorted(map(str, others))
 
 
+def whole_tests() -> list[str]:
+    """Return the folders that `make test` runs, but contract tests."""
+    return [str(ROOT / folder) for folder in WHOLE]
+
+
 def passes(tests: Sequence[str], source: Path, timeout_s: float) -> bool:
     """Return whether the tests pass on this copy of `src`, in a process that imported all dependencies."""
     if not tests:
@@ -203,18 +215,20 @@ def passes(tests: Sequence[str], source: Path, timeout_s: float) -> bool:
         os.environ |= {"PYTHONPATH": str(source), "PYTHONDONTWRITEBYTECODE": "1"}
         os.chdir(ROOT)
         signal.alarm(int(timeout_s))
-        os._exit(pytest.main(["-x", "-q", "--tb=no", "-p", "no:cacheprovider", *tests]))
-    return os.waitpid(child, 0)[1] == 0
+        quick = ["-x", "-q", "--tb=no", "-p", "no:cacheprovider", "-m", QUICK]
+        os._exit(pytest.main([*quick, *tests]))
+    ended = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    return ended in {pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED}
 
 
-def survivors(layer: str, mutants: Sequence[Mutant]) -> Iterator[Mutant]:
-    """Yield the changes that no test notices."""
+def survivors(layer: str, mutants: Sequence[Mutant], *, is_whole: bool) -> Iterator[Mutant]:
+    """Yield the changes that no test notices: none of the layer, or none at all."""
     with TemporaryDirectory(prefix="mutants-") as folder:
         copy = Path(folder) / "src"
         shutil.copytree(ROOT / "src", copy)
         begun_s = monotonic()
         _, every = tests_for(layer, Path("none"))
-        if not passes(every, copy, 3600.0):
+        if not passes(every, copy, WHOLE_TIMEOUT_S):
             sys.exit(f"error: the tests of {layer} fail without any change")
         timeout_s = 30.0 + PATIENCE * (monotonic() - begun_s)
         for number, mutant in enumerate(mutants, 1):
@@ -223,6 +237,8 @@ def survivors(layer: str, mutants: Sequence[Mutant]) -> Iterator[Mutant]:
             has_survived = all(
                 passes(tests, copy, timeout_s) for tests in tests_for(layer, mutant.path)
             )
+            if has_survived and is_whole and why_equal(mutant) is None:
+                has_survived = passes(whole_tests(), copy, WHOLE_TIMEOUT_S)
             changed.write_bytes(mutant.path.read_bytes())
             print(f"\r{layer}: {number} of {len(mutants)}", end="", file=sys.stderr, flush=True)
             if has_survived:
@@ -248,15 +264,21 @@ def explanation(file: str, before: str, after: str) -> str | None:
     )
 
 
-def run_python(layer: str, count: int, seed: int) -> int:
+def why_equal(mutant: Mutant) -> str | None:
+    """Return why a change makes no difference; None if nobody explained it."""
+    _, before, after = mutant.lines()
+    return explanation(str(mutant.path.relative_to(ROOT)), before, after)
+
+
+def run_python(layer: str, count: int, seed: int, *, is_whole: bool) -> int:
     """Try a sample of a layer; return how many unexplained changes survived."""
     mutants = mutants_of(layer)
     sample = random.Random(seed).sample(mutants, min(count, len(mutants)))
     unexplained = equivalent = 0
-    for mutant in survivors(layer, sample):
+    for mutant in survivors(layer, sample, is_whole=is_whole):
         number, before, after = mutant.lines()
         file = str(mutant.path.relative_to(ROOT))
-        why = explanation(file, before, after)
+        why = why_equal(mutant)
         equivalent += why is not None
         unexplained += why is None
         print(f"\n{file}:{number}\n  - {before}\n  + {after}" + (f"\n  {why}" if why else ""))
@@ -302,17 +324,22 @@ def run_law(count: int) -> int:
 def main(arguments: Sequence[str]) -> int:
     """Try the requested layers."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").strip().splitlines()[0])
-    parser.add_argument("--layer", choices=LAYERS, action="append", help="default: all of them")
+    parser.add_argument(
+        "--layer", choices=LAYERS + EDGES, action="append", help=f"default: {', '.join(LAYERS)}"
+    )
     parser.add_argument("--count", type=int, default=60, help="changes of each layer (default: 60)")
     parser.add_argument("--seed", type=int, default=1, help="which sample is drawn (default: 1)")
+    parser.add_argument("--whole", action="store_true", help="then run what `make test` runs")
     parser.add_argument("--require", action="store_true", help="exit with 1 if a change survived")
     options = parser.parse_args(arguments)
+    if options.whole and not passes(whole_tests(), ROOT / "src", WHOLE_TIMEOUT_S):
+        sys.exit("error: tests fail without any change")
     survived = 0
     for layer in options.layer or LAYERS:
         if layer == "law":
             survived += run_law(options.count)
         else:
-            survived += run_python(layer, options.count, options.seed)
+            survived += run_python(layer, options.count, options.seed, is_whole=options.whole)
     return int(options.require and survived > 0)
 
 

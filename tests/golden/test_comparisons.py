@@ -48,9 +48,9 @@ def test_the_markdown_reads_as_reviewed(name: str, golden: Callable[[str, str], 
     golden(f"compare/{name}.md", render(of(name), "markdown"))
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", ["claims-pipeline", "search-service"])
 def test_the_json_is_as_reviewed(name: str, golden: Callable[[str, str], None]):
-    """What machines read is what was reviewed."""
+    """What machines read is what was reviewed: with shared hours, and with what was bought."""
     golden(f"compare/{name}.json", render_compare_json(of(name)).decode())
 
 

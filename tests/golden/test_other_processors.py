@@ -34,6 +34,7 @@ def plain_environment() -> dict[str, str]:
     )
 
 
+@pytest.mark.deep
 def test_the_features_are_really_off():
     """A process of that environment has none of them, so what runs there runs as on an older machine."""
     script = "from golden.test_other_processors import optional_features as f; print(f())"
@@ -49,7 +50,11 @@ def test_the_features_are_really_off():
     assert "[]\n" == result.stdout
 
 
-@pytest.mark.parametrize("tests", ["test_examples.py", "test_comparisons.py", "test_plans.py"])
+@pytest.mark.deep
+@pytest.mark.parametrize(
+    "tests",
+    ["test_examples.py", "test_comparisons.py", "test_plans.py", "test_who_does_it.py"],
+)
 def test_an_older_processor_gives_the_same_reports(tests: str):
     """Examples are reproduced and reports read the same where numpy has no vector instructions."""
     result = subprocess.run(

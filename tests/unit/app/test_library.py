@@ -58,6 +58,7 @@ def test_a_name_that_is_not_there_is_an_attribute_error():
         plimsoll.diagnosed  # noqa: B018
 
 
+@pytest.mark.deep
 def test_the_types_are_seen_by_a_type_checker(tmp_path: Path):
     """mypy --strict takes right calls of the library, and refuses wrong ones."""
     right = (

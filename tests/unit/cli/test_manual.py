@@ -82,6 +82,7 @@ def test_a_folder_that_cannot_be_is_refused(tmp_path: Path):
     assert str(found.exception).startswith(f"unable to write to '{file}'")
 
 
+@pytest.mark.deep
 def test_man_reads_the_pages_without_a_warning(tmp_path: Path):
     """groff, which man calls, warns of what is no man(7)."""
     CliRunner().invoke(app, ["--man-pages", str(tmp_path)])

@@ -41,8 +41,3 @@ def test_every_row_of_a_table_has_the_cells_of_its_head():
 
     assert tables
     assert set(counts) <= {8, 6, 5}
-
-
-def test_simulated_data_is_called_so_before_anything_else():
-    """The label stands right below the title."""
-    assert render_markdown(*pressed()).splitlines()[2].startswith("> **Simulated data.**")

@@ -113,27 +113,6 @@ def test_an_empty_fleet_has_every_form():
     }
 
 
-def test_ranks_count_the_unread_too():
-    """Every rank from 1 to 50 is given once; the unread stand before those that are not near a limit."""
-    found = document()
-    slack = [r["rank"] for r in found["rows"] if r["verdict"] == "slack"]
-
-    assert list(range(1, 51)) == sorted(i["rank"] for i in found["rows"] + found["unread"])
-    assert [11, 12, 13] == [u["rank"] for u in found["unread"]]
-    assert 14 == min(slack)
-
-
-def test_counts_say_what_the_rows_say():
-    """The counts are those of the rows; unknown and unread are counted apart."""
-    found = document()
-    counts = found["counts"]
-
-    assert (50, 4, 2, 37, 4, 3) == tuple(
-        counts[k] for k in ("instances", "binds", "near", "slack", "unknown", "unread")
-    )
-    assert sum(r["is_bound_now"] for r in found["rows"]) == counts["binds_now"] == 2
-
-
 def test_an_unknown_price_is_null():
     """What is not known is null, never zero."""
     assert document(fleet(usd=None))["cost_usd"] is None
@@ -152,20 +131,6 @@ def test_no_field_of_a_row_is_lost():
     assert "gp3, 1,000 GiB" == found["storage"]
 
 
-def test_keys_are_sorted():
-    """Keys come in one order at every depth."""
-    unsorted = []
-
-    def check(pairs):
-        keys = [key for key, _ in pairs]
-        unsorted.extend([keys] if keys != sorted(keys) else [])
-        return dict(pairs)
-
-    json.loads(render_overview_json(fleet()), object_pairs_hook=check)
-
-    assert [] == unsorted
-
-
 def test_a_stopped_reading_is_in_every_form():
     """Why it stopped is reported to people and machines."""
     stopped = fleet(stopped="the token expired")
@@ -174,11 +139,3 @@ def test_a_stopped_reading_is_in_every_form():
     assert "Reading stopped early: the token expired." in as_page(stopped)
     assert "Reading stopped early: the token expired." in as_markdown(stopped)
     assert document()["stopped"] is None
-
-
-def test_the_note_of_a_pending_change_is_in_the_row():
-    """What was ordered may be the remedy already: it is next to the verdict."""
-    found = {r["identifier"]: r["pending"] for r in document()["rows"]}
-
-    assert ["class db.r5.4xlarge"] == found["search-primary"]
-    assert [] == found["orders-00"]

@@ -1,6 +1,5 @@
 """The plan in its other forms: Markdown, JSON, and a section of the report's page."""
 
-import json
 import re
 from html.parser import HTMLParser
 
@@ -10,7 +9,6 @@ from msgspec.structs import replace
 import plans
 from plimsoll.app.render import plan_below, render
 from plimsoll.reports.diagnosis import html
-from plimsoll.reports.plan.json import render_plan_json
 from plimsoll.reports.plan.outline import NEVER_RUN
 from unit.reports.fixture_diagnosis import pressed
 
@@ -56,19 +54,6 @@ def test_a_license_that_sets_prices_apart_is_reported(license_model, is_said):
     assert "postgresql-license" not in shown
 
 
-def test_markdown_says_what_the_text_says():
-    """The headline first, both tables, each option with its command in a block of code."""
-    shown = render(plans.claims(), "markdown")
-
-    assert shown.startswith("# db.m6g.xlarge with the storage as it is lifts the ceiling")
-    assert "> **Simulated data.**" in shown
-    assert "### 2. ✓ lifts: db.m6g.xlarge, storage as it is" in shown
-    assert f"```sh\n{plans.order('db.m6g.xlarge')}\n```" in shown
-    assert "| 2 | db.m6g.xlarge, storage as it is (cheapest that lifts, recommended) |" in shown
-    assert "| 2 | ✓ lifts | 99 of 100 |" in shown
-    assert f"**{NEVER_RUN}**" in shown
-
-
 def test_markdown_below_a_diagnosis_is_a_section():
     """One heading of the second level, those of the body below it."""
     shown = plan_below(plans.claims(), "markdown")
@@ -94,29 +79,6 @@ def test_tables_have_as_many_cells_as_titles(name):
     counts = [len(re.findall(r"(?<!\\)\|", row)) for row in rows]
 
     assert {4, 5, 8} >= set(counts)
-
-
-def test_json_has_every_number_unrounded():
-    """Bands, prices as numbers, moments in ISO 8601; keys are sorted, equal plans give equal bytes."""
-    data = render_plan_json(plans.claims())
-    report = json.loads(data)
-    best = report["options"][1]
-
-    assert data == render_plan_json(plans.claims())
-    assert 0.672 == best["usd_per_day_more"]
-    assert {"low": 346e6, "middle": 361.2e6, "high": 420e6} == report["demand"]["peak_bytes_per_s"]
-    assert "2023-02-14T02:10:00Z" == best["effect"]["balance_min_time"]
-    assert list(report) == sorted(report)
-    assert report["is_observed"] is False
-
-
-def test_an_unknown_price_is_null_in_json():
-    """Neither zero nor left out."""
-    report = json.loads(render_plan_json(plans.claims()))["unpriced"][0]
-
-    assert report["usd_per_day_more"] is None
-    assert report["cost"]["usd_per_month"] is None
-    assert report["cost"]["usd_per_day"] is None
 
 
 @pytest.mark.parametrize("name", plans.PLANS)
