@@ -66,22 +66,23 @@ def _of_sign(sign: Sign, case: LevelCase, weight: float) -> Evidence:
     return _evidence(sign.name, text, shown.value, shown.reference, weight)
 
 
-def context_evidence_of(
-    plateau: Plateau, stretch: Stretch, other_rate: FloatArray
-) -> tuple[Evidence, ...]:
+def size_evidence_of(stretch: Stretch) -> tuple[Evidence, ...]:
+    """Return the I/O size during one stretch, as evidence without weight."""
+    if stretch.io_size_bytes is None:
+        return ()
+    text = f"an I/O was {format_bytes(stretch.io_size_bytes)} on average"
+    return (_evidence("io_size", text, stretch.io_size_bytes),)
+
+
+def context_evidence_of(plateau: Plateau, other_rate: FloatArray) -> tuple[Evidence, ...]:
     """
-    Return evidence without weight: I/O size, balances of other limits.
+    Return evidence without weight that is the same for all stretches: other limits, their balances.
 
     Args:
         plateau: the level and its explanation.
-        stretch: measurements of the requests during the interval.
         other_rate: the other rate during those stretches (ops/s for a throughput plateau).
     """
-    found = []
-    if stretch.io_size_bytes is not None:
-        text = f"an I/O was {format_bytes(stretch.io_size_bytes)} on average"
-        found.append(_evidence("io_size", text, stretch.io_size_bytes))
-    found += _same_in_both(plateau, other_rate)
+    found = _same_in_both(plateau, other_rate)
     if plateau.case.credits.credits == Credits.FROM_START and not is_proven(plateau.case):
         found.append(_evidence("credits", plateau.case.credits.text))
     weighed = abs(plateau.weights.get("balance", 0.0)) >= LEAST_WEIGHT

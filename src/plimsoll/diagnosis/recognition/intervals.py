@@ -18,6 +18,7 @@ from plimsoll.diagnosis.recognition.evidence import (
     ruled_out_of,
     sessions_evidence_of,
     shared_evidence_of,
+    size_evidence_of,
 )
 from plimsoll.diagnosis.recognition.plateau import Plateau
 from plimsoll.diagnosis.recognition.search import RATES, plateaus_of
@@ -47,10 +48,9 @@ class _Level:
     """The facts that all intervals of one plateau share."""
 
     plateau: Plateau
-    other_rate: FloatArray
-    """The rate of the other dimension during its stretches."""
     signs: tuple[Evidence, ...]
-    sessions: tuple[Evidence, ...]
+    context: tuple[Evidence, ...]
+    """Evidence without weight: other limits, their balances, and waiting sessions."""
     ruled_out: tuple[RuledOut, ...]
     refuted_by: str
 
@@ -139,9 +139,8 @@ def _intervals(
             held[a:b] = True
         level = _Level(
             plateau=plateau,
-            other_rate=other_rate,
             signs=shared_evidence_of(plateau),
-            sessions=sessions_evidence_of(sessions, held),
+            context=context_evidence_of(plateau, other_rate) + sessions_evidence_of(sessions, held),
             ruled_out=ruled_out_of(plateau, ceilings, other_rate=_known(_median(other_rate))),
             refuted_by=refuted_by(plateau),
         )
@@ -192,9 +191,7 @@ def _interval(
         latency_s=seen.latency_s,
         latency_reference_s=seen.reference_s,
         queue_depth=seen.queue_depth,
-        evidence=evidence_of(plateau, seen, shared.signs)
-        + context_evidence_of(plateau, seen, shared.other_rate)
-        + shared.sessions,
+        evidence=evidence_of(plateau, seen, shared.signs) + size_evidence_of(seen) + shared.context,
         ruled_out=shared.ruled_out,
         refuted_by=shared.refuted_by,
         step_s=frame.step_s,
