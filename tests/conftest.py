@@ -12,6 +12,7 @@ from hypothesis import settings
 from hypothesis.internal.conjecture import providers
 
 import alike
+from plimsoll.model.contained import Containment
 
 # The same examples in every run, so that a failure tells of the change that was made. To search for
 # new ones: HYPOTHESIS_PROFILE=search; what is found is written down as a test of its own.
@@ -28,6 +29,9 @@ providers._get_local_constants = lambda: providers._local_constants
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# An internal error fails a test, wherever it happens; tests of what one costs use the fixture `contained`.
+Containment.is_on = False
+
 GOLDEN = Path(__file__).parent / "golden"
 LIVE = Path(__file__).parent / "live"
 # Files of tests that mount gates: they count the mounts and processes of the whole machine.
@@ -42,6 +46,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="rewrite the golden files with what the program says now; review the difference",
     )
+
+
+@pytest.fixture
+def contained(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Contain internal errors, as for users."""
+    monkeypatch.setattr(Containment, "is_on", True)
 
 
 @pytest.fixture

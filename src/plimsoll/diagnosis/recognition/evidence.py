@@ -16,6 +16,7 @@ from plimsoll.diagnosis.recognition.score import SIGNS, Sign, is_proven
 from plimsoll.diagnosis.recognition.sign_words import balance_text, one_balance_text
 from plimsoll.diagnosis.recognition.signs import LevelCase, Stretch
 from plimsoll.model.ceiling import Ceiling, Dimension, Phase
+from plimsoll.model.contained import guarded
 from plimsoll.model.diagnosis import Evidence, RuledOut
 from plimsoll.model.family import RATE_FAMILIES
 from plimsoll.model.metric import METRICS
@@ -61,6 +62,12 @@ def _weighed(plateau: Plateau) -> list[Sign]:
 
 
 def _of_sign(sign: Sign, case: LevelCase, weight: float) -> Evidence:
+    part = f"the sentence about the sign '{sign.name}'"
+    lost = _evidence(sign.name, f"the sign '{sign.name}', in no words", weight=weight)
+    return guarded(part, lambda: _said(sign, case, weight), lost)
+
+
+def _said(sign: Sign, case: LevelCase, weight: float) -> Evidence:
     shown = sign.text_of(case)
     text = shown.text if weight > 0 else f"{shown.text}; {AGAINST}"
     return _evidence(sign.name, text, shown.value, shown.reference, weight)
