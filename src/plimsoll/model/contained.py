@@ -23,8 +23,8 @@ _Found = TypeVar("_Found")
 _Other = TypeVar("_Other")
 _Item = TypeVar("_Item")
 
-TRACEBACK = "PLIMSOLL_TRACEBACK"
-"""Environment variable with which an internal error ends the command, and prints its traceback."""
+
+_HERE = "model/contained.py"
 
 
 class Containment:
@@ -128,7 +128,7 @@ def place_of(error: BaseException) -> str:
     place, trace = "", error.__traceback__
     while trace is not None:
         _, ours, file = trace.tb_frame.f_code.co_filename.rpartition("plimsoll/")
-        if ours:
+        if ours and file != _HERE:
             place = f" in {file}, line {trace.tb_lineno}"
         trace = trace.tb_next
     return place
@@ -139,6 +139,11 @@ def gaps_of(errors: Iterable[InternalError]) -> tuple[Missing, ...]:
     return tuple(
         Missing(name=one.part, hides=one.hides, remedy=remedy_of(one.error)) for one in errors
     )
+
+
+def lost_notes(gaps: Iterable[Missing]) -> tuple[str, ...]:
+    """Return a note for each part that is lost, for results that have notes instead of gaps."""
+    return tuple(f"Not shown: {gap.name}. {gap.remedy}." for gap in gaps)
 
 
 def remedy_of(error: str) -> str:

@@ -111,7 +111,7 @@ def test_a_description_that_cannot_be_read_is_one_error_row():
     found = verdict(points, broken).to_pylist()
 
     assert ["error"] == [row["verdict"] for row in found]
-    assert found[0]["reason"].startswith("the diagnosis failed: DecodeError")
+    assert found[0]["reason"].startswith("the diagnosis failed: internal error DecodeError")
 
 
 def test_without_a_description_the_limits_are_unknown():
