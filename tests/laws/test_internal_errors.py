@@ -14,7 +14,7 @@ from plimsoll.app.fleet import diagnose_fleet, exit_status
 from plimsoll.app.plan import options_snapshot, plan_snapshot
 from plimsoll.app.render import Report, render, render_brief
 from plimsoll.causes import inspect as causes
-from plimsoll.diagnosis import diagnose, findings, headroom
+from plimsoll.diagnosis import diagnose, findings, frame, headroom
 from plimsoll.diagnosis.recognition import intervals, score, search
 from plimsoll.errors import UsageError
 from plimsoll.limits import volume_iops
@@ -55,6 +55,7 @@ def quiet():
 
 
 PARTS = [
+    (frame, "on_grid"),
     (headroom, "_resource_of"),
     (search, "levels_of"),
     (diagnose, "waiting_of"),

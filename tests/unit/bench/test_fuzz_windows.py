@@ -1,7 +1,8 @@
 """Random windows: the same seed is the same window, and windows that failed once stay fixed."""
 
-import fuzz_windows
 import pytest
+
+import fuzz_windows
 from fuzz_windows import Failure, minimised, outcome_of
 from random_windows import random_window
 
