@@ -112,10 +112,10 @@ def _unforeseen(error: BaseException) -> tuple[str, str]:
             f"the system refused{name or ' an operation'}: {error.strerror.lower()}",
             f"Check space, permissions and open files; {TRACEBACK}=1 adds a traceback.",
         )
-    from plimsoll.model.contained import described
+    from plimsoll.model.contained import type_and_place
 
     return (
-        f"plimsoll {__version__} made a mistake: {described(error)}",
+        f"plimsoll {__version__} made a mistake: {type_and_place(error)}",
         f"This is a bug. Please report this line and your command; {TRACEBACK}=1 adds a traceback.",
     )
 

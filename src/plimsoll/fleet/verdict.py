@@ -22,7 +22,7 @@ from plimsoll.diagnosis.overview import overview_row
 from plimsoll.errors import DataError, PlimsollError
 from plimsoll.fleet.metric_points import MetricPoints, points_by_metric
 from plimsoll.fleet.tables import INSTANCE_KEY, verdicts_table
-from plimsoll.model.contained import collecting, gaps_of, guarded, lost_notes
+from plimsoll.model.contained import collecting, gaps_of, guarded, lost_notes, type_and_place
 from plimsoll.model.diagnosis import Diagnosis
 from plimsoll.model.instance import Instance
 from plimsoll.model.metric import Metric
@@ -66,7 +66,7 @@ def instance_verdict(points: pa.Table, described: pa.Table, judge: VerdictLaw) -
     except Exception as error:  # noqa: BLE001 -- one poisoned instance must not end the run of all others
         row = {
             "verdict": ERROR,
-            "reason": f"the diagnosis failed: internal error {described(error)}",
+            "reason": f"the diagnosis failed: internal error {type_and_place(error)}",
             "remedy": "Report this as a bug, with a snapshot of the instance.",
         }
     return verdicts_table([{**row, **key}])

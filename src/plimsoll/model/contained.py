@@ -78,7 +78,7 @@ def guarded(
     except BaseException as error:
         if not is_internal(error):
             raise
-        one = InternalError(part=part, hides=hides, error=described(error))
+        one = InternalError(part=part, hides=hides, error=type_and_place(error))
         if one not in found:
             found.append(one)
         return otherwise
@@ -118,7 +118,7 @@ def is_internal(error: BaseException) -> bool:
     return isinstance(error, Exception) or type(error).__name__ == "PanicException"
 
 
-def described(error: BaseException) -> str:
+def type_and_place(error: BaseException) -> str:
     """Return type and place of an internal error; its message may quote data, and is left out."""
     return f"{type(error).__name__}{place_of(error)}"
 
