@@ -13,7 +13,7 @@ from plimsoll.model.diagnosis import Verdict
 from plimsoll.model.series import Series
 from plimsoll.model.snapshot_file.codec import decode_snapshot
 
-EXAMPLE = Path(__file__).parents[3] / "examples/search-service/snapshot.json"
+EXAMPLE = Path(__file__).parents[2] / "examples/search-service/snapshot.json"
 
 
 def cycled(days: int, start: int = 0):
