@@ -15,7 +15,7 @@ from typing import TypeVar
 
 from plimsoll import __version__
 from plimsoll.cli.streams import ReaderGone
-from plimsoll.errors import PlimsollError
+from plimsoll.errors import PlimsollError, type_and_place
 
 _Found = TypeVar("_Found")
 
@@ -112,8 +112,6 @@ def _unforeseen(error: BaseException) -> tuple[str, str]:
             f"the system refused{name or ' an operation'}: {error.strerror.lower()}",
             f"Check space, permissions and open files; {TRACEBACK}=1 adds a traceback.",
         )
-    from plimsoll.model.contained import type_and_place
-
     return (
         f"plimsoll {__version__} made a mistake: {type_and_place(error)}",
         f"This is a bug. Please report this line and your command; {TRACEBACK}=1 adds a traceback.",

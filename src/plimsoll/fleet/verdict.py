@@ -19,10 +19,10 @@ from msgspec import UNSET, UnsetType
 
 from plimsoll.diagnosis.missing import CLASS_GAP, STORAGE_GAP
 from plimsoll.diagnosis.overview import overview_row
-from plimsoll.errors import DataError, PlimsollError
+from plimsoll.errors import DataError, PlimsollError, type_and_place
 from plimsoll.fleet.metric_points import MetricPoints, points_by_metric
 from plimsoll.fleet.tables import INSTANCE_KEY, verdicts_table
-from plimsoll.model.contained import collecting, gaps_of, guarded, lost_notes, type_and_place
+from plimsoll.model.contained import collecting, gaps_of, guarded, lost_notes
 from plimsoll.model.diagnosis import Diagnosis
 from plimsoll.model.instance import Instance
 from plimsoll.model.metric import Metric

@@ -16,15 +16,12 @@ from typing import ClassVar, TypeVar
 
 from msgspec import Struct
 
-from plimsoll.errors import PlimsollError
+from plimsoll.errors import PlimsollError, type_and_place
 from plimsoll.model.diagnosis import Missing
 
 _Found = TypeVar("_Found")
 _Other = TypeVar("_Other")
 _Item = TypeVar("_Item")
-
-
-_HERE = "model/contained.py"
 
 
 class Containment:
@@ -116,22 +113,6 @@ def is_internal(error: BaseException) -> bool:
         return False
     # A panic in Rust, in our core or in a library, is a BaseException, but no Exception.
     return isinstance(error, Exception) or type(error).__name__ == "PanicException"
-
-
-def type_and_place(error: BaseException) -> str:
-    """Return type and place of an internal error; its message may quote data, and is left out."""
-    return f"{type(error).__name__}{place_of(error)}"
-
-
-def place_of(error: BaseException) -> str:
-    """Return the file and line of our own code in which an exception was raised: ` in kernel.py, line 7`."""
-    place, trace = "", error.__traceback__
-    while trace is not None:
-        _, ours, file = trace.tb_frame.f_code.co_filename.rpartition("plimsoll/")
-        if ours and file != _HERE:
-            place = f" in {file}, line {trace.tb_lineno}"
-        trace = trace.tb_next
-    return place
 
 
 def gaps_of(errors: Iterable[InternalError]) -> tuple[Missing, ...]:
