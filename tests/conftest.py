@@ -17,6 +17,7 @@ from hypothesis.internal.conjecture import providers
 
 import alike
 import quiet
+from plimsoll.model.contained import Containment
 from plimsoll.reports.render import json_values
 
 # The same examples in every run, so that a failure tells of the change that was made. To search for
@@ -33,6 +34,9 @@ providers._get_local_constants = lambda: providers._local_constants
 # that tests interrupt would go on for ever.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# An internal error fails a test, wherever it happens; tests of what one costs use the fixture `contained`.
+Containment.is_on = False
 
 GOLDEN = Path(__file__).parent / "golden"
 LIVE = Path(__file__).parent / "live"
@@ -52,6 +56,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="rewrite the golden files with what the program says now; review the difference",
     )
+
+
+@pytest.fixture
+def contained(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Contain internal errors, as for users."""
+    monkeypatch.setattr(Containment, "is_on", True)
 
 
 @pytest.fixture

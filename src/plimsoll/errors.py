@@ -62,3 +62,23 @@ class DataError(PlimsollError):
 
 class CatalogError(PlimsollError):
     """The catalog does not have the requested entry, or one of its tables is wrong."""
+
+
+# Where internal errors are contained, not where they happen.
+_CONTAINED = "model/contained.py"
+
+
+def type_and_place(error: BaseException) -> str:
+    """Return type and place of an internal error; its message may quote data, and is left out."""
+    return f"{type(error).__name__}{place_of(error)}"
+
+
+def place_of(error: BaseException) -> str:
+    """Return the file and line of our own code in which an exception was raised: ` in kernel.py, line 7`."""
+    place, trace = "", error.__traceback__
+    while trace is not None:
+        _, ours, file = trace.tb_frame.f_code.co_filename.rpartition("plimsoll/")
+        if ours and file != _CONTAINED:
+            place = f" in {file}, line {trace.tb_lineno}"
+        trace = trace.tb_next
+    return place

@@ -10,6 +10,7 @@ from plimsoll.app.options import ReadOptions
 from plimsoll.app.read import in_window
 from plimsoll.diagnosis.overview import overview_of, overview_row
 from plimsoll.errors import DataError, PlimsollError, UsageError
+from plimsoll.model.contained import collecting, guarded
 from plimsoll.model.diagnosis import Diagnosis, Verdict
 from plimsoll.model.overview import Overview, OverviewRow, UnreadInstance, Usage
 from plimsoll.model.snapshot import Snapshot
@@ -114,9 +115,17 @@ def _row(
 ) -> OverviewRow | UnreadInstance:
     if isinstance(item, UnreadInstance):
         return item
+    refused = tuple(gap for gap in item.gaps if gap.is_failed)
     try:
-        failed = tuple(gap for gap in item.gaps if gap.is_failed)
-        return replace(overview_row(diagnose(item)), failed=failed)
+        with collecting() as failed:
+            row = guarded("the instance", lambda: overview_row(diagnose(item)), None)
+        if row is not None:
+            return replace(row, failed=refused)
+        return UnreadInstance(
+            identifier=item.instance.identifier,
+            reason=f"it could not be diagnosed: internal error {failed[0].error}",
+            remedy="Please report this line.",
+        )
     except PlimsollError as error:
         return UnreadInstance(
             identifier=item.instance.identifier, reason=error.message, remedy=error.hint

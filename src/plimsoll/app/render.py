@@ -1,14 +1,18 @@
 """Render a result in the requested form."""
 
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from plimsoll.errors import UsageError
 from plimsoll.model.alarm import AlarmSet
 from plimsoll.model.cause import Inspection
 from plimsoll.model.comparison import Comparison
-from plimsoll.model.diagnosis import Diagnosis
+from plimsoll.model.contained import collecting, gaps_of, lost_notes
+from plimsoll.model.diagnosis import Diagnosis, Missing
 from plimsoll.model.experiment import ExperimentReport
 from plimsoll.model.explain import ExplainComparison
 from plimsoll.model.failover import FailoverReport
@@ -80,6 +84,7 @@ Documented = (
 _Played = ExperimentReport | FailoverReport | PooledReport
 
 Found = Report | Documented
+_Shown = TypeVar("_Shown", bound=Found)
 
 BriefKind = Report | Plan | Comparison | Inspection
 """Results that also have a brief report."""
@@ -109,6 +114,52 @@ def render(
     Raises:
         UsageError: the form is none of these.
     """
+    draw = partial(
+        _rendered, form=form, width=width, color=color, lists_all=lists_all, origin=origin
+    )
+    return whole(found, draw)
+
+
+def whole(found: _Shown, draw: Callable[[_Shown], str]) -> str:
+    """
+    Return what is drawn of a result; parts that are lost to internal errors are gaps in it.
+
+    Args:
+        found: a result; one without a place for gaps is drawn as it is.
+        draw: gives the text of a result.
+    """
+    if not isinstance(found, Report | Plan | Inspection):
+        return draw(found)
+    with collecting() as failed:
+        text = draw(found)
+    if not failed:
+        return text
+    # The same parts are lost again, and now the text says so.
+    with collecting():
+        return draw(with_lost(found, gaps_of(failed)))
+
+
+def with_lost(found: _Shown, gaps: tuple[Missing, ...]) -> _Shown:
+    """Return a result with further gaps."""
+    if isinstance(found, Report):
+        missing = (*gaps, *found.diagnosis.missing)
+        return replace(found, diagnosis=replace(found.diagnosis, missing=missing))
+    if isinstance(found, Inspection):
+        return replace(found, missing=(*gaps, *found.missing))
+    if isinstance(found, Plan):
+        return replace(found, notes=(*lost_notes(gaps), *found.notes))
+    return found
+
+
+def _rendered(
+    found: Found,
+    *,
+    form: FileForm,
+    width: int | None,
+    color: bool,
+    lists_all: bool,
+    origin: "PageOrigin | None",
+) -> str:
     if form == "json":
         return escaped_json(_json(found))
     if form == "markdown":
@@ -215,8 +266,11 @@ def render_brief(found: BriefKind, *, width: int | None = None, color: bool = Fa
     """
     from plimsoll.reports.render.brief import brief_text
 
-    text = brief_text(_brief_of(found), width=width, color=color)
-    return visible(text, has_color=color)
+    def draw(one: BriefKind) -> str:
+        text = brief_text(_brief_of(one), width=width, color=color)
+        return visible(text, has_color=color)
+
+    return whole(found, draw)
 
 
 def _brief_of(found: BriefKind) -> "Brief":

@@ -7,6 +7,7 @@ Rule 2: what could not be read is reported with what it hides, so that no findin
 """
 
 from collections.abc import Callable
+from itertools import chain
 
 from msgspec.structs import replace
 
@@ -34,6 +35,7 @@ from plimsoll.causes.vacuum import (
 from plimsoll.causes.vacuum.runs import uncounted_by
 from plimsoll.causes.wal import checkpoints, decoding, wal
 from plimsoll.model.cause import Cause, Inspection
+from plimsoll.model.contained import collecting, gaps_of, guarded_each
 from plimsoll.model.database import Observation
 from plimsoll.model.diagnosis import Missing
 from plimsoll.model.instance import Instance
@@ -131,7 +133,8 @@ def inspect(
     budget = replace(budget, uncounted_bytes_per_s=uncounted_by(observation))
     server = observation.server
     place = place_of(server, instance)
-    found = tuple(in_place(cause, place) for cause in found_by_all(observation, budget))
+    with collecting() as failed:
+        found = tuple(in_place(cause, place) for cause in found_by_all(observation, budget))
     left = unexplained(budget, found)
     return Inspection(
         place=server.place,
@@ -148,7 +151,11 @@ def inspect(
         ceiling_bytes_per_s=ceiling_bytes_per_s,
         ceiling_name=ceiling_name,
         causes=found,
-        missing=(*reset_gaps.missing_of(observation, budget, left), *missing_of(observation)),
+        missing=(
+            *gaps_of(failed),
+            *reset_gaps.missing_of(observation, budget, left),
+            *missing_of(observation),
+        ),
         query_count=observation.query_count,
         received_bytes=observation.received_bytes,
         asked_s=observation.asked_s,
@@ -164,8 +171,14 @@ def found_by_all(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
         return ranked([*full_server.causes_of(observation), *poolers.causes(observation, budget)])
     if observation.seconds <= 0:
         return ()
-    found = [cause for detect in DETECTORS for cause in detect(observation, budget)]
-    return in_order(ranked(without_second_views(found)))
+    found = guarded_each(_topic, DETECTORS, lambda detect: detect(observation, budget))
+    return in_order(ranked(without_second_views(list(chain(*found)))))
+
+
+def _topic(detect: Callable[..., object]) -> str:
+    """Return what a detector looks for, for the gap where it fails: `invalid indexes`."""
+    path = detect.__module__.split(".")
+    return " ".join(dict.fromkeys(path[2:])).replace("_", " ")
 
 
 def missing_of(observation: Observation) -> tuple[Missing, ...]:

@@ -16,7 +16,7 @@ from typing import TypeVar
 
 from plimsoll import __version__
 from plimsoll.cli.streams import ReaderGone
-from plimsoll.errors import PlimsollError
+from plimsoll.errors import PlimsollError, type_and_place
 from plimsoll.model.visible import visible
 
 _Found = TypeVar("_Found")
@@ -30,7 +30,7 @@ INTERRUPTED = 130
 _OF_NUMBERS = (errno.EOVERFLOW, errno.ERANGE, errno.EDOM)
 
 TRACEBACK = "PLIMSOLL_TRACEBACK"
-"""Environment variable with which a crash prints its traceback."""
+"""Environment variable with which an internal error ends the command, and prints its traceback."""
 
 
 def run_to_end(run: Callable[[], int]) -> int:
@@ -43,6 +43,10 @@ def run_to_end(run: Callable[[], int]) -> int:
     Returns:
         What `run` returned; 2 if anything went wrong, 130 for Ctrl-C.
     """
+    if os.environ.get(TRACEBACK):
+        from plimsoll.model.contained import Containment
+
+        Containment.is_on = False
     status = _attempted(run)
     # Flush now: if buffered output failed when the interpreter ends, nothing could report it.
     return _attempted(_flush) or status
@@ -114,20 +118,9 @@ def _unforeseen(error: BaseException) -> tuple[str, str]:
             f"Check space, permissions and open files; {TRACEBACK}=1 adds a traceback.",
         )
     return (
-        f"plimsoll {__version__} made a mistake: {type(error).__name__}{_place(error)}",
+        f"plimsoll {__version__} made a mistake: {type_and_place(error)}",
         f"This is a bug. Please report this line and your command; {TRACEBACK}=1 adds a traceback.",
     )
-
-
-def _place(error: BaseException) -> str:
-    """Return the file and line of our own code in which an exception was raised."""
-    place, trace = "", error.__traceback__
-    while trace is not None:
-        _, ours, file = trace.tb_frame.f_code.co_filename.rpartition("plimsoll/")
-        if ours:
-            place = f" in {file}, line {trace.tb_lineno}"
-        trace = trace.tb_next
-    return place
 
 
 def _print_error(message: str, hint: str) -> None:

@@ -8,11 +8,13 @@ number for instance buckets; what is shown is a fit, with its error, and jumps t
 """
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from plimsoll.diagnosis.frame import Frame, runs_of, sample_widths
 from plimsoll.model.ceiling import Family
+from plimsoll.model.contained import guarded
 from plimsoll.model.diagnosis import BucketFit
 from plimsoll.model.family import BALANCES, FAMILIES
 from plimsoll.model.metric import Metric
@@ -73,7 +75,8 @@ def bucket_fits(frame: Frame, balances: dict[Metric, Series]) -> tuple[BucketFit
         if np.count_nonzero(_is_unclamped(series.value)) < READINGS_MIN:
             continue
         rate = frame.bytes_per_s if FAMILIES[family].counts == "bytes" else frame.ops_per_s
-        fit = _fit(family, series, rate, frame)
+        name = FAMILIES[family].credits_name
+        fit = guarded(f"the bucket of {name}", partial(_fit, family, series, rate, frame), None)
         if fit is not None:
             fits.append(fit)
     return tuple(fits)

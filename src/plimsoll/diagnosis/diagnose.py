@@ -1,5 +1,7 @@
 """The diagnosis of a snapshot, stage by stage, from its ceilings to its findings."""
 
+from functools import partial
+
 import numpy as np
 from msgspec.structs import replace
 
@@ -12,14 +14,13 @@ from plimsoll.diagnosis.epochs import (
     missing_before_changes,
     with_contexts,
 )
-from plimsoll.diagnosis.findings import findings_of
+from plimsoll.diagnosis.findings import NOTHING_BOUND, findings_of
 from plimsoll.diagnosis.forecast import forecast_by_law, forecasts_of
 from plimsoll.diagnosis.frame import Frame, frame_of
 from plimsoll.diagnosis.headroom import resources_of
 from plimsoll.diagnosis.loading import loading_findings
 from plimsoll.diagnosis.missing import (
     LIGHT_LOAD,
-    VERDICT,
     missing_of,
     newer_class_of,
     not_covered,
@@ -37,7 +38,18 @@ from plimsoll.errors import CatalogError
 from plimsoll.limits import ceilings_of
 from plimsoll.limits.aurora import other_meaning
 from plimsoll.model.ceiling import Ceiling
-from plimsoll.model.diagnosis import CeilingTime, Diagnosis, Interval, Missing, Resource, Verdict
+from plimsoll.model.contained import collecting, gaps_of, guarded
+from plimsoll.model.diagnosis import (
+    VERDICT,
+    BucketFit,
+    CeilingTime,
+    Diagnosis,
+    Forecast,
+    Interval,
+    Missing,
+    Resource,
+    Verdict,
+)
 from plimsoll.model.family import BALANCES
 from plimsoll.model.instance import Instance
 from plimsoll.model.snapshot import Snapshot, cut
@@ -58,36 +70,87 @@ def diagnose(snapshot: Snapshot, catalog: Catalog, *, is_brief: bool = False) ->
     Returns:
         The diagnosis; equal inputs give equal values.
     """
+    with collecting() as failed:
+        found = _diagnosed(snapshot, catalog, is_brief=is_brief)
+    if not failed:
+        return found
+    gaps = gaps_of(failed)
+    # What is known stays; that nothing binds is not known where a part that could have shown it is lost.
+    is_open = found.verdict is not Verdict.BINDS and any(gap.hides == VERDICT for gap in gaps)
+    return replace(
+        found,
+        verdict=Verdict.UNKNOWN if is_open else found.verdict,
+        missing=gaps + found.missing,
+        findings=tuple(f for f in found.findings if not (is_open and f.code == NOTHING_BOUND)),
+    )
+
+
+def _diagnosed(snapshot: Snapshot, catalog: Catalog, *, is_brief: bool) -> Diagnosis:
+    """Return the diagnosis without the parts that are lost to internal errors."""
     snapshot = _without_other_meaning(snapshot)
-    ceilings, unknown_class = _ceilings(snapshot.instance, catalog)
-    frame = frame_of(snapshot)
+    ceilings, unknown_class = guarded(
+        "the documented limits",
+        lambda: _ceilings(snapshot.instance, catalog),
+        ((), ""),
+        hides=VERDICT,
+    )
+    frame = guarded("the storage metrics", lambda: frame_of(snapshot), None, hides=VERDICT)
     window_s = _window(snapshot, frame)
     # Headroom and buckets are those of the present class and storage, so only the last epoch counts.
-    epochs = epochs_of(snapshot.annotations, ceilings, window_s)
+    epochs = guarded(
+        "changes of class and storage",
+        lambda: epochs_of(snapshot.annotations, ceilings, window_s),
+        (Epoch(start_s=window_s[0], end_s=window_s[1], ceilings=ceilings),),
+        hides=VERDICT,
+    )
     recent = snapshot if len(epochs) == 1 else cut(snapshot, (epochs[-1].start_s, window_s[1]))
-    loadings = loadings_of(snapshot.annotations, snapshot.instance, ceilings)
+    loadings = guarded(
+        "loading after a restore",
+        lambda: loadings_of(snapshot.annotations, snapshot.instance, ceilings),
+        (),
+    )
     judged, found, waiting = _judged(snapshot, epochs, frame)
-    intervals = with_contexts(found, loadings, epochs, snapshot.annotations)
-    time_at = with_lookalikes(_time_at(intervals), intervals, snapshot.instance, ceilings, catalog)
+    intervals = guarded(
+        "events and their effect on intervals",
+        lambda: with_contexts(found, loadings, epochs, snapshot.annotations),
+        found,
+    )
+    time_at = guarded(
+        "limits with the same number",
+        lambda: with_lookalikes(
+            _time_at(intervals), intervals, snapshot.instance, ceilings, catalog
+        ),
+        _time_at(intervals),
+    )
     frame_now = judged.frame
     resources = resources_of(recent, frame_now, ceilings, time_at, is_brief=is_brief)
     measured_s = _measured_s(frame)
-    size = snapshot.instance.storage.total_gib
-    series = dict(recent.series)
-    balances = forecast_by_law(series) if is_brief else series
-    buckets = bucket_fits(frame_now, balances) if frame_now else ()
-    space = gib(size) if size else None
-    forecasts = forecasts_of(series, frame_now, buckets, storage_bytes=space)
-    missing = missing_of(
-        recent, frame_now, judged.congestion, ceilings, unknown_class=unknown_class
-    ) + missing_before_changes(snapshot.annotations, window_s)
-    missing += not_covered(snapshot, measured_s)
-    db_class = snapshot.instance.db_class
-    if db_class and not unknown_class and not catalog.knows(db_class):
-        missing += newer_class_of(snapshot.instance)
+    buckets, forecasts = _outlook(recent, frame_now, is_brief=is_brief)
+    missing = guarded(
+        "what is missing in the input",
+        lambda: (
+            *missing_of(
+                recent, frame_now, judged.congestion, ceilings, unknown_class=unknown_class
+            ),
+            *missing_before_changes(snapshot.annotations, window_s),
+            *not_covered(snapshot, measured_s),
+            *_newer(snapshot.instance, catalog, unknown_class),
+        ),
+        (),
+        hides=VERDICT,
+    )
     if not time_at:
-        missing = _with_open_gaps(frame, judged, ceilings, missing)
-    causes = _waiting_causes(waiting, frame, snapshot, ceilings)
+        missing = guarded(
+            "what leaves the verdict open",
+            partial(_with_open_gaps, frame, judged, ceilings, missing),
+            missing,
+            hides=VERDICT,
+        )
+    causes = guarded(
+        "possible causes of the waiting",
+        lambda: _waiting_causes(waiting, frame, snapshot, ceilings),
+        (),
+    )
     return Diagnosis(
         instance=snapshot.instance,
         window_s=window_s,
@@ -98,7 +161,9 @@ def diagnose(snapshot: Snapshot, catalog: Catalog, *, is_brief: bool = False) ->
         note=snapshot.note,
         verdict=_verdict(time_at, resources, frame_now, missing, waits=bool(waiting)),
         binding=time_at[0] if time_at else None,
-        next_ceiling=next_ceiling_of(time_at, intervals, ceilings),
+        next_ceiling=guarded(
+            "the next ceiling", lambda: next_ceiling_of(time_at, intervals, ceilings), None
+        ),
         intervals=intervals,
         time_at=time_at,
         resources=resources,
@@ -111,13 +176,13 @@ def diagnose(snapshot: Snapshot, catalog: Catalog, *, is_brief: bool = False) ->
             resources=resources,
             forecasts=forecasts,
             ceilings=ceilings,
-            series=series,
+            series=dict(recent.series),
             measured_s=measured_s,
             step_s=frame.step_s if frame else 0,
             is_open=bool(waiting) or any(m.hides == VERDICT for m in missing),
         )
-        + waiting_findings(waiting, causes)
-        + loading_findings(frame, loadings),
+        + guarded("the finding about waiting", lambda: waiting_findings(waiting, causes), ())
+        + guarded("the finding about loading", lambda: loading_findings(frame, loadings), ()),
         missing=missing,
         ceilings=ceilings,
         annotations=snapshot.annotations,
@@ -125,6 +190,25 @@ def diagnose(snapshot: Snapshot, catalog: Catalog, *, is_brief: bool = False) ->
         waiting_causes=causes,
         asked_s=snapshot.asked_s,
     )
+
+
+def _newer(instance: Instance, catalog: Catalog, unknown_class: str) -> tuple[Missing, ...]:
+    """Return the gap of a class that only the account knows."""
+    db_class = instance.db_class
+    is_newer = db_class and not unknown_class and not catalog.knows(db_class)
+    return newer_class_of(instance) if is_newer else ()
+
+
+def _outlook(
+    recent: Snapshot, frame: Frame | None, *, is_brief: bool
+) -> tuple[tuple[BucketFit, ...], tuple[Forecast, ...]]:
+    """Return the buckets that were learned, and when balances and space run out."""
+    size = recent.instance.storage.total_gib
+    series = dict(recent.series)
+    balances = forecast_by_law(series) if is_brief else series
+    buckets = bucket_fits(frame, balances) if frame else ()
+    space = gib(size) if size else None
+    return buckets, forecasts_of(series, frame, buckets, storage_bytes=space)
 
 
 def _with_open_gaps(
@@ -173,11 +257,26 @@ def _judged(
     for epoch in epochs:
         is_whole = len(epochs) == 1
         part = snapshot if is_whole else cut(snapshot, (epoch.start_s, epoch.end_s))
-        judged = judge(part, epoch.ceilings, frame if is_whole else None)
-        bound = judged.intervals + judge_fine(part, epoch.ceilings, judged.intervals)
+        judged = guarded(
+            "the recognition of limits",
+            partial(judge, part, epoch.ceilings, frame if is_whole else None),
+            Judged(frame=frame, congestion=None, intervals=()),
+            hides=VERDICT,
+        )
+        bound = judged.intervals + guarded(
+            "the recognition of limits in finer samples",
+            partial(judge_fine, part, epoch.ceilings, judged.intervals),
+            (),
+            hides=VERDICT,
+        )
         found += bound
         if judged.frame is not None and judged.congestion is not None:
-            waiting += waiting_of(judged.frame, judged.congestion, bound, epoch.ceilings)
+            waiting += guarded(
+                "waiting without a known limit",
+                partial(waiting_of, judged.frame, judged.congestion, bound, epoch.ceilings),
+                (),
+                hides=VERDICT,
+            )
     return judged, tuple(sorted(found, key=lambda i: (i.start_s, i.end_s))), tuple(waiting)
 
 

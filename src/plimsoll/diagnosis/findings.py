@@ -4,11 +4,15 @@ The findings: the verdict in one sentence, and actions, those at no cost before 
 Codes are Compute Optimizer's finding reason codes where it has one, extended in its style.
 """
 
+from collections.abc import Callable
+from itertools import chain
+
 from plimsoll.diagnosis.epochs import BEFORE_CHANGE, LOADING, LOADING_CODE, LOADING_MOVES
 from plimsoll.diagnosis.recognition.lookup import lookup_moves, lookup_text, own_number
 from plimsoll.diagnosis.recognition.rate_words import describe, format_ceiling, format_rate
 from plimsoll.limits.layout import is_aurora
 from plimsoll.model.ceiling import Ceiling, Dimension, Family, Phase
+from plimsoll.model.contained import guarded
 from plimsoll.model.diagnosis import (
     CeilingTime,
     Finding,
@@ -22,6 +26,9 @@ from plimsoll.model.instance import Instance
 from plimsoll.model.metric import METRICS, Metric
 from plimsoll.model.series import Series
 from plimsoll.units import format_clock, format_duration, format_ratio
+
+NOTHING_BOUND = "NoCeilingReached"
+"""Code of the finding that no limit was reached."""
 
 
 def findings_of(
@@ -43,11 +50,24 @@ def findings_of(
     Args:
         is_open: whether the verdict is unknown, so that *no limit was reached* is not a finding.
     """
-    found = [_bound(instance, t, intervals, ceilings, measured_s, step_s) for t in time_at]
-    if not time_at and not is_open:
-        found += _nothing_bound(resources, measured_s)
-    found += [_near(r) for r in resources if r.verdict == Verdict.NEAR]
-    found += [
+    near = [r for r in resources if r.verdict == Verdict.NEAR]
+    parts: tuple[tuple[str, Callable[[], list[Finding]]], ...] = (
+        *(
+            ("a limit", lambda t=t: [_bound(instance, t, intervals, ceilings, measured_s, step_s)])
+            for t in time_at
+        ),
+        ("no limit", lambda: [] if time_at or is_open else _nothing_bound(resources, measured_s)),
+        *((r.name, lambda r=r: [_near(r)]) for r in near),
+        ("what runs out", lambda: _running_out(forecasts)),
+        ("CPU credits", lambda: _cpu_credit_cost(series)),
+        ("what cannot be used", lambda: _unreachable(instance, ceilings)),
+        ("pending changes", lambda: _pending(instance)),
+    )
+    return tuple(chain(*(guarded(f"the finding about {name}", find, ()) for name, find in parts)))
+
+
+def _running_out(forecasts: tuple[Forecast, ...]) -> list[Finding]:
+    return [
         Finding(
             code=FAMILIES[f.family].exhausted_code or FAMILIES[f.family].code,
             severity="warning",
@@ -58,10 +78,6 @@ def findings_of(
         # hours (forecast.py).
         if f.empty_in_s is not None and 0 < f.empty_in_s <= 6 * 3600
     ]
-    found += _cpu_credit_cost(series)
-    found += _unreachable(instance, ceilings)
-    found += _pending(instance)
-    return tuple(found)
 
 
 def _bound(
@@ -298,7 +314,7 @@ def _nothing_bound(resources: tuple[Resource, ...], measured_s: float) -> list[F
     ]
     return [
         Finding(
-            code="NoCeilingReached",
+            code=NOTHING_BOUND,
             severity="note",
             title=f"no storage limit was reached in the {format_duration(measured_s)} measured",
             text="; ".join(parts) + ".",

@@ -5,6 +5,7 @@ import numpy as np
 from plimsoll.diagnosis.frame import Frame
 from plimsoll.kernel import Stage
 from plimsoll.model.ceiling import Family
+from plimsoll.model.contained import guarded, guarded_each
 from plimsoll.model.diagnosis import BucketFit, Forecast
 from plimsoll.model.family import BALANCES, FAMILIES
 from plimsoll.model.metric import Metric
@@ -41,27 +42,30 @@ def forecasts_of(
         storage_bytes: allocated storage; with None there is no forecast of space.
     """
     learned = {fit.family: fit for fit in buckets if fit.is_reliable}
-    found = []
-    for metric, family in BALANCES.items():
-        name = FAMILIES[family].credits_name
-        one = series.get(metric)
-        if one is None or one.time_s.size == 0:
-            continue
-        fit = learned.get(family)
-        rates = _recent_rates(frame, family) if frame is not None and fit is not None else None
-        if fit is not None and rates is not None and _is_between(one):
-            found.append(_by_law(float(one.value[-1]), fit, rates, name))
-            continue
-        forecast = _of_balance(one, family, name)
-        if forecast is not None:
-            found.append(forecast)
+    found = guarded_each(
+        lambda pair: f"the forecast of {FAMILIES[pair[1]].credits_name}",
+        BALANCES.items(),
+        lambda pair: _of_credits(series.get(pair[0]), pair[1], learned.get(pair[1]), frame),
+    )
     space = series.get(Metric.FREE_STORAGE_BYTES)
     # An hour of five-minute samples: fewer show no trend of space.
     if space is not None and storage_bytes and space.time_s.size >= 12:
-        forecast = _of_space(space, storage_bytes)
-        if forecast is not None:
-            found.append(forecast)
-    return tuple(found)
+        found.append(
+            guarded("the forecast of space", lambda: _of_space(space, storage_bytes), None)
+        )
+    return tuple(forecast for forecast in found if forecast is not None)
+
+
+def _of_credits(
+    balance: Series | None, family: Family, fit: BucketFit | None, frame: Frame | None
+) -> Forecast | None:
+    name = FAMILIES[family].credits_name
+    if balance is None or balance.time_s.size == 0:
+        return None
+    rates = _recent_rates(frame, family) if frame is not None and fit is not None else None
+    if fit is not None and rates is not None and _is_between(balance):
+        return _by_law(float(balance.value[-1]), fit, rates, name)
+    return _of_balance(balance, family, name)
 
 
 def forecast_by_law(series: dict[Metric, Series]) -> dict[Metric, Series]:

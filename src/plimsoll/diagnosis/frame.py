@@ -8,11 +8,14 @@ Rule 2: a gap stays a gap (NaN). A coarser sample is repeated for the length of 
 """
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
+from plimsoll.model.contained import guarded
+from plimsoll.model.diagnosis import VERDICT
 from plimsoll.model.family import BALANCES
-from plimsoll.model.metric import Metric
+from plimsoll.model.metric import METRICS, Metric
 from plimsoll.model.series import BoolArray, FloatArray, IntArray, Series
 from plimsoll.model.snapshot import Snapshot
 from plimsoll.units import KIB
@@ -74,8 +77,10 @@ def frame_of(snapshot: Snapshot) -> Frame | None:
     width_s = sample_widths(base.time_s, base.step_s)
 
     def column(metric: Metric) -> FloatArray:
-        series = snapshot.series.get(metric)
-        return on_grid(series, base.time_s, width_s)
+        place = partial(on_grid, snapshot.series.get(metric), base.time_s, width_s)
+        name = METRICS[metric].cloudwatch or metric.value
+        values = guarded(f"the series {name}", place, None, hides=VERDICT)
+        return np.full(base.time_s.size, np.nan) if values is None else values
 
     balances = {
         metric: column(metric)

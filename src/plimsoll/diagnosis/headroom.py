@@ -4,13 +4,16 @@ The use of every resource compared with its ceiling, for binding and for unused 
 A peak here is the highest mean over a step, and the report gives the step.
 """
 
+from functools import partial
+
 import numpy as np
 from msgspec.structs import replace
 
 from plimsoll.diagnosis.frame import Frame, sample_widths
 from plimsoll.limits.layout import is_aurora, is_serverless
 from plimsoll.model.ceiling import Ceiling, Dimension, Family, Origin, Phase
-from plimsoll.model.diagnosis import CeilingTime, Resource, Verdict
+from plimsoll.model.contained import guarded
+from plimsoll.model.diagnosis import VERDICT, CeilingTime, Resource, Verdict
 from plimsoll.model.family import FAMILIES
 from plimsoll.model.metric import METRICS, Metric
 from plimsoll.model.series import FloatArray, Series
@@ -58,22 +61,55 @@ def resources_of(
         time_at: time at each ceiling.
         is_brief: whether mean and percentile are left out.
     """
-    found = []
-    for family in _families(snapshot):
-        if family == Family.LOCAL_STORAGE:
-            found.append(_local_storage(snapshot, _sustained_ceiling(family, ceilings)))
-            continue
-        values, width_s, gap = _used(family, snapshot, frame, ceilings)
-        bound = [t for t in time_at if t.family == family]
-        ceiling = _judging_ceiling(family, values, ceilings, bound)
-        resource = _resource(family, values, width_s, ceiling, bound, gap, is_brief=is_brief)
-        if bound and ceiling is not None and ceiling.phase is Phase.LEGACY:
-            resource = _at_legacy(resource, _sustained_ceiling(family, ceilings))
-        if not bound and ceiling is not None and ceiling.phase is Phase.BURST:
-            held = _sustained_ceiling(family, ceilings)
-            resource = _on_credits(resource, (values, width_s), frame, held)
-        found.append(resource)
-    return tuple(found)
+    return tuple(
+        guarded(
+            FAMILIES[family].name,
+            partial(_resource_of, family, snapshot, frame, ceilings, time_at, is_brief=is_brief),
+            _lost(family),
+            hides=VERDICT,
+        )
+        for family in _families(snapshot)
+    )
+
+
+def _lost(family: Family) -> Resource:
+    """Return a resource that could not be evaluated."""
+    return Resource(
+        family=family,
+        name=FAMILIES[family].name,
+        verdict=Verdict.UNKNOWN,
+        unit=FAMILIES[family].unit,
+        ceiling=None,
+        peak=None,
+        p99=None,
+        mean=None,
+        minutes_above_80=None,
+        headroom=None,
+        note="it could not be evaluated (internal error)",
+    )
+
+
+def _resource_of(
+    family: Family,
+    snapshot: Snapshot,
+    frame: Frame | None,
+    ceilings: tuple[Ceiling, ...],
+    time_at: tuple[CeilingTime, ...],
+    *,
+    is_brief: bool,
+) -> Resource:
+    if family == Family.LOCAL_STORAGE:
+        return _local_storage(snapshot, _sustained_ceiling(family, ceilings))
+    values, width_s, gap = _used(family, snapshot, frame, ceilings)
+    bound = [t for t in time_at if t.family == family]
+    ceiling = _judging_ceiling(family, values, ceilings, bound)
+    resource = _resource(family, values, width_s, ceiling, bound, gap, is_brief=is_brief)
+    if bound and ceiling is not None and ceiling.phase is Phase.LEGACY:
+        resource = _at_legacy(resource, _sustained_ceiling(family, ceilings))
+    if not bound and ceiling is not None and ceiling.phase is Phase.BURST:
+        held = _sustained_ceiling(family, ceilings)
+        resource = _on_credits(resource, (values, width_s), frame, held)
+    return resource
 
 
 def _families(snapshot: Snapshot) -> list[Family]:

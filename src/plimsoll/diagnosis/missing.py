@@ -8,7 +8,7 @@ from plimsoll.diagnosis.order import median
 from plimsoll.diagnosis.recognition.congestion import REFERENCE_MAX_S, Congestion
 from plimsoll.limits.layout import is_aurora
 from plimsoll.model.ceiling import Ceiling, Dimension, Phase
-from plimsoll.model.diagnosis import SHORT_WINDOW, Missing
+from plimsoll.model.diagnosis import SHORT_WINDOW, VERDICT, Missing
 from plimsoll.model.family import RATE_FAMILIES
 from plimsoll.model.instance import Instance
 from plimsoll.model.metric import METRICS, Metric
@@ -38,9 +38,6 @@ IN_FLIGHT_MIN = 0.5
 LATE_SHARE = 0.05
 # With more than half of the time unmeasured, "nothing binds" is not a valid verdict.
 UNSEEN_SHARE = 0.5
-VERDICT = "verdict"
-"""Marks a gap without which no overall verdict can be given."""
-
 LIGHT_LOAD = "a time of light load"
 """Name of the gap of a window in which requests always waited."""
 

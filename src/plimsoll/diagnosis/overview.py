@@ -10,9 +10,9 @@ from decimal import Decimal
 
 import msgspec
 
-from plimsoll.diagnosis.missing import VERDICT
 from plimsoll.model.ceiling import Family
 from plimsoll.model.diagnosis import (
+    VERDICT,
     CeilingTime,
     Diagnosis,
     Forecast,

@@ -19,9 +19,10 @@ from msgspec import UNSET, UnsetType
 
 from plimsoll.diagnosis.missing import CLASS_GAP, STORAGE_GAP
 from plimsoll.diagnosis.overview import overview_row
-from plimsoll.errors import DataError, PlimsollError
+from plimsoll.errors import DataError, PlimsollError, type_and_place
 from plimsoll.fleet.metric_points import MetricPoints, points_by_metric
 from plimsoll.fleet.tables import INSTANCE_KEY, verdicts_table
+from plimsoll.model.contained import collecting, gaps_of, guarded, lost_notes
 from plimsoll.model.diagnosis import Diagnosis
 from plimsoll.model.instance import Instance
 from plimsoll.model.metric import Metric
@@ -65,7 +66,7 @@ def instance_verdict(points: pa.Table, described: pa.Table, judge: VerdictLaw) -
     except Exception as error:  # noqa: BLE001 -- one poisoned instance must not end the run of all others
         row = {
             "verdict": ERROR,
-            "reason": f"the diagnosis failed: {type(error).__name__}: {error}",
+            "reason": f"the diagnosis failed: internal error {type_and_place(error)}",
             "remedy": "Report this as a bug, with a snapshot of the instance.",
         }
     return verdicts_table([{**row, **key}])
@@ -198,11 +199,15 @@ def _row(points: pa.Table, described: pa.Table, judge: VerdictLaw) -> dict[str, 
     row = _diagnosed(overview_row(diagnosis), diagnosis)
     if judge.plan is None:
         return row
+    make = judge.plan
     try:
-        plan = judge.plan(diagnosis, snapshot)
+        with collecting() as failed:
+            plan = guarded("the plan", lambda: make(diagnosis, snapshot), None)
     except PlimsollError as error:
         return row | {"plan_note": error.message}
-    return row | _planned(plan)
+    notes = lost_notes(gaps_of(failed)) if plan is None else plan.lost
+    found = _planned(plan) if plan is not None else {}
+    return row | found | ({"plan_note": " ".join(notes)} if notes else {})
 
 
 def _diagnosed(row: OverviewRow, diagnosis: Diagnosis) -> dict[str, object]:

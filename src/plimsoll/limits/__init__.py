@@ -24,6 +24,8 @@ from plimsoll.limits.bucket import legacy_limits_of
 from plimsoll.limits.chain import chain_of
 from plimsoll.limits.class_limits import limits_of
 from plimsoll.model.ceiling import Ceiling
+from plimsoll.model.contained import guarded_each
+from plimsoll.model.diagnosis import VERDICT
 from plimsoll.model.instance import Instance
 
 __all__ = ["FAMILIES", "ceilings_of", "chain_of", "legacy_limits_of", "limits_of"]
@@ -56,9 +58,10 @@ def ceilings_of(instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]:
     """
     # Families that need no class would hide an unknown one: this call raises for it.
     limits_of(instance, catalog)
-    return tuple(
-        ceiling
-        for family in FAMILIES
-        if family.applies(instance)
-        for ceiling in family.ceilings(instance, catalog)
+    found = guarded_each(
+        lambda family: f"the limits of {family.__name__.rpartition('.')[2].replace('_', ' ')}",
+        FAMILIES,
+        lambda family: family.ceilings(instance, catalog) if family.applies(instance) else (),
+        hides=VERDICT,
     )
+    return tuple(ceiling for ceilings in found for ceiling in ceilings)

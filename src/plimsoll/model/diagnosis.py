@@ -12,6 +12,8 @@ from plimsoll.model.severity import Severity
 from plimsoll.model.snapshot import Annotation
 from plimsoll.model.waiting import UnexplainedWaiting, WaitingCause
 
+VERDICT = "verdict"
+"""What a gap hides without which no overall verdict can be given."""
 SHORT_WINDOW = "window too short"
 """Name of the gap where too few samples were read."""
 

@@ -368,6 +368,8 @@ class FirstOptions(Struct, frozen=True, kw_only=True):
     present: Option
     options: tuple[Option, ...]
     ladder: Ladder | None
+    lost: tuple[str, ...] = ()
+    """A note for each part that is lost to an internal error."""
 
 
 class Plan(Struct, frozen=True, kw_only=True):

@@ -7,12 +7,13 @@ Rule 2: an undocumented limit is in no chain, so no replay can show that a chang
 
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from msgspec.structs import replace
 
 from plimsoll.catalog.load import Catalog
+from plimsoll.model.contained import collecting, gaps_of, guarded, lost_notes
 from plimsoll.model.diagnosis import Diagnosis
 from plimsoll.model.instance import Instance
 from plimsoll.model.plan import (
@@ -94,10 +95,25 @@ def plan(
         UsageError: constraints that contradict each other or the instance.
         CatalogError: the instance's class is not in the catalog.
     """
+    with collecting() as failed:
+        found = _planned(diagnosis, snapshot, catalog, book, constraints, today=today)
+    return replace(found, notes=(*found.notes, *lost_notes(gaps_of(failed))))
+
+
+def _planned(
+    diagnosis: Diagnosis,
+    snapshot: Snapshot,
+    catalog: Catalog,
+    book: PriceBook,
+    constraints: PlanConstraints,
+    *,
+    today: str | None,
+) -> Plan:
+    """Return the plan without the options and parts that are lost to internal errors."""
     made = _made(diagnosis, snapshot, catalog, book, constraints)
     context, found, market, first = made.context, made.found, made.market, made.first
     demand, present, options, ladder = context.demand, first.present, first.options, first.ladder
-    unpriced = market.unpriced(options)
+    unpriced = guarded("options without a price", lambda: market.unpriced(options), ())
     as_of = _oldest(present, options)
     return Plan(
         instance=snapshot.instance,
@@ -115,24 +131,28 @@ def plan(
                 replace(point, served_ratio=present.effect.served_ratio)
                 if point.is_present
                 else point
-                for point in market.curve()
+                for point in guarded("the curve of prices", market.curve, ())
             ],
             options,
         ),
-        work_by_price=market.work_by_price(),
+        work_by_price=guarded("the time of work by price", market.work_by_price, ()),
         candidate_count=len(found),
         vector_count=len(market.vectors),
         prices_as_of=as_of,
         are_prices_old=as_of is not None
         and is_old(as_of, today or format_time(diagnosis.window_s[1])[:10]),
-        headline=headline_of(
-            present,
-            options,
-            unpriced,
-            context.unexplained,
-            ladder=ladder,
-            is_open=demand.summary.nature is WorkloadKind.OPEN,
-            greedy_ratio=_endless_ratio(demand),
+        headline=guarded(
+            "the headline",
+            lambda: headline_of(
+                present,
+                options,
+                unpriced,
+                context.unexplained,
+                ladder=ladder,
+                is_open=demand.summary.nature is WorkloadKind.OPEN,
+                greedy_ratio=_endless_ratio(demand),
+            ),
+            "The options are below.",
         ),
         notes=(*found.notes, *context.notes, *_refused(found)),
         ladder=ladder,
@@ -151,7 +171,9 @@ def first_options(
 
     Arguments and errors are those of `plan`.
     """
-    return _made(diagnosis, snapshot, catalog, book, constraints, is_brief=True).first
+    with collecting() as failed:
+        first = _made(diagnosis, snapshot, catalog, book, constraints, is_brief=True).first
+    return replace(first, lost=lost_notes(gaps_of(failed)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,10 +213,12 @@ def _made(
     )
     present = context.present()
     market = _Market(context, found)
-    free = _free(context)
+    free = guarded("free changes", lambda: _free(context), ())
     bought, climb = market.priced(present)
     options = _without_doubles((*free, *bought))
-    first = FirstOptions(present=present, options=options, ladder=ladder_of(climb, options))
+    # Its steps point to options, of which one may be lost.
+    ladder = guarded("the steps to try", lambda: ladder_of(climb, options), None)
+    first = FirstOptions(present=present, options=options, ladder=ladder)
     return _PlanDraft(context=context, found=found, market=market, first=first)
 
 
@@ -238,7 +262,7 @@ class _Market:
         sure = self._search(self._high)
         options = []
         for role, chosen in sure.roles.items():
-            option = self._best(chosen, role, sure)
+            option = guarded(f"the option '{role}'", partial(self._best, chosen, role, sure), None)
             if option is not None:
                 options.append(option)
         climb = None
@@ -248,20 +272,22 @@ class _Market:
         else:
             # A smaller class is a saving, which is no answer while a limit binds.
             options = [option for option in options if option.role != SMALLER]
-            climb = self._climb(sure, UNSURE if options else SUSPECTED)
+            role = UNSURE if options else SUSPECTED
+            climb = guarded("the steps to try", partial(self._climb, sure, role), None)
             self._asked = _asked_by(climb)
             # No size is enough for a greedy load, so its steps are compared by the hours its work
             # takes.
-            by_hours = self._by_hours()
-            faster = [] if climb and self._context.is_brief else self._faster()
-            options += faster + self._steps(by_hours) + self._steps(climb)
+            by_hours = guarded("the steps by hours", self._by_hours, None)
+            if not (climb and self._context.is_brief):
+                options += guarded("the option that saves most time", self._faster, ())
+            options += self._steps(by_hours) + self._steps(climb)
             climb = by_hours or climb
             # A row shows the recommended step of the ladder and no other one.
             if climb and self._context.is_brief:
                 return tuple(sorted(options, key=better_first)), climb
             # If nothing is likely to be enough, show the most that the constraints allow.
             if not any(option.probability >= PROBABLY for option in options):
-                options += self._most()
+                options += guarded("the largest option", self._most, ())
         return tuple(sorted(options, key=better_first)), climb
 
     def unpriced(self, options: tuple[Option, ...]) -> tuple[Option, ...]:
@@ -423,7 +449,11 @@ def _free(context: PlanContext) -> tuple[Option, ...]:
     for move in moves:
         if constraints.keep_storage and not move.is_restart:
             continue
-        option = context.option(move.instance, FREE, free=move)
+        option = guarded(
+            "a free change", partial(context.option, move.instance, FREE, free=move), None
+        )
+        if option is None:
+            continue
         if move.is_restart or context.helps(option):
             options.append(option)
     spread = context.spread()

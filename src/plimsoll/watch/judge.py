@@ -12,6 +12,7 @@ from math import ceil
 from msgspec.structs import replace
 
 from plimsoll.errors import PlimsollError
+from plimsoll.model.contained import InternalError, collecting, guarded
 from plimsoll.model.diagnosis import Diagnosis
 from plimsoll.model.metric import Metric
 from plimsoll.model.snapshot import Snapshot, cut
@@ -79,6 +80,7 @@ class Judge:
         self._tables, self._computations = tables, computations
         self._runbook_base, self._page_base, self._log = runbook_base, page_base, log
         self._advised = 0
+        self._said: set[tuple[str, InternalError]] = set()
 
     def begin_round(self) -> None:
         """Let the first messages have advice and pictures again."""
@@ -105,6 +107,33 @@ class Judge:
             at_s: end of the new data, later than before.
             window_s: length of the window to diagnose.
         """
+        with collecting() as failed:
+            outcome = guarded(
+                "the new data",
+                lambda: self._of_data(
+                    snapshot, record, remembered, days, at_s=at_s, window_s=window_s
+                ),
+                None,
+            )
+        self._say(record.instance.name, failed)
+        if outcome is not None:
+            return outcome
+        # As with missing data: what was remembered stays, and is not known when it is old.
+        end_s = record.data_end_s or at_s
+        reason = f"it could not be judged: internal error {failed[0].error}"
+        silent = replace(record, data_end_s=end_s, silent_s=float(at_s - end_s), reason=reason)
+        return self.of_silence(silent, remembered, is_stale=at_s - end_s > FRESH_S)
+
+    def _of_data(
+        self,
+        snapshot: Snapshot,
+        record: RememberedInstance,
+        remembered: list[Standing],
+        days: tuple[DaySummary, ...],
+        *,
+        at_s: int,
+        window_s: int,
+    ) -> InstanceOutcome:
         window = (at_s - window_s, at_s)
         judged = replace(cut(snapshot, window), asked_s=window)
         diagnosis = self._computations.diagnose(judged)
@@ -131,6 +160,17 @@ class Judge:
         )
         numbers = numbers_of(situation, judged, self._tables.bound)
         return replace(outcome, numbers=numbers, snapshot=judged)
+
+    def _say(self, instance: str, failed: list[InternalError]) -> None:
+        """Log each internal error once, not every minute."""
+        for one in failed:
+            if (instance, one) not in self._said:
+                self._said.add((instance, one))
+                self._log(
+                    f"{one.part} could not be evaluated; please report it",
+                    instance=instance,
+                    error=f"internal error {one.error}",
+                )
 
     def of_silence(
         self, record: RememberedInstance, remembered: list[Standing], *, is_stale: bool
@@ -212,10 +252,12 @@ class Judge:
             if self._advised > _ADVISED_MAX:
                 return self._around(diagnosis, transition.condition.advice)
             try:
-                advice = transition.condition.advice or self._computations.advise(
-                    diagnosis, snapshot
+                advice = transition.condition.advice or guarded(
+                    "advice", lambda: self._computations.advise(diagnosis, snapshot), ()
                 )
-                picture = self._computations.draw(diagnosis, snapshot)
+                picture = guarded(
+                    "a picture", lambda: self._computations.draw(diagnosis, snapshot), b""
+                )
             except PlimsollError as error:
                 self._log(
                     "message is without advice or picture",

@@ -18,7 +18,7 @@ from plimsoll.fleet.parts import parts_of
 from plimsoll.fleet.tables import DESCRIBED, POINTS, VERDICTS
 from plimsoll.fleet.verdict import VerdictLaw, instance_verdict, snapshot_of
 from plimsoll.model.fleet import FleetVerdict
-from plimsoll.model.plan import Judgement, Option, Plan
+from plimsoll.model.plan import FirstOptions, Judgement, Option, Plan
 from plimsoll.model.snapshot import Snapshot
 
 STORY = "search-service"
@@ -111,7 +111,7 @@ def test_a_description_that_cannot_be_read_is_one_error_row():
     found = verdict(points, broken).to_pylist()
 
     assert ["error"] == [row["verdict"] for row in found]
-    assert found[0]["reason"].startswith("the diagnosis failed: DecodeError")
+    assert found[0]["reason"].startswith("the diagnosis failed: internal error DecodeError")
 
 
 def test_without_a_description_the_limits_are_unknown():
@@ -181,7 +181,8 @@ def saving(*, usd: str, chance: float, judgement: Judgement) -> Option:
 
 def row_of_plan(plan: Plan) -> dict[str, object]:
     """Return the row of an instance with this plan."""
-    law = VerdictLaw(diagnose=diagnose_snapshot, plan=lambda _d, _s: plan)
+    first = FirstOptions(present=plan.present, options=plan.options, ladder=plan.ladder)
+    law = VerdictLaw(diagnose=diagnose_snapshot, plan=lambda _d, _s: first)
     [row] = instance_verdict(*tables("quiet"), law).to_pylist()
     return row
 

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import builders
 import watched
@@ -83,3 +84,46 @@ def test_only_the_first_messages_of_a_round_have_advice_and_a_picture(tmp_path: 
 
     assert [bool(one.advice and one.picture_png) for one in first] == [True] * 12 + [False] * 3
     assert bound(15).advice == ("Look at it",)
+
+
+def failing(*_: object) -> None:
+    """Fail as our own mistakes do."""
+    raise IndexError
+
+
+@pytest.mark.usefixtures("contained")
+@pytest.mark.parametrize("part", ["diagnose", "advise", "draw"])
+def test_an_internal_error_costs_a_reading_its_part(part: str, tmp_path: Path):
+    """Without advice or a picture the message goes out; an instance that cannot be judged is silent, with the reason."""
+    scene = Scene(tmp_path, "b" * 30)
+    working = {
+        "diagnose": scene.diagnose,
+        "advise": lambda *_: ("Look at it",),
+        "draw": lambda *_: b"p",
+    }
+    lines: list[tuple[str, dict[str, object]]] = []
+    judge = Judge(
+        RuleTables(),
+        Computations(**(working | {part: failing})),
+        runbook_base="",
+        log=lambda event, **fields: lines.append((event, fields)),
+    )
+    at_s = EPOCH_S + 20 * MINUTE
+    record = RememberedInstance(
+        instance=WatchedInstance(account="", region="", name="orders"),
+        target=TARGET,
+        data_end_s=at_s - 15 * MINUTE,
+    )
+    snapshot = watched.snapshot(start_s=at_s - 3 * HOUR_S, minutes=180)
+    outcomes = [
+        judge.of_data(snapshot, record, [], (), at_s=at_s, window_s=3 * HOUR_S) for _ in range(2)
+    ]
+
+    said = [fields["error"] for event, fields in lines if "could not be evaluated" in event]
+    assert len(said) == 1
+    assert str(said[0]).startswith("internal error IndexError")
+    if part == "diagnose":
+        assert outcomes[0].record.reason.startswith("it could not be judged: internal error")
+        assert outcomes[0].record.data_end_s == record.data_end_s
+    else:
+        assert [m.rule for m in outcomes[0].messages] == ["bound"]

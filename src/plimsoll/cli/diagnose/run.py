@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from plimsoll.app.diagnose import diagnose_snapshot, read_events, with_own_events
 from plimsoll.app.inspect import inspect_for_diagnosis
@@ -16,7 +17,7 @@ from plimsoll.app.read import (
     read_prometheus_instances,
     read_target,
 )
-from plimsoll.app.render import Form, Report, plan_below
+from plimsoll.app.render import Form, Report, plan_below, render
 from plimsoll.app.targets import PROMETHEUS, is_fleet, is_several
 from plimsoll.cli.endings import FAILED, Failed, attempted
 from plimsoll.cli.next_command import answerable_plan
@@ -275,15 +276,15 @@ def _write_files(
     failed, html, png = None, options.output.html, options.png
     if html is not None:
         from plimsoll.cli.page_origin import page_origin
-        from plimsoll.reports.diagnosis.html import render_html
 
-        origin = page_origin()
-        page = attempted(
-            lambda: render_html(diagnosis, snapshot, parts.plan, parts.inspection, origin=origin)
+        report = Report(
+            diagnosis=diagnosis, snapshot=snapshot, inspection=parts.inspection, plan=parts.plan
         )
+        origin = page_origin()
+        page = attempted(lambda: render(report, "html", origin=origin))
         if isinstance(page, Failed):
             failed = page
-            page = render_html(diagnosis, snapshot, None, parts.inspection, origin=origin)
+            page = render(replace(report, plan=None), "html", origin=origin)
         write_text(html, page, "report")
     if png is not None:
         from plimsoll.reports.chart.drawing import write_png

@@ -9,6 +9,7 @@ from plimsoll.app.diagnose import diagnose_snapshot
 from plimsoll.app.options import InstanceOptions, ReadOptions
 from plimsoll.app.plan import check_window, in_region, plan_snapshot, with_license, with_two_weeks
 from plimsoll.app.read import read_target
+from plimsoll.app.render import Report, render
 from plimsoll.cli.next_command import check_command
 from plimsoll.cli.output import Output, check_picture, say_written, write_text
 from plimsoll.cli.plan.texts import (
@@ -118,9 +119,9 @@ def _write_files(
 ) -> None:
     if html is not None:
         from plimsoll.cli.page_origin import page_origin
-        from plimsoll.reports.diagnosis.html import render_html
 
-        page = render_html(diagnosis, snapshot, found, origin=page_origin())
+        report = Report(diagnosis=diagnosis, snapshot=snapshot, plan=found)
+        page = render(report, "html", origin=page_origin())
         write_text(html, page, "report")
     if chart is not None:
         from plimsoll.reports.plan.chart import write_plan_picture

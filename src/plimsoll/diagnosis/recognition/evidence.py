@@ -16,6 +16,7 @@ from plimsoll.diagnosis.recognition.score import SIGNS, Sign, is_proven
 from plimsoll.diagnosis.recognition.sign_words import balance_text, one_balance_text
 from plimsoll.diagnosis.recognition.signs import LevelCase, Stretch
 from plimsoll.model.ceiling import Ceiling, Dimension, Phase
+from plimsoll.model.contained import guarded
 from plimsoll.model.diagnosis import Evidence, RuledOut
 from plimsoll.model.family import RATE_FAMILIES
 from plimsoll.model.metric import METRICS
@@ -61,27 +62,34 @@ def _weighed(plateau: Plateau) -> list[Sign]:
 
 
 def _of_sign(sign: Sign, case: LevelCase, weight: float) -> Evidence:
+    part = f"the sentence about the sign '{sign.name}'"
+    lost = _evidence(sign.name, f"the sign '{sign.name}', in no words", weight=weight)
+    return guarded(part, lambda: _said(sign, case, weight), lost)
+
+
+def _said(sign: Sign, case: LevelCase, weight: float) -> Evidence:
     shown = sign.text_of(case)
     text = shown.text if weight > 0 else f"{shown.text}; {AGAINST}"
     return _evidence(sign.name, text, shown.value, shown.reference, weight)
 
 
-def context_evidence_of(
-    plateau: Plateau, stretch: Stretch, other_rate: FloatArray
-) -> tuple[Evidence, ...]:
+def size_evidence_of(stretch: Stretch) -> tuple[Evidence, ...]:
+    """Return the I/O size during one stretch, as evidence without weight."""
+    if stretch.io_size_bytes is None:
+        return ()
+    text = f"an I/O was {format_bytes(stretch.io_size_bytes)} on average"
+    return (_evidence("io_size", text, stretch.io_size_bytes),)
+
+
+def context_evidence_of(plateau: Plateau, other_rate: FloatArray) -> tuple[Evidence, ...]:
     """
-    Return evidence without weight: I/O size, balances of other limits.
+    Return evidence without weight that is the same for all stretches: other limits, their balances.
 
     Args:
         plateau: the level and its explanation.
-        stretch: measurements of the requests during the interval.
         other_rate: the other rate during those stretches (ops/s for a throughput plateau).
     """
-    found = []
-    if stretch.io_size_bytes is not None:
-        text = f"an I/O was {format_bytes(stretch.io_size_bytes)} on average"
-        found.append(_evidence("io_size", text, stretch.io_size_bytes))
-    found += _same_in_both(plateau, other_rate)
+    found = _same_in_both(plateau, other_rate)
     if plateau.case.credits.credits == Credits.FROM_START and not is_proven(plateau.case):
         found.append(_evidence("credits", plateau.case.credits.text))
     weighed = abs(plateau.weights.get("balance", 0.0)) >= LEAST_WEIGHT

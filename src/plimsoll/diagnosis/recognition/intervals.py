@@ -6,6 +6,7 @@ ceilings. A part that a finer source covers is also judged at the step of that s
 """
 
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
@@ -18,13 +19,15 @@ from plimsoll.diagnosis.recognition.evidence import (
     ruled_out_of,
     sessions_evidence_of,
     shared_evidence_of,
+    size_evidence_of,
 )
 from plimsoll.diagnosis.recognition.plateau import Plateau
 from plimsoll.diagnosis.recognition.search import RATES, plateaus_of
 from plimsoll.diagnosis.recognition.signs import Stretch
 from plimsoll.limits.aurora import other_meaning
 from plimsoll.model.ceiling import Ceiling, Dimension, Family, Phase
-from plimsoll.model.diagnosis import Evidence, Interval, RuledOut
+from plimsoll.model.contained import guarded_each
+from plimsoll.model.diagnosis import VERDICT, Evidence, Interval, RuledOut
 from plimsoll.model.metric import Metric
 from plimsoll.model.series import FloatArray
 from plimsoll.model.snapshot import Snapshot, cut
@@ -47,10 +50,9 @@ class _Level:
     """The facts that all intervals of one plateau share."""
 
     plateau: Plateau
-    other_rate: FloatArray
-    """The rate of the other dimension during its stretches."""
     signs: tuple[Evidence, ...]
-    sessions: tuple[Evidence, ...]
+    context: tuple[Evidence, ...]
+    """Evidence without weight: other limits, their balances, and waiting sessions."""
     ruled_out: tuple[RuledOut, ...]
     refuted_by: str
 
@@ -127,29 +129,45 @@ def _intervals(
     *,
     is_counted: bool,
 ) -> tuple[Interval, ...]:
-    found: list[Interval] = []
-    for plateau in plateaus:
-        is_bytes = plateau.dimension == Dimension.THROUGHPUT
-        other = frame.ops_per_s if is_bytes else frame.bytes_per_s
-        other_rate = np.concatenate([other[a:b] for a, b in plateau.runs])
-        if not is_counted:
-            other_rate = np.full(other_rate.size, np.nan)
-        held = np.zeros(frame.size, dtype=bool)
-        for a, b in plateau.runs:
-            held[a:b] = True
-        level = _Level(
-            plateau=plateau,
-            other_rate=other_rate,
-            signs=shared_evidence_of(plateau),
-            sessions=sessions_evidence_of(sessions, held),
-            ruled_out=ruled_out_of(plateau, ceilings, other_rate=_known(_median(other_rate))),
-            refuted_by=refuted_by(plateau),
-        )
-        found += [
-            _interval(level, int(a), int(b), frame, congestion, is_counted=is_counted)
-            for a, b in plateau.runs
-        ]
-    return tuple(sorted(found, key=lambda i: (i.start_s, i.end_s)))
+    found = guarded_each(
+        lambda plateau: f"the intervals of a level of {plateau.dimension.value}",
+        plateaus,
+        lambda plateau: _intervals_of(
+            plateau, frame, congestion, ceilings, sessions, is_counted=is_counted
+        ),
+        hides=VERDICT,
+    )
+    return tuple(sorted(chain(*found), key=lambda i: (i.start_s, i.end_s)))
+
+
+def _intervals_of(
+    plateau: Plateau,
+    frame: Frame,
+    congestion: Congestion,
+    ceilings: tuple[Ceiling, ...],
+    sessions: tuple[FloatArray, FloatArray] | None,
+    *,
+    is_counted: bool,
+) -> list[Interval]:
+    is_bytes = plateau.dimension == Dimension.THROUGHPUT
+    other = frame.ops_per_s if is_bytes else frame.bytes_per_s
+    other_rate = np.concatenate([other[a:b] for a, b in plateau.runs])
+    if not is_counted:
+        other_rate = np.full(other_rate.size, np.nan)
+    held = np.zeros(frame.size, dtype=bool)
+    for a, b in plateau.runs:
+        held[a:b] = True
+    level = _Level(
+        plateau=plateau,
+        signs=shared_evidence_of(plateau),
+        context=context_evidence_of(plateau, other_rate) + sessions_evidence_of(sessions, held),
+        ruled_out=ruled_out_of(plateau, ceilings, other_rate=_known(_median(other_rate))),
+        refuted_by=refuted_by(plateau),
+    )
+    return [
+        _interval(level, int(a), int(b), frame, congestion, is_counted=is_counted)
+        for a, b in plateau.runs
+    ]
 
 
 def _interval(
@@ -192,9 +210,7 @@ def _interval(
         latency_s=seen.latency_s,
         latency_reference_s=seen.reference_s,
         queue_depth=seen.queue_depth,
-        evidence=evidence_of(plateau, seen, shared.signs)
-        + context_evidence_of(plateau, seen, shared.other_rate)
-        + shared.sessions,
+        evidence=evidence_of(plateau, seen, shared.signs) + size_evidence_of(seen) + shared.context,
         ruled_out=shared.ruled_out,
         refuted_by=shared.refuted_by,
         step_s=frame.step_s,

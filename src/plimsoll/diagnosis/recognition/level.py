@@ -212,7 +212,9 @@ def _density_peaks(
         apart = 2 * window + 1
         neighbours = (every[max(top - apart, 0)], every[min(top + apart, every.size - 1)])
         is_lone = bool(every[top] > LONE_RATIO * max(neighbours))
-        peaks.append((centre, is_lone))
+        # A shoulder of a peak holds samples of that peak, so both may have one centre: then they are one.
+        if all(abs(centre - other) >= BAND_LOG_MIN for other, _ in peaks):
+            peaks.append((centre, is_lone))
         if is_lone:
             shoulders[max(top - forgotten, 0) : top + forgotten + 1] = 0
             total = np.concatenate(([0.0], np.cumsum(shoulders)))
@@ -234,6 +236,9 @@ def _level_at(
 ) -> Level | None:
     distance = log_rate - centre
     near = usable & (np.abs(distance) < reach)
+    # The centre may lie between two groups of samples: a number at which no sample lies is no level.
+    if not near.any():
+        return None
     # 1.4826 × the median deviation is the standard deviation of a normal error, and outliers do not
     # move it.
     spread = 1.4826 * middle(np.abs(distance[near]))

@@ -13,6 +13,7 @@ bounded, so that no single one decides.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -23,6 +24,8 @@ from plimsoll.diagnosis.recognition.credits import Credits
 from plimsoll.diagnosis.recognition.sign_words import SignText
 from plimsoll.diagnosis.recognition.signs import LevelCase
 from plimsoll.model.ceiling import Phase
+from plimsoll.model.contained import guarded
+from plimsoll.model.diagnosis import VERDICT
 from plimsoll.model.family import balance_metrics
 
 # Before any sign: of the numbers at which samples pile up, one in fifty-five is a ceiling. Workloads
@@ -94,7 +97,9 @@ def weights_of(case: LevelCase) -> dict[str, float]:
     """Return the weight of every sign of SIGNS in this case, nats; 0 where it was not observed."""
     weights = {}
     for sign in SIGNS:
-        raw = sign.weigh(case)
+        raw = guarded(
+            f"the sign '{sign.name}'", partial(sign.weigh, case), float("nan"), hides=VERDICT
+        )
         weights[sign.name] = float(np.clip(raw, sign.low, sign.high)) if np.isfinite(raw) else 0.0
     if weights["step"] > 0:
         # The same hours are a better reference than the calmest ones.

@@ -1,6 +1,7 @@
 """The search for the ceilings of a window: levels are found, judged, extended, and freed of overlaps."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -25,6 +26,8 @@ from plimsoll.diagnosis.recognition.level import (
 from plimsoll.diagnosis.recognition.overlap import without_overlap
 from plimsoll.diagnosis.recognition.plateau import Plateau, judge
 from plimsoll.model.ceiling import Ceiling, Dimension
+from plimsoll.model.contained import guarded
+from plimsoll.model.diagnosis import VERDICT
 from plimsoll.model.family import INSTANCE_FAMILIES, RATE_FAMILIES
 from plimsoll.model.series import BoolArray, FloatArray
 
@@ -73,19 +76,30 @@ def plateaus_of(
         # Most levels are found by several searches.
         known: dict[tuple[float, float, float, bytes], Plateau | None] = {}
         for waited, jitter_bins, short_samples in searches:
-            levels = levels_of(
-                rate,
-                waited,
-                congestion.log_excess,
-                frame.time_s,
-                frame.width_s,
-                jitter_bins=jitter_bins,
-                short_samples=short_samples,
+            levels = guarded(
+                f"a search for levels of {dimension.value}",
+                partial(
+                    levels_of,
+                    rate,
+                    waited,
+                    congestion.log_excess,
+                    frame.time_s,
+                    frame.width_s,
+                    jitter_bins=jitter_bins,
+                    short_samples=short_samples,
+                ),
+                (),
+                hides=VERDICT,
             )
             for level in levels:
                 key = level.key
                 if key not in known:
-                    known[key] = _accepted(level, dimension, rate, congestion, book, eased)
+                    known[key] = guarded(
+                        f"a level of {dimension.value}",
+                        partial(_accepted, level, dimension, rate, congestion, book, eased),
+                        None,
+                        hides=VERDICT,
+                    )
                 plateau = known[key]
                 if plateau is not None:
                     judged.append(plateau)

@@ -280,7 +280,9 @@ def _empties(frame: Frame) -> bool:
 
 def _short_term_spread(rate: FloatArray, elsewhere: BoolArray) -> float:
     """Return the robust spread of log(rate) between neighbouring samples, away from the level."""
-    both = np.flatnonzero(elsewhere[1:] & elsewhere[:-1])
+    # Only known samples are selected from: a gap at every second place would hide all of them.
+    usable = elsewhere & np.isfinite(rate) & (rate > 0)
+    both = np.flatnonzero(usable[1:] & usable[:-1])
     # The median of five thousand pairs is precise enough.
     both = both[:: max(1, both.size // 5_000)]
     with np.errstate(all="ignore"):

@@ -144,7 +144,8 @@ def _queue(
     """Return the estimate by the work that waits outside: there is none, or it is done later, or lost."""
     waiting = _column(snapshot, Metric.WAITING_WORK_COUNT, seen)
     done = _column(snapshot, Metric.TRANSACTIONS_PER_S, seen)
-    inside = held.is_held & np.isfinite(waiting) & np.isfinite(done) & (done > 0)
+    # A step at the ceiling may have no operation left, for example beside a gap.
+    inside = held.is_held & np.isfinite(waiting) & (done > 0) & (seen.ops_per_s > 0)
     if inside.sum() < LEAST_STEPS:
         return None
     # Waiting work is counted in jobs, demand in operations; the ratio at the ceiling converts it.

@@ -303,5 +303,8 @@ def _arrivals(stretch: Episode, top: FloatArray, u: FloatArray) -> FloatArray:
     no faster than the workers could take it without throttling (Little's law).
     """
     low = stretch.mean_ops_per_s
+    # Nothing was served, so nothing is known of how it came.
+    if low <= 0:
+        return top
     found: FloatArray = low * np.maximum(top / low, 1.0) ** u
     return found

@@ -334,12 +334,14 @@ def _stretch(
     if pressed.size >= 2:
         # Requests waited at a rate that no interval covers: a ceiling that bound too briefly.
         bound = max(bound, float(np.median(pressed)))
+    free = seen.ops_per_s[before[~is_waiting]]
     return Episode(
         runs=tuple(runs),
         floor_ops_per_s=floor,
         bound_ops_per_s=bound,
         mean_ops_per_s=float(seen.ops_per_s[runs[0].start : runs[-1].end].mean()),
-        free_ops_per_s=seen.ops_per_s[before[~is_waiting]],
+        # An idle step shows no demand of the load that came after it.
+        free_ops_per_s=free[free > 0],
         length_s=(runs[-1].end - runs[0].start) * seen.step_s,
         pressed_count=int(pressed.size),
         # A plateau a tenth below the highest ceiling stood at another one.

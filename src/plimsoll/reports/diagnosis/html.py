@@ -11,6 +11,7 @@ from functools import cache
 from typing import Any
 
 from plimsoll.model.cause import Inspection
+from plimsoll.model.contained import guarded
 from plimsoll.model.diagnosis import Diagnosis
 from plimsoll.model.plan import Plan
 from plimsoll.model.snapshot import Snapshot
@@ -87,11 +88,16 @@ def report_values(
     from markupsafe import Markup
 
     found = outline(diagnosis)
-    sections = [plan_section(plan)] if plan else []
-    sections += [causes_section(inspection)] if inspection else []
-    samples = chart_samples(diagnosis, snapshot)
-    has_chart = bool(samples.metric) and has_vega()
-    chart = _chart(diagnosis, snapshot) if has_chart else {"svg": "", "document": ""}
+    planned = guarded("the plan", lambda: plan_section(plan), None) if plan else None
+    causes = guarded("causes", lambda: causes_section(inspection), None) if inspection else None
+    sections = [section for section in (planned, causes) if section is not None]
+    samples = guarded("the timeline", lambda: chart_samples(diagnosis, snapshot), None)
+    has_samples = samples is not None and bool(samples.metric)
+    chart = None
+    if has_samples and has_vega():
+        chart = guarded("the timeline", lambda: _chart(diagnosis, snapshot), None)
+    has_chart = chart is not None
+    chart = chart or {"svg": "", "document": ""}
     return {
         "report": found,
         "explanations": explanations_of(
@@ -100,12 +106,12 @@ def report_values(
         "title": words.subject(diagnosis.instance),
         "verdict_badges": words.VERDICT_BADGES,
         "has_chart": has_chart,
-        "has_samples": bool(samples.metric),
-        "caption": caption(samples),
+        "has_samples": has_samples,
+        "caption": caption(samples) if samples is not None else "",
         "svg": Markup(chart["svg"]),  # noqa: S704  written by Vega, which escapes
         "document": Markup(chart["document"]),  # noqa: S704  escaped in _in_script
-        "plan": sections[0] if plan else None,
-        "causes": sections[-1] if inspection else None,
+        "plan": planned,
+        "causes": causes,
         **part_values(),
     }
 

@@ -6,8 +6,12 @@ Rule 2: moments are UTC in ISO 8601 with `Z`, everything else is SI: seconds, by
         ratios 0–1. Keys are sorted, so equal diagnoses give equal bytes.
 """
 
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
 from plimsoll.model.cause import Inspection
 from plimsoll.model.ceiling import Ceiling
+from plimsoll.model.contained import guarded, guarded_each
 from plimsoll.model.diagnosis import BucketFit, CeilingTime, Diagnosis, Interval, Resource, RuledOut
 from plimsoll.model.now import open_at, reaches_end
 from plimsoll.model.own_event import OwnEventIo, OwnEventsIo
@@ -38,6 +42,9 @@ from plimsoll.reports.inspect.json import inspection_document
 from plimsoll.reports.render.json_values import instance_object, json_bytes, same_fields
 from plimsoll.units import format_time
 
+_Item = TypeVar("_Item")
+_Made = TypeVar("_Made")
+
 
 def render_json(diagnosis: Diagnosis, inspection: Inspection | None = None) -> bytes:
     """Return the diagnosis as JSON."""
@@ -45,24 +52,35 @@ def render_json(diagnosis: Diagnosis, inspection: Inspection | None = None) -> b
     document = same_fields(
         ReportDocument,
         diagnosis,
-        headline=headline(diagnosis),
+        headline=guarded("the headline", lambda: headline(diagnosis), diagnosis.verdict.value),
         instance=instance_object(diagnosis.instance),
         window=_window(diagnosis),
         binding=_ceiling_time(binding) if binding else None,
         next_ceiling=_ceiling(diagnosis.next_ceiling),
-        intervals=tuple(_interval(one, diagnosis.step_s) for one in diagnosis.intervals),
-        time_at=tuple(_ceiling_time(at) for at in diagnosis.time_at),
-        resources=tuple(_resource(one) for one in diagnosis.resources),
-        buckets=tuple(_bucket(bucket) for bucket in diagnosis.buckets),
-        ceilings=tuple(_ceiling(ceiling) for ceiling in diagnosis.ceilings),
+        intervals=_each(
+            "an interval", diagnosis.intervals, lambda one: _interval(one, diagnosis.step_s)
+        ),
+        time_at=_each("the time at a limit", diagnosis.time_at, _ceiling_time),
+        resources=_each("a resource", diagnosis.resources, _resource),
+        buckets=_each("a bucket", diagnosis.buckets, _bucket),
+        ceilings=_each("a documented ceiling", diagnosis.ceilings, _ceiling),
         now=_now(diagnosis),
-        waiting=tuple(_waiting(one) for one in diagnosis.waiting),
-        annotations=tuple(_annotation(note) for note in in_order(diagnosis.annotations)),
-        statements=_statements(diagnosis.statements),
-        own_events=_own_events(diagnosis.own_events),
-        inspection=None if inspection is None else inspection_document(inspection),
+        waiting=_each("an interval of waiting", diagnosis.waiting, _waiting),
+        annotations=_each("an event", in_order(diagnosis.annotations), _annotation),
+        statements=guarded("the statements", lambda: _statements(diagnosis.statements), None),
+        own_events=guarded("your events", lambda: _own_events(diagnosis.own_events), None),
+        inspection=None
+        if inspection is None
+        else guarded("causes", lambda: inspection_document(inspection), None),
     )
     return json_bytes(document)
+
+
+def _each(
+    part: str, items: Iterable[_Item], compute: Callable[[_Item], _Made]
+) -> tuple[_Made, ...]:
+    """Return the objects of a list, without those that are lost to an internal error."""
+    return tuple(guarded_each(lambda _: part, items, compute))
 
 
 def _window(diagnosis: Diagnosis) -> ReportWindowObject:

@@ -1,8 +1,10 @@
 """The report as Markdown, for a ticket or a pull request: the same content, the same order."""
 
 from collections.abc import Iterable
+from functools import partial
 
 from plimsoll.model.cause import Inspection
+from plimsoll.model.contained import guarded
 from plimsoll.model.diagnosis import Diagnosis
 from plimsoll.model.snapshot import Snapshot
 from plimsoll.reports.diagnosis.blocks import timeline_blocks
@@ -30,8 +32,13 @@ def render_markdown(
         inspection: what inside the database spends it, for a section of its own; None leaves it out.
     """
     report = outline(diagnosis)
-    blocks = timeline_blocks(diagnosis, snapshot, width=_BLOCKS_WIDTH)
-    causes = "" if inspection is None else part_in_markdown(causes_section(inspection))
+    draw = partial(timeline_blocks, diagnosis, snapshot, width=_BLOCKS_WIDTH)
+    blocks = guarded("the timeline", draw, [])
+    causes = (
+        ""
+        if inspection is None
+        else guarded("causes", lambda: part_in_markdown(causes_section(inspection)), "")
+    )
     return "\n\n".join(part for part in _parts(report, blocks, causes) if part) + "\n"
 
 

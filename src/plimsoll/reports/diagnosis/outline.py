@@ -9,6 +9,7 @@ from the diagnosis; this file adds none, it counts and arranges.
 from dataclasses import dataclass
 
 from plimsoll.model.ceiling import Ceiling
+from plimsoll.model.contained import guarded, guarded_each
 from plimsoll.model.diagnosis import (
     SHORT_WINDOW,
     CeilingTime,
@@ -17,6 +18,7 @@ from plimsoll.model.diagnosis import (
     Interval,
     Missing,
     Resource,
+    RuledOut,
     Verdict,
 )
 from plimsoll.reports.diagnosis.events import Events, events_of
@@ -150,54 +152,81 @@ class Outline:
 
 
 def outline(diagnosis: Diagnosis) -> Outline:
-    """Return the texts of a diagnosis for people."""
-    findings = tuple(_finding_row(f) for f in sorted(diagnosis.findings, key=_severity))
+    """Return the texts of a diagnosis for people; what an internal error costs is empty."""
+    ranked = sorted(diagnosis.findings, key=_severity)
+    findings = tuple(guarded_each(lambda f: f"the finding {f.code}", ranked, _finding_row))
     shown = shown_interval(diagnosis)
     listed = longest_intervals(diagnosis.intervals, INTERVALS_SHOWN)
-    waited, waiting_more = waiting_rows(diagnosis.waiting, INTERVALS_SHOWN)
+    waited, waiting_more = guarded(
+        "the intervals of waiting",
+        lambda: waiting_rows(diagnosis.waiting, INTERVALS_SHOWN),
+        ((), ""),
+    )
     bound = diagnosis.binding.ceiling if diagnosis.binding else None
+    statements, own = diagnosis.statements, diagnosis.own_events
     return Outline(
         verdict=diagnosis.verdict,
-        headline=headline(diagnosis),
+        headline=guarded("the headline", lambda: headline(diagnosis), diagnosis.verdict.value),
         is_simulated=diagnosis.is_simulated,
         note=words.plain(diagnosis.note),
-        identity=_identity(diagnosis),
-        figures=_figures(diagnosis, shown),
+        identity=guarded("the description of the instance", lambda: _identity(diagnosis), ()),
+        figures=guarded("the figures", lambda: _figures(diagnosis, shown), ()),
         moves=findings[0].moves if findings else (),
         findings=findings,
         shown=_interval_row(shown, diagnosis.step_s) if shown else None,
         evidence=_evidence(shown, diagnosis.step_s) if shown else (),
         strongest=_strongest(shown, diagnosis.step_s) if shown else (),
         ruled_out=tuple(
-            Fact(
-                f"{words.ceiling_name(r.ceiling)}, {words.ceiling_value(r.ceiling)}",
-                words.sentence(r.reason),
+            guarded_each(
+                lambda _: "a limit ruled out", shown.ruled_out if shown else (), _ruled_out
             )
-            for r in (shown.ruled_out if shown else ())
         ),
         refuted_by=words.plain(shown.refuted_by) if shown else "",
         documented=_ceiling_row(bound) if bound else None,
-        next_ceiling=_next_ceiling(diagnosis),
-        time_at=tuple(_time_at(at, diagnosis) for at in diagnosis.time_at),
-        intervals=tuple(_interval_row(i, diagnosis.step_s) for i in listed),
+        next_ceiling=guarded("the next ceiling", lambda: _next_ceiling(diagnosis), ""),
+        time_at=tuple(
+            guarded_each(
+                lambda at: f"the time at {at.family.value}",
+                diagnosis.time_at,
+                lambda at: _time_at(at, diagnosis),
+            )
+        ),
+        intervals=tuple(
+            guarded_each(
+                lambda _: "an interval", listed, lambda one: _interval_row(one, diagnosis.step_s)
+            )
+        ),
         interval_count=len(diagnosis.intervals),
         intervals_more=_more(diagnosis.intervals, listed),
-        resources=tuple(_resource_row(r) for r in diagnosis.resources),
+        resources=tuple(guarded_each(lambda r: r.name, diagnosis.resources, _resource_row)),
         buckets=tuple(words.sentence(b.text) for b in diagnosis.buckets if b.text),
         forecasts=tuple(words.sentence(f.text) for f in diagnosis.forecasts if f.text),
         waiting=waited,
         waiting_more=waiting_more,
-        causes=cause_facts(diagnosis.waiting_causes),
+        causes=guarded("the possible causes", lambda: cause_facts(diagnosis.waiting_causes), ()),
         missing=_missing(diagnosis.missing),
         is_missing_first=diagnosis.verdict is Verdict.UNKNOWN and not diagnosis.waiting,
-        ceilings=tuple(_ceiling_row(c) for c in diagnosis.ceilings),
-        measured=_measured(diagnosis),
-        events=events_of(diagnosis.annotations, diagnosis.window_s),
-        statements=statements_section(diagnosis.statements) if diagnosis.statements else None,
-        own_events=own_events_section(diagnosis.own_events, diagnosis)
-        if diagnosis.own_events
+        ceilings=tuple(
+            guarded_each(lambda _: "a documented ceiling", diagnosis.ceilings, _ceiling_row)
+        ),
+        measured=guarded("how it was measured", lambda: _measured(diagnosis), ()),
+        events=guarded(
+            "the events",
+            lambda: events_of(diagnosis.annotations, diagnosis.window_s),
+            Events(rows=(), more=""),
+        ),
+        statements=guarded("the statements", lambda: statements_section(statements), None)
+        if statements
+        else None,
+        own_events=guarded("your events", lambda: own_events_section(own, diagnosis), None)
+        if own
         else None,
     )
+
+
+def _ruled_out(one: RuledOut) -> Fact:
+    name, value = words.ceiling_name(one.ceiling), words.ceiling_value(one.ceiling)
+    return Fact(f"{name}, {value}", words.sentence(one.reason))
 
 
 def _severity(finding: Finding) -> int:

@@ -6,12 +6,14 @@ Rule 2: no line is longer than `width`; without colour there is no escape sequen
 """
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 
 from rich.console import Group, JustifyMethod, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from plimsoll.model.cause import Inspection
+from plimsoll.model.contained import guarded
 from plimsoll.model.diagnosis import Diagnosis, Verdict
 from plimsoll.model.snapshot import Snapshot
 from plimsoll.reports.diagnosis.blocks import timeline_blocks
@@ -63,7 +65,8 @@ def render_text(
     """
     width = columns_of(width, least=WIDTH_MIN, most=WIDTH_MAX)
     content = outline(diagnosis)
-    blocks = timeline_blocks(diagnosis, snapshot, width=width)
+    draw = partial(timeline_blocks, diagnosis, snapshot, width=width)
+    blocks = guarded("the timeline", draw, [])
     sections = _sections(content, blocks, width, inspection)
     return rendered([*sections], width=width, color=color)
 
@@ -113,7 +116,7 @@ def _sections(
         yield bullets((*content.forecasts, *content.buckets))
     yield from _also_found(content)
     if inspection is not None:
-        yield from part_in_text(causes_section(inspection), width)
+        yield from guarded("causes", lambda: [*part_in_text(causes_section(inspection), width)], ())
     if not content.is_missing_first:
         yield from _missing(content)
     yield heading("How it was measured")

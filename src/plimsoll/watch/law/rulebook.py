@@ -1,10 +1,12 @@
 """All rules by name: what they find, how long it must last, and how severe it is."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from msgspec import Struct
 
+from plimsoll.model.contained import guarded
 from plimsoll.model.severity import Severity
 from plimsoll.watch.law.condition import Condition
 from plimsoll.watch.law.machine import Timing
@@ -117,9 +119,10 @@ def timing_of(name: str, settings: RuleSettings) -> Timing:
 
 
 def conditions_of(situation: Situation, tables: RuleTables) -> dict[str, tuple[Condition, ...]]:
-    """Return what every rule that is on finds, by its name."""
-    return {
-        name: facts.find(situation, tables.of(name))
+    """Return what every rule that is on finds, by its name; a rule with an internal error is not judged."""
+    found = {
+        name: guarded(f"rule {name}", partial(facts.find, situation, tables.of(name)), None)
         for name, facts in RULES.items()
         if facts.find is not None and tables.of(name).is_on
     }
+    return {name: conditions for name, conditions in found.items() if conditions is not None}

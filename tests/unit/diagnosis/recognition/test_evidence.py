@@ -15,6 +15,7 @@ from plimsoll.diagnosis.recognition.evidence import (
     refuted_by,
     ruled_out_of,
     shared_evidence_of,
+    size_evidence_of,
 )
 from plimsoll.diagnosis.recognition.plateau import Plateau
 from plimsoll.diagnosis.recognition.rate_words import describe, format_ceiling
@@ -77,7 +78,8 @@ def view(low: float, high: float, change_per_s: float = 0.0) -> BalanceView:
 
 def texts_by_kind(one: Plateau, meanwhile=(NAN,)) -> dict[str, str]:
     found = evidence_of(one, STRETCH)
-    found += context_evidence_of(one, STRETCH, np.asarray(meanwhile, dtype=float))
+    found += size_evidence_of(STRETCH)
+    found += context_evidence_of(one, np.asarray(meanwhile, dtype=float))
     return {evidence.kind: evidence.text for evidence in found}
 
 
@@ -235,7 +237,8 @@ def test_nothing_is_claimed_that_was_not_measured():
 
     assert by_name["waiting"].startswith("neither latency nor queue depth was measured")
     assert not {"waited_share", "elasticity"} & by_name.keys()
-    assert () == context_evidence_of(plateau(signs=blind), Stretch(), np.array([NAN]))
+    assert () == size_evidence_of(Stretch())
+    assert () == context_evidence_of(plateau(signs=blind), np.array([NAN]))
 
 
 def test_numbers_above_and_below_are_ruled_out_by_their_ratio():

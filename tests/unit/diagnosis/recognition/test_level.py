@@ -5,7 +5,15 @@ import pytest
 
 import builders
 from builders import START_S
-from plimsoll.diagnosis.recognition.level import Level, extended, level_min_s, levels_of, middle
+from plimsoll.diagnosis.recognition.level import (
+    LOOSE_BINS,
+    Level,
+    _level_at,
+    extended,
+    level_min_s,
+    levels_of,
+    middle,
+)
 
 
 def grid(count: int, step_s: int = 60):
@@ -252,3 +260,24 @@ def test_bytes_of_a_late_sample_count_in_the_next():
     eased = np.full(16, 3.0)
     eased[7] = 0.1
     assert [] == found(late, excess=eased)
+
+
+@pytest.mark.parametrize(("half", "apart"), [(40, 0.032), (40, 0.033), (4040, 0.033)])
+def test_a_shoulder_around_the_samples_of_a_peak_is_that_peak(half, apart):
+    """A dozen samples 3 % above a level: their neighbourhood is mostly the level, so its middle is there."""
+    logs = np.repeat([0.0012, 0.0013, 0.0012 + apart, 0.0], [half, half - 12, 12, 1])
+    rate = 1e8 * np.exp(logs)
+    time_s, width_s = grid(rate.size)
+    every, unknown = np.ones(rate.size, dtype=bool), np.full(rate.size, np.nan)
+    levels = levels_of(rate, every, unknown, time_s, width_s, jitter_bins=LOOSE_BINS)
+
+    assert [1e8 * np.exp(0.0012)] == pytest.approx([level.value for level in levels], rel=1e-4)
+
+
+def test_a_number_between_two_groups_of_samples_is_no_level():
+    """The middle of an even count lies between two samples, and may be near neither of them."""
+    log_rate = np.repeat([18.0, 18.01], 4_500)
+    time_s, width_s = grid(log_rate.size)
+    every, unknown = np.ones(log_rate.size, dtype=bool), np.full(log_rate.size, np.nan)
+
+    assert None is _level_at(log_rate, 18.005, 0.004, every, unknown, time_s, width_s, 8)
