@@ -9,6 +9,7 @@ from plimsoll.catalog.load import Catalog
 from plimsoll.diagnosis.balance import bucket_fits
 from plimsoll.diagnosis.epochs import (
     Epoch,
+    Loading,
     epochs_of,
     loadings_of,
     missing_before_changes,
@@ -88,27 +89,13 @@ def diagnose(snapshot: Snapshot, catalog: Catalog, *, is_brief: bool = False) ->
 def _diagnosed(snapshot: Snapshot, catalog: Catalog, *, is_brief: bool) -> Diagnosis:
     """Return the diagnosis without the parts that are lost to internal errors."""
     snapshot = _without_other_meaning(snapshot)
-    ceilings, unknown_class = guarded(
-        "the documented limits",
-        lambda: _ceilings(snapshot.instance, catalog),
-        ((), ""),
-        hides=VERDICT,
-    )
+    find = partial(_ceilings, snapshot.instance, catalog)
+    ceilings, unknown_class = guarded("the documented limits", find, ((), ""), hides=VERDICT)
     frame = guarded("the storage metrics", lambda: frame_of(snapshot), None, hides=VERDICT)
     window_s = _window(snapshot, frame)
     # Headroom and buckets are those of the present class and storage, so only the last epoch counts.
-    epochs = guarded(
-        "changes of class and storage",
-        lambda: epochs_of(snapshot.annotations, ceilings, window_s),
-        (Epoch(start_s=window_s[0], end_s=window_s[1], ceilings=ceilings),),
-        hides=VERDICT,
-    )
+    epochs, loadings = _changes(snapshot, ceilings, window_s)
     recent = snapshot if len(epochs) == 1 else cut(snapshot, (epochs[-1].start_s, window_s[1]))
-    loadings = guarded(
-        "loading after a restore",
-        lambda: loadings_of(snapshot.annotations, snapshot.instance, ceilings),
-        (),
-    )
     judged, found, waiting = _judged(snapshot, epochs, frame)
     intervals = guarded(
         "events and their effect on intervals",
@@ -126,31 +113,10 @@ def _diagnosed(snapshot: Snapshot, catalog: Catalog, *, is_brief: bool) -> Diagn
     resources = resources_of(recent, frame_now, ceilings, time_at, is_brief=is_brief)
     measured_s = _measured_s(frame)
     buckets, forecasts = _outlook(recent, frame_now, is_brief=is_brief)
-    missing = guarded(
-        "what is missing in the input",
-        lambda: (
-            *missing_of(
-                recent, frame_now, judged.congestion, ceilings, unknown_class=unknown_class
-            ),
-            *missing_before_changes(snapshot.annotations, window_s),
-            *not_covered(snapshot, measured_s),
-            *_newer(snapshot.instance, catalog, unknown_class),
-        ),
-        (),
-        hides=VERDICT,
-    )
+    missing = _gaps(snapshot, recent, judged, frame, ceilings, unknown_class, catalog)
     if not time_at:
-        missing = guarded(
-            "what leaves the verdict open",
-            partial(_with_open_gaps, frame, judged, ceilings, missing),
-            missing,
-            hides=VERDICT,
-        )
-    causes = guarded(
-        "possible causes of the waiting",
-        lambda: _waiting_causes(waiting, frame, snapshot, ceilings),
-        (),
-    )
+        missing = _with_open_gaps(frame, judged, ceilings, missing)
+    causes = _waiting_causes(waiting, frame, snapshot, ceilings)
     return Diagnosis(
         instance=snapshot.instance,
         window_s=window_s,
@@ -192,6 +158,50 @@ def _diagnosed(snapshot: Snapshot, catalog: Catalog, *, is_brief: bool) -> Diagn
     )
 
 
+def _changes(
+    snapshot: Snapshot, ceilings: tuple[Ceiling, ...], window_s: tuple[int, int]
+) -> tuple[tuple[Epoch, ...], tuple[Loading, ...]]:
+    """Return the parts of the window in which nothing was changed, and when storage was loaded."""
+    start_s, end_s = window_s
+    epochs = guarded(
+        "changes of class and storage",
+        lambda: epochs_of(snapshot.annotations, ceilings, window_s),
+        (Epoch(start_s=start_s, end_s=end_s, ceilings=ceilings),),
+        hides=VERDICT,
+    )
+    loadings = guarded(
+        "loading after a restore",
+        lambda: loadings_of(snapshot.annotations, snapshot.instance, ceilings),
+        (),
+    )
+    return epochs, loadings
+
+
+def _gaps(
+    snapshot: Snapshot,
+    recent: Snapshot,
+    judged: Judged,
+    frame: Frame | None,
+    ceilings: tuple[Ceiling, ...],
+    unknown_class: str,
+    catalog: Catalog,
+) -> tuple[Missing, ...]:
+    """Return what is missing in the input and the catalog."""
+    return guarded(
+        "what is missing in the input",
+        lambda: (
+            *missing_of(
+                recent, judged.frame, judged.congestion, ceilings, unknown_class=unknown_class
+            ),
+            *missing_before_changes(snapshot.annotations, _window(snapshot, frame)),
+            *not_covered(snapshot, _measured_s(frame)),
+            *_newer(snapshot.instance, catalog, unknown_class),
+        ),
+        (),
+        hides=VERDICT,
+    )
+
+
 def _newer(instance: Instance, catalog: Catalog, unknown_class: str) -> tuple[Missing, ...]:
     """Return the gap of a class that only the account knows."""
     db_class = instance.db_class
@@ -215,8 +225,15 @@ def _with_open_gaps(
     frame: Frame | None, judged: Judged, ceilings: tuple[Ceiling, ...], known: tuple[Missing, ...]
 ) -> tuple[Missing, ...]:
     """Return the gaps; those come first that leave it open whether a ceiling bound."""
-    deep = pressed_throughout(judged.frame, judged.congestion, ceilings)
-    deep = deep or steady_throughout(judged.frame, judged.congestion)
+    deep = guarded(
+        "what leaves the verdict open",
+        lambda: (
+            pressed_throughout(judged.frame, judged.congestion, ceilings)
+            or steady_throughout(judged.frame, judged.congestion)
+        ),
+        (),
+        hides=VERDICT,
+    )
     # This gap is more specific than LIGHT_LOAD: it also gives the queue depth or the latency.
     rest = tuple(m for m in known if m.name != LIGHT_LOAD) if deep else known
     return too_short(frame) + deep + rest
@@ -230,13 +247,15 @@ def _waiting_causes(
 ) -> tuple[WaitingCause, ...]:
     if not waiting or frame is None:
         return ()
-    return causes_of(
+    find = partial(
+        causes_of,
         waiting,
         frame,
         instance=snapshot.instance,
         ceilings=ceilings,
         annotations=snapshot.annotations,
     )
+    return guarded("possible causes of the waiting", find, ())
 
 
 def _without_other_meaning(snapshot: Snapshot) -> Snapshot:

@@ -116,7 +116,8 @@ def _mix(
 ) -> tuple[Mix, FloatArray | None]:
     """Return whether the counted work is the whole load, and its share of operations."""
     each = _over(ops, completed)
-    pressed, free = pressed & np.isfinite(each), free & np.isfinite(each)
+    # Work without operations has no cost.
+    pressed, free = pressed & (each > 0), free & (each > 0)
     if min(pressed.sum(), free.sum()) < LEAST_STEPS:
         return Mix.UNKNOWN, None
     # A cost that varies without throttling cannot show a change under throttling.
@@ -129,7 +130,8 @@ def _mix(
     cost = _over(ops, done)[free]
     if not np.isfinite(cost).any():
         return Mix.SHARED, None
-    share = float(np.nanmedian(cost)) / each
+    alone = np.full(each.size, float(np.nanmedian(cost)))
+    share = np.where(each == 0, 1.0, _over(alone, each))
     if float(np.median(share[pressed])) > 1 + EXCESS:
         # Lower costs at the ceiling than without throttling: the costs changed, so no share follows.
         return Mix.SHARED, None
