@@ -130,8 +130,8 @@ def _s3_client(read_options: ReadOptions) -> object:
     from botocore.config import Config
     from botocore.exceptions import BotoCoreError
 
-    from plimsoll.sources.aws.bounded import BoundedSession
     from plimsoll.sources.aws.role import assume_role
+    from plimsoll.sources.files.bounded_session import BoundedSession
 
     # Reads that stop are taken up again by the input itself.
     config = Config(retries={"mode": "standard"}, connect_timeout=5, read_timeout=30)

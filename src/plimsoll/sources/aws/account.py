@@ -433,7 +433,7 @@ def open_account(
     """
     from botocore.exceptions import BotoCoreError
 
-    from plimsoll.sources.aws.bounded import BoundedSession
+    from plimsoll.sources.files.bounded_session import BoundedSession
 
     core = BoundedSession(profile=profile)
     # Keep times as AWS wrote them. botocore would parse each of a hundred thousand into a datetime,

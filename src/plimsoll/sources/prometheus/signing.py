@@ -38,7 +38,7 @@ def signed(
 
 @lru_cache(maxsize=1)
 def _session() -> Any:
-    from plimsoll.sources.aws.bounded import BoundedSession
+    from plimsoll.sources.files.bounded_session import BoundedSession
 
     return BoundedSession()
 

@@ -9,8 +9,8 @@ import pytest
 
 from plimsoll.errors import AccessDenied, SourceError
 from plimsoll.sources.aws.account import CONCURRENCY, open_account
-from plimsoll.sources.aws.bounded import MOST_BYTES, BoundedSession
 from plimsoll.sources.aws.operations import DESCRIBE_INSTANCES, OPERATIONS
+from plimsoll.sources.files.bounded_session import MOST_BYTES, BoundedSession
 from plimsoll.units import GIB, MIB
 from unit.sources.aws.cloud import KEY, NOW_S, REGION, SECRET
 

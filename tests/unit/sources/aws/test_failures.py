@@ -3,7 +3,6 @@ from botocore import exceptions as botocore_exceptions
 from botocore.exceptions import ClientError
 
 from plimsoll.errors import AccessDenied, SourceError, Throttled, Unreachable, UsageError
-from plimsoll.sources.aws import bounded
 from plimsoll.sources.aws.failures import (
     BY_CODE,
     BY_EXCEPTION,
@@ -17,6 +16,7 @@ from plimsoll.sources.aws.operations import (
     GET_METRIC_DATA,
     GET_RESOURCE_METRICS,
 )
+from plimsoll.sources.files import bounded_session as bounded
 from unit.sources.aws.cloud import SECRET, Cloud, account_of
 
 REGIONS = ("eu-central-1", "us-east-1")
