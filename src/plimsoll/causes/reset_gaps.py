@@ -41,11 +41,13 @@ def missing_of(
     """Return the counters that were reset or lost, what that hides, and the remedy."""
     return _lost_in_crash(observation) + tuple(
         Missing(
-            name=_NAMES[name][0],
-            hides=_VERDICT if _decides(name, budget, left) else _NAMES[name][1],
+            name=what,
+            hides=_VERDICT if _decides(name, budget, left) else hidden,
             remedy=_AGAIN,
         )
         for name in observation.resets
+        # A snapshot of a newer version may name others.
+        for what, hidden in (_NAMES.get(name, (f"the counters '{name}'", _VERDICT)),)
     )
 
 

@@ -326,8 +326,8 @@ def _total(s: Settings, usable: int | None) -> Cause | None:
     )
     if not exceeds:
         remedy = Remedy(
-            text="Lower the product to leave room for cancel requests, or raise max_connections at each node.",
-            commands=(f"ALTER SYSTEM SET max_connections = {2 * most + SUPERUSER_RESERVED};",),
+            text="Lower the product to leave room for cancel requests, or raise max_connections at each node "
+            f"to {2 * most + SUPERUSER_RESERVED}, which takes a restart of the server.",
             expected="Cancelling works while all children are busy.",
         )
     return s.finding(

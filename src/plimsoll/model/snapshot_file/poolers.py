@@ -1,5 +1,7 @@
 """The statistics of poolers, in the form of a snapshot file."""
 
+from typing import Literal
+
 from msgspec import field
 
 from plimsoll.model.snapshot_file.record import Record
@@ -58,7 +60,7 @@ class PooledUserRecord(Record, frozen=True, kw_only=True):
 class PoolerReadingRecord(Record, frozen=True, kw_only=True):
     """What a pooler says of itself at one moment."""
 
-    kind: str
+    kind: Literal["pgbouncer", "pgpool"]
     place: str
     version: str
     time_s: float
