@@ -49,29 +49,21 @@ def test_where_ec2_agrees_the_catalog_stays(answer: EbsLimits):
 
 
 def test_where_ec2_differs_its_numbers_are_used():
-    """Today's ceilings are EC2's, with the call and its date, and the note names both numbers."""
-    subject = instance(ebs_limits=ec2_answer(burst=1000))
-    baseline, burst = present(subject, THROUGHPUT)
+    """Today's ceilings are EC2's, with the call and its date; the note names both numbers in their unit."""
+    baseline, burst = present(instance(ebs_limits=ec2_answer(burst=1000)), THROUGHPUT)
+    ops, ops_burst = present(instance(ebs_limits=ec2_answer(baseline_ops_per_s=15_000)), IOPS)
 
     assert values((baseline, burst)) == {
         Phase.BASELINE: mb_per_s(287.5),
         Phase.BURST: mb_per_s(1000),
     }
     assert (burst.origin.source, burst.origin.read_on) == (SOURCE, "2027-02-03")
-    assert burst.note.startswith(
-        "the catalog (read 2026-10-27) has 593.75 MB/s; EC2 reports 1,000 MB/s"
-    )
-    assert "EC2 reports" not in baseline.note
-
-
-def test_iops_differ_in_iops():
-    """The other bucket says its numbers in its own unit."""
-    baseline, burst = present(instance(ebs_limits=ec2_answer(baseline_ops_per_s=15_000)), IOPS)
-
-    assert baseline.note.startswith(
-        "the catalog (read 2026-10-27) has 12,000 IOPS; EC2 reports 15,000 IOPS"
-    )
-    assert "EC2 reports" not in burst.note
+    for ceiling, words in (
+        (burst, "593.75 MB/s; EC2 reports 1,000 MB/s"),
+        (ops, "12,000 IOPS; EC2 reports 15,000 IOPS"),
+    ):
+        assert ceiling.note.startswith(f"the catalog (read 2026-10-27) has {words}")
+    assert not any("EC2 reports" in ceiling.note for ceiling in (baseline, ops_burst))
 
 
 def test_one_number_for_ever_may_come_from_ec2():
