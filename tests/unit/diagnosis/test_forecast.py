@@ -231,17 +231,11 @@ def test_only_the_last_hour_of_rates_counts():
     np.testing.assert_allclose(forecast.empty_in_s, 3000)
 
 
-def test_a_learned_bucket_that_gains_has_no_end():
-    """Below its refill a bucket does not empty."""
-    forecast = by_law(np.full(2 * HOUR, 60e6), 0.5)
+@pytest.mark.parametrize(("rate", "is_reliable"), [(60e6, True), (180e6, False)])
+def test_a_bucket_that_gains_or_is_roughly_known_has_no_end(rate, is_reliable):
+    """Below its refill it does not empty; a rough fit leaves the forecast to the balance's own slope."""
+    forecast = by_law(np.full(2 * HOUR, rate), 0.5, is_reliable=is_reliable)
 
     assert forecast.empty_in_s is None
     assert "not falling" in forecast.text
-
-
-def test_a_rough_fit_foretells_nothing():
-    """A bucket that was not learned reliably leaves the forecast to the balance's own slope."""
-    forecast = by_law(np.full(2 * HOUR, 180e6), 0.5, is_reliable=False)
-
-    assert forecast.empty_in_s is None
-    assert "learned" not in forecast.text
+    assert is_reliable or "learned" not in forecast.text

@@ -99,13 +99,24 @@ def test_a_load_that_never_stands_still_needs_no_calm():
     assert () == of(builders.snapshot(builders.storage(breathing), instance=KNOWN))
 
 
-def test_an_instance_without_a_class_misses_its_limits():
-    """That the class is not known hides its limits, not the verdict."""
-    (gap,) = of(builders.snapshot(values()))
+NEAREST = "class 'db.r5.3xlarge' is not in the catalog. Nearest: db.r5.2xlarge, db.r5.4xlarge."
 
-    assert "instance class" == gap.name
+
+@pytest.mark.parametrize(
+    ("instance", "unknown_class", "name", "remedy"),
+    [
+        (Instance(), "", "instance class", "--class"),
+        (KNOWN, NEAREST, "instance class", NEAREST),
+        (Instance(db_class="db.r5.large"), "", "storage type and size", "--storage"),
+    ],
+)
+def test_what_is_not_known_of_an_instance_hides_its_limits(instance, unknown_class, name, remedy):
+    """Not the verdict; the remedy is an option, or what the catalog has for an unknown class."""
+    (gap,) = of(builders.snapshot(values(), instance=instance), unknown_class=unknown_class)
+
+    assert name == gap.name
     assert VERDICT != gap.hides
-    assert "--class" in gap.remedy
+    assert remedy in gap.remedy
 
 
 @pytest.mark.parametrize(("measured_h", "expected"), [(3.0, "70 % of the window"), (9.6, None)])
@@ -116,22 +127,6 @@ def test_what_was_asked_for_and_not_measured_is_reported(measured_h, expected):
     names = [gap.name for gap in not_covered(snapshot, measured_h * 3600)]
 
     assert ([expected] if expected else []) == names
-
-
-def test_an_unknown_class_is_named_with_its_neighbours():
-    """What the catalog has for the class is the remedy."""
-    text = "class 'db.r5.3xlarge' is not in the catalog. Nearest: db.r5.2xlarge, db.r5.4xlarge."
-    (gap,) = of(builders.snapshot(values(), instance=KNOWN), unknown_class=text)
-
-    assert ("instance class", text) == (gap.name, gap.remedy)
-
-
-def test_storage_that_is_not_described_is_named():
-    """A class without a storage type misses the volume's limits."""
-    (gap,) = of(builders.snapshot(values(), instance=Instance(db_class="db.r5.large")))
-
-    assert "storage type and size" == gap.name
-    assert "--storage" in gap.remedy
 
 
 def test_what_the_source_could_not_read_is_passed_on():
