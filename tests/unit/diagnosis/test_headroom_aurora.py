@@ -68,72 +68,62 @@ def test_other_engines_show_local_storage_where_it_was_measured():
     assert Family.LOCAL_STORAGE in resources(postgres, filled(100, 5))
 
 
-HANDED_IN = (ceiling(Family.LOCAL_STORAGE, Phase.FIXED, gib(1000)),)
-
-
 @pytest.mark.parametrize(
-    ("instance", "measured", "ceilings", "expected", "note"),
-    [
-        # db.r6g.large has 32 GiB under Aurora PostgreSQL; what is not free is in use.
-        (PROVISIONED, filled(30, 4), None, (Verdict.NEAR, 28, 32), ""),
-        (PROVISIONED, filled(30, 20), None, (Verdict.SLACK, 12, 32), ""),
-        # The most that was free is a lower bound of the size; 90 % of it in use is at least near.
-        (
-            NVME,
-            filled(100, 10),
-            None,
-            (Verdict.NEAR, 90, 100),
-            "no size is documented for this class: 90 GiB of at least 100 GiB were in use at the peak",
-        ),
-        # A disk with 50 of at least 100 GiB in use may be nearly full.
-        (NVME, filled(100, 50), None, (Verdict.UNKNOWN, 50, None), "50 GiB of at least 100 GiB"),
-        # A constant amount of free space says nothing about the size.
-        (
-            NVME,
-            filled(100, 99.5),
-            None,
-            (Verdict.UNKNOWN, None, None),
-            "and the window shows no use of it",
-        ),
-        # With 60 GiB free, the documented 32 GiB are not the size; what was seen bounds it.
-        (
-            PROVISIONED,
-            filled(60, 6),
-            None,
-            (Verdict.NEAR, 54, 60),
-            "more than the documented 32 GiB was free",
-        ),
-        # The row stays and names the metric.
-        (
-            PROVISIONED,
-            {Metric.CPU_RATIO: np.full(60, 0.2)},
-            None,
-            (Verdict.UNKNOWN, None, 32),
-            "not measured: FreeLocalStorage is missing",
-        ),
-        # The documented size may come from anywhere.
-        (NVME, filled(100, 10), HANDED_IN, (Verdict.NEAR, 990, 1000), ""),
-    ],
-    ids=["near", "slack", "bounded", "open", "unused", "refuted", "unmeasured", "handed in"],
+    ("free_gib", "verdict", "peak_gib"), [(4, Verdict.NEAR, 28), (20, Verdict.SLACK, 12)]
 )
-def test_local_storage_is_judged_by_the_size_that_is_known(
-    instance, measured, ceilings, expected, note
-):
-    """A size that is documented, or bounded by what was free; of an unknown one it is never slack."""
-    local = resources(instance, measured, ceilings=ceilings)[Family.LOCAL_STORAGE]
-    verdict, peak_gib, size_gib = expected
-    size = local.ceiling and local.ceiling.value
+def test_local_storage_of_a_documented_size(free_gib, verdict, peak_gib):
+    """db.r6g.large has 32 GiB under Aurora PostgreSQL; what is not free is in use."""
+    local = resources(PROVISIONED, filled(30, free_gib))[Family.LOCAL_STORAGE]
 
     assert verdict == local.verdict
-    assert (peak_gib and gib(peak_gib), size_gib and gib(size_gib)) == (local.peak, size)
-    assert note in local.note
+    assert (gib(32), gib(peak_gib)) == (local.ceiling.value, local.peak)
 
 
-def test_a_bound_of_local_storage_is_called_one():
-    """The ceiling itself says that it is no documented size."""
+def test_local_storage_of_unknown_size_may_be_near():
+    """The most that was free is a lower bound of the size; 90 % of it in use is at least near."""
     local = resources(NVME, filled(100, 10))[Family.LOCAL_STORAGE]
 
+    assert Verdict.NEAR == local.verdict
+    assert gib(100) == local.ceiling.value
     assert "lower bound" in local.ceiling.note
+    assert local.note == (
+        "no size is documented for this class: 90 GiB of at least 100 GiB were in use at the peak"
+    )
+
+
+def test_local_storage_of_unknown_size_is_never_slack():
+    """A disk with 50 of at least 100 GiB in use may be nearly full: how much it holds is not known."""
+    local = resources(NVME, filled(100, 50))[Family.LOCAL_STORAGE]
+
+    assert Verdict.UNKNOWN == local.verdict
+    assert local.ceiling is None
+    assert "50 GiB of at least 100 GiB" in local.note
+
+
+def test_a_window_without_use_of_local_storage_shows_nothing():
+    """A constant amount of free space says nothing about the size."""
+    local = resources(NVME, filled(100, 99.5))[Family.LOCAL_STORAGE]
+
+    assert Verdict.UNKNOWN == local.verdict
+    assert (None, None) == (local.peak, local.ceiling)
+    assert local.note.endswith("and the window shows no use of it")
+
+
+def test_more_free_than_documented_refutes_the_document():
+    """With 60 GiB free, the documented 32 GiB are not the size; what was seen bounds it."""
+    local = resources(PROVISIONED, filled(60, 6))[Family.LOCAL_STORAGE]
+
+    assert Verdict.NEAR == local.verdict
+    assert gib(60) == local.ceiling.value
+    assert local.note.startswith("more than the documented 32 GiB was free")
+
+
+def test_local_storage_that_was_not_measured_is_unknown():
+    """The row stays and names the metric."""
+    local = resources(PROVISIONED, {Metric.CPU_RATIO: np.full(60, 0.2)})[Family.LOCAL_STORAGE]
+
+    assert Verdict.UNKNOWN == local.verdict
+    assert local.note == "not measured: FreeLocalStorage is missing"
 
 
 @pytest.mark.parametrize(
@@ -176,3 +166,12 @@ def test_connections_of_aurora_are_judged_by_its_own_default():
     ]
 
     assert (Verdict.NEAR, 1000) == (connections.verdict, connections.ceiling.value)
+
+
+def test_a_ceiling_handed_in_is_used():
+    """The documented size may come from anywhere."""
+    local = resources(
+        NVME, filled(100, 10), ceilings=(ceiling(Family.LOCAL_STORAGE, Phase.FIXED, gib(1000)),)
+    )[Family.LOCAL_STORAGE]
+
+    assert (Verdict.NEAR, gib(990)) == (local.verdict, local.peak)

@@ -37,44 +37,34 @@ def everyone(vectors: LimitVectors) -> dict[str, np.ndarray]:
     return {"all": np.ones(vectors.of.size, dtype=np.bool_)}
 
 
-def test_the_cheapest_that_holds_wins_not_the_cheapest():
-    """Of 50, 100 and 150 MB/s at rising prices a steady 90 needs the second."""
-    vectors = fixed(50, 100, 150)
-    found = search(
-        vectors, np.array([1, 2, 3]), everyone(vectors), load(*[90] * 60), allowed_ratio=0
-    )
-
-    assert found.roles == {"all": (1, 2)}
-
-
 def test_a_steady_demand_is_settled_without_a_replay():
     """A peak below the baseline holds; a level above the maximum fails."""
-    vectors = fixed(50, 100, 150)
-    found = search(
-        vectors, np.array([1, 2, 3]), everyone(vectors), load(*[90] * 60), allowed_ratio=0
-    )
+    vectors, steady = fixed(50, 100, 150), load(*[90] * 60)
+    found = search(vectors, np.array([1, 2, 3]), everyone(vectors), steady, allowed_ratio=0)
 
+    assert found.roles == {"all": (1, 2)}
     assert found.settled.tolist() == [3, 0]
 
 
-def test_what_has_no_price_is_never_chosen():
-    """An unknown price is not zero."""
-    vectors = fixed(100, 150)
-    prices = np.array([UNKNOWN, 7])
+@pytest.mark.parametrize(
+    ("of", "prices", "rate", "expected"),
+    [
+        # An unknown price is not zero.
+        ([1, 2], [UNKNOWN, 7], 90, (1,)),
+        # Two arrangements under equal limits: the dearer one adds nothing.
+        ([1, 1, 2], [5, 3, 9], 90, (1, 2)),
+        # A window in which nothing was asked for.
+        ([0, 1], [1, 2], 0, (0, 1)),
+    ],
+    ids=["no price", "equal limits", "no demand"],
+)
+def test_the_cheapest_of_different_limits_that_hold_are_chosen(of, prices, rate, expected):
+    """Of 50, 100 and 150 MB/s, each arrangement under one of them."""
+    limits = fixed(50, 100, 150)
+    vectors = LimitVectors(slots=limits.slots, limits=limits.limits, of=np.array(of))
+    found = search(vectors, np.array(prices), everyone(vectors), load(rate), allowed_ratio=0)
 
-    found = search(vectors, prices, everyone(vectors), load(90), allowed_ratio=0)
-
-    assert found.roles == {"all": (1,)}
-
-
-def test_the_same_limits_are_chosen_once_for_the_least_money():
-    """Two arrangements under equal limits: the dearer one adds nothing."""
-    vectors = fixed(100, 150)
-    twice = LimitVectors(slots=vectors.slots, limits=vectors.limits, of=np.array([0, 0, 1]))
-
-    found = search(twice, np.array([5, 3, 9]), everyone(twice), load(90), allowed_ratio=0)
-
-    assert found.roles == {"all": (1, 2)}
+    assert found.roles == {"all": expected}
 
 
 def test_equal_prices_go_by_preference_and_then_by_place():
@@ -119,14 +109,6 @@ def test_what_waits_is_counted_until_it_is_served():
         assert trial.state.tolist() == [state]
 
 
-def test_one_percent_of_a_fortnight_is_201_minutes():
-    """20,160 minutes: 201 may be throttled, 202 may not."""
-    demand = asked(np.zeros(20_160))
-
-    assert demand.allowed_steps(0.01) == 201
-    assert asked(np.zeros(100)).allowed_steps(0.07) == 7
-
-
 @pytest.mark.parametrize(("allowed", "state"), [(3, HOLDS), (2, FAILS)])
 def test_what_was_not_measured_is_counted_against_nobody(allowed: int, state: int):
     """Of five minutes at 200 MB/s under 100 two were not measured: three count."""
@@ -164,16 +146,6 @@ def test_nothing_is_concluded_about_dearer_ones():
     # At 150 MB/s all twelve minutes of 300 are shed in part and cost 36 GB; the rest pays for 120.
     # At 300 ten of them are served, the bucket is empty, and two of 300 and all of 120 are shed.
     assert trial.state.tolist() == [HOLDS, FAILS]
-
-
-def test_without_demand_everything_holds():
-    """A window in which nothing was asked for."""
-    vectors = fixed(50, 100)
-
-    found = search(vectors, np.array([1, 2]), everyone(vectors), load(0, 0, 0), allowed_ratio=0)
-
-    assert found.roles == {"all": (0, 1)}
-    assert found.state.tolist() == [HOLDS, HOLDS]
 
 
 def test_a_window_begins_with_the_credits_it_had():

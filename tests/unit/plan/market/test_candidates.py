@@ -105,20 +105,14 @@ def test_sql_server_has_one_volume_and_its_own_ranges():
     assert max(io1) == 32_000
 
 
-def test_a_denied_storage_type_is_left():
-    """Where gp2 is denied the present storage is not among them either."""
-    found = offered(claims(), deny=("gp2",))
+def test_storage_is_what_may_be_changed_to():
+    """Where gp2 is denied the present storage is not among them; where only gp3 is allowed it may stay."""
+    denied, allowed = offered(claims(), deny=("gp2",)), offered(claims(), allow=("gp3",))
 
-    assert {storage.kind for storage in found.storages} == {"gp3", "io1", "io2"}
-    assert found.present is None
-
-
-def test_allowed_storage_is_what_may_be_changed_to():
-    """Only gp3 is allowed: the present gp2 may stay as it is."""
-    found = offered(claims(), allow=("gp3",))
-
-    assert {storage.kind for storage in found.storages if storage != claims().storage} >= {"gp3"}
-    assert not {s.kind for s in found.storages} & {"io1", "io2"}
+    assert {storage.kind for storage in denied.storages} == {"gp3", "io1", "io2"}
+    assert denied.present is None
+    assert {storage.kind for storage in allowed.storages if storage != claims().storage} >= {"gp3"}
+    assert not {s.kind for s in allowed.storages} & {"io1", "io2"}
 
 
 def test_what_is_kept_stays():
