@@ -33,7 +33,7 @@ SIZE = 131_072
 
 
 def test_a_second_at_clock_60_is_a_minute():
-    """Three seconds are three samples a minute apart, with the real rates."""
+    """Three seconds are three samples a minute apart, with the real rates; nothing is finer."""
     snapshot = snapshot_of(lines(3), AT_60)
     reads = snapshot.series[Metric.READ_BYTES_PER_S]
 
@@ -44,6 +44,7 @@ def test_a_second_at_clock_60_is_a_minute():
     assert 0.004 == pytest.approx(snapshot.series[Metric.READ_LATENCY_S].value[0])
     # Little's law: 86 MB/s of 128 KiB, 4 ms each.
     assert 86e6 / SIZE * 0.004 == pytest.approx(snapshot.series[Metric.QUEUE_DEPTH].value[0])
+    assert {} == snapshot_of(lines(3), AT_60).fine
 
 
 def test_a_real_minute_takes_sixty_lines():
@@ -62,11 +63,6 @@ def test_what_is_finer_than_a_minute_has_a_step_that_divides_it(clock: float, st
     snapshot = snapshot_of(lines(80), replace(AT_60, clock=clock))
 
     assert step_s == snapshot.fine[Metric.READ_BYTES_PER_S].step_s
-
-
-def test_nothing_is_finer_than_a_minute_at_clock_60():
-    """One line is one minute."""
-    assert {} == snapshot_of(lines(3), AT_60).fine
 
 
 def test_balances_are_those_at_the_end_of_the_minute():
