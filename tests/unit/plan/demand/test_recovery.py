@@ -62,28 +62,20 @@ def test_behind_a_ceiling_more_was_asked_for_than_was_served():
 
 
 def test_nothing_lifts_what_nobody_saw():
-    """Half as much again may or may not suffice for a load that never left its ceiling."""
-    judged = judge(recovered(pressed(200e6)), fixed(150e6))
+    """
+    Half as much again may or may not suffice for a load that never left its ceiling. At nine tenths of it
+    all four of twelve hours are at the ceiling; a hundred times as high still leaves a minute in the band.
+    """
+    demand = recovered(pressed(200e6))
+    more, less, most = (judge(demand, fixed(rate)) for rate in (150e6, 90e6, 100 * CEILING))
 
-    assert judged.judgement == Judgement.UNSURE
-    assert judged.settled_by
-    assert judged.effect.minutes_at_ceiling.high > judged.effect.minutes_at_ceiling.low
-
-
-def test_a_ceiling_below_what_was_served_does_not_lift():
-    """At nine tenths of the served plateau all four of twelve hours are at the ceiling."""
-    judged = judge(recovered(pressed(200e6)), fixed(90e6))
-
-    assert judged.judgement == Judgement.DOES_NOT
-    assert judged.effect.ratio_at_ceiling.low == pytest.approx(1 / 3, abs=0.03)
-
-
-def test_zero_minutes_are_never_reported_for_what_was_not_seen():
-    """Even a ceiling a hundred times as high leaves a minute in the band."""
-    judged = judge(recovered(pressed(200e6)), fixed(100 * CEILING))
-
-    assert judged.judgement == Judgement.LIFTS
-    assert judged.effect.minutes_at_ceiling.high >= 1
+    assert [Judgement.UNSURE, Judgement.DOES_NOT, Judgement.LIFTS] == [
+        judged.judgement for judged in (more, less, most)
+    ]
+    assert more.settled_by
+    assert more.effect.minutes_at_ceiling.high > more.effect.minutes_at_ceiling.low
+    assert less.effect.ratio_at_ceiling.low == pytest.approx(1 / 3, abs=0.03)
+    assert most.effect.minutes_at_ceiling.high >= 1
 
 
 def test_growth_multiplies_demand_but_not_what_was_served():

@@ -21,30 +21,21 @@ def on(storage: Storage, engine: str = "postgres") -> Instance:
 
 
 def test_the_remedy_of_the_claims_pipeline_is_among_them():
-    """db.m6g.xlarge has the vCPUs and memory of db.t3.xlarge, and the gp2 volume may stay."""
+    """
+    db.m6g.xlarge has the vCPUs and memory of db.t3.xlarge, and the gp2 volume may stay; so may all of
+    it. db.m6g.large has half the memory, and it says how to ask for it.
+    """
     found = offered(claims())
+    reasons = {one.db_class: one.reason for one in found.refused}
     index = next(k for k in range(len(found)) if found.name(k) == "db.m6g.xlarge, gp2 1,200 GiB")
-
-    assert found.instance(index) == claims(db_class="db.m6g.xlarge")
-    assert found.is_same_storage[index]
-    assert not found.is_same_class[index]
-
-
-def test_what_is_there_is_among_them():
-    """Nothing has to be changed."""
-    found = offered(claims())
 
     assert found.present is not None
     assert found.instance(found.present) == claims()
-
-
-def test_less_memory_is_refused_with_its_reason():
-    """db.m6g.large has half the memory, and it says how to ask for it."""
-    found = offered(claims())
-
     assert "db.m6g.large" not in classes(found)
-    reasons = {one.db_class: one.reason for one in found.refused}
     assert "8 GiB of memory instead of 16 GiB" in reasons["db.m6g.large"]
+    assert found.instance(index) == claims(db_class="db.m6g.xlarge")
+    assert found.is_same_storage[index]
+    assert not found.is_same_class[index]
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -75,20 +66,17 @@ def test_all_other_storage_can_be_bought_and_is_not_smaller(engine: str, storage
 
 
 def test_growing_past_a_layout_is_offered_where_it_starts_or_a_tenth_above():
-    """From 100 GiB the four volumes begin at 400; from 380 they begin at 418, for RDS grows by a tenth."""
-    small = offered(on(Storage(kind="gp3", size_gib=100)))
-    near = offered(on(Storage(kind="gp3", size_gib=380)))
-
-    assert {s.size_gib for s in small.storages if s.kind == "gp3"} == {100, 400}
-    assert {s.size_gib for s in near.storages if s.kind == "gp3"} == {380, 418}
-
-
-def test_gp3_below_its_layout_sells_nothing_extra():
-    """Of 100 GiB of gp3 for PostgreSQL there is one kind; of 400 GiB throughput follows IOPS, 4 to 1."""
+    """
+    From 100 GiB the four volumes begin at 400; from 380 at 418, for RDS grows by a tenth. Of 100 GiB of
+    gp3 there is one kind; of 400 GiB throughput follows IOPS, 4 to 1.
+    """
     found = offered(on(Storage(kind="gp3", size_gib=100)))
-
+    near = offered(on(Storage(kind="gp3", size_gib=380)))
     small = [s for s in found.storages if s.kind == "gp3" and s.size_gib == 100]
     large = [s for s in found.storages if s.kind == "gp3" and s.size_gib == 400]
+
+    assert {s.size_gib for s in found.storages if s.kind == "gp3"} == {100, 400}
+    assert {s.size_gib for s in near.storages if s.kind == "gp3"} == {380, 418}
     assert small == [Storage(kind="gp3", size_gib=100)]
     assert {s.provisioned_ops_per_s for s in large} >= {None, 12_000, 64_000}
     assert max(s.provisioned_bytes_per_s or 0 for s in large) == 4000 * 1024**2
