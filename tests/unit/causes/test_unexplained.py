@@ -26,7 +26,6 @@ def cause(kind: CauseKind, code: str = "", *, read: float = 0.0, written: float 
 
 def left(*causes: Cause, read: float = 40 * MB, written: float = 60 * MB) -> float:
     found = unexplained(budget(read, written), causes)
-    assert found is not None
     return found.share
 
 

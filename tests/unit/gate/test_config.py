@@ -127,7 +127,6 @@ def test_legacy_limits_can_be_required_and_refused():
     insisted = legacy_limits_for(GateSetup(instance=R5, legacy=True), catalog())
     refused = legacy_limits_for(replace(launched(R5, "2019-06-01"), legacy=False), catalog())
 
-    assert insisted is not None
     assert 212.5e6 == insisted.ebs_baseline_bytes_per_s
     assert None is refused
     assert None is legacy_limits_for(GateSetup(instance=R5), catalog())

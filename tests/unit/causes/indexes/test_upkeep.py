@@ -107,7 +107,6 @@ def test_pages_of_a_small_index_tell_nothing():
         seen,
     )
 
-    assert found is not None
     assert 0.0 == found.at_end_ratio
 
 
@@ -204,8 +203,6 @@ def test_soon_after_a_checkpoint_an_index_is_logged_whole():
     table = TableGrowth(first=TABLE, last=replace(TABLE, updated=ENTRIES))
     seen = window(50_000)
     whole, usual = (upkeep_of(growth, table, seen, imaged) for imaged in (1.0, None))
-    assert whole is not None
-    assert usual is not None
     less = LEAVES * (1 - math.exp(-15)) / WINDOW_S - LEAVES * (1 - math.exp(-75)) / 300
 
     assert (

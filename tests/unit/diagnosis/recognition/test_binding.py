@@ -157,7 +157,6 @@ def test_a_view_leaves_out_the_start_of_each_run():
     values = np.concatenate((np.full(4, 0.9), np.zeros(36)))
     view = balance_view(values, 60 * np.arange(40), np.array([(0, 40)]))
 
-    assert view is not None
     assert view.is_empty
     assert (0.0, 0.0) == (view.low, view.high)
 
@@ -170,8 +169,6 @@ def test_a_view_is_robust_against_single_readings():
     view = balance_view(values, 60 * np.arange(101), np.array([(0, 101)]))
     short = balance_view(np.array([0.9, 0.4, 0.4, 0.4, 0.4]), 60 * np.arange(5), np.array([(0, 5)]))
 
-    assert view is not None
-    assert short is not None
     assert (0.5, 0.5, False) == (view.low, view.high, view.is_empty)
     assert (0.4, 0.4) == (short.low, short.high)
 
@@ -192,7 +189,6 @@ def test_a_view_has_the_slope_of_the_balance():
     time_s = 60 * np.arange(120)
     view = balance_view(0.9 - 0.1 * time_s / 3600, time_s, np.array([(0, 60), (60, 120)]))
 
-    assert view is not None
     np.testing.assert_allclose(view.change_per_s, -0.1 / 3600)
     assert view.was_never_empty
 

@@ -57,7 +57,6 @@ def test_three_times_the_clients_ask_for_three_times_as_much_though_the_rate_is_
     """N/(r + Z): 2,000 a second at first, as was seen before the ceiling bound, then 6,000."""
     asked = asked_by_waiting(seen_of(clients()), held(), stretch(), FREE)
 
-    assert asked is not None
     assert (2000, 6000) == pytest.approx((asked[10], asked[-10]))
 
 

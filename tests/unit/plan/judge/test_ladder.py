@@ -25,7 +25,6 @@ def test_the_cheapest_that_probably_suffices_is_recommended_and_not_the_certain_
     """Nine of ten for $5 comes before ten of ten for $120, which is the step after it."""
     found = steps_of([candidate(1, 1), candidate(5, 9), candidate(120, 10)], TEN)
 
-    assert found is not None
     assert (1, 2) == found.places
     assert 0 == found.recommended
     assert pytest.approx((0.9, 1.0)) == found.chances_after
@@ -63,7 +62,6 @@ def test_the_chance_of_a_later_step_is_that_after_the_first_was_not_enough():
 
     found = steps_of(options, weight)
 
-    assert found is not None
     assert pytest.approx(0.5) == found.chances_after[1]
     assert pytest.approx(1 + 0.1) == found.count
 
@@ -72,7 +70,6 @@ def test_the_expected_price_weighs_each_step_by_how_often_it_is_kept():
     """Nine times of ten $5, once $120."""
     found = steps_of([candidate(5, 9), candidate(120, 10)], TEN)
 
-    assert found is not None
     assert pytest.approx(0.9 * 5 + 0.1 * 120) == found.usd_per_day
     assert pytest.approx(1.1) == found.count
 
@@ -168,6 +165,5 @@ def test_what_is_free_takes_no_bought_step_away():
     bought = Candidate(usd_per_day=24, chance=0.4, passed=np.arange(10) >= 6)
     found = steps_of([bought, free], TEN, free=1)
 
-    assert found is not None
     assert ((1, 0), 1) == (found.places, found.recommended)
     assert pytest.approx((0.6, 1.0)) == found.chances_after

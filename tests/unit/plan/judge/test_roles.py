@@ -167,5 +167,4 @@ def test_without_prices_the_smallest_come_first():
     assert (order[prices.is_known] == UNKNOWN).all()
     assert (order[~prices.is_known] != UNKNOWN).all()
     first = found.classes[found.class_index[int(np.argmin(order))]]
-    assert first is not None
     assert first.vcpu_count == min(c.vcpu_count or 0 for c in found.classes if c is not None)
