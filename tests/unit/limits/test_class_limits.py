@@ -74,15 +74,6 @@ def test_one_number_for_ever_may_come_from_ec2():
     assert "EC2 reports 1,000 MB/s" in fixed.note
 
 
-def test_the_chain_replays_what_ec2_says():
-    """The law is handed the same numbers as the list of ceilings."""
-    chain = {
-        stage.name: stage for stage in chain_of(instance(ebs_limits=ec2_answer(400)), catalog())
-    }
-
-    assert chain["instance_ebs_throughput"].baseline == mb_per_s(400)
-
-
 def test_what_the_catalog_has_becomes_a_legacy_limit():
     """An instance that ran before the change may still have the catalog's number, until it restarts."""
     old = instance(ebs_limits=ec2_answer(burst=1000), launched_s=epoch("2024-01-01"))
@@ -112,20 +103,18 @@ def test_an_older_answer_supersedes_nothing():
 
 
 def test_a_class_the_catalog_does_not_know_has_ec2s_limits():
-    """The EBS ceilings are EC2's alone; memory and network stay unknown, and nothing is raised."""
+    """
+    The EBS ceilings are EC2's alone; memory and network stay unknown, and nothing is raised. The account
+    has such an instance: the sheet says only that the catalog does not know it.
+    """
     subject = instance("db.r99.large", ebs_limits=ec2_answer())
     families = {c.family for c in ceilings_of(subject, catalog())}
+    notes = sheet_of(subject, catalog()).notes
 
     assert families == {THROUGHPUT, IOPS, Family.CPU}
     assert {c.origin.source for c in of(subject, THROUGHPUT)} == {SOURCE}
     assert sheet_of(subject, catalog()).rows
     assert limits_of(replace(subject, memory_bytes=4 * GIB), catalog()).memory_bytes == 4 * GIB
-
-
-def test_a_class_that_runs_is_not_called_unoffered():
-    """The account has such an instance: only the catalog does not know it, and the sheet says that."""
-    notes = sheet_of(instance("db.r99.large", ebs_limits=ec2_answer()), catalog()).notes
-
     assert "The catalog does not know this class." in notes
     assert not any("No list of RDS" in note for note in notes)
 

@@ -9,7 +9,6 @@ from plan_cases import asked
 from plimsoll.plan.judge.asked import StepDemand
 from plimsoll.plan.judge.search import FAILS, HOLDS, OPEN, DemandSearch, search, throttled_steps
 from plimsoll.plan.judge.vectors import LimitColumn, LimitVectors
-from plimsoll.plan.market.priced import UNKNOWN
 
 SLOT = LimitColumn("instance_ebs_throughput", "bytes", None)
 KB = 1000.0
@@ -46,25 +45,13 @@ def test_a_steady_demand_is_settled_without_a_replay():
     assert found.settled.tolist() == [3, 0]
 
 
-@pytest.mark.parametrize(
-    ("of", "prices", "rate", "expected"),
-    [
-        # An unknown price is not zero.
-        ([1, 2], [UNKNOWN, 7], 90, (1,)),
-        # Two arrangements under equal limits: the dearer one adds nothing.
-        ([1, 1, 2], [5, 3, 9], 90, (1, 2)),
-        # A window in which nothing was asked for.
-        ([0, 1], [1, 2], 0, (0, 1)),
-    ],
-    ids=["no price", "equal limits", "no demand"],
-)
-def test_the_cheapest_of_different_limits_that_hold_are_chosen(of, prices, rate, expected):
-    """Of 50, 100 and 150 MB/s, each arrangement under one of them."""
-    limits = fixed(50, 100, 150)
-    vectors = LimitVectors(slots=limits.slots, limits=limits.limits, of=np.array(of))
-    found = search(vectors, np.array(prices), everyone(vectors), load(rate), allowed_ratio=0)
+def test_without_demand_everything_holds():
+    """A window in which nothing was asked for; what has no price and equal limits are in the law."""
+    vectors = fixed(50, 100)
+    found = search(vectors, np.array([1, 2]), everyone(vectors), load(0, 0, 0), allowed_ratio=0)
 
-    assert found.roles == {"all": expected}
+    assert found.roles == {"all": (0, 1)}
+    assert found.state.tolist() == [HOLDS, HOLDS]
 
 
 def test_equal_prices_go_by_preference_and_then_by_place():
@@ -128,24 +115,6 @@ def test_what_was_not_measured_is_counted_against_nobody(allowed: int, state: in
     trial.settle([0])
 
     assert trial.state.tolist() == [state]
-
-
-def test_nothing_is_concluded_about_dearer_ones():
-    """Shedding is not monotone: of two buckets of 120 GB the one with the higher maximum sheds more."""
-    small, large = bucket(100, 150, 2400), bucket(100, 300, 600)
-    both = LimitVectors(
-        slots=(SLOT,),
-        limits=np.concatenate([small.limits, large.limits]),
-        of=np.arange(2),
-    )
-    demand = load(*[50] * 2, *[300] * 12, *[120] * 20, carried=False)
-
-    trial = DemandSearch(both, demand, allowed_ratio=20 / 34)
-    trial.settle([0, 1])
-
-    # At 150 MB/s all twelve minutes of 300 are shed in part and cost 36 GB; the rest pays for 120.
-    # At 300 ten of them are served, the bucket is empty, and two of 300 and all of 120 are shed.
-    assert trial.state.tolist() == [HOLDS, FAILS]
 
 
 def test_a_window_begins_with_the_credits_it_had():
