@@ -75,26 +75,20 @@ def test_in_a_window_of_minutes_a_twentieth_is_near():
     assert 0.5 == found[0].minutes_above_80
 
 
-def test_the_ceiling_is_what_can_be_sustained_forever():
-    """Headroom is measured from the present baseline, not from the burst and not from a legacy number."""
-    resource = of(EBS, builders.storage(minutes(20e6, 70e6, 10)))
+@pytest.mark.parametrize(
+    ("busy", "count", "p99", "headroom"),
+    # One busy minute of 240 is the peak and not the 99th percentile; on credits more is served.
+    [(70e6, 10, 70e6, 30e6), (70e6, 1, 20e6, 30e6), (310e6, 30, 310e6, 0.0)],
+)
+def test_headroom_is_measured_from_what_can_be_sustained_forever(busy, count, p99, headroom):
+    """From the present baseline, not from the burst and not from a legacy number; it is never negative."""
+    resource = of(EBS, builders.storage(minutes(20e6, busy, count)))
+    mean = 20e6 + (busy - 20e6) * count / 240
 
-    assert BASELINE == resource.ceiling
-    np.testing.assert_allclose(resource.headroom, 30e6)
-
-
-def test_peak_p99_and_mean_are_of_what_is_used():
-    """One busy minute of 240 is the peak and not the 99th percentile."""
-    resource = of(EBS, builders.storage(minutes(20e6, 70e6, 1)))
-
+    assert (BASELINE if busy < BASELINE.value else BURST) == resource.ceiling
     np.testing.assert_allclose(
-        (resource.peak, resource.p99, resource.mean), (70e6, 20e6, 20e6 + 50e6 / 240)
+        (resource.peak, resource.p99, resource.mean, resource.headroom), (busy, p99, mean, headroom)
     )
-
-
-def test_headroom_is_never_negative():
-    """On credits more than the baseline is served; that is no negative room."""
-    assert 0.0 == of(EBS, builders.storage(minutes(20e6, 310e6, 30))).headroom
 
 
 def test_more_than_the_baseline_is_judged_by_the_burst_ceiling():

@@ -1,7 +1,5 @@
 """One row per instance, and their rank."""
 
-import random
-
 import msgspec
 import pytest
 from hypothesis import given, settings
@@ -18,7 +16,7 @@ from plimsoll.model.overview import (
     UnreadInstance,
 )
 from unit.reports.fixture_diagnosis import TIME_AT, pressed, quiet, unknown
-from unit.reports.fixture_fleet import NO_CLASS, NO_RATES, PRESSED, ROWS, WINDOW, fleet, row
+from unit.reports.fixture_fleet import NO_CLASS, NO_RATES, PRESSED, WINDOW, fleet, row
 from unit.reports.fixture_parts import (
     CEILINGS,
     CPU,
@@ -78,19 +76,13 @@ def test_the_binding_ceiling_comes_with_number_time_and_share():
 
 
 def test_first_and_last_are_those_of_this_ceiling():
-    """Intervals at another ceiling of the same limit do not count."""
-    binding = row_of(binding=TIME_AT[1]).binding
+    """Intervals at another ceiling do not count; an unknown limit has the level that was served."""
+    burst, unknown_limit = (row_of(binding=at).binding for at in TIME_AT[1:3])
 
-    assert (NIGHT[0][0], NIGHT[1][1]) == (binding.first_s, binding.last_s)
-    assert LEGACY_BURST.value == binding.value
-
-
-def test_an_unknown_limit_has_the_level_that_was_served():
-    """Where no documented number agrees, the measured level stands in its place."""
-    binding = row_of(binding=TIME_AT[2]).binding
-
-    assert (Family.UNKNOWN, 81.3e6) == (binding.family, binding.value)
-    assert START_S + 70_020 == binding.first_s
+    assert (NIGHT[0][0], NIGHT[1][1]) == (burst.first_s, burst.last_s)
+    assert LEGACY_BURST.value == burst.value
+    assert (Family.UNKNOWN, 81.3e6) == (unknown_limit.family, unknown_limit.value)
+    assert START_S + 70_020 == unknown_limit.first_s
 
 
 def test_unknown_limits_are_distinguished_by_their_level():

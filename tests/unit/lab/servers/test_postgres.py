@@ -53,12 +53,15 @@ def test_root_without_another_account_is_an_error(monkeypatch):
         unprivileged_account()
 
 
-def test_two_servers_have_two_passwords():
-    """Each is random and long enough that a neighbour cannot guess it."""
-    passwords = {Postgres().environment["PGPASSWORD"] for _ in range(2)}
+def test_two_servers_have_two_passwords(tmp_path):
+    """Random and too long for a neighbour to guess; the same data elsewhere has the same one, for it is in it."""
+    server = Postgres(data_directory=tmp_path / "here")
+    moved = server.relocated(tmp_path / "there", {"fsync": "on"})
+    here, other, there = (s.environment["PGPASSWORD"] for s in (server, Postgres(), moved))
 
-    assert 2 == len(passwords)
-    assert all(len(password) >= 24 for password in passwords)
+    assert here == there != other
+    assert tmp_path / "there" == moved.data_directory
+    assert all(len(password) >= 24 for password in (here, other))
 
 
 def installed(folder: Path, *programs: str) -> Path:
@@ -97,12 +100,3 @@ def test_a_program_that_is_nowhere_is_named(tmp_path, monkeypatch):
     server = Postgres(binaries=installed(tmp_path / "bin", "initdb", "postgres"))
     with pytest.raises(UsageError, match="'no-such-program'"):
         server.program("no-such-program")
-
-
-def test_the_same_data_elsewhere_has_the_same_password(tmp_path):
-    """The password is in the data; only the path and the settings differ."""
-    server = Postgres(data_directory=tmp_path / "here")
-    other = server.relocated(tmp_path / "there", {"fsync": "on"})
-
-    assert server.environment["PGPASSWORD"] == other.environment["PGPASSWORD"]
-    assert tmp_path / "there" == other.data_directory
