@@ -157,20 +157,15 @@ def test_a_window_that_came_near_is_near():
 
 
 def test_without_storage_metrics_it_is_unknown():
-    """CPU alone does not clear storage."""
+    """CPU alone does not clear storage; no series at all is a gap, not a crash."""
     diagnosis = of({Metric.CPU_RATIO: np.full(60, 0.3)})
+    empty = diagnose(Snapshot(instance=Instance(), series={}, source=""), catalog())
 
     assert Verdict.UNKNOWN == diagnosis.verdict
     assert 0.0 == diagnosis.measured_s
     assert "ReadThroughput" in diagnosis.missing[0].name
-
-
-def test_an_empty_snapshot_is_unknown():
-    """No series at all is a gap, not a crash."""
-    diagnosis = diagnose(Snapshot(instance=Instance(), series={}, source=""), catalog())
-
-    assert Verdict.UNKNOWN == diagnosis.verdict
-    assert (0, 0) == diagnosis.window_s
+    assert Verdict.UNKNOWN == empty.verdict
+    assert (0, 0) == empty.window_s
 
 
 @pytest.mark.parametrize("count", [1, 2, 5])

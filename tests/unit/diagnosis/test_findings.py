@@ -182,16 +182,15 @@ def test_what_bound_longest_comes_first():
 
 
 def test_nothing_reached_says_how_near_it_came():
-    """A quiet window is reported with the peak of each resource of storage."""
+    """
+    A quiet window is reported with the peak of each resource of storage; if no storage limit could be
+    judged, the report does not claim that none was reached.
+    """
     (found,) = of(resources=(resource(BASELINE, 143.75e6, Verdict.SLACK),))
 
     assert ("NoCeilingReached", "note") == (found.code, found.severity)
     assert "no storage limit was reached in the 2 d measured" == found.title
     assert "instance EBS throughput peaked at 50 % of its ceiling" in found.text
-
-
-def test_without_any_judged_storage_nothing_is_cleared():
-    """If no storage limit could be judged, the report does not claim that none was reached."""
     assert () == of(resources=(resource(BASELINE, 143.75e6, Verdict.UNKNOWN),))
 
 

@@ -70,7 +70,6 @@ def step_at(latency, *, size_bytes=64 * KIB, below=0.95) -> float:
         rate, latency_s=np.repeat(latency, HOUR), size_bytes=np.broadcast_to(size_bytes, rate.shape)
     )
     frame = frame_of(builders.snapshot(values))
-    assert frame is not None
     level = Level(value=UNLISTED, log_sd=0.001, band_log=0.008, runs=np.array([[HOUR, 2 * HOUR]]))
     inside = np.arange(2 * HOUR) >= HOUR
     return step_of(level, rate, inside, frame, congestion_of(frame, load_of(frame)))

@@ -90,22 +90,17 @@ def test_a_minute_that_was_not_whole_is_no_sample():
 
 
 def test_minutes_begin_where_the_record_begins():
-    """A record that begins in the middle of a minute of the day loses nothing of its first one."""
-    late = [line(i + 17.25) for i in range(3)]
-    snapshot = snapshot_of(late, AT_60)
-
-    assert 3 == snapshot.series[Metric.READ_BYTES_PER_S].value.size
-    assert int(START_S) == snapshot.series[Metric.READ_BYTES_PER_S].time_s[0]
-
-
-def test_a_moment_of_the_series_is_found_in_real_time():
-    """A user who looked at another clock needs the right minute; files keep the relation."""
+    """
+    A record that begins in the middle of a minute of the day loses nothing of its first one. A user who
+    looked at another clock needs the right minute; files keep the relation.
+    """
     snapshot = snapshot_of([line(i + 17.25) for i in range(3)], AT_60)
     clock = decode_snapshot(encode_snapshot(snapshot)).credit_clock
 
+    assert 3 == snapshot.series[Metric.READ_BYTES_PER_S].value.size
+    assert int(START_S) == snapshot.series[Metric.READ_BYTES_PER_S].time_s[0]
     assert 60 == clock.ratio
-    assert START_S + 17.25 == clock.real_of(snapshot.window_s[0])
-    assert START_S + 20.25 == clock.real_of(snapshot.window_s[1])
+    assert [START_S + 17.25, START_S + 20.25] == [clock.real_of(t) for t in snapshot.window_s]
 
 
 def test_the_last_part_of_a_record_keeps_its_place():

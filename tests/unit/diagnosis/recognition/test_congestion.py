@@ -36,7 +36,6 @@ def stepped(calm: float, busy: float) -> np.ndarray:
 
 def of(values, *, without=()) -> Congestion:
     frame = frame_of(builders.snapshot({m: v for m, v in values.items() if m not in without}))
-    assert frame is not None
     return congestion_of(frame, load_of(frame))
 
 

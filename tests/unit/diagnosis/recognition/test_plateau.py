@@ -29,7 +29,6 @@ def rng() -> np.random.Generator:
 
 def of(snapshot: Snapshot, *ceilings: Ceiling) -> list[Plateau]:
     frame = frame_of(snapshot)
-    assert frame is not None
     return plateaus_of(frame, congestion_of(frame, load_of(frame)), ceilings)
 
 

@@ -48,7 +48,6 @@ def of(rate, runs, *, waited=None, best=UNKNOWN, balance=None, cpu=None) -> Sign
     if cpu is not None:
         values[Metric.CPU_RATIO] = cpu
     frame = frame_of(builders.snapshot(values))
-    assert frame is not None
     level = Level(value=LEVEL, log_sd=0.001, band_log=0.008, runs=np.array(runs))
     return signs_of(level, rate, inside, frame, congestion_of(frame, load_of(frame)), best)
 
@@ -176,7 +175,6 @@ def test_elasticity_is_small_behind_a_ceiling():
     inside = np.arange(rate.size) >= 120
     latency = np.where(inside, 0.01 * noise(rate.size, 0.3), 0.001)
     frame = frame_of(builders.snapshot(builders.storage(rate, latency_s=latency)))
-    assert frame is not None
     level = Level(value=LEVEL, log_sd=0.001, band_log=0.008, runs=np.array([[120, 240]]))
     signs = signs_of(level, rate, inside, frame, congestion_of(frame, load_of(frame)), UNKNOWN)
 
@@ -198,7 +196,6 @@ def test_without_latency_and_queue_waiting_is_unknown():
     rate = np.concatenate((calm(2), pegged()))
     values = {m: v for m, v in builders.storage(rate).items() if m in builders.RATES}
     frame = frame_of(builders.snapshot(values))
-    assert frame is not None
     level = Level(value=LEVEL, log_sd=0.001, band_log=0.008, runs=np.array([[120, 180]]))
     signs = signs_of(level, rate, rate > 90e6, frame, congestion_of(frame, load_of(frame)), UNKNOWN)
 

@@ -155,11 +155,8 @@ def reads(numbers: tuple[int, ...], *, is_far: bool) -> list[int]:
 
 
 def test_the_bytes_of_every_entry_are_compared():
+    """Far away only what is beside missing rows is read; what comes after the last entry may be missing."""
     assert [0, 1, 2, 4] == reads((0, 1, 2, 4), is_far=False)
-
-
-def test_far_away_only_what_is_beside_missing_rows_is_read():
-    """What comes after the last entry may be missing."""
     assert [2, 4, 6] == reads((0, 1, 2, 4, 5, 6), is_far=True)
     assert [1, 3] == reads((1, 2, 3), is_far=True)
 
