@@ -61,7 +61,6 @@ def test_a_ceiling_is_found(window):
     binding = diagnosis.binding
 
     assert Verdict.BINDS == diagnosis.verdict
-    assert binding is not None
     assert window.dimension == binding.dimension
     assert abs(binding.level / window.ceiling - 1) < 0.01
     # Minutes in which demand dipped below it for a moment belong to no one.
@@ -79,7 +78,6 @@ def test_a_level_that_is_not_documented_is_called_unknown(window):
     assume(is_undocumented(rates))
     binding = of(window.snapshot).binding
 
-    assert binding is not None
     assert Family.UNKNOWN == binding.family
     assert abs(binding.level / window.ceiling - 1) < 0.01
 
@@ -153,7 +151,6 @@ def test_latency_or_queue_is_enough(window, dropped):
     assume(window.ceiling / per_op > 1000)
     binding = of(without(window.snapshot, *dropped)).binding
 
-    assert binding is not None
     assert abs(binding.level / window.ceiling - 1) < 0.01
 
 

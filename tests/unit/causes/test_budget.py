@@ -103,21 +103,17 @@ def test_what_no_delay_explains_is_believed():
     assert pytest.approx(40 * MB / WINDOW_S) == backend_written_per_s(vacuumed)
 
 
-def test_before_18_a_commit_writes_a_page_next_to_its_record():
+def test_before_18_wal_is_more_than_its_records():
     """
-    2,000 commits of 150 bytes: 0.3 MB generated, and a page more each written. Of the writes that made room in
-    the buffers none does.
+    2,000 commits of 150 bytes: 0.3 MB generated, and a page more each written; of the writes that made
+    room in the buffers none does. Two more files of 16 MiB in the folder were filled with zeros, unless
+    the server does not do that.
     """
     seen = minute(last={"wal_bytes": 0.3 * MB, "wal_writes": 2500, "wal_buffers_full": 500})
-
-    assert pytest.approx((0.3 * MB + 2000 * BLOCK) / WINDOW_S) == wal_written(seen)
-
-
-def test_before_18_new_files_of_wal_are_written_twice():
-    """Two more files of 16 MiB in the folder were filled with zeros, unless the server does not do that."""
     files = ({"wal_files_bytes": 4 * 2.0**24}, {"wal_files_bytes": 6 * 2.0**24, "wal_bytes": MB})
     without = with_settings(FIFTEEN, {"wal_init_zero": "off"})
 
+    assert pytest.approx((0.3 * MB + 2000 * BLOCK) / WINDOW_S) == wal_written(seen)
     assert pytest.approx((MB + 2.0**25) / WINDOW_S) == wal_written(minute(*files))
     assert pytest.approx(MB / WINDOW_S) == wal_written(minute(*files, info=without))
 

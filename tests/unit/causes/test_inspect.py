@@ -14,11 +14,11 @@ from plimsoll.causes.inspect import DETECTORS, inspect
 from plimsoll.model.cause import Cause, CauseKind
 
 
-def quiet(**changes):
-    """Two readings a minute apart of a server that does nothing."""
+def quiet(seconds=60, **changes):
+    """Two readings so many seconds apart of a server that does nothing."""
     return databases.observation(
         databases.reading(io=()),
-        databases.reading(databases.START_S + 60, io=()),
+        databases.reading(databases.START_S + seconds, io=()),
         **changes,
     )
 
@@ -237,13 +237,9 @@ def test_before_16_the_load_is_estimated_and_reported():
 
 def test_a_server_that_counts_no_bytes_has_no_load():
     """Where not even checkpoints could be read, the whole is not known, and is not zero."""
-    inspection = inspect(
-        databases.observation(
-            databases.reading(),
-            databases.reading(databases.START_S + 60),
-            databases.server(version="15.4", version_number=150004),
-        )
-    )
+    still = databases.reading(), databases.reading(databases.START_S + 60)
+    old = databases.server(version="15.4", version_number=150004)
+    inspection = inspect(databases.observation(*still, old))
 
     assert inspection.load_read_bytes_per_s is None
     assert inspection.load_written_bytes_per_s is None
@@ -265,21 +261,10 @@ def test_a_vacuum_that_ended_in_a_plateau_is_named():
 
 def test_a_short_look_says_that_it_was_short():
     """Three seconds tell less than a minute, and a minute needs no excuse."""
-    inspection = inspect(
-        databases.observation(
-            databases.reading(io=()), databases.reading(databases.START_S + 3, io=())
-        )
-    )
+    short, ten, minute = (inspect(quiet(seconds)).notes for seconds in (3, 10, 60))
 
-    ten = inspect(
-        databases.observation(
-            databases.reading(io=()), databases.reading(databases.START_S + 10, io=())
-        )
-    )
-
-    assert any(note.startswith("3 s is short") for note in inspection.notes)
-    assert not any("short" in note for note in ten.notes)
-    assert not any("short" in note for note in inspect(quiet()).notes)
+    assert any(note.startswith("3 s is short") for note in short)
+    assert not any("short" in note for note in (*ten, *minute))
 
 
 def test_a_standby_is_pointed_to_its_primary():

@@ -23,7 +23,6 @@ def test_the_bundled_load_is_divided_as_it_was_made():
     """Statements, users and hosts with their shares of the waiting, the largest first."""
     found = statement_load(session_load((0, 3600), (3600, 7200)), POSTGRES)
 
-    assert found is not None
     assert pytest.approx(6.1) == found.io_sessions
     assert pytest.approx(7.5) == found.sessions
     assert [COPY, UPDATE, SELECT] == [use.text for use in found.statements]
@@ -76,13 +75,11 @@ def test_a_statement_that_is_missing_from_a_full_list_has_a_bound():
     load = SessionLoad(why=StretchKind.CEILING, during=span(0, 60), outside=span(60, 120, many))
     found = statement_load(load, POSTGRES)
 
-    assert found is not None
     assert (0.1, True) == (
         found.statements[0].outside_io_sessions,
         found.statements[0].outside_is_bound,
     )
     few = statement_load(replace(load, outside=span(60, 120, {})), POSTGRES)
-    assert few is not None
     assert (0.0, False) == (
         few.statements[0].outside_io_sessions,
         few.statements[0].outside_is_bound,
@@ -94,7 +91,6 @@ def test_statements_that_did_not_wait_are_left_out():
     made = span(0, 60, {"SELECT 1": {"CPU:CPU": 5.0}, COPY: {"IO:WALWrite": 1.0}})
     found = statement_load(SessionLoad(why=StretchKind.CEILING, during=made), POSTGRES)
 
-    assert found is not None
     assert [COPY] == [use.text for use in found.statements]
     assert (6.0, 1.0) == (found.sessions, found.io_sessions)
 
@@ -113,6 +109,5 @@ def test_any_names_give_shares_between_zero_and_one(statements):
         SessionLoad(why=StretchKind.WAITING, during=during, outside=during), POSTGRES
     )
 
-    assert found is not None
     assert found.io_sessions <= found.sessions * (1 + 1e-9)
     assert all(0 <= use.io_share <= 1 for use in (*found.statements, *found.users))

@@ -7,35 +7,27 @@ from plimsoll.units import mb_per_s
 
 
 @pytest.mark.parametrize(
-    ("rate", "severity"), [(mb_per_s(0.4), "note"), (mb_per_s(10.9) / 20, "critical")]
+    ("mb", "of_load", "of_ceiling", "severity"),
+    [
+        # Shares of the load count from a twentieth of db.t3.micro's 87 Mbit/s (10.9 MB/s) on.
+        (0.4, 1.0, None, "note"),
+        (10.9 / 20, 1.0, None, "critical"),
+        # A quarter of a ceiling is a quarter of it, also of a small one.
+        (0.1, 1.0, 0.25, "critical"),
+        (0.1, None, 0.05, "warning"),
+        (0.1, None, 0.04, "note"),
+        # All of the load, and 2.9 % of the ceiling: a warning, unless the ceiling is not known.
+        (6.0, 1.0, 0.029, "warning"),
+        (6.0, 1.0, 0.05, "critical"),
+        (6.0, 1.0, None, "critical"),
+        # Without a rate there is nothing to be severe about, whatever else is known.
+        (None, 1.0, 1.0, "note"),
+    ],
 )
-def test_all_that_an_idle_server_does_is_no_more_than_a_note(rate: float, severity: str):
-    """
-    Shares of the load count from a twentieth of what the smallest class may move for ever.
+def test_severity_is_by_the_share_of_the_load_and_of_the_ceiling(
+    mb: float | None, of_load: float | None, of_ceiling: float | None, severity: str
+):
+    """All that an idle server does is no more than a note; far below a known ceiling nothing is critical."""
+    rate = None if mb is None else mb_per_s(mb)
 
-    db.t3.micro moves 87 Mbit/s (10.9 MB/s).
-    """
-    assert severity == severity_by(rate, of_load=1.0, of_ceiling=None)
-
-
-def test_a_share_of_the_ceiling_counts_however_small_the_rate():
-    """A quarter of a ceiling is a quarter of it, also of a small one."""
-    rate = mb_per_s(0.1)
-
-    assert "critical" == severity_by(rate, of_load=1.0, of_ceiling=0.25)
-    assert "warning" == severity_by(rate, of_load=None, of_ceiling=0.05)
-    assert "note" == severity_by(rate, of_load=None, of_ceiling=0.04)
-
-
-def test_far_below_a_known_ceiling_nothing_is_critical():
-    """All of the load, and 2.9 % of the ceiling: a warning. Where the ceiling is not known it is critical."""
-    rate = mb_per_s(6.0)
-
-    assert "warning" == severity_by(rate, of_load=1.0, of_ceiling=0.029)
-    assert "critical" == severity_by(rate, of_load=1.0, of_ceiling=0.05)
-    assert "critical" == severity_by(rate, of_load=1.0, of_ceiling=None)
-
-
-def test_what_nobody_counted_is_a_note():
-    """Without a rate there is nothing to be severe about, whatever else is known."""
-    assert "note" == severity_by(None, of_load=1.0, of_ceiling=1.0)
+    assert severity == severity_by(rate, of_load=of_load, of_ceiling=of_ceiling)

@@ -82,30 +82,18 @@ def test_nothing_in_files_is_no_spill():
 
 
 def test_decoding_is_what_a_slot_spilled_and_read():
-    """60 MB in a minute are 1 MB/s, and of WAL 2 MB/s were confirmed."""
-    (found,) = decoded_by(
-        minute(
-            (slot(spilled_bytes=5.0, spilled_transactions=1, confirmed_bytes=7.0),),
-            (
-                slot(
-                    spilled_bytes=5.0 + 60 * MB,
-                    spilled_transactions=3,
-                    confirmed_bytes=7.0 + 120 * MB,
-                ),
-            ),
-        )
-    )
+    """
+    60 MB in a minute are 1 MB/s, and of WAL 2 MB/s were confirmed. A slot that is new has not read all WAL
+    before it: its position is where it began; what it spilled is its own.
+    """
+    first = slot(spilled_bytes=5.0, spilled_transactions=1, confirmed_bytes=7.0)
+    last = slot(spilled_bytes=5.0 + 60 * MB, spilled_transactions=3, confirmed_bytes=7.0 + 120 * MB)
+    (found,) = decoded_by(minute((first,), (last,)))
+    (new,) = decoded_by(minute((), (slot(spilled_bytes=60 * MB, confirmed_bytes=9e12),)))
 
-    assert pytest.approx(1 * MB) == found.spilled
-    assert pytest.approx(2 * MB) == found.wal_read
+    assert pytest.approx((1 * MB, 2 * MB)) == (found.spilled, found.wal_read)
     assert 2 == found.transactions
-
-
-def test_a_slot_that_is_new_has_not_read_all_wal_before_it():
-    """Its position is where it began; what it spilled is its own."""
-    (found,) = decoded_by(minute((), (slot(spilled_bytes=60 * MB, confirmed_bytes=9e12),)))
-
-    assert (pytest.approx(1 * MB), 0.0) == (found.spilled, found.wal_read)
+    assert (pytest.approx(1 * MB), 0.0) == (new.spilled, new.wal_read)
 
 
 def test_a_slot_that_was_reset_or_idle_tells_nothing():

@@ -26,7 +26,6 @@ def cause(kind: CauseKind, code: str = "", *, read: float = 0.0, written: float 
 
 def left(*causes: Cause, read: float = 40 * MB, written: float = 60 * MB) -> float:
     found = unexplained(budget(read, written), causes)
-    assert found is not None
     return found.share
 
 
@@ -37,33 +36,31 @@ def test_without_a_cause_nothing_is_explained():
     assert None is unexplained(budget(0.0, 0.0), ())
 
 
-def test_reads_and_writes_are_explained_apart():
-    """30 of 40 MB/s read and 20 of 60 written leave half."""
-    found = left(
-        cause(CauseKind.SEQUENTIAL_SCANS, read=30 * MB), cause(CauseKind.TOAST, written=20 * MB)
-    )
-
-    assert pytest.approx(0.5) == found
+SCAN = cause(CauseKind.SEQUENTIAL_SCANS, read=30 * MB)
 
 
-def test_a_statement_and_its_scan_are_the_same_bytes():
-    """The larger of both counts, not their sum."""
-    found = left(
-        cause(CauseKind.SEQUENTIAL_SCANS, read=30 * MB),
-        cause(CauseKind.PLANS, "StatementReads", read=35 * MB),
-    )
-
-    assert pytest.approx(0.65) == found
-
-
-def test_wal_and_checkpoints_are_ways_of_writing():
-    """They say how bytes were written, not why."""
-    found = left(
-        cause(CauseKind.WAL, "WalWrites", written=40 * MB),
-        cause(CauseKind.CHECKPOINTS, "CheckpointWrites", written=20 * MB),
-    )
-
-    assert 1.0 == found
+@pytest.mark.parametrize(
+    ("causes", "share"),
+    [
+        # 30 of 40 MB/s read and 20 of 60 written leave half.
+        ((SCAN, cause(CauseKind.TOAST, written=20 * MB)), 0.5),
+        # A statement and its scan are the same bytes: the larger of both counts, not their sum.
+        ((SCAN, cause(CauseKind.PLANS, "StatementReads", read=35 * MB)), 0.65),
+        # WAL and checkpoints say how bytes were written, not why.
+        (
+            (
+                cause(CauseKind.WAL, "WalWrites", written=40 * MB),
+                cause(CauseKind.CHECKPOINTS, "CheckpointWrites", written=20 * MB),
+            ),
+            1.0,
+        ),
+        # Causes that overlap never explain less than nothing.
+        ((cause(CauseKind.TOAST, read=90 * MB, written=90 * MB),), 0.0),
+    ],
+)
+def test_what_is_left_is_of_reads_and_of_writes(causes: tuple[Cause, ...], share: float):
+    """Of 40 MB/s read and 60 written."""
+    assert pytest.approx(share) == left(*causes)
 
 
 def test_a_vacuum_that_still_runs_explains_nothing_that_is_counted():
@@ -75,11 +72,6 @@ def test_a_vacuum_that_still_runs_explains_nothing_that_is_counted():
 
     assert 60 * MB == found.bytes_per_s
     assert pytest.approx(0.6) == found.share
-
-
-def test_more_than_all_is_all():
-    """Causes that overlap never explain less than nothing."""
-    assert 0.0 == left(cause(CauseKind.TOAST, read=90 * MB, written=90 * MB))
 
 
 def gaps_of(*resets: str, read=40 * MB, written=60 * MB, causes=()) -> dict[str, str]:
@@ -94,15 +86,12 @@ def test_without_a_reset_there_is_no_gap():
     assert {} == gaps_of()
 
 
-@pytest.mark.parametrize("name", ["io", "wal", "bgwriter"])
-def test_a_load_that_is_not_known_leaves_the_verdict_open(name: str):
-    """No share of it can be reported."""
-    assert {"verdict"} == set(gaps_of(name, read=None, written=None).values())
-
-
-def test_tables_decide_always():
-    """Most detectors look at nothing else."""
-    assert {"verdict"} == set(gaps_of("relations", read=0.0, written=0.0).values())
+@pytest.mark.parametrize(
+    ("name", "rate"), [("io", None), ("wal", None), ("bgwriter", None), ("relations", 0.0)]
+)
+def test_what_decides_leaves_the_verdict_open(name: str, rate: float | None):
+    """No share of a load that is not known can be reported; tables are all that most detectors look at."""
+    assert {"verdict"} == set(gaps_of(name, read=rate, written=rate).values())
 
 
 def test_other_counters_decide_where_much_has_no_cause():

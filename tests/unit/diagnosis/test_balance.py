@@ -67,11 +67,13 @@ def test_refill_and_capacity_are_learned(seed, rounding):
 
 
 def test_errors_are_not_boasted():
-    """The stated error of a fit to whole percents is a few percent at most and not a thousandth."""
+    """The stated error of a fit to whole percents is a few percent; refill, however fast, is not a grant."""
     rate = demand()
     (fit,) = fits(rate, read(rate))
 
     assert 0.001 < fit.capacity_se / fit.capacity < 0.05
+    assert ((), None) == (fit.grant_s, fit.grant_clock)
+    assert "grant" not in fit.text
 
 
 def test_the_sentence_says_size_refill_and_time():
@@ -162,22 +164,17 @@ def daily(days: int, at_s: int, *, jitter_s: int = 0) -> tuple[np.ndarray, np.nd
 
 
 def test_a_daily_grant_is_seen_with_its_time_of_day():
-    """A jump that no refill explains, every day at one time, is reported with that time."""
+    """
+    A jump that no refill explains, every day at one time, is reported with it, and does not bend the
+    fit.
+    """
     rate, added = daily(4, 14 * 3600 + 5 * 60)
     (fit,) = fits(rate, read(rate, added=added, rounding=0.001))
 
     assert 4 == len(fit.grant_s)
     assert {14} == {t % 86_400 // 3600 for t in fit.grant_s}
-    assert fit.grant_clock is not None
     assert fit.grant_clock.startswith("14:0")
     assert fit.grant_clock in fit.text
-
-
-def test_grants_do_not_bend_the_fit():
-    """The jumps are taken out, so refill and capacity are still learned."""
-    rate, added = daily(4, 14 * 3600)
-    (fit,) = fits(rate, read(rate, added=added, rounding=0.001))
-
     assert abs(fit.baseline - BASELINE) < 3 * fit.baseline_se
     assert abs(fit.capacity - CAPACITY) < 3 * fit.capacity_se
 
@@ -226,17 +223,7 @@ def test_a_grant_around_midnight_has_a_clock():
         added[day * 1440 + minute] = 0.3
     (fit,) = fits(rate, read(rate, added=added, rounding=0.001))
 
-    assert fit.grant_clock is not None
     assert fit.grant_clock[:2] in ("23", "00")
-
-
-def test_without_jumps_there_is_no_grant():
-    """Refill, however fast, is not a grant."""
-    rate = demand()
-    (fit,) = fits(rate, read(rate))
-
-    assert ((), None) == (fit.grant_s, fit.grant_clock)
-    assert "grant" not in fit.text
 
 
 def test_readings_outside_the_storage_window_are_not_used():

@@ -46,9 +46,14 @@ def quiet() -> dict:
 
 
 def test_a_baseline_without_credits_binds():
-    """Four hours at 81 MB/s with an empty byte balance are the baseline of db.m5.large."""
+    """
+    Four hours at 81 MB/s with an empty byte balance are the baseline of db.m5.large; every other
+    documented rate limit is listed with a reason.
+    """
     diagnosis = of(pressed(81e6), EMPTIED)
     (interval,) = diagnosis.intervals
+    documented = [c for c in diagnosis.ceilings if c.dimension != Dimension.AMOUNT]
+    ruled_out = [out.ceiling for out in diagnosis.intervals[0].ruled_out]
 
     assert Verdict.BINDS == diagnosis.verdict
     assert (Family.INSTANCE_EBS_THROUGHPUT, Phase.BASELINE) == (interval.family, interval.phase)
@@ -60,6 +65,9 @@ def test_a_baseline_without_credits_binds():
     np.testing.assert_allclose(interval.latency_s / interval.latency_reference_s, 8, rtol=0.3)
     assert {"match", "flatness", "waiting", "balance"} <= {e.kind for e in interval.evidence}
     assert interval.refuted_by
+    assert len(documented) - 1 == len(ruled_out)
+    assert diagnosis.intervals[0].ceiling not in ruled_out
+    assert all(out.reason for out in diagnosis.intervals[0].ruled_out)
 
 
 def test_error_bars_lie_on_both_sides_of_the_level():
@@ -96,17 +104,6 @@ def test_half_of_storage_measured_is_measured():
         values[metric][: 2 * HOUR] = np.nan
 
     assert 10 * 3600.0 == of(values).measured_s
-
-
-def test_the_neighbours_are_ruled_out():
-    """Every other documented rate limit is listed with a reason."""
-    diagnosis = of(pressed(81e6), EMPTIED)
-    documented = [c for c in diagnosis.ceilings if c.dimension != Dimension.AMOUNT]
-    ruled_out = [out.ceiling for out in diagnosis.intervals[0].ruled_out]
-
-    assert len(documented) - 1 == len(ruled_out)
-    assert diagnosis.intervals[0].ceiling not in ruled_out
-    assert all(out.reason for out in diagnosis.intervals[0].ruled_out)
 
 
 def test_time_at_a_ceiling_adds_its_intervals():
@@ -160,20 +157,15 @@ def test_a_window_that_came_near_is_near():
 
 
 def test_without_storage_metrics_it_is_unknown():
-    """CPU alone does not clear storage."""
+    """CPU alone does not clear storage; no series at all is a gap, not a crash."""
     diagnosis = of({Metric.CPU_RATIO: np.full(60, 0.3)})
+    empty = diagnose(Snapshot(instance=Instance(), series={}, source=""), catalog())
 
     assert Verdict.UNKNOWN == diagnosis.verdict
     assert 0.0 == diagnosis.measured_s
     assert "ReadThroughput" in diagnosis.missing[0].name
-
-
-def test_an_empty_snapshot_is_unknown():
-    """No series at all is a gap, not a crash."""
-    diagnosis = diagnose(Snapshot(instance=Instance(), series={}, source=""), catalog())
-
-    assert Verdict.UNKNOWN == diagnosis.verdict
-    assert (0, 0) == diagnosis.window_s
+    assert Verdict.UNKNOWN == empty.verdict
+    assert (0, 0) == empty.window_s
 
 
 @pytest.mark.parametrize("count", [1, 2, 5])

@@ -132,29 +132,19 @@ def test_a_balance_is_called_exhausted_only_where_that_is_known():
 
 
 def test_a_legacy_limit_is_lifted_for_free_first():
-    """Before anything that costs money: stop and start, with what the class has now."""
-    (found,) = of(interval(LEGACY))
+    """
+    Before anything that costs money: stop and start, with what the class has now. Where that is no more, or
+    today's number binds, stopping and starting would not help.
+    """
+    higher = ceiling(EBS, Phase.LEGACY, 700e6, legacy=Phase.FIXED)
+    (found,), (no_more,), (present,) = (of(interval(row)) for row in (LEGACY, higher, BASELINE))
 
     assert found.moves[0].startswith("Stop and start the instance")
     assert "287.5 MB/s (baseline) and 593.75 MB/s (burst)" in found.moves[0]
     assert "until 2019-12-04" in found.text
-
-
-def test_a_legacy_limit_that_was_higher_is_no_reason_to_restart():
-    """Where the class has no more now, stopping and starting would not help."""
-    higher = ceiling(EBS, Phase.LEGACY, 700e6, legacy=Phase.FIXED)
-    (found,) = of(interval(higher))
-
-    assert not [move for move in found.moves if "Stop and start" in move]
-
-
-def test_a_present_limit_is_not_lifted_by_a_restart():
-    """Stop and start changes nothing where today's number binds."""
-    (found,) = of(interval(BASELINE))
-
-    assert not [move for move in found.moves if "Stop and start" in move]
-    assert "Spread or reduce the I/O" in found.moves[0]
-    assert "More storage throughput would not help" in found.moves[1]
+    assert not [move for move in (*no_more.moves, *present.moves) if "Stop and start" in move]
+    assert "Spread or reduce the I/O" in present.moves[0]
+    assert "More storage throughput would not help" in present.moves[1]
 
 
 @pytest.mark.parametrize(
@@ -192,36 +182,28 @@ def test_what_bound_longest_comes_first():
 
 
 def test_nothing_reached_says_how_near_it_came():
-    """A quiet window is reported with the peak of each resource of storage."""
+    """
+    A quiet window is reported with the peak of each resource of storage; if no storage limit could be
+    judged, the report does not claim that none was reached.
+    """
     (found,) = of(resources=(resource(BASELINE, 143.75e6, Verdict.SLACK),))
 
     assert ("NoCeilingReached", "note") == (found.code, found.severity)
     assert "no storage limit was reached in the 2 d measured" == found.title
     assert "instance EBS throughput peaked at 50 % of its ceiling" in found.text
-
-
-def test_without_any_judged_storage_nothing_is_cleared():
-    """If no storage limit could be judged, the report does not claim that none was reached."""
     assert () == of(resources=(resource(BASELINE, 143.75e6, Verdict.UNKNOWN),))
 
 
-def test_near_is_a_warning_with_peak_and_time():
-    """Coming near is reported with the peak, the ceiling and the time above four fifths."""
-    found = of(resources=(resource(BASELINE, 270e6, Verdict.NEAR),))
+@pytest.mark.parametrize("above", [42.0, 0.0, None])
+def test_near_is_a_warning_with_peak_and_time(above: float | None):
+    """Coming near has peak and ceiling, and the time above four fifths unless it is none or not known."""
+    found = of(resources=(resource(BASELINE, 270e6, Verdict.NEAR, above=above),))
     near = next(f for f in found if f.severity == "warning")
 
     assert "peaked at 270 MB/s" in near.title
     assert "287.5 MB/s" in near.title
-    assert "above 80 % for 42 min" in near.title
-
-
-@pytest.mark.parametrize("above", [0.0, None])
-def test_near_without_a_minute_above_says_nothing_of_time(above: float | None):
-    """A peak of seconds, or one whose time is not known, is reported without a length."""
-    found = of(resources=(resource(BASELINE, 270e6, Verdict.NEAR, above=above),))
-    near = next(f for f in found if f.severity == "warning")
-
-    assert "above 80 %" not in near.title
+    assert bool(above) == ("above 80 %" in near.title)
+    assert bool(above) == ("above 80 % for 42 min" in near.title)
 
 
 def test_amounts_are_reported_as_shares():
@@ -250,57 +232,58 @@ def test_credits_that_end_within_six_hours_are_a_warning(empty_in_s, count):
     assert ["EBSByteBalanceExhausted"] * count == [f.code for f in found]
 
 
-def test_cpu_credits_that_were_billed_are_reported():
-    """RDS does not throttle a burstable CPU, it bills; the total is reported in vCPU-minutes."""
-    charged = builders.series(Metric.CPU_SURPLUS_CREDITS_CHARGED, [0, 12.0, np.nan, 30.5])
+@pytest.mark.parametrize(
+    ("value", "titles"),
+    [([0, 12.0, np.nan, 30.5], ["42 vCPU-minutes"]), ([], []), ([0.0, 0.0], []), ([np.nan], [])],
+)
+def test_cpu_credits_that_were_billed_are_reported(value, titles):
+    """RDS bills a burstable CPU; nothing charged, or nothing read, costs nothing that we know of."""
+    charged = builders.series(Metric.CPU_SURPLUS_CREDITS_CHARGED, value)
     found = of(series={charged.metric: charged})
 
-    assert ["CPUCreditsCharged"] == [f.code for f in found]
-    assert "42 vCPU-minutes" in found[0].title
+    assert ["CPUCreditsCharged"] * len(titles) == [f.code for f in found]
+    assert all(title in f.title for title, f in zip(titles, found, strict=True))
 
 
-@pytest.mark.parametrize("value", [[], [0.0, 0.0], [np.nan]])
-def test_no_cpu_credits_billed_is_no_finding(value):
-    """Nothing charged, or nothing read, costs nothing that we know of."""
-    charged = builders.series(Metric.CPU_SURPLUS_CREDITS_CHARGED, value)
+@pytest.mark.parametrize(
+    ("ops", "bytes_per_s", "rows", "words"),
+    [
+        # 30,000 IOPS bought for a class that takes 18,750 at most are paid for in part only.
+        (
+            30_000.0,
+            None,
+            (
+                ceiling(Family.VOLUME_IOPS, Phase.FIXED, 30_000),
+                ceiling(IOPS, Phase.BASELINE, 12_000),
+                ceiling(IOPS, Phase.BURST, 18_750),
+            ),
+            ("30,000 IOPS", "18,750 IOPS"),
+        ),
+        # 1,000 MiB/s bought for a class that takes 593.75 MB/s at most.
+        (
+            None,
+            mib_per_s(1000),
+            (
+                ceiling(Family.VOLUME_THROUGHPUT, Phase.FIXED, mib_per_s(1000)),
+                *(BASELINE, BURST, LEGACY),
+            ),
+            ("1,000 MiB/s", "593.75 MB/s"),
+        ),
+        # Within a tenth of what the class takes, nothing is wasted.
+        (
+            19_000.0,
+            None,
+            (ceiling(Family.VOLUME_IOPS, Phase.FIXED, 19_000), ceiling(IOPS, Phase.BURST, 18_750)),
+            (),
+        ),
+    ],
+    ids=["IOPS", "throughput", "within a tenth"],
+)
+def test_storage_beyond_the_instance_is_reported(ops, bytes_per_s, rows, words):
+    """Both numbers are in the title; what was not bought is not paid in vain."""
+    storage = Storage(kind="io1", provisioned_ops_per_s=ops, provisioned_bytes_per_s=bytes_per_s)
+    found = of(instance=Instance(storage=storage), ceilings=rows)
 
-    assert () == of(series={charged.metric: charged})
-
-
-def test_storage_beyond_the_instance_is_reported():
-    """30,000 IOPS bought for a class that takes 18,750 at most are paid for in part only."""
-    rows = (
-        ceiling(Family.VOLUME_IOPS, Phase.FIXED, 30_000),
-        ceiling(IOPS, Phase.BASELINE, 12_000),
-        ceiling(IOPS, Phase.BURST, 18_750),
-    )
-    bought = Instance(storage=Storage(kind="io1", provisioned_ops_per_s=30_000.0))
-    (found,) = of(instance=bought, ceilings=rows)
-
-    assert "StorageBeyondInstance" == found.code
-    assert "30,000 IOPS" in found.title
-    assert "18,750 IOPS" in found.title
+    assert ["StorageBeyondInstance"] * bool(words) == [f.code for f in found]
+    assert all(word in f.title for f in found for word in words)
     assert () == of(instance=Instance(storage=Storage(kind="io1")), ceilings=rows)
-
-
-def test_throughput_beyond_the_instance_is_reported():
-    """1,000 MiB/s bought for a class that takes 593.75 MB/s at most."""
-    rows = (
-        ceiling(Family.VOLUME_THROUGHPUT, Phase.FIXED, mib_per_s(1000)),
-        BASELINE,
-        BURST,
-        LEGACY,
-    )
-    bought = Instance(storage=Storage(kind="gp3", provisioned_bytes_per_s=mib_per_s(1000)))
-    (found,) = of(instance=bought, ceilings=rows)
-
-    assert "1,000 MiB/s" in found.title
-    assert "593.75 MB/s" in found.title
-
-
-def test_storage_the_class_can_take_is_not_reported():
-    """Within a tenth of what the class takes, nothing is wasted."""
-    rows = (ceiling(Family.VOLUME_IOPS, Phase.FIXED, 19_000), ceiling(IOPS, Phase.BURST, 18_750))
-    bought = Instance(storage=Storage(kind="io1", provisioned_ops_per_s=19_000.0))
-
-    assert () == of(instance=bought, ceilings=rows)

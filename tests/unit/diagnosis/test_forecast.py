@@ -94,21 +94,16 @@ def test_beyond_an_hour_the_order_of_magnitude_is_all():
     assert "rough estimate" not in near.text
 
 
-@pytest.mark.parametrize("per_hour", [0.0, 0.2, -0.008])
-def test_a_balance_that_does_not_fall_has_no_end(per_hour):
+@pytest.mark.parametrize(
+    ("per_hour", "is_falling"), [(0.0, False), (0.2, False), (-0.008, False), (-0.015, True)]
+)
+def test_a_balance_that_does_not_fall_has_no_end(per_hour, is_falling):
     """Standing still, rising, or falling by less than the metric is rounded is no forecast of an end."""
     (forecast,) = of(balance(0.3, per_hour))
 
-    assert forecast.empty_in_s is None
-    assert "not falling" in forecast.text
-
-
-def test_a_fall_of_more_than_a_percent_an_hour_is_one():
-    """What is more than the rounding of the metric has an end, however far."""
-    (forecast,) = of(balance(0.3, -0.015))
-
-    assert forecast.empty_in_s is not None
-    assert forecast.empty_in_s > 10 * 3600
+    assert is_falling == ((forecast.empty_in_s or 0) > 10 * 3600)
+    assert is_falling == (forecast.empty_in_s is not None)
+    assert is_falling == ("not falling" not in forecast.text)
 
 
 def test_an_empty_balance_is_empty_now():
@@ -119,14 +114,9 @@ def test_an_empty_balance_is_empty_now():
     assert "0 % left" in forecast.text
 
 
-def test_a_full_balance_is_not_mentioned():
-    """A balance at a hundred percent needs no forecast."""
-    assert () == of(balance(1.0, 0.0))
-
-
-@pytest.mark.parametrize("value", [[], [0.5, 0.4], [0.6, 0.5, 0.4, np.nan]])
-def test_too_little_is_no_forecast(value):
-    """Without a last reading, or with less than four, nothing is predicted."""
+@pytest.mark.parametrize("value", [[1.0] * 36, [], [0.5, 0.4], [0.6, 0.5, 0.4, np.nan]])
+def test_a_full_balance_or_too_little_is_no_forecast(value):
+    """A hundred percent needs none; without a last reading, or with less than four, nothing is predicted."""
     assert () == of(builders.series(BYTES, value, step_s=300))
 
 
@@ -231,17 +221,11 @@ def test_only_the_last_hour_of_rates_counts():
     np.testing.assert_allclose(forecast.empty_in_s, 3000)
 
 
-def test_a_learned_bucket_that_gains_has_no_end():
-    """Below its refill a bucket does not empty."""
-    forecast = by_law(np.full(2 * HOUR, 60e6), 0.5)
+@pytest.mark.parametrize(("rate", "is_reliable"), [(60e6, True), (180e6, False)])
+def test_a_bucket_that_gains_or_is_roughly_known_has_no_end(rate, is_reliable):
+    """Below its refill it does not empty; a rough fit leaves the forecast to the balance's own slope."""
+    forecast = by_law(np.full(2 * HOUR, rate), 0.5, is_reliable=is_reliable)
 
     assert forecast.empty_in_s is None
     assert "not falling" in forecast.text
-
-
-def test_a_rough_fit_foretells_nothing():
-    """A bucket that was not learned reliably leaves the forecast to the balance's own slope."""
-    forecast = by_law(np.full(2 * HOUR, 180e6), 0.5, is_reliable=False)
-
-    assert forecast.empty_in_s is None
-    assert "learned" not in forecast.text
+    assert is_reliable or "learned" not in forecast.text

@@ -30,22 +30,16 @@ def test_totals_are_reads_and_writes_together():
 
 @pytest.mark.parametrize("half", [Metric.READ_BYTES_PER_S, Metric.WRITE_BYTES_PER_S])
 def test_a_total_with_one_half_missing_is_unknown(half):
-    """Without reads or without writes there is no total; the other half is not taken for it."""
-    values = builders.storage([30e6, 40e6])
+    """Without reads or without writes there is no total, also for one minute; neighbours keep theirs."""
+    values = builders.storage([30e6] * 3)
+    values[half][1] = np.nan
+    gap = of(values)
     del values[half]
     frame = of(values)
 
+    assert [True, False, True] == np.isfinite(gap.bytes_per_s).tolist()
     assert np.isnan(frame.bytes_per_s).all()
     assert np.isfinite(frame.ops_per_s).all()
-
-
-def test_a_gap_in_one_half_is_a_gap_in_the_total():
-    """A minute without writes measured has no total; its neighbours keep theirs."""
-    values = builders.storage([30e6] * 3)
-    values[Metric.WRITE_BYTES_PER_S][1] = np.nan
-    frame = of(values)
-
-    assert [True, False, True] == np.isfinite(frame.bytes_per_s).tolist()
 
 
 @pytest.mark.parametrize(
@@ -108,23 +102,13 @@ def test_a_series_on_the_same_grid_is_taken_exactly():
 
 
 def test_a_coarser_series_is_used_for_its_own_step_only():
-    """A five-minute reading covers five minutes, not the minutes after it."""
+    """A five-minute reading covers five minutes, not those after it; nothing comes before the first one."""
     one = builders.timed(Metric.BYTE_BALANCE_RATIO, [START_S], [0.7], step_s=300)
+    late = builders.series(Metric.QUEUE_DEPTH, [4.0, 5.0], step_s=300, start_s=START_S + 300)
+    unknown = [np.nan] * 5
 
-    held = on_grid(one, MINUTES, WIDTHS)
-
-    assert [0.7] * 5 == held[:5].tolist()
-    assert np.isnan(held[5:]).all()
-
-
-def test_nothing_is_reported_before_the_first_reading():
-    """A series that begins later says nothing about what came before."""
-    one = builders.series(Metric.QUEUE_DEPTH, [4.0, 5.0], step_s=300, start_s=START_S + 300)
-
-    held = on_grid(one, MINUTES, WIDTHS)
-
-    assert np.isnan(held[:5]).all()
-    assert [4.0] * 5 == held[5:].tolist()
+    np.testing.assert_array_equal(on_grid(one, MINUTES, WIDTHS), [0.7] * 5 + unknown)
+    np.testing.assert_array_equal(on_grid(late, MINUTES, WIDTHS), unknown + [4.0] * 5)
 
 
 def test_a_finer_series_is_averaged():
@@ -144,27 +128,25 @@ def test_an_absent_series_is_all_unknown():
     assert np.isnan(on_grid(builders.series(Metric.CPU_RATIO, []), MINUTES, WIDTHS)).all()
 
 
-def test_a_gap_is_not_a_long_sample():
-    """Minutes around a hole of an hour are still a minute long."""
-    times = np.array([0, 60, 120, 3720, 3780]) + START_S
-
-    assert [60.0] * 5 == sample_widths(times, 60).tolist()
-
-
-def test_periods_may_be_mixed():
-    """Old samples of an hour and of five minutes are next to new ones of a minute."""
-    hours = START_S + 3600 * np.arange(3)
-    fives = START_S + 3 * 3600 + 300 * np.arange(3)
-    minutes = fives[-1] + 300 + 60 * np.arange(3)
-
-    widths = sample_widths(np.concatenate((hours, fives, minutes)), 60)
-
-    assert [3600.0] * 3 + [300.0] * 3 + [60.0] * 3 == widths.tolist()
-
-
-def test_a_single_sample_has_the_usual_width():
-    """One sample has no neighbour to measure by."""
-    assert [300.0] == sample_widths(np.array([START_S]), 300).tolist()
+@pytest.mark.parametrize(
+    ("after_s", "step_s", "expected"),
+    [
+        # Minutes around a hole of an hour are still a minute long.
+        ((0, 60, 120, 3720, 3780), 60, [60.0] * 5),
+        # Old samples of an hour and of five minutes are next to new ones of a minute.
+        (
+            (0, 3600, 7200, 10_800, 11_100, 11_400, 11_700, 11_760, 11_820),
+            60,
+            [3600.0] * 3 + [300.0] * 3 + [60.0] * 3,
+        ),
+        # One sample has no neighbour to measure by.
+        ((0,), 300, [300.0]),
+    ],
+    ids=["gap", "mixed", "single"],
+)
+def test_a_sample_is_as_wide_as_its_period(after_s, step_s, expected):
+    """A gap is not a long sample, and periods may be mixed."""
+    assert expected == sample_widths(START_S + np.array(after_s), step_s).tolist()
 
 
 def test_measured_balances_are_in_the_frame_and_others_not():

@@ -75,26 +75,20 @@ def test_in_a_window_of_minutes_a_twentieth_is_near():
     assert 0.5 == found[0].minutes_above_80
 
 
-def test_the_ceiling_is_what_can_be_sustained_forever():
-    """Headroom is measured from the present baseline, not from the burst and not from a legacy number."""
-    resource = of(EBS, builders.storage(minutes(20e6, 70e6, 10)))
+@pytest.mark.parametrize(
+    ("busy", "count", "p99", "headroom"),
+    # One busy minute of 240 is the peak and not the 99th percentile; on credits more is served.
+    [(70e6, 10, 70e6, 30e6), (70e6, 1, 20e6, 30e6), (310e6, 30, 310e6, 0.0)],
+)
+def test_headroom_is_measured_from_what_can_be_sustained_forever(busy, count, p99, headroom):
+    """From the present baseline, not from the burst and not from a legacy number; it is never negative."""
+    resource = of(EBS, builders.storage(minutes(20e6, busy, count)))
+    mean = 20e6 + (busy - 20e6) * count / 240
 
-    assert BASELINE == resource.ceiling
-    np.testing.assert_allclose(resource.headroom, 30e6)
-
-
-def test_peak_p99_and_mean_are_of_what_is_used():
-    """One busy minute of 240 is the peak and not the 99th percentile."""
-    resource = of(EBS, builders.storage(minutes(20e6, 70e6, 1)))
-
+    assert (BASELINE if busy < BASELINE.value else BURST) == resource.ceiling
     np.testing.assert_allclose(
-        (resource.peak, resource.p99, resource.mean), (70e6, 20e6, 20e6 + 50e6 / 240)
+        (resource.peak, resource.p99, resource.mean, resource.headroom), (busy, p99, mean, headroom)
     )
-
-
-def test_headroom_is_never_negative():
-    """On credits more than the baseline is served; that is no negative room."""
-    assert 0.0 == of(EBS, builders.storage(minutes(20e6, 310e6, 30))).headroom
 
 
 def test_more_than_the_baseline_is_judged_by_the_burst_ceiling():
@@ -202,38 +196,45 @@ def test_what_bound_binds(phase, expected):
     assert expected == ("legacy" in resource.note)
 
 
-def test_memory_is_what_is_not_freeable():
-    """4 GiB freeable of 16 are 12 GiB in use."""
-    resource = of(Family.MEMORY, {Metric.FREEABLE_MEMORY_BYTES: np.full(60, gib(4))})
-
-    np.testing.assert_allclose(resource.peak, gib(12))
-    assert Verdict.SLACK == resource.verdict
-
-
-@pytest.mark.parametrize(("free_gib", "verdict"), [(2.0, Verdict.SLACK), (1.0, Verdict.NEAR)])
-def test_memory_is_tight_below_a_tenth(free_gib, verdict):
-    """A database fills memory on purpose: an eighth freeable is usual, a sixteenth is tight."""
-    resource = of(Family.MEMORY, {Metric.FREEABLE_MEMORY_BYTES: np.full(60, gib(free_gib))})
-
-    assert verdict == resource.verdict
-    assert "freeable" in resource.note
-    assert ("for 60 min" in resource.note) == (verdict == Verdict.NEAR)
-
-
-def test_each_direction_has_the_whole_network():
-    """90 MB/s in and 40 MB/s out are 90 of 125 MB/s, not 130: bandwidth is full duplex."""
-    inward, outward = Metric.NETWORK_RECEIVE_BYTES_PER_S, Metric.NETWORK_TRANSMIT_BYTES_PER_S
-    resource = of(Family.NETWORK, {inward: np.full(60, 90e6), outward: np.full(60, 40e6)})
-
-    assert (90e6, Verdict.SLACK) == (resource.peak, resource.verdict)
+IN, OUT = Metric.NETWORK_RECEIVE_BYTES_PER_S, Metric.NETWORK_TRANSMIT_BYTES_PER_S
 
 
 @pytest.mark.parametrize(
-    "only", [Metric.NETWORK_RECEIVE_BYTES_PER_S, Metric.NETWORK_TRANSMIT_BYTES_PER_S]
+    ("family", "measured", "peak", "verdict", "words"),
+    [
+        # A database fills memory on purpose: an eighth freeable is usual, a sixteenth is tight.
+        (Family.MEMORY, {Metric.FREEABLE_MEMORY_BYTES: gib(4)}, gib(12), Verdict.SLACK, []),
+        (
+            Family.MEMORY,
+            {Metric.FREEABLE_MEMORY_BYTES: gib(2)},
+            gib(14),
+            Verdict.SLACK,
+            ["freeable"],
+        ),
+        (
+            Family.MEMORY,
+            {Metric.FREEABLE_MEMORY_BYTES: gib(1)},
+            gib(15),
+            Verdict.NEAR,
+            ["freeable", "for 60 min"],
+        ),
+        # 90 MB/s in and 40 MB/s out are 90 of 125 MB/s, not 130: bandwidth is full duplex.
+        (Family.NETWORK, {IN: 90e6, OUT: 40e6}, 90e6, Verdict.SLACK, []),
+        (Family.NETWORK, {IN: 90e6}, 90e6, Verdict.SLACK, []),
+        (Family.NETWORK, {OUT: 90e6}, 90e6, Verdict.SLACK, []),
+        # 15 GiB free of 100 are 85 GiB in use.
+        (Family.STORAGE_SPACE, {Metric.FREE_STORAGE_BYTES: gib(15)}, gib(85), Verdict.NEAR, []),
+        (Family.CONNECTIONS, {Metric.CONNECTION_COUNT: 450}, 450, Verdict.NEAR, []),
+        (Family.CPU, {Metric.CPU_RATIO: 0.3}, 0.3, Verdict.SLACK, []),
+    ],
 )
-def test_one_direction_is_better_than_none(only):
-    """With one direction measured, that one is shown."""
-    assert 90e6 == of(Family.NETWORK, {only: np.full(60, 90e6)}).peak
+def test_each_resource_is_judged_by_what_is_used_of_it(family, measured, peak, verdict, words):
+    """What is free is not in use, each direction has the whole network, and the rest is taken as it is."""
+    resource = of(family, {metric: np.full(60, value) for metric, value in measured.items()})
+
+    np.testing.assert_allclose(resource.peak, peak)
+    assert verdict == resource.verdict
+    assert words == [word for word in ("freeable", "for 60 min") if word in resource.note]
 
 
 def test_directions_at_different_times_are_compared_by_their_peaks():
@@ -245,22 +246,6 @@ def test_directions_at_different_times_are_compared_by_their_peaks():
     )
 
     assert (110e6, 60.0) == (resource.peak, resource.minutes_above_80)
-
-
-def test_space_is_what_is_used_up():
-    """15 GiB free of 100 are 85 GiB in use, and near."""
-    resource = of(Family.STORAGE_SPACE, {Metric.FREE_STORAGE_BYTES: np.full(60, gib(15))})
-
-    np.testing.assert_allclose(resource.peak, gib(85))
-    assert Verdict.NEAR == resource.verdict
-
-
-def test_connections_and_cpu_are_taken_as_they_are():
-    """450 of 500 connections are near; a CPU at 30 % is slack."""
-    assert (
-        Verdict.NEAR == of(Family.CONNECTIONS, {Metric.CONNECTION_COUNT: np.full(9, 450)}).verdict
-    )
-    assert Verdict.SLACK == of(Family.CPU, {Metric.CPU_RATIO: np.full(9, 0.3)}).verdict
 
 
 def test_long_samples_weigh_more():

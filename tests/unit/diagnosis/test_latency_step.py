@@ -49,14 +49,10 @@ def held_h(values: dict, level: float, instance: Instance = R6G) -> float:
 
 def test_a_third_more_latency_shows_an_unlisted_limit():
     """
-    75 MB/s is no number of this class; requests take 40 % longer there than at 70 MB/s in the same
-    hours, and nothing more is ever served.
+    75 MB/s is no number of this class; requests take 40 % longer there than at 70 MB/s in the same hours,
+    and nothing more is ever served. With the latency of 70 MB/s somebody asks for no more.
     """
     assert held_h(day(UNLISTED, step=1.4), UNLISTED) > 12
-
-
-def test_a_limiter_of_the_application_makes_no_step():
-    """The same rates, with the latency of 75 MB/s as that of 70 MB/s: somebody asks for no more."""
     assert held_h(day(UNLISTED, step=1.0), UNLISTED) == 0
 
 
@@ -74,7 +70,6 @@ def step_at(latency, *, size_bytes=64 * KIB, below=0.95) -> float:
         rate, latency_s=np.repeat(latency, HOUR), size_bytes=np.broadcast_to(size_bytes, rate.shape)
     )
     frame = frame_of(builders.snapshot(values))
-    assert frame is not None
     level = Level(value=UNLISTED, log_sd=0.001, band_log=0.008, runs=np.array([[HOUR, 2 * HOUR]]))
     inside = np.arange(2 * HOUR) >= HOUR
     return step_of(level, rate, inside, frame, congestion_of(frame, load_of(frame)))
@@ -85,13 +80,9 @@ def test_the_step_is_the_ratio_of_the_two_latencies():
     assert pytest.approx(np.log(2), abs=0.2) == step_at([1e-3, 2e-3])
 
 
-def test_requests_of_another_size_are_other_work():
-    """What is below the level is not compared with when its requests are four times as large."""
+def test_other_work_and_rates_far_below_tell_nothing():
+    """Requests four times as large are other work, and latency grows with load by itself."""
     size = np.repeat([256 * KIB, 64 * KIB], HOUR)
 
     assert np.isnan(step_at([1e-3, 2e-3], size_bytes=size))
-
-
-def test_rates_far_below_tell_nothing():
-    """Latency grows with load by itself: half the rate is no neighbour."""
     assert np.isnan(step_at([1e-3, 2e-3], below=0.5))

@@ -30,7 +30,6 @@ def in_turn(least: float, most: float) -> list[Plateau]:
     latency = 0.008 * builders.wander(rng, MINUTES.size, 0.15, memory=0.7)
     series = builders.storage(served, size_bytes=size, latency_s=latency)
     frame = frame_of(builders.snapshot(series))
-    assert frame is not None
     ceilings = (BYTES_PER_S, OPS_PER_S)
     return plateaus_of(frame, congestion_of(frame, load_of(frame), ceilings), ceilings)
 

@@ -99,13 +99,24 @@ def test_a_load_that_never_stands_still_needs_no_calm():
     assert () == of(builders.snapshot(builders.storage(breathing), instance=KNOWN))
 
 
-def test_an_instance_without_a_class_misses_its_limits():
-    """That the class is not known hides its limits, not the verdict."""
-    (gap,) = of(builders.snapshot(values()))
+NEAREST = "class 'db.r5.3xlarge' is not in the catalog. Nearest: db.r5.2xlarge, db.r5.4xlarge."
 
-    assert "instance class" == gap.name
+
+@pytest.mark.parametrize(
+    ("instance", "unknown_class", "name", "remedy"),
+    [
+        (Instance(), "", "instance class", "--class"),
+        (KNOWN, NEAREST, "instance class", NEAREST),
+        (Instance(db_class="db.r5.large"), "", "storage type and size", "--storage"),
+    ],
+)
+def test_what_is_not_known_of_an_instance_hides_its_limits(instance, unknown_class, name, remedy):
+    """Not the verdict; the remedy is an option, or what the catalog has for an unknown class."""
+    (gap,) = of(builders.snapshot(values(), instance=instance), unknown_class=unknown_class)
+
+    assert name == gap.name
     assert VERDICT != gap.hides
-    assert "--class" in gap.remedy
+    assert remedy in gap.remedy
 
 
 @pytest.mark.parametrize(("measured_h", "expected"), [(3.0, "70 % of the window"), (9.6, None)])
@@ -116,22 +127,6 @@ def test_what_was_asked_for_and_not_measured_is_reported(measured_h, expected):
     names = [gap.name for gap in not_covered(snapshot, measured_h * 3600)]
 
     assert ([expected] if expected else []) == names
-
-
-def test_an_unknown_class_is_named_with_its_neighbours():
-    """What the catalog has for the class is the remedy."""
-    text = "class 'db.r5.3xlarge' is not in the catalog. Nearest: db.r5.2xlarge, db.r5.4xlarge."
-    (gap,) = of(builders.snapshot(values(), instance=KNOWN), unknown_class=text)
-
-    assert ("instance class", text) == (gap.name, gap.remedy)
-
-
-def test_storage_that_is_not_described_is_named():
-    """A class without a storage type misses the volume's limits."""
-    (gap,) = of(builders.snapshot(values(), instance=Instance(db_class="db.r5.large")))
-
-    assert "storage type and size" == gap.name
-    assert "--storage" in gap.remedy
 
 
 def test_what_the_source_could_not_read_is_passed_on():
@@ -178,7 +173,6 @@ def test_a_window_without_rates_is_not_called_short():
 
 def pressed_gap(rate, latency_s, ceilings=()) -> tuple[Missing, ...]:
     frame = frame_of(builders.snapshot(builders.storage(rate, latency_s=latency_s)))
-    assert frame is not None
     return pressed_throughout(frame, congestion_of(frame, load_of(frame)), ceilings)
 
 
@@ -201,19 +195,12 @@ def test_a_queue_that_is_deep_all_the_time_leaves_the_verdict_open(latency_s, ce
     assert [(LIGHT_LOAD, VERDICT)] * is_open == [(g.name, g.hides) for g in gaps]
 
 
-def test_many_requests_under_way_are_no_queue_where_the_limits_are_known():
-    """50,000 IOPS at 0.5 ms keep 25 requests under way: that is what fast storage does."""
-    rate = 50_000 * 4096.0 * np.ones(120)
-
-    assert () == pressed_gap(rate, 0.0005, DOCUMENTED)
-
-
-def test_a_quiet_tenth_and_more_shows_the_storage_unpressed():
-    """The gap is for windows without any light load, not for busy ones."""
-    rate = 10_000 * 16_384 * np.ones(120)
-    latency = np.full(120, 0.005)
+def test_requests_under_way_are_no_queue_where_limits_or_light_load_are_known():
+    """50,000 IOPS at 0.5 ms keep 25 under way, as fast storage does; a quiet tenth shows it unpressed."""
+    rate, latency = 10_000 * 16_384 * np.ones(120), np.full(120, 0.005)
     rate[:20], latency[:20] = 1e6, 0.0005
 
+    assert () == pressed_gap(50_000 * 4096.0 * np.ones(120), 0.0005, DOCUMENTED)
     assert () == pressed_gap(rate, latency)
 
 
@@ -232,7 +219,6 @@ def test_a_window_that_stands_still_and_waits_leaves_the_verdict_open(spread, la
     """
     rate = 72e6 * builders.wander(np.random.default_rng(2), 1440, spread)
     frame = frame_of(builders.snapshot(builders.storage(rate, latency_s=latency_s)))
-    assert frame is not None
     gaps = steady_throughout(frame, congestion_of(frame, load_of(frame)))
 
     assert [(LIGHT_LOAD, VERDICT)] * is_open == [(g.name, g.hides) for g in gaps]

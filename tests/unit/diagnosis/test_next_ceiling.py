@@ -53,61 +53,39 @@ def test_nothing_binds_so_nothing_is_next():
     assert next_ceiling_of((), (), ALL) is None
 
 
-def test_at_small_requests_iops_are_next():
-    """At 32 KiB, 12,000 IOPS let 393 MB/s through, less than the volume's 500 MB/s."""
-    assert OPS == of(BASELINE, size_bytes=32 * KIB)
+SLOW = ceiling(Family.VOLUME_THROUGHPUT, Phase.FIXED, 100e6)
+AT_16 = {"size_bytes": 16 * KIB, "dimension": Dimension.IOPS}
+AT_64 = {"size_bytes": 64 * KIB}
 
 
-def test_at_large_requests_throughput_is_next():
-    """At 64 KiB, 12,000 IOPS let 786 MB/s through, more than the volume's 500 MB/s."""
-    assert VOLUME == of(BASELINE, size_bytes=64 * KIB)
-
-
-def test_of_many_intervals_the_middle_size_counts():
-    """One stretch of small requests, and one of large ones, do not decide what three others show."""
-    sizes = [8, 32, 32, 32, 1024], [32, 32, 64, 64, 64]
-
-    assert [OPS, VOLUME] == [of(BASELINE, sizes_bytes=[k * KIB for k in one]) for one in sizes]
-
-
-def test_the_successor_is_of_another_family():
-    """Raising a baseline raises its family, so the burst of the same family is not next."""
-    assert of(BASELINE, size_bytes=64 * KIB, ceilings=(BASELINE, BURST)) is None
-
-
-def test_after_a_legacy_limit_its_successor_may_be_next():
-    """Stopping and starting lifts 212.5 to 287.5 MB/s, and then that binds."""
-    assert BASELINE == of(LEGACY, size_bytes=64 * KIB)
-
-
-def test_legacy_limits_are_never_next():
-    """A legacy limit does not come back."""
-    found = of(OPS, size_bytes=16 * KIB, dimension=Dimension.IOPS, ceilings=(OPS, LEGACY, BASELINE))
-
-    assert BASELINE == found
-
-
-def test_an_iops_level_is_compared_in_bytes():
-    """12,000 IOPS of 16 KiB are 197 MB/s: a volume of 100 MB/s lies below, not next."""
-    slow = ceiling(Family.VOLUME_THROUGHPUT, Phase.FIXED, 100e6)
-    found = of(OPS, size_bytes=16 * KIB, dimension=Dimension.IOPS, ceilings=(OPS, slow, BASELINE))
-
-    assert BASELINE == found
-
-
-def test_an_unknown_level_has_a_documented_successor():
-    """Above an unknown limit of 150 MB/s the first documented number comes next."""
-    assert BASELINE == of(None, level=150e6, size_bytes=64 * KIB)
-
-
-def test_a_number_just_at_the_level_is_not_next():
-    """The ceiling that binds, read a little low, is not its own successor."""
-    assert VOLUME == of(None, level=285e6, size_bytes=64 * KIB, ceilings=(BASELINE, VOLUME))
-
-
-def test_without_an_io_size_it_is_not_known():
-    """Bytes and operations compare only through the I/O size."""
-    assert of(BASELINE, size_bytes=None) is None
+@pytest.mark.parametrize(
+    ("bound", "how", "expected"),
+    [
+        # At 32 KiB, 12,000 IOPS let 393 MB/s through, less than the volume's 500 MB/s; at 64 KiB 786.
+        (BASELINE, {"size_bytes": 32 * KIB}, OPS),
+        (BASELINE, AT_64, VOLUME),
+        # One stretch of small requests, and one of large ones, do not decide what three others show.
+        (BASELINE, {"sizes_bytes": [k * KIB for k in (8, 32, 32, 32, 1024)]}, OPS),
+        (BASELINE, {"sizes_bytes": [k * KIB for k in (32, 32, 64, 64, 64)]}, VOLUME),
+        # Raising a baseline raises its family, so the burst of the same family is not next.
+        (BASELINE, AT_64 | {"ceilings": (BASELINE, BURST)}, None),
+        # Stopping and starting lifts 212.5 to 287.5 MB/s, and then that binds.
+        (LEGACY, AT_64, BASELINE),
+        # A legacy limit does not come back.
+        (OPS, AT_16 | {"ceilings": (OPS, LEGACY, BASELINE)}, BASELINE),
+        # 12,000 IOPS of 16 KiB are 197 MB/s: a volume of 100 MB/s lies below, not next.
+        (OPS, AT_16 | {"ceilings": (OPS, SLOW, BASELINE)}, BASELINE),
+        # Above an unknown limit of 150 MB/s the first documented number comes next.
+        (None, AT_64 | {"level": 150e6}, BASELINE),
+        # The ceiling that binds, read a little low, is not its own successor.
+        (None, AT_64 | {"level": 285e6, "ceilings": (BASELINE, VOLUME)}, VOLUME),
+        # Bytes and operations compare only through the I/O size.
+        (BASELINE, {"size_bytes": None}, None),
+    ],
+)
+def test_the_next_ceiling_is_the_lowest_above_of_another_family(bound, how, expected):
+    """By the I/O size: never the family that binds, never a legacy limit, never what lies below."""
+    assert expected == of(bound, **how)
 
 
 @pytest.mark.parametrize(

@@ -60,10 +60,8 @@ def test_a_file_that_is_no_program_is_an_error(tmp_path):
     program.write_bytes(b"\x7fELF not really")
     program.chmod(0o755)
     command = ChildCommand([str(program)])
-    with pytest.raises(UsageError) as raised:
+    with pytest.raises(UsageError, match="unable to run"):
         command.start()
-
-    assert "unable to run" in raised.value.message
 
 
 def test_a_command_that_runs_on_is_ended_gently_first():

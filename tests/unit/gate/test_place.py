@@ -91,9 +91,8 @@ def test_a_device_that_may_not_be_opened_is_access_denied(device: Path):
     """It exists, but we may not open it: the error has the system's own reason."""
     device.mkdir()
 
-    with pytest.raises(AccessDenied) as raised:
+    with pytest.raises(AccessDenied, match=": is a directory"):
         gate_place.check_machine(platform="linux", is_root=True)
-    assert ": is a directory" in raised.value.message
 
 
 def test_a_missing_daemon_says_where_it_was_looked_for(
@@ -147,9 +146,8 @@ def test_a_folder_that_someone_else_made_is_not_used(temporary: Path):
     folder.mkdir(mode=0o777)
     folder.chmod(0o777)
 
-    with pytest.raises(SourceError) as raised:
+    with pytest.raises(SourceError, match="others may enter it"):
         gate_place.new_home()
-    assert "others may enter it" in raised.value.message
 
     folder.rmdir()
     (temporary / "elsewhere").mkdir(mode=0o700)
@@ -164,9 +162,8 @@ def test_a_path_too_long_for_a_socket_is_refused(temporary: Path, monkeypatch: p
     deep.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(deep))
 
-    with pytest.raises(SourceError) as raised:
+    with pytest.raises(SourceError, match="too long for a socket"):
         gate_place.new_home()
-    assert "too long for a socket" in raised.value.message
     assert [] == list(gate_place.gates_folder().iterdir())
 
 

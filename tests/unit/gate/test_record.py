@@ -33,7 +33,7 @@ SIZE = 131_072
 
 
 def test_a_second_at_clock_60_is_a_minute():
-    """Three seconds are three samples a minute apart, with the real rates."""
+    """Three seconds are three samples a minute apart, with the real rates; nothing is finer."""
     snapshot = snapshot_of(lines(3), AT_60)
     reads = snapshot.series[Metric.READ_BYTES_PER_S]
 
@@ -44,6 +44,7 @@ def test_a_second_at_clock_60_is_a_minute():
     assert 0.004 == pytest.approx(snapshot.series[Metric.READ_LATENCY_S].value[0])
     # Little's law: 86 MB/s of 128 KiB, 4 ms each.
     assert 86e6 / SIZE * 0.004 == pytest.approx(snapshot.series[Metric.QUEUE_DEPTH].value[0])
+    assert {} == snapshot_of(lines(3), AT_60).fine
 
 
 def test_a_real_minute_takes_sixty_lines():
@@ -62,11 +63,6 @@ def test_what_is_finer_than_a_minute_has_a_step_that_divides_it(clock: float, st
     snapshot = snapshot_of(lines(80), replace(AT_60, clock=clock))
 
     assert step_s == snapshot.fine[Metric.READ_BYTES_PER_S].step_s
-
-
-def test_nothing_is_finer_than_a_minute_at_clock_60():
-    """One line is one minute."""
-    assert {} == snapshot_of(lines(3), AT_60).fine
 
 
 def test_balances_are_those_at_the_end_of_the_minute():
@@ -94,22 +90,17 @@ def test_a_minute_that_was_not_whole_is_no_sample():
 
 
 def test_minutes_begin_where_the_record_begins():
-    """A record that begins in the middle of a minute of the day loses nothing of its first one."""
-    late = [line(i + 17.25) for i in range(3)]
-    snapshot = snapshot_of(late, AT_60)
-
-    assert 3 == snapshot.series[Metric.READ_BYTES_PER_S].value.size
-    assert int(START_S) == snapshot.series[Metric.READ_BYTES_PER_S].time_s[0]
-
-
-def test_a_moment_of_the_series_is_found_in_real_time():
-    """A user who looked at another clock needs the right minute; files keep the relation."""
+    """
+    A record that begins in the middle of a minute of the day loses nothing of its first one. A user who
+    looked at another clock needs the right minute; files keep the relation.
+    """
     snapshot = snapshot_of([line(i + 17.25) for i in range(3)], AT_60)
     clock = decode_snapshot(encode_snapshot(snapshot)).credit_clock
 
+    assert 3 == snapshot.series[Metric.READ_BYTES_PER_S].value.size
+    assert int(START_S) == snapshot.series[Metric.READ_BYTES_PER_S].time_s[0]
     assert 60 == clock.ratio
-    assert START_S + 17.25 == clock.real_of(snapshot.window_s[0])
-    assert START_S + 20.25 == clock.real_of(snapshot.window_s[1])
+    assert [START_S + 17.25, START_S + 20.25] == [clock.real_of(t) for t in snapshot.window_s]
 
 
 def test_the_last_part_of_a_record_keeps_its_place():

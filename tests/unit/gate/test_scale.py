@@ -26,8 +26,12 @@ SCALED = GateSetup(
 
 
 def test_every_number_of_every_limit_is_divided():
-    """Baseline, burst and capacity of each stage are a 25th; what a request costs stays."""
+    """
+    Baseline, burst and capacity of each stage are a 25th; what a request costs stays. Dividing by N and
+    by 1/N gives the same stage.
+    """
     whole, part = (of(SCALED, catalog()) for of in (stages_of, enforced_stages_of))
+    stage = stages_of(SCALED, catalog())[0]
 
     assert len(whole) == len(part) == 4
     for one, other in zip(whole, part, strict=True):
@@ -35,15 +39,10 @@ def test_every_number_of_every_limit_is_divided():
             [25 * other.baseline, 25 * other.burst, 25 * other.capacity]
         )
         assert (one.unit_bytes, one.stripes) == (other.unit_bytes, other.stripes)
-
-
-def test_a_bucket_is_empty_after_the_same_time():
-    """Credits and rates shrink together, so time to empty does not depend on the scale."""
-    whole, part = (of(SCALED, catalog())[0] for of in (stages_of, enforced_stages_of))
-
-    assert whole.time_to_empty_s(whole.capacity, whole.burst) == pytest.approx(
-        part.time_to_empty_s(part.capacity, part.burst)
-    )
+    # Credits and rates shrink together, so time to empty does not depend on the scale.
+    empty_s = [s.time_to_empty_s(s.capacity, s.burst) for s in (whole[0], part[0])]
+    assert empty_s[0] == pytest.approx(empty_s[1])
+    assert part_of(part_of(stage, 8), 1 / 8) == stage
 
 
 def test_the_record_of_a_part_stands_for_the_whole():
@@ -102,13 +101,6 @@ def test_the_present_state_is_that_of_the_whole():
     assert whole.empty_in_s("instance_ebs_throughput") == pytest.approx(
         status.empty_in_s("instance_ebs_throughput")
     )
-
-
-def test_a_part_of_a_part_is_the_whole_again():
-    """Dividing by N and by 1/N gives the same stage."""
-    stage = stages_of(SCALED, catalog())[0]
-
-    assert part_of(part_of(stage, 8), 1 / 8) == stage
 
 
 @pytest.mark.parametrize("scale", [0.5, 0, -1, 1001, float("nan")])

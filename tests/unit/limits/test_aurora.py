@@ -105,36 +105,28 @@ def test_default_connections_of_aurora(engine: str, db_class: str, count: int):
 
 
 @pytest.mark.parametrize(
-    ("capacity", "mysql", "postgresql"),
+    ("capacity", "mysql", "postgresql", "note"),
     [
-        (1, 90, 189),
-        (4, 135, 823),
-        (8, 1000, 1669),
-        (16, 2000, 3360),
-        (32, 3000, 5000),
-        (64, 4000, 5000),
-        (256, 6000, 5000),
+        (1, 90, 189, "default at a largest capacity of 1 units"),
+        (4, 135, 823, "default at a largest capacity of 4 units"),
+        (8, 1000, 1669, "default at a largest capacity of 8 units"),
+        (16, 2000, 3360, "default at a largest capacity of 16 units"),
+        (32, 3000, 5000, "default at a largest capacity of 32 units"),
+        (64, 4000, 5000, "default at a largest capacity of 64 units"),
+        (256, 6000, 5000, "default at a largest capacity of 256 units"),
+        # A capacity that is not in the table has no more than the next one, nor than the formula.
+        (2, 135, 450, "upper bound"),
+        (24, 3000, 5000, "upper bound"),
+        (0.5, 90, 112, "upper bound"),
     ],
 )
-def test_default_connections_of_serverless(capacity: float, mysql: int, postgresql: int):
+def test_default_connections_of_serverless(capacity: float, mysql: int, postgresql: int, note: str):
     """The table "Maximum connections for Aurora Serverless v2", read 2026-04-13."""
     for engine, count in (("aurora-mysql", mysql), ("aurora-postgresql", postgresql)):
         (ceiling,) = of(serverless(capacity, engine=engine), Family.CONNECTIONS)
 
         assert ceiling.value == count
-        assert ceiling.note.startswith(f"default at a largest capacity of {capacity} units")
-
-
-@pytest.mark.parametrize(
-    ("capacity", "mysql", "postgresql"), [(2, 135, 450), (24, 3000, 5000), (0.5, 90, 112)]
-)
-def test_between_two_capacities_the_larger_bounds(capacity: float, mysql: int, postgresql: int):
-    """A capacity that is not in the table has no more than the next one that is, nor than the formula."""
-    for engine, count in (("aurora-mysql", mysql), ("aurora-postgresql", postgresql)):
-        (ceiling,) = of(serverless(capacity, engine=engine), Family.CONNECTIONS)
-
-        assert ceiling.value == count
-        assert ceiling.note.startswith("upper bound")
+        assert ceiling.note.startswith(note)
 
 
 def test_a_small_least_capacity_caps_connections_of_postgresql():

@@ -10,8 +10,12 @@ GP2 = Storage(kind="gp2", size_gib=1000)
 
 
 def test_requests_meet_the_instance_then_the_volumes():
-    """Four stages: throughput and IOPS of the instance, throughput and IOPS of its four volumes."""
+    """
+    Throughput and IOPS of the instance, then of its four volumes; a stage carries the rates and credits
+    of one stripe, and counts I/O in units of 256 KiB.
+    """
     chain = chain_of(instance(storage=GP2), catalog())
+    *_, throughput, ops = chain_of(instance(storage=GP2), catalog())
 
     assert [(stage.name, stage.counts, stage.stripes) for stage in chain] == [
         ("instance_ebs_throughput", "bytes", 1),
@@ -19,12 +23,6 @@ def test_requests_meet_the_instance_then_the_volumes():
         ("volume_throughput", "bytes", 4),
         ("volume_iops", "ops", 4),
     ]
-
-
-def test_stages_of_volumes_are_those_of_one():
-    """A stage carries the rates and credits of one stripe, and counts I/O in units of 256 KiB."""
-    *_, throughput, ops = chain_of(instance(storage=GP2), catalog())
-
     assert (throughput.baseline, throughput.burst) == (mib_per_s(250), mib_per_s(250))
     assert (ops.baseline, ops.burst, ops.capacity) == (750, 3000, 5.4e6)
     assert ops.unit_bytes == kib(256)

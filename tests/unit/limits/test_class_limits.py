@@ -49,29 +49,21 @@ def test_where_ec2_agrees_the_catalog_stays(answer: EbsLimits):
 
 
 def test_where_ec2_differs_its_numbers_are_used():
-    """Today's ceilings are EC2's, with the call and its date, and the note names both numbers."""
-    subject = instance(ebs_limits=ec2_answer(burst=1000))
-    baseline, burst = present(subject, THROUGHPUT)
+    """Today's ceilings are EC2's, with the call and its date; the note names both numbers in their unit."""
+    baseline, burst = present(instance(ebs_limits=ec2_answer(burst=1000)), THROUGHPUT)
+    ops, ops_burst = present(instance(ebs_limits=ec2_answer(baseline_ops_per_s=15_000)), IOPS)
 
     assert values((baseline, burst)) == {
         Phase.BASELINE: mb_per_s(287.5),
         Phase.BURST: mb_per_s(1000),
     }
     assert (burst.origin.source, burst.origin.read_on) == (SOURCE, "2027-02-03")
-    assert burst.note.startswith(
-        "the catalog (read 2026-10-27) has 593.75 MB/s; EC2 reports 1,000 MB/s"
-    )
-    assert "EC2 reports" not in baseline.note
-
-
-def test_iops_differ_in_iops():
-    """The other bucket says its numbers in its own unit."""
-    baseline, burst = present(instance(ebs_limits=ec2_answer(baseline_ops_per_s=15_000)), IOPS)
-
-    assert baseline.note.startswith(
-        "the catalog (read 2026-10-27) has 12,000 IOPS; EC2 reports 15,000 IOPS"
-    )
-    assert "EC2 reports" not in burst.note
+    for ceiling, words in (
+        (burst, "593.75 MB/s; EC2 reports 1,000 MB/s"),
+        (ops, "12,000 IOPS; EC2 reports 15,000 IOPS"),
+    ):
+        assert ceiling.note.startswith(f"the catalog (read 2026-10-27) has {words}")
+    assert not any("EC2 reports" in ceiling.note for ceiling in (baseline, ops_burst))
 
 
 def test_one_number_for_ever_may_come_from_ec2():
@@ -80,15 +72,6 @@ def test_one_number_for_ever_may_come_from_ec2():
 
     assert (fixed.phase, fixed.value) == (Phase.FIXED, mb_per_s(1000))
     assert "EC2 reports 1,000 MB/s" in fixed.note
-
-
-def test_the_chain_replays_what_ec2_says():
-    """The law is handed the same numbers as the list of ceilings."""
-    chain = {
-        stage.name: stage for stage in chain_of(instance(ebs_limits=ec2_answer(400)), catalog())
-    }
-
-    assert chain["instance_ebs_throughput"].baseline == mb_per_s(400)
 
 
 def test_what_the_catalog_has_becomes_a_legacy_limit():
@@ -120,20 +103,18 @@ def test_an_older_answer_supersedes_nothing():
 
 
 def test_a_class_the_catalog_does_not_know_has_ec2s_limits():
-    """The EBS ceilings are EC2's alone; memory and network stay unknown, and nothing is raised."""
+    """
+    The EBS ceilings are EC2's alone; memory and network stay unknown, and nothing is raised. The account
+    has such an instance: the sheet says only that the catalog does not know it.
+    """
     subject = instance("db.r99.large", ebs_limits=ec2_answer())
     families = {c.family for c in ceilings_of(subject, catalog())}
+    notes = sheet_of(subject, catalog()).notes
 
     assert families == {THROUGHPUT, IOPS, Family.CPU}
     assert {c.origin.source for c in of(subject, THROUGHPUT)} == {SOURCE}
     assert sheet_of(subject, catalog()).rows
     assert limits_of(replace(subject, memory_bytes=4 * GIB), catalog()).memory_bytes == 4 * GIB
-
-
-def test_a_class_that_runs_is_not_called_unoffered():
-    """The account has such an instance: only the catalog does not know it, and the sheet says that."""
-    notes = sheet_of(instance("db.r99.large", ebs_limits=ec2_answer()), catalog()).notes
-
     assert "The catalog does not know this class." in notes
     assert not any("No list of RDS" in note for note in notes)
 

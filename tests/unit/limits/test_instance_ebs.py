@@ -44,25 +44,16 @@ def test_a_class_whose_numbers_are_equal_has_no_bucket():
     assert ceiling.capacity_low is None
 
 
-def test_legacy_limits_are_kept_for_an_old_instance():
-    """An instance of June 2019 may have the 212.5 and 437.5 MB/s of its day."""
-    old = instance(launched_s=epoch("2019-06-01"))
-
-    assert legacy(old, THROUGHPUT) == {
-        mb_per_s(212.5): Phase.BASELINE,
-        mb_per_s(437.5): Phase.BURST,
-    }
+OF_2019 = {mb_per_s(212.5): Phase.BASELINE, mb_per_s(437.5): Phase.BURST}
 
 
-def test_an_instance_of_the_last_day_may_have_the_legacy_limits():
-    """Numbers that were documented up to a day are those of an instance launched on that day."""
-    assert mb_per_s(212.5) in legacy(instance(launched_s=epoch("2019-12-04")), THROUGHPUT)
-
-
-@pytest.mark.parametrize("day", ["2019-12-05", "2024-01-01"])
-def test_a_young_instance_has_no_legacy_limits(day: str):
-    """Numbers that were no longer documented on the day of the launch are left out."""
-    assert legacy(instance(launched_s=epoch(day)), THROUGHPUT) == {}
+@pytest.mark.parametrize(
+    ("day", "expected"),
+    [("2019-06-01", OF_2019), ("2019-12-04", OF_2019), ("2019-12-05", {}), ("2024-01-01", {})],
+)
+def test_legacy_limits_are_those_documented_on_the_day_of_the_launch(day: str, expected: dict):
+    """Up to 2019-12-04 db.r5.2xlarge had 212.5 and 437.5 MB/s; an instance launched later never had them."""
+    assert legacy(instance(launched_s=epoch(day)), THROUGHPUT) == expected
 
 
 def test_without_a_launch_date_all_legacy_limits_are_possible():
@@ -110,14 +101,6 @@ def test_unknown_numbers_give_no_ceiling():
     """db.m3.large has no documented EBS limit: none is made up."""
     assert of(instance("db.m3.large"), THROUGHPUT) == ()
     assert of(instance("db.m3.large"), IOPS) == ()
-
-
-def test_aurora_has_no_ebs_limits():
-    """Aurora does not keep its data on EBS volumes of the instance."""
-    aurora = instance(engine="aurora-postgresql")
-
-    assert of(aurora, THROUGHPUT) == ()
-    assert of(aurora, IOPS) == ()
 
 
 def test_an_unknown_class_is_an_error_and_no_class_is_not():

@@ -63,32 +63,25 @@ def test_the_knee_is_where_both_bind():
     """287.5 MB/s over 3,000 IOPS is 95,833 bytes; with credits 593.75 over 12,000 is 49,479."""
     found = sheet(instance(storage=GP2))
 
-    assert found.knee is not None
     assert found.knee.io_size_bytes == pytest.approx(287.5e6 / 3000)
     assert (found.knee.below, found.knee.above) == (
         Family.VOLUME_IOPS,
         Family.INSTANCE_EBS_THROUGHPUT,
     )
-    assert found.burst_knee is not None
     assert found.burst_knee.io_size_bytes == pytest.approx(593.75e6 / 12_000)
 
 
-def test_a_chain_bound_by_iops_at_every_size_has_no_knee():
-    """300 IOPS of at most 256 KiB are 75 MiB/s, below the 128 MiB/s of a small gp2 volume."""
+def test_a_knee_needs_two_limits_and_a_second_one_a_burst():
+    """300 IOPS of at most 256 KiB are below 128 MiB/s; gp3 under db.m3.large does not burst."""
     small = sheet(on("gp2", 100))
-
-    assert small.knee is None
-    assert small.rows[-1].baseline.bytes_per_s == mib_per_s(75)
-
-
-def test_without_a_burst_there_is_one_knee():
-    """gp3 under db.m3.large does not burst."""
-    found = sheet(
+    steady = sheet(
         instance("db.m3.large", engine="mysql", storage=Storage(kind="gp3", size_gib=100))
     )
 
-    assert found.knee is not None
-    assert found.burst_knee is None
+    assert small.knee is None
+    assert small.rows[-1].baseline.bytes_per_s == mib_per_s(75)
+    assert steady.knee is not None
+    assert steady.burst_knee is None
 
 
 def test_balances_that_the_volumes_cannot_reach_do_not_move():
@@ -104,20 +97,49 @@ def test_balances_that_the_volumes_cannot_reach_do_not_move():
     assert "131.07 MB/s" in reason(gp3, Metric.BYTE_BALANCE_RATIO)
 
 
-def test_volumes_as_fast_as_the_baseline_do_not_move_it_either():
-    """Four gp2 volumes burst to 12,000 IOPS, exactly what db.r5.2xlarge holds forever."""
-    assert balances(instance(storage=GP2))[Metric.IO_BALANCE_RATIO] is False
+BYTES, OPS, VOLUME = Metric.BYTE_BALANCE_RATIO, Metric.IO_BALANCE_RATIO, Metric.VOLUME_BALANCE_RATIO
+ONE_VOLUME = Storage(kind="gp2", size_gib=1024, volume_count=1)
+YOUNG_S = epoch("2024-01-01")
 
 
-def test_under_legacy_limits_such_a_balance_may_move():
-    """262 MB/s are below today's baseline of 287.5 MB/s and above the 212.5 MB/s of 2018."""
-    volume = Storage(kind="gp2", size_gib=1024, volume_count=1)
-    old = instance(storage=volume, launched_s=epoch("2019-06-01"))
-    young = instance(storage=volume, launched_s=epoch("2024-01-01"))
-
-    assert balances(old)[Metric.BYTE_BALANCE_RATIO] is None
-    assert "legacy limits" in reason(old, Metric.BYTE_BALANCE_RATIO)
-    assert balances(young)[Metric.BYTE_BALANCE_RATIO] is False
+@pytest.mark.parametrize(
+    ("subject", "metric", "can_move", "words"),
+    [
+        # Four gp2 volumes burst to 12,000 IOPS, exactly what db.r5.2xlarge holds forever.
+        (instance(storage=GP2), OPS, False, ""),
+        # 262 MB/s are below today's baseline of 287.5 MB/s and above the 212.5 MB/s of 2018.
+        (
+            instance(storage=ONE_VOLUME, launched_s=epoch("2019-06-01")),
+            BYTES,
+            None,
+            "legacy limits",
+        ),
+        (instance(storage=ONE_VOLUME, launched_s=YOUNG_S), BYTES, False, ""),
+        # A class that takes no more than the volumes' baseline never spends their credits.
+        (
+            instance("db.m1.large", storage=Storage(kind="gp2", size_gib=3900)),
+            VOLUME,
+            False,
+            "can use",
+        ),
+        # From 1,000 GiB a volume on BurstBalance stands still.
+        (instance(storage=Storage(kind="gp2", size_gib=4000)), VOLUME, False, ""),
+        # Without EBS limits, or on Aurora, it is unknown.
+        *(
+            (subject, metric, None, "")
+            for subject in (instance("db.m3.large"), instance(engine="aurora-postgresql"))
+            for metric in (BYTES, OPS)
+        ),
+        # db.r5.4xlarge launched today has neither throughput nor IOPS credits.
+        (instance("db.r5.4xlarge", launched_s=YOUNG_S), BYTES, False, "fixed limit"),
+    ],
+)
+def test_a_balance_moves_where_storage_can_pass_a_baseline(
+    subject: Instance, metric: Metric, can_move: bool | None, words: str
+):
+    """Whether credits are ever spent, and why not."""
+    assert balances(subject)[metric] is can_move
+    assert words in reason(subject, metric)
 
 
 def test_a_legacy_limit_without_credits_moves_no_balance():
@@ -136,60 +158,22 @@ def test_all_balances_of_a_small_burstable_class_move():
     assert set(balances(instance("db.t3.xlarge", storage=storage)).values()) == {True}
 
 
-def test_gp2_credits_that_the_class_cannot_reach_do_not_move():
-    """A class that takes no more than the volumes' baseline never spends their credits."""
-    small = instance("db.m1.large", storage=Storage(kind="gp2", size_gib=3900))
-
-    assert balances(small)[Metric.VOLUME_BALANCE_RATIO] is False
-    assert "can use" in reason(small, Metric.VOLUME_BALANCE_RATIO)
-
-
-def test_large_gp2_volumes_have_no_credits_to_move():
-    """From 1,000 GiB a volume on BurstBalance stands still."""
-    large = instance(storage=Storage(kind="gp2", size_gib=4000))
-
-    assert balances(large)[Metric.VOLUME_BALANCE_RATIO] is False
-
-
-@pytest.mark.parametrize(
-    "subject",
-    [instance("db.m3.large"), instance(engine="aurora-postgresql")],
-)
-def test_what_is_not_documented_is_not_known(subject: Instance):
-    """Without EBS limits, or on Aurora, it is unknown whether the instance balances move."""
-    assert balances(subject)[Metric.BYTE_BALANCE_RATIO] is None
-    assert balances(subject)[Metric.IO_BALANCE_RATIO] is None
-
-
-def test_a_class_with_one_number_has_no_moving_balance():
-    """db.r5.4xlarge launched today has neither throughput nor IOPS credits."""
-    plain = instance("db.r5.4xlarge", launched_s=epoch("2024-01-01"))
-
-    assert balances(plain)[Metric.BYTE_BALANCE_RATIO] is False
-    assert "fixed limit" in reason(plain, Metric.BYTE_BALANCE_RATIO)
-
-
 def test_storage_above_the_class_is_unreachable():
-    """30,000 provisioned IOPS under a class that takes 18,750 are money without IOPS."""
+    """
+    30,000 provisioned IOPS under a class that takes 18,750 are money without IOPS; db.t3.micro takes 3,072
+    while credits last; 3,000 IOPS and 125 MiB/s under db.r5.2xlarge can be used in full.
+    """
     storage = Storage(kind="io1", size_gib=4000, provisioned_ops_per_s=30_000)
-    found = {item.family: item for item in sheet(instance(storage=storage)).unreachable}
-    ops = found[Family.VOLUME_IOPS]
+    dear, small = (
+        {item.family: item for item in sheet(subject).unreachable}
+        for subject in (instance(storage=storage), instance("db.t3.micro", storage=ONE_VOLUME))
+    )
 
-    assert (ops.bought, ops.burst, ops.baseline) == (30_000, 18_750, 12_000)
-    assert found[Family.VOLUME_THROUGHPUT].bought == mib_per_s(2000)
-
-
-def test_storage_between_baseline_and_burst_is_reached_on_credits():
-    """db.t3.micro takes 500 of 3,072 bought IOPS forever, and all of them while credits last."""
-    storage = Storage(kind="gp2", size_gib=1024, volume_count=1)
-    found = {i.family: i for i in sheet(instance("db.t3.micro", storage=storage)).unreachable}
-    ops = found[Family.VOLUME_IOPS]
-
-    assert (ops.bought, ops.burst, ops.baseline) == (3072, 11_800, 500)
-
-
-def test_storage_below_the_class_is_reachable():
-    """3,000 IOPS and 125 MiB/s under db.r5.2xlarge can be used in full."""
+    assert [(30_000, 18_750, 12_000), (3072, 11_800, 500)] == [
+        (ops.bought, ops.burst, ops.baseline)
+        for ops in (dear[Family.VOLUME_IOPS], small[Family.VOLUME_IOPS])
+    ]
+    assert dear[Family.VOLUME_THROUGHPUT].bought == mib_per_s(2000)
     assert sheet(instance(storage=Storage(kind="gp3", size_gib=100))).unreachable == ()
 
 

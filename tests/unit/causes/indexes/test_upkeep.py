@@ -107,24 +107,21 @@ def test_pages_of_a_small_index_tell_nothing():
         seen,
     )
 
-    assert found is not None
     assert 0.0 == found.at_end_ratio
 
 
 def test_no_more_pages_are_changed_than_have_an_image():
-    """A status has five values: its entries keep to few pages, and WAL has few images of any page."""
+    """
+    A status has five values: its entries keep to few pages, and WAL has few images. Ten images may be of
+    any pages: those of the index are taken to be as full as it is.
+    """
     free, bound = kept(), kept(wal_full_pages=60, wal_records=0, wal_bytes=60 * 8000.0)
+    few = kept(wal_full_pages=10, wal_records=0, wal_bytes=10 * 2000.0)
 
     assert pytest.approx(1.8 * 60 * BLOCK_BYTES + ENTRIES * RECORD) == (
         bound.written_bytes_per_s * WINDOW_S
     )
     assert free.written_bytes_per_s > 5 * bound.written_bytes_per_s
-
-
-def test_the_mean_of_few_images_says_nothing():
-    """Ten images of 2,000 bytes may be of any pages: those of the index are taken to be as full as it is."""
-    few = kept(wal_full_pages=10, wal_records=0, wal_bytes=10 * 2000.0)
-
     assert pytest.approx(1.8 * 10 * BLOCK_BYTES + ENTRIES * RECORD) == (
         few.written_bytes_per_s * WINDOW_S
     )
@@ -184,15 +181,14 @@ def window(images: int, *, checkpoints: int = 0, **settings: str):
 
 
 def test_images_are_divided_among_the_pages_that_were_touched():
-    """Nearly all of 10,000 and 40,000 pages were touched; half as many images are half of each."""
+    """
+    Nearly all of 10,000 and 40,000 pages were touched; half as many images are half of each. Where a
+    checkpoint came or none are made a page may have several, or none.
+    """
     touched = 10_000 * (1 - math.exp(-6)) + 40_000 * (1 - math.exp(-15))
 
     assert pytest.approx(25_000 / touched) == imaged_ratio(window(25_000))
     assert 1.0 == imaged_ratio(window(90_000))
-
-
-def test_images_are_not_divided_where_a_checkpoint_came_or_none_are_made():
-    """Then a page may have several, or none."""
     assert None is imaged_ratio(window(25_000, checkpoints=1))
     assert None is imaged_ratio(window(25_000, full_page_writes="off"))
 
@@ -204,8 +200,6 @@ def test_soon_after_a_checkpoint_an_index_is_logged_whole():
     table = TableGrowth(first=TABLE, last=replace(TABLE, updated=ENTRIES))
     seen = window(50_000)
     whole, usual = (upkeep_of(growth, table, seen, imaged) for imaged in (1.0, None))
-    assert whole is not None
-    assert usual is not None
     less = LEAVES * (1 - math.exp(-15)) / WINDOW_S - LEAVES * (1 - math.exp(-75)) / 300
 
     assert (

@@ -129,27 +129,40 @@ def test_only_the_unchanged_share_of_a_sample_counts():
     assert every.bytes_per_s * 0.75 == pytest.approx(some.bytes_per_s)
 
 
-def test_changes_that_a_sample_has_seen_are_no_finding():
-    """A sample in which all values differ from those stored ends the suspicion."""
-    sampled = msgspec.structs.replace(sent(), toast_samples=(sample(same=2, changed=400),))
-
-    assert not causes(sampled, budget())
-
-
-def test_values_that_grow_are_no_finding():
-    """Updates that write more chunks than they leave dead change their values."""
-    assert not causes(sent(written=36_000, dead=30_000), budget())
-    assert not causes(sent(written=30_000, dead=36_000), budget())
+def loaded(owner: dict[str, int], toast: dict[str, int], *, live_rows: int = ROWS) -> Observation:
+    """A minute in which these rows of the table and chunks of its values were counted."""
+    before, chunks = sent().first.relations
+    if not live_rows:
+        before, chunks = (msgspec.structs.replace(r, live_rows=0) for r in (before, chunks))
+    after = msgspec.structs.replace(before, updated=6000, **owner)
+    return seen((before, chunks), (after, msgspec.structs.replace(chunks, **toast)))
 
 
-def test_statements_that_compare_first_are_no_finding():
-    """What is still written where the statement compares first has changed."""
-    guarded = (
-        "INSERT INTO documents AS d (id, body) VALUES ($1, $2) ON CONFLICT (id) DO UPDATE "
-        "SET body = EXCLUDED.body WHERE d.body IS DISTINCT FROM EXCLUDED.body"
-    )
+GUARDED = (
+    "INSERT INTO documents AS d (id, body) VALUES ($1, $2) ON CONFLICT (id) DO UPDATE "
+    "SET body = EXCLUDED.body WHERE d.body IS DISTINCT FROM EXCLUDED.body"
+)
 
-    assert not causes(sent(statements=(guarded,)), budget())
+
+@pytest.mark.parametrize(
+    "watched",
+    [
+        # A sample in which all values differ from those stored ends the suspicion.
+        msgspec.structs.replace(sent(), toast_samples=(sample(same=2, changed=400),)),
+        # Updates that write more chunks than they leave dead change their values.
+        sent(written=36_000, dead=30_000),
+        sent(written=30_000, dead=36_000),
+        # What is still written where the statement compares first has changed.
+        sent(statements=(GUARDED,)),
+        # Inserts and deletes move chunks as well; without replaced values nothing is reported.
+        sent(written=0, dead=0),
+        loaded({"inserted": 500, "deleted": 500}, {"inserted": 2500, "deleted": 2500}),
+    ],
+    ids=["sampled", "growing", "shrinking", "compared", "untouched", "came and went"],
+)
+def test_values_that_change_or_are_left_alone_are_no_finding(watched: Observation):
+    """Only values that are sent again are one."""
+    assert not causes(watched, budget())
 
 
 def test_a_statement_that_sets_the_whole_row_makes_it_likely():
@@ -164,24 +177,22 @@ def test_a_statement_that_sets_the_whole_row_makes_it_likely():
     assert "Counters do not show whether" in meant.text
 
 
-def test_a_statement_tells_which_column_it_is():
-    """Of two columns out of line, the one that a statement sets is named."""
-    (cause,) = causes(
+def test_of_several_columns_it_is_reported_that_none_is_sure():
+    """
+    Two columns that are both out of line are both named, and neither is the subject, unless a statement
+    sets it.
+    """
+    (cause,) = causes(sent(columns=("body", "scan")), budget())
+    (told,) = causes(
         sent(
             columns=("body", "scan"), statements=("update documents set scan = $1 where id = $2",)
         ),
         budget(),
     )
 
-    assert "public.documents.scan" == cause.subject
-
-
-def test_of_several_columns_it_is_reported_that_none_is_sure():
-    """Two columns that are both out of line are both named, and neither is the subject."""
-    (cause,) = causes(sent(columns=("body", "scan")), budget())
-
     assert "public.documents" == cause.subject
     assert "body, scan (one or more of them" in cause.text
+    assert "public.documents.scan" == told.subject
 
 
 def test_short_columns_and_numbers_are_not_suspected():
@@ -203,36 +214,28 @@ def test_short_columns_and_numbers_are_not_suspected():
     assert 'EXCLUDED."Body"' in cause.remedies[1].commands[0]
 
 
-def test_updates_that_leave_values_alone_are_no_finding():
-    """Inserts and deletes move chunks as well; without replaced values nothing is reported."""
-    watched = sent(written=0, dead=0)
-    before, toast = watched.first.relations
-    loaded = seen(
-        (before, toast),
+@pytest.mark.parametrize(
+    ("owner", "toast", "live_rows"),
+    [
+        # Chunks of rows that came and went are taken off before updates are counted.
+        ({"inserted": 400, "deleted": 400}, {"inserted": 32_000, "deleted": 32_000}, ROWS),
+        # As many rows inserted as updated: their chunks are not taken for values that grow.
+        ({"inserted": 6000}, {"inserted": 60_000, "deleted": 30_000}, ROWS),
+        # Rows that were counted after a reset tell how much is theirs.
         (
-            msgspec.structs.replace(before, inserted=500, deleted=500, updated=6000),
-            msgspec.structs.replace(toast, inserted=2500, deleted=2500),
+            {"inserted": 6000, "live_rows": 6000},
+            {"inserted": 60_000, "deleted": 30_000, "live_rows": 30_000},
+            0,
         ),
-    )
-
-    assert not causes(watched, budget())
-    assert not causes(loaded, budget())
-
-
-def test_rewrites_show_next_to_inserts_and_deletes():
-    """Chunks of rows that came and went are taken off before updates are counted."""
-    watched = sent()
-    before, toast = watched.first.relations
-    mixed = seen(
-        (before, toast),
-        (
-            msgspec.structs.replace(before, inserted=400, deleted=400, updated=6000),
-            msgspec.structs.replace(toast, inserted=32_000, deleted=32_000),
-        ),
-    )
-    (cause,) = causes(mixed, budget())
+    ],
+    ids=["came and went", "many came", "counted later"],
+)
+def test_rewrites_show_next_to_inserts_and_deletes(owner, toast, live_rows):
+    """Six dead rows for each update remain, and values do not grow."""
+    (cause,) = causes(loaded(owner, toast, live_rows=live_rows), budget())
 
     assert 6 == cause.evidence[0].value
+    assert 0 == cause.evidence[1].value
     assert "corrected" in cause.evidence[0].text
 
 
@@ -241,31 +244,10 @@ def test_rewrites_show_next_to_inserts_and_deletes():
 )
 def test_rows_that_came_or_went_hide_rewrites_where_rows_were_not_counted(inserted, deleted):
     """After a reset of statistics no row is counted as alive: nothing says which chunks are theirs."""
-    before, toast = (msgspec.structs.replace(r, live_rows=0) for r in sent().first.relations)
-    loaded = seen(
-        (before, toast),
-        (
-            msgspec.structs.replace(before, inserted=inserted, deleted=deleted, updated=6000),
-            msgspec.structs.replace(toast, inserted=60_000, deleted=60_000),
-        ),
-    )
+    chunks = {"inserted": 60_000, "deleted": 60_000}
+    watched = loaded({"inserted": inserted, "deleted": deleted}, chunks, live_rows=0)
 
-    assert () == causes(loaded, budget())
-
-
-def test_rows_that_were_counted_later_tell_how_much_is_theirs():
-    """6,000 rows of five chunks came after a reset; the other 30,000 chunks are those of updates."""
-    before, toast = (msgspec.structs.replace(r, live_rows=0) for r in sent().first.relations)
-    loaded = seen(
-        (before, toast),
-        (
-            msgspec.structs.replace(before, inserted=6000, updated=6000, live_rows=6000),
-            msgspec.structs.replace(toast, inserted=60_000, deleted=30_000, live_rows=30_000),
-        ),
-    )
-    (cause,) = causes(loaded, budget())
-
-    assert 6 == cause.evidence[0].value
+    assert () == causes(watched, budget())
 
 
 def test_updates_alone_show_rewrites_though_rows_were_not_counted():
@@ -278,23 +260,6 @@ def test_updates_alone_show_rewrites_though_rows_were_not_counted():
     (cause,) = causes(seen(before, toast), budget())
 
     assert 6 == cause.evidence[0].value
-
-
-def test_many_inserts_are_no_growth():
-    """As many rows inserted as updated: their chunks are not taken for values that grow."""
-    watched = sent()
-    before, toast = watched.first.relations
-    loaded = seen(
-        (before, toast),
-        (
-            msgspec.structs.replace(before, inserted=6000, updated=6000),
-            msgspec.structs.replace(toast, inserted=60_000, deleted=30_000),
-        ),
-    )
-    (cause,) = causes(loaded, budget())
-
-    assert 6 == cause.evidence[0].value
-    assert 0 == cause.evidence[1].value
 
 
 def test_bytes_hold_for_every_size_of_value():

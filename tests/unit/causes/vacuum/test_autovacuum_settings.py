@@ -45,30 +45,27 @@ def by_subject(observation: Observation):
     return {cause.subject: cause for cause in causes(observation, budget())}
 
 
-def test_uses_are_distinguished_by_counters():
-    """Updates that outnumber inserts, rows that go again, rows that only come: three uses."""
-    plain = table(1, "public.t", live_rows=1000)
+@pytest.mark.parametrize(
+    ("live_rows", "inserted", "updated", "deleted", "use"),
+    [
+        # Updates that outnumber inserts, rows that go again, rows that only come: three uses.
+        (1000, 1000, 50_000, 0, Use.WRITTEN_OFTEN),
+        (1000, 50_000, 10_000, 49_000, Use.INSERT_THEN_DELETE),
+        (1000, 50_000, 0, 100, Use.APPEND_ONLY),
+        (1000, 1000, 900, 10, Use.DEFAULT),
+        (1000, 0, 0, 0, Use.DEFAULT),
+        # Rows that go again are a queue's only where they are many of those that are there, or came.
+        (100_000, 1000, 0, 900, Use.DEFAULT),
+        (100_000, 300_000, 0, 100_000, Use.DEFAULT),
+        (100_000, 110_000, 0, 100_000, Use.INSERT_THEN_DELETE),
+    ],
+)
+def test_uses_are_distinguished_by_counters(live_rows, inserted, updated, deleted, use):
+    """By what was inserted, updated and deleted, and by what is there."""
+    counts = {"inserted": inserted, "updated": updated, "deleted": deleted}
+    plain = table(1, "public.t", live_rows=live_rows)
 
-    def use(**counts: int) -> Use:
-        return use_of(msgspec.structs.replace(plain, **counts), counted_s=None)
-
-    assert Use.WRITTEN_OFTEN == use(inserted=1000, updated=50_000)
-    assert Use.INSERT_THEN_DELETE == use(inserted=50_000, deleted=49_000, updated=10_000)
-    assert Use.APPEND_ONLY == use(inserted=50_000, deleted=100)
-    assert Use.DEFAULT == use(inserted=1000, updated=900, deleted=10)
-    assert Use.DEFAULT == use()
-
-
-def test_a_queue_turns_its_rows_over():
-    """Rows that go again are those of a queue only where they are many of those that are there, or came."""
-    plain = table(1, "public.t", live_rows=100_000)
-
-    def use(**counts: int) -> Use:
-        return use_of(msgspec.structs.replace(plain, **counts), counted_s=None)
-
-    assert Use.DEFAULT == use(inserted=1000, deleted=900)
-    assert Use.DEFAULT == use(inserted=300_000, deleted=100_000)
-    assert Use.INSERT_THEN_DELETE == use(inserted=110_000, deleted=100_000)
+    assert use == use_of(msgspec.structs.replace(plain, **counts), counted_s=None)
 
 
 def test_small_tables_are_left_alone():
@@ -145,22 +142,28 @@ def test_toast_takes_its_tables_parameters_until_it_has_its_own():
     assert {"public.documents (TOAST)"} == set(by_subject(watched(owner, own)))
 
 
-def test_settings_that_fit_are_no_finding():
-    """With 0.01 for the whole server nothing is reported, nor of tables that use the default rightly."""
-    configured = with_settings(server(), {"autovacuum_vacuum_scale_factor": "0.01"})
-    seldom = table(
-        20000, "public.seldom", live_rows=5 * MILLION, inserted=5 * MILLION, updated=MILLION
-    )
-
-    assert not by_subject(watched(*documents(), info=configured))
-    assert not by_subject(watched(seldom))
+SCALE = {"autovacuum_vacuum_scale_factor": "0.01"}
+OFTEN = {"live_rows": 1000, "inserted": 1000, "updated": MILLION}
+SELDOM = {"live_rows": 5 * MILLION, "inserted": 5 * MILLION, "updated": MILLION}
+LOG = {"live_rows": 900 * MILLION, "inserted": 900 * MILLION}
 
 
-def test_small_tables_are_no_finding():
-    """A table of a thousand rows is vacuumed in no time, whatever its settings."""
-    small = table(1, "public.branches", live_rows=1000, inserted=1000, updated=MILLION)
-
-    assert not by_subject(watched(small))
+@pytest.mark.parametrize(
+    "observation",
+    [
+        # With 0.01 for the whole server nothing is reported, nor of tables that use the default rightly.
+        watched(*documents(), info=with_settings(server(), SCALE)),
+        watched(table(20000, "public.seldom", **SELDOM)),
+        # A table of a thousand rows is vacuumed in no time, whatever its settings.
+        watched(table(1, "public.branches", **OFTEN)),
+        # Rows that only come leave no dead ones.
+        watched(table(1, "public.log", **LOG), dead=0),
+    ],
+    ids=["set for all", "seldom", "small", "append-only"],
+)
+def test_settings_that_fit_are_no_finding(observation: Observation):
+    """For the whole server, for the use of a table, or because nothing waits."""
+    assert not by_subject(observation)
 
 
 def test_a_pgbench_table_is_a_note_at_most():
@@ -192,13 +195,6 @@ def test_rows_that_come_and_go_need_no_share_of_the_table():
 
     assert "autovacuum_vacuum_scale_factor = 0, " in cause.remedies[0].commands[0]
     assert "autovacuum_vacuum_threshold = 5000" in cause.remedies[0].commands[0]
-
-
-def test_append_only_tables_are_left_alone():
-    """Rows that only come leave no dead ones."""
-    log = table(1, "public.log", live_rows=900 * MILLION, inserted=900 * MILLION)
-
-    assert not by_subject(watched(log, dead=0))
 
 
 def test_18_caps_what_is_waited_for():

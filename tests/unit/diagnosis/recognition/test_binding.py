@@ -67,21 +67,17 @@ def test_a_level_at_a_documented_number_is_that_limit(level, row):
     assert best.probability > 0.5
 
 
-@pytest.mark.parametrize("level", [86e6, 250e6, 320e6, 700e6])
-def test_a_level_at_no_documented_number_is_an_unknown_limit(level):
-    """Ten percent away from every number, nothing but the unknown limit is left."""
-    (only,) = of(level)
+@pytest.mark.parametrize(
+    ("level", "ceilings"),
+    [*((level, CEILINGS) for level in (86e6, 250e6, 320e6, 700e6)), (86.875e6, ())],
+)
+def test_a_level_at_no_documented_number_is_an_unknown_limit(level, ceilings):
+    """Ten percent away from every number, or without a catalog, nothing but the unknown limit is left."""
+    (only,) = of(level, ceilings=ceilings)
 
     assert only.ceiling is None
     assert 1.0 == only.probability
     assert np.isnan(only.z)
-
-
-def test_without_a_catalog_every_limit_is_unknown():
-    """With no documented numbers a level is still explained: as unknown."""
-    (only,) = of(86.875e6, ceilings=())
-
-    assert (None, 1.0) == (only.ceiling, only.probability)
 
 
 def test_only_numbers_of_the_same_dimension_count():
@@ -98,25 +94,18 @@ def test_a_wider_error_reaches_further():
     assert BASELINE in [match.ceiling for match in vague]
 
 
-def test_a_full_balance_refutes_a_baseline():
-    """While credits are left the baseline does not bind, whatever the number says."""
+def test_a_balance_confirms_or_refutes_a_baseline():
+    """
+    While credits are left a baseline does not bind; with none left it is more probable than by its
+    number alone, and a burst is less.
+    """
     matches = of(287e6, view=FULL)
-
-    assert [None] == [match.ceiling for match in matches]
-
-
-def test_an_empty_balance_confirms_a_baseline():
-    """With no credits left the baseline is more probable than the number alone made it."""
     alone, confirmed = of(287e6)[0], of(287e6, view=EMPTY)[0]
-
-    assert BASELINE == confirmed.ceiling
-    assert confirmed.probability > alone.probability
-
-
-def test_an_empty_balance_speaks_against_a_burst():
-    """A burst is not to be had without credits."""
     at_burst = of(592e6, view=EMPTY)
 
+    assert [None] == [match.ceiling for match in matches]
+    assert BASELINE == confirmed.ceiling
+    assert confirmed.probability > alone.probability
     assert at_burst[0].probability < of(592e6)[0].probability
 
 
@@ -168,7 +157,6 @@ def test_a_view_leaves_out_the_start_of_each_run():
     values = np.concatenate((np.full(4, 0.9), np.zeros(36)))
     view = balance_view(values, 60 * np.arange(40), np.array([(0, 40)]))
 
-    assert view is not None
     assert view.is_empty
     assert (0.0, 0.0) == (view.low, view.high)
 
@@ -181,8 +169,6 @@ def test_a_view_is_robust_against_single_readings():
     view = balance_view(values, 60 * np.arange(101), np.array([(0, 101)]))
     short = balance_view(np.array([0.9, 0.4, 0.4, 0.4, 0.4]), 60 * np.arange(5), np.array([(0, 5)]))
 
-    assert view is not None
-    assert short is not None
     assert (0.5, 0.5, False) == (view.low, view.high, view.is_empty)
     assert (0.4, 0.4) == (short.low, short.high)
 
@@ -203,7 +189,6 @@ def test_a_view_has_the_slope_of_the_balance():
     time_s = 60 * np.arange(120)
     view = balance_view(0.9 - 0.1 * time_s / 3600, time_s, np.array([(0, 60), (60, 120)]))
 
-    assert view is not None
     np.testing.assert_allclose(view.change_per_s, -0.1 / 3600)
     assert view.was_never_empty
 

@@ -1,6 +1,7 @@
 """Waiting, measured against what the same storage does when it is not pressed."""
 
 import numpy as np
+import pytest
 
 import builders
 from builders import HOUR, LATENCIES
@@ -35,7 +36,6 @@ def stepped(calm: float, busy: float) -> np.ndarray:
 
 def of(values, *, without=()) -> Congestion:
     frame = frame_of(builders.snapshot({m: v for m, v in values.items() if m not in without}))
-    assert frame is not None
     return congestion_of(frame, load_of(frame))
 
 
@@ -81,23 +81,18 @@ def test_large_requests_take_longer_without_a_queue():
     assert abs(median(congestion.log_excess, BUSY)) < HOT_LOG / 2
 
 
-def test_queue_depth_alone_tells_waiting():
-    """Without latencies, queue ÷ IOPS is the latency (Little's law)."""
+@pytest.mark.parametrize(
+    ("without", "has_latency", "rtol"),
+    [(LATENCIES, False, 0.15), ((Metric.QUEUE_DEPTH,), True, 0.1)],
+)
+def test_queue_depth_or_latency_alone_tells_waiting(without, has_latency, rtol):
+    """Without latencies, queue ÷ IOPS is the latency (Little's law); without a queue they are enough."""
     values = builders.storage(loaded(10e6, 100e6), latency_s=stepped(0.001, 0.01))
-    congestion = of(values, without=LATENCIES)
+    congestion = of(values, without=without)
 
-    assert (False, True) == (congestion.has_latency, congestion.has_queue)
+    assert (has_latency, not has_latency) == (congestion.has_latency, congestion.has_queue)
     np.testing.assert_allclose(median(congestion.latency_s, BUSY), 0.01, rtol=1e-6)
-    np.testing.assert_allclose(np.exp(median(congestion.log_excess, BUSY)), 10, rtol=0.15)
-
-
-def test_latency_alone_tells_waiting():
-    """Without queue depth the latencies are enough."""
-    values = builders.storage(loaded(10e6, 100e6), latency_s=stepped(0.001, 0.01))
-    congestion = of(values, without=(Metric.QUEUE_DEPTH,))
-
-    assert (True, False) == (congestion.has_latency, congestion.has_queue)
-    np.testing.assert_allclose(np.exp(median(congestion.log_excess, BUSY)), 10, rtol=0.1)
+    np.testing.assert_allclose(np.exp(median(congestion.log_excess, BUSY)), 10, rtol=rtol)
 
 
 def test_a_queue_that_disagrees_is_calibrated_in_calm_hours():

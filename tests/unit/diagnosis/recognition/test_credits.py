@@ -52,13 +52,6 @@ def test_a_baseline_after_hours_of_rest_is_refuted(is_gp2, base):
     )
 
 
-def test_a_baseline_after_a_burst_that_used_all_credits_is_shown():
-    """Thirty-one minutes at the maximum empty a full bucket of the smallest documented size."""
-    rate = np.concatenate((np.full(31, MOST), np.full(HOUR, BASE)))
-
-    assert Credits.SHOWN == verdict_of(rate, row(Phase.BASELINE), (31, 31 + HOUR))
-
-
 def test_a_baseline_from_the_first_minute_depends_on_the_start():
     """A window that begins at the baseline shows neither that credits were left nor that they were not."""
     assert Credits.FROM_START == verdict_of(np.full(HOUR, BASE), row(Phase.BASELINE), (0, HOUR))

@@ -29,7 +29,6 @@ def rng() -> np.random.Generator:
 
 def of(snapshot: Snapshot, *ceilings: Ceiling) -> list[Plateau]:
     frame = frame_of(snapshot)
-    assert frame is not None
     return plateaus_of(frame, congestion_of(frame, load_of(frame)), ceilings)
 
 
@@ -96,11 +95,11 @@ def test_of_two_dimensions_at_documented_numbers_the_flatter_is_the_law():
 
 @pytest.mark.parametrize("dimension", list(Dimension)[:2])
 def test_with_a_constant_io_size_a_plateau_is_counted_once(dimension):
-    """Both rates stand still when one is held; the other is its shadow, not a second limit."""
+    """Both rates stand still when one is held; throughput is the limit that nobody charts."""
     level = 100e6 if dimension == Dimension.THROUGHPUT else 6000.0
-    plateaus = of(builders.snapshot(pressed(level, dimension=dimension, size_bytes=16_384)))
+    (plateau,) = of(builders.snapshot(pressed(level, dimension=dimension, size_bytes=16_384)))
 
-    assert 1 == len(plateaus)
+    assert Dimension.THROUGHPUT == plateau.dimension
 
 
 def test_partly_pegged_minutes_are_not_a_second_level():
@@ -203,23 +202,20 @@ def test_what_was_not_measured_is_not_invented():
     assert [[4 * HOUR, 5 * HOUR], [7 * HOUR, 8 * HOUR]] == plateau.runs.tolist()
 
 
-def test_another_balance_does_not_refute():
-    """A full IOPS balance says nothing against a throughput baseline."""
+def test_only_a_balance_of_its_own_refutes_a_baseline():
+    """
+    A full IOPS balance says nothing against a throughput baseline; with its own balance full the level
+    is still a plateau, but not that baseline.
+    """
     row = ceiling(EBS, Phase.BASELINE, 100e6, balance=BYTES)
     full = {OPS: np.ones(12 * HOUR), VOLUME: np.ones(12 * HOUR)}
     (plateau,) = of(builders.snapshot(pressed(100e6), full), row)
+    (refuted,) = of(builders.snapshot(pressed(100e6), {BYTES: np.ones(12 * HOUR)}), row)
 
     assert row == plateau.best.ceiling
     assert {OPS, VOLUME} == set(plateau.balances)
-
-
-def test_a_full_balance_of_its_own_takes_the_name_away():
-    """With its own balance full the level is still a plateau, but not that baseline."""
-    row = ceiling(EBS, Phase.BASELINE, 100e6, balance=BYTES)
-    (plateau,) = of(builders.snapshot(pressed(100e6), {BYTES: np.ones(12 * HOUR)}), row)
-
-    assert plateau.best.ceiling is None
-    assert Metric.BYTE_BALANCE_RATIO in plateau.balances
+    assert refuted.best.ceiling is None
+    assert Metric.BYTE_BALANCE_RATIO in refuted.balances
 
 
 def test_minutes_under_light_pressure_belong_to_a_documented_number():
@@ -249,13 +245,6 @@ def test_related_samples_widen_the_error():
         errors.append(of(builders.snapshot(values))[0].level_log_se)
 
     assert errors[1] > 1.15 * errors[0]
-
-
-def test_where_nothing_decides_it_is_called_throughput():
-    """With one I/O size both rates are equally flat; throughput is the limit that nobody charts."""
-    (plateau,) = of(builders.snapshot(pressed(6000, dimension=Dimension.IOPS, size_bytes=16_384)))
-
-    assert Dimension.THROUGHPUT == plateau.dimension
 
 
 @pytest.fixture
@@ -383,22 +372,20 @@ def visits(*minutes: int, level: float = 100e6, waiting: float = 10.0) -> Snapsh
     return builders.snapshot(builders.storage(rate, size_bytes=size, latency_s=latency))
 
 
-def test_short_visits_to_a_confirmed_level_count():
-    """Once twenty minutes show that a level is a ceiling, three minutes of waiting at it are too."""
+def test_short_visits_to_a_confirmed_level_count_if_requests_wait():
+    """
+    Once twenty minutes show that a level is a ceiling, three minutes of waiting at it are too; without
+    waiting they are not.
+    """
     (plateau,) = of(visits(20, 3, 2, 5))
-
-    assert [[60, 80], [90, 93], [150, 155]] == plateau.runs.tolist()
-
-
-def test_short_visits_at_ease_do_not_count():
-    """The same rate for three minutes without waiting is no ceiling."""
     calm = visits(20, 3)
     calm.series[Metric.READ_LATENCY_S].value[90:93] /= 10
     calm.series[Metric.WRITE_LATENCY_S].value[90:93] /= 10
     calm.series[Metric.QUEUE_DEPTH].value[90:93] /= 10
-    (plateau,) = of(calm)
+    (eased,) = of(calm)
 
-    assert [[60, 80]] == plateau.runs.tolist()
+    assert [[60, 80], [90, 93], [150, 155]] == plateau.runs.tolist()
+    assert [[60, 80]] == eased.runs.tolist()
 
 
 def test_hovering_at_a_documented_number_is_found():

@@ -123,17 +123,12 @@ def test_a_documented_number_raises_the_score():
 
 
 def test_flatness_alone_is_not_enough():
-    """However flat and however long: without waiting a level that nothing documents is no ceiling."""
-    steady = {"log_sd": 1e-4, "minutes": 1e4, "samples": 10_000, "run_count": 9, "elasticity": 1e-3}
-
-    assert of(**steady, log_excess=0.0, waited_share=0.0) < 0
-    assert of(**steady, log_excess=float(np.log(1.5))) < 0
-
-
-def test_flatness_alone_is_not_enough_at_a_documented_number():
-    """Steady demand at the very number of a limit, at ease, is not throttled by it."""
+    """However flat and however long: without waiting a level is no ceiling, not even at a number of AWS."""
     steady = {"log_sd": 1e-4, "minutes": 1e4, "samples": 10_000, "run_count": 9}
+    unknown = steady | {"elasticity": 1e-3}
 
+    assert of(**unknown, log_excess=0.0, waited_share=0.0) < 0
+    assert of(**unknown, log_excess=float(np.log(1.5))) < 0
     assert of(matches=FIXED, **steady, log_excess=0.0, waited_share=0.02) < 0
 
 
@@ -146,37 +141,27 @@ def test_storage_never_seen_unpressed_needs_longer_waits(times):
     assert unseen < seen - 2
 
 
-def test_an_empty_balance_raises_a_baseline():
-    """A baseline without credits left scores higher than one whose balance was not read, or is not empty."""
+def test_balances_move_the_score():
+    """
+    A baseline without credits left scores higher than one whose balance was not read, or is not empty,
+    and where latency and queue are missing that carries the claim. A burst is paid with credits: falling
+    speaks for it, standing still against it. No bytes left vouches for a throughput level at no number,
+    and not for one of IOPS.
+    """
     empty = of(matches=BASELINE, balances={BYTES: EMPTY})
     unread = of(matches=BASELINE)
     left = of(matches=BASELINE, balances={BYTES: FALLING})
-
-    assert empty > unread > left
-
-
-def test_an_empty_balance_stands_in_for_waiting():
-    """Where latency and queue are missing, no credits at a baseline carry the claim."""
     blind = {"log_excess": NAN, "waited_share": NAN, "elasticity": NAN}
-
-    assert of(matches=BASELINE, balances={BYTES: EMPTY}, log_sd=0.002, **blind) > 0
-    assert of(matches=UNKNOWN, log_sd=0.002, **blind) < 0
-
-
-def test_a_falling_balance_raises_a_burst():
-    """A burst is paid with credits: falling speaks for it, standing still against it."""
     falling = of(matches=BURST, balances={BYTES: FALLING})
     still = of(matches=BURST, balances={BYTES: FULL})
-
-    assert falling > of(matches=BURST) > still
-
-
-def test_an_empty_balance_raises_an_unknown_level_of_its_dimension():
-    """No bytes left vouches for a throughput level at no number, and not for one of IOPS."""
     signs = (PLAIN, UNKNOWN, {BYTES: EMPTY})
     in_bytes = of(*signs)
     in_ops = of(*signs, dimension=Dimension.IOPS)
 
+    assert empty > unread > left
+    assert of(matches=BASELINE, balances={BYTES: EMPTY}, log_sd=0.002, **blind) > 0
+    assert of(matches=UNKNOWN, log_sd=0.002, **blind) < 0
+    assert falling > of(matches=BURST) > still
     assert in_bytes > in_ops
     assert in_ops == of()
 
@@ -210,17 +195,15 @@ def test_a_limit_with_credits_may_be_exceeded():
 
 
 def test_what_steadiness_adds_is_bounded():
-    """A producer with a limit of its own is as steady as a ceiling: no steadiness outweighs the rest."""
+    """
+    A producer with a limit of its own is as steady as a ceiling: no steadiness outweighs the rest. Three
+    samples at exactly one number are not as flat as they look.
+    """
     steady = {"log_sd": 1e-5, "minutes": 1e5, "samples": 100_000, "elasticity": 1e-4}
     steadier = {"log_sd": 1e-6, "minutes": 1e6, "samples": 1_000_000, "elasticity": 1e-5}
-
-    assert of(**steady) == pytest.approx(of(**steadier))
-
-
-def test_few_samples_say_little():
-    """Three samples at exactly one number are not as flat as they look."""
     few = {"log_sd": 0.0, "minutes": 15.0, "samples": 3}
 
+    assert of(**steady) == pytest.approx(of(**steadier))
     assert of(**few) < of(log_sd=0.002, minutes=30.0, samples=30)
 
 

@@ -21,7 +21,6 @@ def rng() -> np.random.Generator:
 
 def found(values: dict, *rows: Ceiling) -> list[Plateau]:
     frame = frame_of(builders.snapshot(values))
-    assert frame is not None
     return plateaus_of(frame, congestion_of(frame, load_of(frame)), rows)
 
 

@@ -48,7 +48,6 @@ def of(rate, runs, *, waited=None, best=UNKNOWN, balance=None, cpu=None) -> Sign
     if cpu is not None:
         values[Metric.CPU_RATIO] = cpu
     frame = frame_of(builders.snapshot(values))
-    assert frame is not None
     level = Level(value=LEVEL, log_sd=0.001, band_log=0.008, runs=np.array(runs))
     return signs_of(level, rate, inside, frame, congestion_of(frame, load_of(frame)), best)
 
@@ -91,41 +90,26 @@ def test_with_nothing_elsewhere_there_is_no_comparison():
     assert np.isnan(of(pegged(2), [(0, 120)]).log_sd_elsewhere)
 
 
-def test_serving_more_without_waiting_and_credits_is_seen():
-    """An hour at 150 % of the level, at ease, is as long as the hour at the level."""
-    rate = np.concatenate((calm(2), pegged(), pegged(level=1.5 * LEVEL)))
-    signs = of(rate, [(120, 180)])
-
-    np.testing.assert_allclose(signs.free_above_ratio, 1.0)
-    np.testing.assert_allclose(signs.above_ratio, 1.0)
-
-
-def test_serving_more_under_pressure_is_not_free():
-    """Above the level while requests waited is exceeded, but not at ease."""
-    rate = np.concatenate((calm(2), pegged(), pegged(level=1.5 * LEVEL)))
-    signs = of(rate, [(120, 180)], waited=np.arange(rate.size) >= 120)
-
-    assert 0.0 == signs.free_above_ratio
-    np.testing.assert_allclose(signs.above_ratio, 1.0)
-
-
 @pytest.mark.parametrize(
-    ("best", "balance", "free"),
+    ("best", "balance", "pressed", "free"),
     [
-        (BASELINE, None, 0.0),  # a documented baseline may be exceeded on credits
-        (BASELINE, 0.5, 0.0),
-        (BASELINE, 0.0, 1.0),  # but not without any
-        (FIXED, 0.5, 1.0),  # and a limit without a bucket has none
+        (UNKNOWN, None, slice(120, 180), 1.0),  # at ease, as long as the hour at the level
+        (UNKNOWN, None, slice(120, 240), 0.0),  # while requests waited it is not at ease
+        (BASELINE, None, slice(120, 180), 0.0),  # a documented baseline may be exceeded on credits
+        (BASELINE, 0.5, slice(120, 180), 0.0),
+        (BASELINE, 0.0, slice(120, 180), 1.0),  # but not without any
+        (FIXED, 0.5, slice(120, 180), 1.0),  # and a limit without a bucket has none
     ],
 )
-def test_credits_excuse_serving_more_only_where_there_is_a_bucket(best, balance, free):
-    """What is served above a baseline while credits last says nothing against it."""
+def test_serving_more_counts_unless_pressure_or_credits_explain_it(best, balance, pressed, free):
+    """An hour at 150 % of the level: what is served above a baseline on credits says nothing against it."""
     rate = np.concatenate((calm(2), pegged(), pegged(level=1.5 * LEVEL)))
+    waited = np.zeros(rate.size, dtype=bool)
+    waited[pressed] = True
     values = None if balance is None else np.full(rate.size, balance)
+    signs = of(rate, [(120, 180)], waited=waited, best=best, balance=values)
 
-    np.testing.assert_allclose(
-        of(rate, [(120, 180)], best=best, balance=values).free_above_ratio, free
-    )
+    np.testing.assert_allclose((signs.free_above_ratio, signs.above_ratio), (free, 1.0))
 
 
 def test_an_unknown_level_may_be_a_baseline():
@@ -139,46 +123,40 @@ def test_an_unknown_level_may_be_a_baseline():
     )
 
 
-def test_a_baseline_is_entered_from_above():
-    """When credits run out the rate falls to the level; when demand ends it leaves downwards."""
-    rate = np.concatenate((calm(), pegged(level=3 * LEVEL), pegged(), calm()))
-    signs = of(rate, [(120, 180)])
-
-    assert (1.0, 0.0) == (signs.entered_from_above, signs.left_upwards)
+AFTER_CREDITS = (calm(), pegged(level=3 * LEVEL))
 
 
-def test_a_fault_is_entered_from_below_and_left_upwards():
-    """When a fault ends, more is served at once."""
-    rate = np.concatenate((calm(), pegged(), pegged(level=1.4 * LEVEL)))
-    signs = of(rate, [(60, 120)])
+@pytest.mark.parametrize(
+    ("pieces", "runs", "entered_from_above", "left_upwards"),
+    [
+        # When credits run out the rate falls to the level; when demand ends it leaves downwards.
+        ((*AFTER_CREDITS, pegged(), calm()), [(120, 180)], 1.0, 0.0),
+        # When a fault ends, more is served at once.
+        ((calm(), pegged(), pegged(level=1.4 * LEVEL)), [(60, 120)], 0.0, 1.0),
+        # After a dip of minutes the level is met from below, but no credits were saved in between.
+        (
+            (*AFTER_CREDITS, pegged(2), np.full(10, 20e6), pegged()[:50], calm()),
+            [(120, 240), (250, 300)],
+            1.0,
+            0.0,
+        ),
+        # After hours of calm the level is entered anew, and this time from below.
+        (
+            (*AFTER_CREDITS, pegged(), calm(3), pegged(), calm()),
+            [(120, 180), (360, 420)],
+            0.5,
+            0.0,
+        ),
+        # One minute of more after a stretch is the end of a backlog, not a lifted limit.
+        ((calm(), pegged(), np.full(1, 1.4 * LEVEL), calm()), [(60, 120)], 0.0, 0.0),
+    ],
+    ids=["baseline", "fault", "dip", "pause", "backlog"],
+)
+def test_how_a_level_is_entered_and_left(pieces, runs, entered_from_above, left_upwards):
+    """A baseline is entered from above, a fault is left upwards; a short dip is not a new visit."""
+    signs = of(np.concatenate(pieces), runs)
 
-    assert (0.0, 1.0) == (signs.entered_from_above, signs.left_upwards)
-
-
-def test_a_short_dip_is_not_a_new_visit():
-    """After a dip of minutes the level is met again from below, but no credits were saved in between."""
-    rate = np.concatenate((calm(), pegged(level=3 * LEVEL), pegged(3), calm()))
-    rate[240:250] = 20e6
-    signs = of(rate, [(120, 240), (250, 300)])
-
-    assert 1.0 == signs.entered_from_above
-
-
-def test_a_long_pause_is_a_new_visit():
-    """After hours of calm the level is entered anew, and this time from below."""
-    rate = np.concatenate((calm(), pegged(level=3 * LEVEL), pegged(), calm(3), pegged(), calm()))
-    signs = of(rate, [(120, 180), (360, 420)])
-
-    assert 0.5 == signs.entered_from_above
-
-
-def test_a_single_minute_above_is_no_way_out():
-    """One minute of more after a stretch is the end of a backlog, not a lifted limit."""
-    rate = np.concatenate((calm(), pegged(), calm()))
-    rate[120] = 1.4 * LEVEL
-    signs = of(rate, [(60, 120)])
-
-    assert 0.0 == signs.left_upwards
+    assert (entered_from_above, left_upwards) == (signs.entered_from_above, signs.left_upwards)
 
 
 def test_pressed_samples_next_to_the_level_are_counted():
@@ -197,7 +175,6 @@ def test_elasticity_is_small_behind_a_ceiling():
     inside = np.arange(rate.size) >= 120
     latency = np.where(inside, 0.01 * noise(rate.size, 0.3), 0.001)
     frame = frame_of(builders.snapshot(builders.storage(rate, latency_s=latency)))
-    assert frame is not None
     level = Level(value=LEVEL, log_sd=0.001, band_log=0.008, runs=np.array([[120, 240]]))
     signs = signs_of(level, rate, inside, frame, congestion_of(frame, load_of(frame)), UNKNOWN)
 
@@ -219,7 +196,6 @@ def test_without_latency_and_queue_waiting_is_unknown():
     rate = np.concatenate((calm(2), pegged()))
     values = {m: v for m, v in builders.storage(rate).items() if m in builders.RATES}
     frame = frame_of(builders.snapshot(values))
-    assert frame is not None
     level = Level(value=LEVEL, log_sd=0.001, band_log=0.008, runs=np.array([[120, 180]]))
     signs = signs_of(level, rate, rate > 90e6, frame, congestion_of(frame, load_of(frame)), UNKNOWN)
 

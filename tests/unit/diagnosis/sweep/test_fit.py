@@ -43,12 +43,20 @@ def test_a_throughput_limit_and_a_limit_on_operations_meet_at_the_knee():
 
 
 def test_two_sizes_explain_two_limits_whatever_was_measured():
-    """A line through two points leaves nothing over, so how well it explains them is not known."""
+    """
+    A line through two points leaves nothing over: without errors of their own they have no range, and
+    how well it explains them is not known.
+    """
     (two,) = fit_sweep(sweep(IO1, sizes_kib=(8, 1024))).phases
     (three,) = fit_sweep(sweep(IO1, sizes_kib=(8, 16, 1024))).phases
+    known = [point(IO1, kib(s), error_ratio=0.01) for s in (8, 1024)]
+    (found,) = fit_sweep(Sweep(subject="s", method="m", points=tuple(known))).phases
 
     assert two.scatter_ratio is None
     assert three.scatter_ratio is not None
+    assert two.ops_limit.low is None
+    assert two.ops_limit.error_ratio is None
+    assert 0.0196 == pytest.approx(found.ops_limit.error_ratio, rel=0.01)
 
 
 def test_a_size_between_two_multiples_shows_the_unit():
@@ -246,17 +254,6 @@ def test_sequential_points_alone_are_taken_with_a_warning():
     assert near(250e6) == fit.bytes_limit.value
     assert any("may merge them" in text for text in fit.unknown)
     assert () == fit.merges
-
-
-def test_two_sizes_without_errors_of_their_own_have_no_range():
-    """A range needs more points than limits, or points that know their own error."""
-    (bare,) = fit_sweep(sweep(IO1, sizes_kib=(8, 1024))).phases
-    known = [point(IO1, kib(s), error_ratio=0.01) for s in (8, 1024)]
-    (found,) = fit_sweep(Sweep(subject="s", method="m", points=tuple(known))).phases
-
-    assert bare.ops_limit.low is None
-    assert bare.ops_limit.error_ratio is None
-    assert 0.0196 == pytest.approx(found.ops_limit.error_ratio, rel=0.01)
 
 
 def test_a_mean_of_mixed_sizes_is_charged_by_its_mean():

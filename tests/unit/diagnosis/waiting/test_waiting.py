@@ -73,6 +73,10 @@ def test_slow_storage_below_every_ceiling_is_reported():
     np.testing.assert_allclose(stretch.latency_s, 0.016, rtol=0.1)
     np.testing.assert_allclose(stretch.queue_depth, 39, rtol=0.1)
     assert stretch.io_size_bytes == pytest.approx(16 * KIB)
+    # Each present ceiling with the share that was served then, the largest first; none of legacy ones.
+    ratios = [s.ratio for s in stretch.shares]
+    assert sorted(ratios, reverse=True) == ratios
+    np.testing.assert_allclose(ratios[0] * stretch.shares[0].value, stretch.ops_per_s)
     (finding,) = diagnosis.findings
     assert (CODE, "warning") == (finding.code, finding.severity)
     assert "normal for 3 h; no documented limit explains it" in finding.title
@@ -211,16 +215,6 @@ def test_a_queue_that_contradicts_the_latency_is_not_waiting():
     values[Metric.QUEUE_DEPTH] = calm[Metric.QUEUE_DEPTH]
 
     assert () == of(values).waiting
-
-
-def test_shares_of_the_ceilings_are_of_the_mean_rate():
-    """Each present ceiling with the share that was served then, the largest first; none of legacy ones."""
-    (stretch,) = of(slow_for_three_hours(np.random.default_rng(9))).waiting
-    ratios = [s.ratio for s in stretch.shares]
-
-    assert sorted(ratios, reverse=True) == ratios
-    first = stretch.shares[0]
-    np.testing.assert_allclose(first.ratio * first.value, stretch.ops_per_s)
 
 
 def judged(times: float, *, queue_times: float) -> bool:

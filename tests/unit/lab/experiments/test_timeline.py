@@ -9,19 +9,14 @@ from unit.gate.test_scale import SCALED
 THERE_S = 1_600_000_020
 
 
-def test_samples_begin_at_the_moment():
-    """A minute apart, with the values that they had."""
+def test_samples_begin_at_the_moment_and_the_clock_leads_back_to_real_time():
+    """A minute apart, with the values that they had; an emulated minute later is a real second later."""
     before = snapshot_of(lines(4), SCALED)
     after, _ = moved(before, THERE_S)
     series = after.series[Metric.READ_BYTES_PER_S]
+    _, clock = moved(snapshot_of(lines(4), SCALED), THERE_S)
 
     assert [THERE_S + 60 * n for n in range(4)] == series.time_s.tolist()
     assert before.series[Metric.READ_BYTES_PER_S].value.tolist() == series.value.tolist()
-
-
-def test_the_clock_leads_back_to_real_time():
-    """An emulated minute later is a real second later."""
-    _, clock = moved(snapshot_of(lines(4), SCALED), THERE_S)
-
     assert START_S == clock.real_of(THERE_S)
     assert START_S + 1 == clock.real_of(THERE_S + 60)

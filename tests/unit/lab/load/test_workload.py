@@ -82,38 +82,29 @@ def test_the_users_statements_use_pgbenchs_tables(tmp_path):
     assert "pgbench" == workload.tables
 
 
-@pytest.mark.parametrize("name", ["tpcc", "no/such/file.sql", "", "."])
-def test_a_workload_nobody_knows_is_refused(name):
-    """The hint lists the known ones."""
+@pytest.mark.parametrize(
+    ("name", "rate_per_s", "hint"),
+    [
+        *((name, None, "tpcb, select, scan, toast") for name in ("tpcc", "no/such.sql", "", ".")),
+        *(("toast", rate, "--rate") for rate in (0.0, -1.0, 1e7)),
+    ],
+)
+def test_a_workload_that_cannot_be_is_refused(name, rate_per_s, hint):
+    """The hint lists the known ones, or the option of the rate; none means as many as possible."""
     with pytest.raises(UsageError) as raised:
-        workload_of(name, clients=1)
+        workload_of(name, clients=1, rate_per_s=rate_per_s)
 
-    assert "tpcb, select, scan, toast, toast-fixed" in raised.value.hint
-
-
-@pytest.mark.parametrize("rate", [0.0, -1.0, 1e7])
-def test_a_rate_that_cannot_be_is_refused(rate):
-    """None means as many as possible."""
-    with pytest.raises(UsageError) as raised:
-        workload_of("toast", clients=1, rate_per_s=rate)
-
-    assert "--rate" in raised.value.hint
+    assert hint in raised.value.hint
 
 
-def test_what_the_last_second_brought_is_read_while_they_work(server, tmp_path):
-    """The last line of progress counts."""
-    clients = clients_of(server(tells=PROGRESS), tmp_path)
+def test_progress_is_read_while_they_work_and_the_summary_at_the_end(server, tmp_path):
+    """The last line of progress counts; the summary covers the whole time."""
+    clients = clients_of(server(says=SUMMARY, tells=PROGRESS), tmp_path)
 
     assert None is clients.pace()
-    pace = over(clients).pace()
+    pace, whole = over(clients).pace(), clients.end(60)
     assert (495.5, 0.032125) == (pace.transactions_per_s, pace.latency_s)
-
-
-def test_the_summary_is_read_at_the_end(server, tmp_path):
-    """It covers the whole time."""
-    pace = over(clients_of(server(says=SUMMARY, tells=PROGRESS), tmp_path)).end(60)
-
-    assert (495.512345, 0.003211) == (pace.transactions_per_s, pace.latency_s)
+    assert (495.512345, 0.003211) == (whole.transactions_per_s, whole.latency_s)
 
 
 def test_clients_that_were_cut_short_have_no_summary(server, tmp_path, monkeypatch):

@@ -18,22 +18,19 @@ def name(package: Package) -> str:
 
 
 @pytest.mark.parametrize("package", OF_MAVEN, ids=name)
-def test_every_file_has_a_checksum_and_a_size(package: MavenPackage):
-    """SHA-256 has 64 hexadecimal digits; no file is there twice."""
+def test_what_the_layout_takes_is_locked_with_checksum_and_size(package: MavenPackage):
+    """
+    SHA-256 has 64 hexadecimal digits; no file is there twice. The archive and the jars of modules are
+    among the files.
+    """
     names = [file.name for file in package.files]
+    locked = {file.name for file in package.files}
+    wanted = {jar for module in package.modules for jar in module.jars}
 
     assert len(names) == len(set(names)) > 0
     assert all(len(file.sha256) == 64 and file.size_bytes > 0 for file in package.files)
     assert sum(file.size_bytes for file in package.files) == package.size_bytes
-
-
-@pytest.mark.parametrize("package", OF_MAVEN, ids=name)
-def test_what_the_layout_takes_is_locked(package: MavenPackage):
-    """The archive and the jars of modules are among the files."""
-    names = {file.name for file in package.files}
-    wanted = {jar for module in package.modules for jar in module.jars}
-
-    assert wanted | ({package.archive} if package.archive else set()) <= names
+    assert wanted | ({package.archive} if package.archive else set()) <= locked
     assert all(package.version in artifact for artifact in package.artifacts[:1])
 
 

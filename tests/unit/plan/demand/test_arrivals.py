@@ -4,14 +4,11 @@ import numpy as np
 import pytest
 
 import builders
-from plimsoll.catalog.load import catalog
-from plimsoll.diagnosis.diagnose import diagnose
 from plimsoll.model.metric import Metric
 from plimsoll.model.plan import Judgement, LoadResponse
 from plimsoll.model.series import FloatArray
-from plimsoll.plan.demand.recovery import Demand, recover
 from plimsoll.plan.judge.effect import judge
-from unit.plan.demand.test_loop import SIZE, clients, fixed
+from unit.plan.demand.test_loop import SIZE, clients, fixed, recovered
 
 N = 12 * builders.HOUR
 CEILING_OPS = 6000.0
@@ -33,11 +30,6 @@ def outside(over: float) -> tuple[dict, FloatArray, FloatArray]:
     ops = np.minimum(asked, CEILING_OPS * (1 + rng.normal(0, 0.001, N)))
     latency = np.where(asked > ops, 0.0018, 0.0008)
     return builders.storage(ops * SIZE, size_bytes=SIZE, latency_s=latency), asked, ops
-
-
-def recovered(*parts) -> Demand:
-    snapshot = builders.snapshot(*parts)
-    return recover(snapshot, diagnose(snapshot, catalog()))
 
 
 def test_what_came_is_the_demand():

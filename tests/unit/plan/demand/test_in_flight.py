@@ -1,10 +1,13 @@
 """What clients ask for behind a ceiling, by how many of their requests are in flight."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from plimsoll.plan.demand.in_flight import asked_by_waiting, follow_waiting
-from plimsoll.plan.demand.throttled import CeilingRun, Episode, MeasuredDemand, ThrottledSteps
+from plimsoll.plan.demand.throttled import Episode, MeasuredDemand, ThrottledSteps
+from unit.plan.demand import test_overload as overload
 
 STEP, N = 60.0, 240
 SERVICE_S, THINK_S, CEILING = 0.001, 0.009, 1000.0
@@ -31,27 +34,17 @@ def seen_of(clients: np.ndarray) -> MeasuredDemand:
 
 
 def stretch() -> Episode:
-    return Episode(
-        runs=(CeilingRun(start=0, end=N, level_ops_per_s=CEILING, io_size_bytes=1e4),),
-        floor_ops_per_s=CEILING,
-        bound_ops_per_s=CEILING,
-        mean_ops_per_s=CEILING,
-        free_ops_per_s=np.full(30, FREE),
-        length_s=N * STEP,
-        pressed_count=0,
-        waiting=11.0,
-    )
+    """Four hours at the ceiling, before which 2,000 a second were seen."""
+    return replace(overload.stretch(CEILING, free=(FREE,) * 30, hours=4), waiting=11.0)
 
 
 def held() -> ThrottledSteps:
     ones = np.ones(N)
-    return ThrottledSteps(
+    return replace(
+        overload.throttled_of(stretch()),
         is_held=ones > 0,
-        full_log_rise=(0.0, 1.0),
         is_partly=ones < 0,
-        unexplained_ratio=0.0,
         ceiling_ops_per_s=CEILING * ones,
-        stretches=(stretch(),),
     )
 
 
@@ -64,7 +57,6 @@ def test_three_times_the_clients_ask_for_three_times_as_much_though_the_rate_is_
     """N/(r + Z): 2,000 a second at first, as was seen before the ceiling bound, then 6,000."""
     asked = asked_by_waiting(seen_of(clients()), held(), stretch(), FREE)
 
-    assert asked is not None
     assert (2000, 6000) == pytest.approx((asked[10], asked[-10]))
 
 

@@ -1,5 +1,7 @@
 """Open or greedy: what storage metrics tell of a load's nature."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -11,7 +13,8 @@ from plimsoll.model.prior import Prior
 from plimsoll.plan.demand.nature import nature_of, weighed
 from plimsoll.plan.demand.overload import Overflow
 from plimsoll.plan.demand.recovery import recover
-from plimsoll.plan.demand.throttled import CeilingRun, Episode, ThrottledSteps
+from plimsoll.plan.demand.throttled import ThrottledSteps
+from unit.plan.demand import test_overload as overload
 
 CEILING, BURST = 100e6, 400e6
 HOUR = builders.HOUR
@@ -32,26 +35,10 @@ def summary_of(busy: float, *, burst_hours: int = 0, prior: Prior | None = None)
 
 def throttled(waiting: float) -> ThrottledSteps:
     """Return ten hours at a ceiling at which requests take `waiting` times as long as on idle storage."""
+    stretch = replace(overload.stretch(1e3, hours=10), waiting=waiting)
     none = np.zeros(600)
-    run = CeilingRun(start=0, end=600, level_ops_per_s=1e3, io_size_bytes=1e4)
-    stretch = Episode(
-        runs=(run,),
-        floor_ops_per_s=1e3,
-        bound_ops_per_s=1e3,
-        mean_ops_per_s=1e3,
-        free_ops_per_s=np.array(()),
-        length_s=36_000.0,
-        pressed_count=0,
-        waiting=waiting,
-    )
-    return ThrottledSteps(
-        is_held=none == 0,
-        full_log_rise=(0.0, 0.0),
-        is_partly=none > 0,
-        unexplained_ratio=0.0,
-        ceiling_ops_per_s=none + 1e3,
-        stretches=(stretch,),
-    )
+    found = overload.throttled_of(stretch, rise=(0.0, 0.0))
+    return replace(found, is_held=none == 0, ceiling_ops_per_s=none + 1e3)
 
 
 def test_a_load_at_its_burst_ceiling_and_then_at_its_baseline_is_greedy():
@@ -91,22 +78,12 @@ def test_many_requests_in_flight_are_seldom_a_greedy_load():
 
 
 def test_a_lone_plateau_does_not_tell():
-    """Four hours at one ceiling may be either; the chance is reported."""
-    found = summary_of(200e6)
+    """Four hours at one ceiling may be either; the chance is reported. Without a ceiling nothing is."""
+    found, free = summary_of(200e6), summary_of(60e6)
 
     assert found.nature is WorkloadKind.UNKNOWN
     assert f"{100 * found.greedy_ratio:.0f} %" in found.nature_reason
-
-
-def test_nothing_is_reported_for_the_nature_of_what_nothing_throttled():
-    """Without a ceiling there is nothing to explain."""
-    found = summary_of(60e6)
-
-    assert (WorkloadKind.UNKNOWN, 0.0, "") == (
-        found.nature,
-        found.greedy_ratio,
-        found.nature_reason,
-    )
+    assert (WorkloadKind.UNKNOWN, 0.0, "") == (free.nature, free.greedy_ratio, free.nature_reason)
 
 
 @pytest.mark.parametrize(

@@ -109,22 +109,17 @@ def test_the_same_work_at_the_same_hour_of_another_day_was_seen():
 
 def test_work_that_meets_both_ceilings_next_to_a_load_that_was_seen_may_be_greedy():
     """
-    A vacuum with large requests that runs at the burst ceiling and at the baseline is distinguished from the load
-    of the day; without a load that was seen nothing distinguishes it.
+    A vacuum with large requests that runs at the burst ceiling and at the baseline is distinguished from
+    the load of the day; without a load that was seen, or with requests of one size, nothing
+    distinguishes it.
     """
     seen = stretch(1000.0, free=(1600.0,) * 30)
     vacuum = replace(stretch(1000.0, start=200, size=2e4), bound_ops_per_s=2000.0)
+    later = replace(stretch(1000.0, start=200), bound_ops_per_s=2000.0)
 
     assert (1,) == neighbours_of_greedy(throttled_of(seen, vacuum))
     assert () == neighbours_of_greedy(throttled_of(vacuum))
     assert () == neighbours_of_greedy(throttled_of(seen, stretch(1000.0, start=200, size=2e4)))
-
-
-def test_requests_of_one_size_are_one_load():
-    """The load of the day meets both ceilings at another hour: its demand is hidden there, not that of a vacuum."""
-    seen = stretch(1000.0, free=(1600.0,) * 30)
-    later = replace(stretch(1000.0, start=200), bound_ops_per_s=2000.0)
-
     assert () == neighbours_of_greedy(throttled_of(seen, later))
 
 

@@ -41,17 +41,21 @@ def fixed(bytes_per_s: float) -> tuple[Stage, ...]:
 
 
 def test_demand_without_a_ceiling_is_what_was_served():
-    """Where nothing binds there is one path, and it is the served rate."""
+    """Where nothing binds there is one path, it is the served rate, and nothing is assumed."""
     demand = recovered(pressed(60e6))
 
     assert len(demand.paths) == 1
     assert np.array_equal(demand.served_ops_per_s, demand.high.ops_per_s)
     assert demand.summary.held_back_s == 0
     assert demand.summary.peak_ops_per_s.low == demand.summary.peak_ops_per_s.high
+    assert demand.summary.assumptions == ()
 
 
 def test_behind_a_ceiling_more_was_asked_for_than_was_served():
-    """Four pegged hours are throttled, and every path asks for at least as much by any moment."""
+    """
+    Four pegged hours are throttled, and every path asks for at least as much by any moment; the assumptions
+    say what nobody saw, and what is lost.
+    """
     demand = recovered(pressed(200e6))
 
     assert demand.summary.held_back_s == pytest.approx(4 * 3600, abs=300)
@@ -59,31 +63,25 @@ def test_behind_a_ceiling_more_was_asked_for_than_was_served():
     served = np.cumsum(demand.served_ops_per_s)
     for path in demand.paths:
         assert np.all(np.cumsum(path.ops_per_s) >= served * (1 - 1e-9))
+    assert any("we could not see" in text for text in demand.summary.assumptions)
+    assert any("uses any throughput it gets" in text for text in demand.summary.assumptions)
 
 
 def test_nothing_lifts_what_nobody_saw():
-    """Half as much again may or may not suffice for a load that never left its ceiling."""
-    judged = judge(recovered(pressed(200e6)), fixed(150e6))
+    """
+    Half as much again may or may not suffice for a load that never left its ceiling. At nine tenths of it
+    all four of twelve hours are at the ceiling; a hundred times as high still leaves a minute in the band.
+    """
+    demand = recovered(pressed(200e6))
+    more, less, most = (judge(demand, fixed(rate)) for rate in (150e6, 90e6, 100 * CEILING))
 
-    assert judged.judgement == Judgement.UNSURE
-    assert judged.settled_by
-    assert judged.effect.minutes_at_ceiling.high > judged.effect.minutes_at_ceiling.low
-
-
-def test_a_ceiling_below_what_was_served_does_not_lift():
-    """At nine tenths of the served plateau all four of twelve hours are at the ceiling."""
-    judged = judge(recovered(pressed(200e6)), fixed(90e6))
-
-    assert judged.judgement == Judgement.DOES_NOT
-    assert judged.effect.ratio_at_ceiling.low == pytest.approx(1 / 3, abs=0.03)
-
-
-def test_zero_minutes_are_never_reported_for_what_was_not_seen():
-    """Even a ceiling a hundred times as high leaves a minute in the band."""
-    judged = judge(recovered(pressed(200e6)), fixed(100 * CEILING))
-
-    assert judged.judgement == Judgement.LIFTS
-    assert judged.effect.minutes_at_ceiling.high >= 1
+    assert [Judgement.UNSURE, Judgement.DOES_NOT, Judgement.LIFTS] == [
+        judged.judgement for judged in (more, less, most)
+    ]
+    assert more.settled_by
+    assert more.effect.minutes_at_ceiling.high > more.effect.minutes_at_ceiling.low
+    assert less.effect.ratio_at_ceiling.low == pytest.approx(1 / 3, abs=0.03)
+    assert most.effect.minutes_at_ceiling.high >= 1
 
 
 def test_growth_multiplies_demand_but_not_what_was_served():
@@ -172,15 +170,6 @@ def test_growth_is_a_positive_number(growth: float):
     """Demand grows by a positive finite factor or is refused."""
     with pytest.raises(UsageError, match="demand cannot grow"):
         recovered(pressed(60e6), growth=growth)
-
-
-def test_assumptions_are_reported():
-    """A window without a ceiling assumes nothing; one behind it says what nobody saw, and what is lost."""
-    calm, held = recovered(pressed(60e6)), recovered(pressed(200e6))
-
-    assert calm.summary.assumptions == ()
-    assert any("we could not see" in text for text in held.summary.assumptions)
-    assert any("uses any throughput it gets" in text for text in held.summary.assumptions)
 
 
 @pytest.mark.parametrize(("slower", "is_endless"), [(2.0, False), (10.0, True)])

@@ -19,23 +19,20 @@ PRESENT = WorkTime(chained_minutes=720, independent_minutes=720)
 
 
 def test_every_step_up_in_price_saves_a_fifth_or_more():
-    """Claims ingestion: the next class comes first, and each dearer one is at least a fifth sooner."""
+    """
+    Claims ingestion: the next class comes first, each dearer one is at least a fifth sooner, and the
+    table says of a class what its option says.
+    """
     found = of_example("claims-pipeline")
     took = found.present.effect.work.chained_minutes
     minutes = [took, *(point.work.chained_minutes for point in found.work_by_price)]
     usd = [float(point.usd_per_day_more) for point in found.work_by_price]
+    (option,) = in_role(found, "faster for the money")
 
     assert ("db.m6g.xlarge, gp2 1,200 GiB", 0.672) == (found.work_by_price[0].name, usd[0])
     assert sorted(usd) == usd
     assert len(usd) > 3
     assert all(np.array(minutes[1:]) <= 0.8 * np.array(minutes[:-1]))
-
-
-def test_every_point_is_the_replay_of_its_arrangement():
-    """What the table says of a class is what its option says."""
-    found = of_example("claims-pipeline")
-    (option,) = in_role(found, "faster for the money")
-
     assert option.effect.work.chained_minutes == pytest.approx(
         found.work_by_price[0].work.chained_minutes
     )

@@ -39,20 +39,11 @@ def of(
     return finite(vectors.chains([int(vectors.of[index])])[0])
 
 
-def test_a_vector_holds_the_numbers_of_its_chain():
-    """What is left of an arrangement's limits is what its own chain says; the rest can never bind."""
-    found = offered(claims())
-    vectors = vectors_of(found, catalog())
-
-    for index in range(0, len(found), 997):
-        whole = finite(chain_of(found.instance(index), catalog()))
-        kept = of(found, index, vectors)
-        assert kept.items() <= whole.items(), found.name(index)
-        assert kept
-
-
-def test_every_arrangement_has_a_vector_and_every_vector_an_arrangement():
-    """No two rows are equal, and none is left over."""
+def test_every_arrangement_has_a_vector_with_the_numbers_of_its_chain():
+    """
+    No two rows are equal, and none is left over; what is left of an arrangement's limits is what its own
+    chain says, and the rest can never bind.
+    """
     found = offered(claims())
     vectors = vectors_of(found, catalog())
 
@@ -60,6 +51,11 @@ def test_every_arrangement_has_a_vector_and_every_vector_an_arrangement():
     assert np.array_equal(np.unique(vectors.of), np.arange(len(vectors)))
     assert len(np.unique(vectors.limits.reshape(len(vectors), -1), axis=0)) == len(vectors)
     assert len(vectors) < len(found) / 10
+    for index in range(0, len(found), 997):
+        whole = finite(chain_of(found.instance(index), catalog()))
+        kept = of(found, index, vectors)
+        assert kept.items() <= whole.items(), found.name(index)
+        assert kept
 
 
 def test_volumes_that_outrun_the_instance_are_dropped():

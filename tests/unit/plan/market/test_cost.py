@@ -41,6 +41,10 @@ def gp3(size_gib: float, ops: float | None = None, mib: float | None = None) -> 
     )
 
 
+def io1(ops: float) -> Storage:
+    return Storage(kind="io1", size_gib=100, provisioned_ops_per_s=ops)
+
+
 def test_the_published_change_of_class_costs_67_cents_a_day():
     """db.t3.xlarge to db.m6g.xlarge with PostgreSQL in us-east-1 is 24 × $0.028 = $0.672 a day, exactly."""
     before, after = bought("db.t3.xlarge"), bought("db.m6g.xlarge")
@@ -87,41 +91,41 @@ def test_gp3_is_paid_above_what_is_included(engine, size_gib, ops, mib, ops_paid
     assert not cost.is_weak
 
 
-def test_gp3_without_anything_provisioned_needs_no_rule():
-    """Space is all that is paid, for any engine."""
-    cost = priced(bought("db.r5.2xlarge", gp3(100), engine="mysql"))
+@pytest.mark.parametrize(
+    ("instance", "hour", "space", "iops"),
+    [
+        # Space is all that is paid for gp3 without anything provisioned, for any engine.
+        (bought("db.r5.2xlarge", gp3(100), engine="mysql"), None, "11.5", 0),
+        # 1,200 IOPS of io1 at $0.10 are $120 a month, as Infracost's tests have it.
+        (bought("db.r5.2xlarge", io1(1200)), None, "12.5", 120),
+        # Multi-AZ prices are asked for as such, not made of others here.
+        (bought("db.m6g.xlarge", multi_az=True), "0.636", "46", 0),
+        # A cluster has its own price of an hour, and each GiB and IOPS for writer and both standbys.
+        (bought("db.m6gd.xlarge", io1(1000), cluster="orders"), "1.044", "37.5", 300),
+        # Each additional storage is paid as if it were alone, with its own included IOPS.
+        (
+            bought(
+                "db.r5.2xlarge",
+                replace(gp3(200, 12_000, 500), additional=(gp3(200, 13_000, 500),) * 2),
+                engine="oracle-ee",
+            ),
+            None,
+            "69",
+            40,
+        ),
+    ],
+    ids=["gp3", "io1", "standby", "cluster", "additional"],
+)
+def test_each_part_has_its_price(instance, hour, space, iops):
+    """Hours, space and IOPS; no throughput is paid here, and nothing is left to say."""
+    cost = priced(instance)
 
-    assert (Decimal("11.5"), 0, 0) == (
+    assert hour is None or Decimal(hour) == cost.instance_usd_per_hour
+    assert (Decimal(space), iops, 0) == (
         cost.storage_usd_per_month,
         cost.iops_usd_per_month,
         cost.throughput_usd_per_month,
     )
-
-
-def test_io1_is_paid_by_every_iops():
-    """1,200 IOPS of io1 at $0.10 are $120 a month, as Infracost's tests have it."""
-    storage = Storage(kind="io1", size_gib=100, provisioned_ops_per_s=1200)
-
-    cost = priced(bought("db.r5.2xlarge", storage))
-
-    assert (Decimal("12.5"), 120) == (cost.storage_usd_per_month, cost.iops_usd_per_month)
-
-
-def test_a_standby_doubles_the_hours_and_the_space():
-    """Multi-AZ prices are asked for as such, not made of others here."""
-    cost = priced(bought("db.m6g.xlarge", multi_az=True))
-
-    assert (Decimal("0.636"), 46) == (cost.instance_usd_per_hour, cost.storage_usd_per_month)
-
-
-def test_a_cluster_is_paid_three_times():
-    """Hours by the price of a cluster, and each GiB and IOPS for the writer and both standbys."""
-    storage = Storage(kind="io1", size_gib=100, provisioned_ops_per_s=1000)
-
-    cost = priced(bought("db.m6gd.xlarge", storage, cluster="orders"))
-
-    assert Decimal("1.044") == cost.instance_usd_per_hour
-    assert (Decimal("37.5"), 300) == (cost.storage_usd_per_month, cost.iops_usd_per_month)
     assert () == cost.notes
 
 
@@ -166,7 +170,6 @@ def test_what_does_not_change_cancels_though_nobody_knows_its_price():
     assert costs[before].usd_per_month is None
     more = usd_per_day_more(before, costs[before], after, costs[after])
     price = book.instance_price("db.r6g.large", "postgres")
-    assert price is not None
     # A class of twice the size costs twice as much.
     assert 24 * price.usd == more
     assert usd_per_day_more(before, costs[before], larger, costs[larger]) is None
@@ -299,15 +302,19 @@ def test_oracle_is_priced_once_the_license_is_given():
     assert included.instance_usd_per_hour > brought.instance_usd_per_hour > 0
 
 
-def test_a_license_that_is_not_known_is_not_guessed():
-    """An edition that is sold with and without its licence has no price until one of them is given."""
-    cost = priced(bought("db.m5.large", engine="oracle-se2"))
+@pytest.mark.parametrize(
+    ("license_model", "words"),
+    [
+        (None, "depends on the license: give --license bring-your-own-license or license-included"),
+        ("marketplace-license", "'marketplace-license'"),
+    ],
+)
+def test_a_license_that_is_not_known_here_is_not_guessed(license_model, words):
+    """Sold with and without it, there is no price until one is given; what is paid to a seller is in none."""
+    cost = priced(bought("db.m5.large", engine="oracle-se2", license_model=license_model))
 
-    (reason,) = cost.unknown
     assert cost.usd_per_month is None
-    assert reason.endswith(
-        "depends on the license: give --license bring-your-own-license or license-included"
-    )
+    assert words in cost.unknown[0]
 
 
 @pytest.mark.parametrize(
@@ -319,24 +326,6 @@ def test_a_license_that_costs_nothing_changes_no_price(engine, license_model):
     instance = bought("db.m5.large", engine=engine)
 
     assert priced(instance) == priced(replace(instance, license_model=license_model))
-
-
-def test_a_license_of_the_marketplace_has_no_price_here():
-    """What is paid to a seller is in no price of RDS, so the sum is not known."""
-    cost = priced(bought("db.m5.large", engine="oracle-se2", license_model="marketplace-license"))
-
-    assert cost.usd_per_month is None
-    assert "'marketplace-license'" in cost.unknown[0]
-
-
-def test_additional_storage_is_added():
-    """Each additional storage is paid as if it were alone, with its own included IOPS."""
-    more = gp3(200, 13_000, 500)
-    storage = replace(gp3(200, 12_000, 500), additional=(more, more))
-
-    cost = priced(bought("db.r5.2xlarge", storage, engine="oracle-ee"))
-
-    assert (3 * 200 * Decimal("0.115"), 40) == (cost.storage_usd_per_month, cost.iops_usd_per_month)
 
 
 def test_aurora_pays_no_standby_and_no_provisioned_storage():

@@ -74,7 +74,6 @@ def test_the_search_service_is_stopped_and_started_first():
     plateau = [c for c in held if c.value in (212.5e6, 437.5e6)]
     legacy = legacy_of(SEARCH, catalog(), plateau)
 
-    assert legacy is not None
     assert (legacy.ebs_baseline_bytes_per_s, legacy.ebs_burst_bytes_per_s) == (212.5e6, 437.5e6)
     move = free(SEARCH, legacy=legacy)[0]
     assert move.is_restart

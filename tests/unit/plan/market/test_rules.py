@@ -206,7 +206,6 @@ def test_optimising_takes_as_long_as_ebs_publishes(size_gib, used_gib, middle_h,
 
     found = disruption(before, after, used_gib=float(used_gib)).optimising_s
 
-    assert found is not None
     assert (middle_h * 3600, high_h * 3600) == pytest.approx((found.middle, found.high))
     assert 0 < found.low == min(300, found.middle)
 

@@ -13,26 +13,19 @@ def rows(organisation: int = 1) -> list[list[str]]:
     return list(csv.reader(StringIO(text)))
 
 
-def test_lines_are_of_the_asked_size():
-    """A few lines more at most, because every line is whole."""
+def test_every_line_is_whole_and_has_its_key():
+    """
+    Of the asked size, with ten columns; organisation, year, claim and line together are unique, and
+    members are those that a query draws.
+    """
     size = sum(len(part) for part in claim_lines(1, 2022, size_bytes=SIZE_BYTES))
+    found = rows()
+    members = {int(row[4]) for row in rows()}
 
     assert SIZE_BYTES <= size < 1.5 * SIZE_BYTES
-
-
-def test_every_line_has_its_columns_and_its_key():
-    """Ten columns; organisation, year, claim and line together are unique."""
-    found = rows()
-
     assert {10} == {len(row) for row in found}
     assert len(found) == len({tuple(row[:4]) for row in found})
     assert {("1", "2022")} == {tuple(row[:2]) for row in found}
-
-
-def test_members_are_those_that_are_asked_for():
-    """A query draws a member between one and their number."""
-    members = {int(row[4]) for row in rows()}
-
     assert min(members) >= 1
     assert max(members) <= member_count(SIZE_BYTES)
     # Most of them have a claim.

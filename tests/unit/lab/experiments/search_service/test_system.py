@@ -93,7 +93,6 @@ def test_the_metrics_of_the_indexer_are_read(tmp_path: Path):
         Thread(target=server.handle_request).start()
         counters = found.counters()
 
-    assert counters is not None
     assert (120.0, 7.0) == (counters.read, counters.lag)
     assert ((0.5, 1.0, inf), (3.0, 9.0, 10.0)) == (
         counters.freshness.bounds,

@@ -15,36 +15,26 @@ def known(*answers: tuple[float, ...] | None) -> KnownPeers:
     return made
 
 
-def test_peers_stay_while_the_server_does_not_answer():
-    """What is not known is never taken as free."""
-    assert known(THREE, None, None).rates == THREE
-
-
-def test_peers_that_were_not_seen_for_long_do_not_count():
-    """A batch that is alone gets all of its rate again, although the server never answers."""
-    assert known(THREE, *[None] * 60).rates == THREE
-    assert () == known(THREE, *[None] * 61).rates
-
-
-def test_a_peer_has_time_to_connect_again():
-    """After a restart the first answer shows nobody, as the others connect a moment later."""
-    seconds = int(GONE_S)
-
-    assert known(THREE, None, *[()] * (seconds - 1)).rates == THREE
-    assert () == known(THREE, None, *[()] * seconds).rates
-
-
-def test_every_silence_gives_peers_their_time_again():
-    """A server that answers now and then drops the others now and then, too."""
-    assert known(THREE, *[(), (), None] * 5).rates == THREE
-
-
-def test_a_peer_that_is_seen_counts_at_once():
-    assert (5e6, 6e6) == known((1e6,), None, (5e6, 6e6)).rates
-
-
-def test_a_peer_that_changes_its_rate_is_followed():
-    assert (9e6,) == known((1e6,), (9e6,)).rates
+@pytest.mark.parametrize(
+    ("answers", "rates"),
+    [
+        # Peers stay while the server does not answer: what is not known is never taken as free.
+        ([THREE, None, None], THREE),
+        # A batch that is alone gets all of its rate again, although the server never answers.
+        ([THREE, *[None] * 60], THREE),
+        ([THREE, *[None] * 61], ()),
+        # After a restart the first answer shows nobody, as the others connect a moment later.
+        ([THREE, None, *[()] * (int(GONE_S) - 1)], THREE),
+        ([THREE, None, *[()] * int(GONE_S)], ()),
+        # A server that answers now and then drops the others now and then, too.
+        ([THREE, *[(), (), None] * 5], THREE),
+        # A peer that is seen counts at once, and one that changes its rate is followed.
+        ([(1e6,), None, (5e6, 6e6)], (5e6, 6e6)),
+        ([(1e6,), (9e6,)], (9e6,)),
+    ],
+)
+def test_peers_count_until_they_are_known_to_be_gone(answers, rates):
+    assert rates == known(*answers).rates
 
 
 @pytest.mark.parametrize(

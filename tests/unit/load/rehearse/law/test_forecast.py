@@ -48,11 +48,13 @@ def test_the_reserve_stays_and_others_come_first():
 
 
 def test_the_load_itself_can_decide():
+    """And where others take all, it does not end."""
     found = run(around(FIXED), sample=replace(QUICK, rates_bytes_per_s=(5 * MB,)), size=GB)
 
     assert "load" == found.binding
     assert found.seconds == pytest.approx(200, rel=0.01)
     assert found.end_per_s == pytest.approx(5 * MB, rel=0.01)
+    assert inf == run(around(FIXED, others_bytes_per_s=200 * MB)).seconds
 
 
 @pytest.mark.parametrize("case", Case)
@@ -100,12 +102,6 @@ def test_without_metrics_what_others_take_and_the_reserve_change_nothing():
 
     assert alone.seconds == pytest.approx(180 * GB / (25 * MB), rel=0.002)
     assert alone == beside
-
-
-def test_where_others_take_all_the_load_does_not_end():
-    found = run(around(FIXED, others_bytes_per_s=200 * MB))
-
-    assert inf == found.seconds
 
 
 def test_a_sample_that_storage_held_back_says_nothing_of_the_fastest():
