@@ -118,14 +118,6 @@ def test_a_moment_without_an_offset_is_utc(moment, epoch_s):
     assert epoch_s == epoch_of(moment)
 
 
-def test_a_target_that_does_not_exist_is_named():
-    """The message names what was given, the hint what can be."""
-    with pytest.raises(UsageError) as refused:
-        read_target("no-such-target", NOTHING)
-
-    assert "'no-such-target' does not exist" in refused.value.message
-
-
 def test_a_target_that_is_no_export_is_refused(tmp_path):
     """A file with nothing of ours in it is said to be so."""
     prose = tmp_path / "letter.txt"

@@ -8,7 +8,7 @@ from typer.testing import CliRunner, Result
 from plimsoll.catalog import schema
 from plimsoll.catalog.load import catalog
 from plimsoll.cli.commands import app
-from plimsoll.errors import DataError, UsageError
+from plimsoll.errors import UsageError
 
 ANSWER = Path(__file__).parents[1] / "catalog" / "describe_instance_types.json"
 
@@ -72,26 +72,6 @@ def test_agreement_is_said_and_is_no_difference():
 
     assert result.exit_code == 0
     assert result.stdout.endswith("the catalog agrees with the answer\n")
-
-
-@pytest.mark.parametrize("name", ["missing.json", ""])
-def test_an_answer_that_cannot_be_read_is_refused(tmp_path: Path, name: str):
-    """A missing file and a folder are one sentence."""
-    with pytest.raises(UsageError):
-        run("refresh", "--from", str(tmp_path / name))
-
-
-def test_an_answer_that_is_not_text_is_refused(tmp_path: Path):
-    """Bytes that are not UTF-8 are one sentence."""
-    (tmp_path / "types.json").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(UsageError):
-        run("refresh", "--from", str(tmp_path / "types.json"))
-
-
-def test_another_document_is_refused():
-    """JSON that is no such answer is one sentence."""
-    with pytest.raises(DataError):
-        run("refresh", "--from", "-", stdin='{"DBInstances": []}')
 
 
 def test_a_folder_that_is_missing_is_named(tmp_path: Path):

@@ -3,12 +3,10 @@
 import json
 from pathlib import Path
 
-import pytest
 from typer.testing import CliRunner
 
 from contract.tree import ROOT
 from plimsoll.cli.commands import app
-from plimsoll.errors import UsageError
 from plimsoll.sources.explain.file import read_captures
 
 NORMAL, SLOW = (str(ROOT / "examples" / "plans" / f"{name}.json") for name in ("normal", "slow"))
@@ -23,12 +21,6 @@ LOG = """\
 
 def run(*arguments: str):
     return CliRunner().invoke(app, ["explain", *arguments])
-
-
-def refusal(*arguments: str) -> str:
-    result = run(*arguments)
-    assert isinstance(result.exception, UsageError)
-    return result.exception.message
 
 
 def test_the_same_plan_in_a_hundred_times_the_time_is_status_1():
@@ -82,20 +74,3 @@ def test_files_of_one_name_are_told_apart_by_their_folders(tmp_path: Path):
 
     assert 0 == result.exit_code
     assert "before/it.log" in result.stdout.replace("\n", "")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "expected"),
-    [
-        (("record",), "no server"),
-        (("record", "host=127.0.0.1 port=1"), "no statement"),
-        (("record", "host=127.0.0.1", "--statement", "table t", "--for", "5s"), "--top"),
-        (("record", "--log", "x", "--statement", "table t"), "cannot be recorded together"),
-        (("record", "host=127.0.0.1", "--statement", "table t", "--timeout", "soon"), "--timeout"),
-    ],
-)
-def test_what_cannot_be_meant_is_refused(arguments, expected, monkeypatch):
-    """Before anything is connected to."""
-    monkeypatch.delenv("PLIMSOLL_DSN", raising=False)
-
-    assert expected in refusal(*arguments)

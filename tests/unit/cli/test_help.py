@@ -166,12 +166,6 @@ def test_bash_completes_with_the_printed_script():
     assert "diagnose" == result.stdout.strip()
 
 
-def test_an_unknown_shell_is_refused():
-    found = CliRunner().invoke(app, ["--completion", "tcsh"])
-
-    assert "there is no completion for shell 'tcsh'" == str(found.exception)
-
-
 def test_help_names_values_and_says_defaults_in_words():
     """No type, no bounds and no brackets of the parser; a default is the end of the sentence."""
     texts = [shown(name) for name in COMMANDS] + [shown(*names) for names in SUBCOMMANDS]

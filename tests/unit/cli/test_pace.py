@@ -36,26 +36,6 @@ def test_an_instance_that_is_named_replaces_the_recorded_one():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "cause"),
-    [
-        (["--cat", "--listen", "9779"], "--cat and --listen cannot be used together"),
-        (["--deny", "backup"], "--deny needs --listen"),
-        (["--cat", "--format", "json"], "--cat makes no report, so --format cannot"),
-        (
-            ["--cat", "-o", "x.json", "--html", "x.html"],
-            "--cat makes no report, so -o, --html cannot",
-        ),
-        (["--listen", "9779", "--width", "80"], "--listen makes no report, so --width cannot"),
-        (["--listen", "everywhere"], "is not an address"),
-        (["--finish-within", "soon"], "is not a time"),
-    ],
-)
-def test_what_cannot_be_is_one_sentence(arguments, cause):
-    with pytest.raises(UsageError, match=cause):
-        CliRunner().invoke(app, ["pace", CLAIMS, *arguments], catch_exceptions=False)
-
-
-@pytest.mark.parametrize(
     ("text", "address"),
     [
         ("9779", ("127.0.0.1", 9779)),

@@ -7,7 +7,6 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from plimsoll.cli.commands import app
-from plimsoll.errors import UsageError
 
 ALIKE = ("pool-size", "--services", "12", "--containers", "4", "--pool", "20")
 
@@ -83,26 +82,6 @@ def test_points_of_a_measurement_are_used():
     result = call(*ALIKE, "--vcpus", "2", "--format", "json", *given)
 
     assert json.loads(result.output)["basis"] == "measured"
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        ("pool-size",),
-        ("pool-size", "--service", "orders"),
-        ("pool-size", "--service", "orders=0x5"),
-        (*ALIKE, "--point", "8"),
-        (*ALIKE, "--point", "8:100"),
-        ("lint", "pooler", "nowhere.conf", "--version", "new"),
-    ],
-    ids=" ".join,
-)
-def test_what_makes_no_sense_is_said(wrong: tuple[str, ...]):
-    """Each is a UsageError with a hint."""
-    error = call(*wrong).exception
-
-    assert isinstance(error, UsageError)
-    assert error.hint
 
 
 def test_what_could_not_be_looked_at_is_said(tmp_path: Path):

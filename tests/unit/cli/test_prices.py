@@ -7,7 +7,6 @@ from typer.testing import CliRunner, Result
 
 from fixtures.offers import hours, market, offer_csv, offer_json
 from plimsoll.cli.commands import app
-from plimsoll.errors import PlimsollError
 
 
 def show(*options: str) -> Result:
@@ -30,15 +29,6 @@ def test_a_class_is_shown_with_its_date_and_source():
         result, "db.m6g.xlarge"
     )
     assert "AWS Price List bulk offer for us-east-1" in result.stdout
-
-
-def test_what_is_not_known_is_said_and_never_zero():
-    """A price that nobody printed is `unknown`, in a row of its own or among others."""
-    result = show("--class", "db.m6g.xlarge")
-
-    assert ["GB-month", "0.115", "0.23", "unknown"] == row(result, "gp2_storage")[:4]
-    assert "not known: cpu_surplus_credits_arm, cpu_surplus_credits_sqlserver" in result.stdout
-    assert " 0 " not in result.stdout
 
 
 def test_a_weak_price_is_marked():
@@ -101,22 +91,3 @@ def test_a_disputed_price_is_status_2(tmp_path: Path):
 
     assert 2 == result.exit_code
     assert "'offer.json' has 2 of it, $0.29 and $0.3" in result.stdout
-
-
-@pytest.mark.parametrize(
-    ("options", "expected"),
-    [
-        (("--region", "eu-wset-1"), "the catalog has no price for region 'eu-wset-1'"),
-        (("--class", "db.m66g.large"), "unknown instance class 'db.m66g.large'"),
-        (("--engine", "nosuch"), "engine 'nosuch' is not one that RDS has"),
-        (("--prices", "none.json"), "unable to read 'none.json'"),
-        (("--prices", "/dev/null"), "'/dev/null' is not a regular file"),
-    ],
-)
-def test_what_cannot_be_is_one_sentence(options, expected):
-    """A region, class, engine or file that is not there."""
-    error = show(*options).exception
-
-    assert isinstance(error, PlimsollError)
-    assert expected in error.message
-    assert error.hint

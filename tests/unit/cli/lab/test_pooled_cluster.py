@@ -21,15 +21,6 @@ def run(capsys, *words: str) -> tuple[int, str]:
     return status, capsys.readouterr().err
 
 
-@pytest.mark.parametrize("scale", ["2:40", "1:1", "1:1000", "many", "1:", "0", "1:nan"])
-def test_a_scale_that_is_not_possible_is_refused(capsys, scale: str, tmp_path: Path):
-    """With those that are."""
-    status, err = run(capsys, "--scale", scale, "--html", str(tmp_path / "x.html"))
-
-    assert 2 == status
-    assert f"error: --scale '{scale}' is not possible\nhint: Give 1:5 to 1:50" in err
-
-
 @pytest.mark.parametrize("scale", ["10", "1:20"])
 def test_a_scale_may_be_written_with_and_without_the_one(monkeypatch, tmp_path: Path, scale: str):
     """The plan has the number, and the announcement says what it means."""
@@ -80,14 +71,6 @@ def test_too_little_memory_is_refused_before_anything_starts(capsys, monkeypatch
     assert 2 == status
     assert lines[0].startswith("error: only 1 GiB of memory are available, and the servers of")
     assert "hint: End other programs, or use a machine with more memory." == lines[1]
-
-
-def test_a_page_that_cannot_be_written_is_refused_first(capsys, tmp_path: Path):
-    """Not after five minutes."""
-    status, err = run(capsys, "--html", str(tmp_path / "absent/x.html"))
-
-    assert 2 == status
-    assert "there is no folder" in err
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from plimsoll.app.options import InstanceOptions
 from plimsoll.cli.commands import app
 from plimsoll.cli.lab import run as lab_run
 from plimsoll.cli.lab.run import LabFlags, plan_of, run_postgres
-from plimsoll.errors import CatalogError, UsageError
+from plimsoll.errors import UsageError
 from plimsoll.gate.record import snapshot_of, truth_of
 from plimsoll.lab.load.workload import LoadPace
 from plimsoll.lab.sessions import mysql
@@ -102,38 +102,6 @@ def test_flags_become_a_plan():
     assert 512 * MIB == plan.memory_bytes
     assert 2 * plan.memory_bytes <= plan.dataset.size_bytes
     assert ("scan", 16) == (plan.dataset.kind, plan.dataset.table_count)
-
-
-@pytest.mark.parametrize(
-    ("changes", "word"),
-    [
-        ({"clock": 0.5}, "clock"),
-        ({"credits": 1.5}, "balance"),
-        ({"memory": "32MiB"}, "memory"),
-        ({"memory": "much"}, "--memory"),
-        ({"workload": "tpcc"}, "tpcc"),
-        ({"rate": 0.0}, "0 transactions a second"),
-        ({"duration": "soon"}, "--for"),
-        ({"duration": "2s"}, "three emulated minutes"),
-        ({"output": Path("no/such/folder/run.json")}, "no folder"),
-        ({"html": Path()}, "is a folder"),
-        ({"instance": InstanceOptions()}, "nothing to emulate"),
-        ({"instance": InstanceOptions(storage="gp2", size_gib=3)}, "GiB"),
-    ],
-)
-def test_what_cannot_be_is_refused_before_anything_starts(changes, word, monkeypatch):
-    """Nobody waits for tables that are made for nothing."""
-    monkeypatch.setattr(lab_run, "run_lab", None)
-    with pytest.raises(UsageError) as raised:
-        run_postgres(flags(**changes))
-
-    assert word in raised.value.message
-
-
-def test_a_class_nobody_knows_is_refused():
-    """As everywhere, with those that sound alike."""
-    with pytest.raises(CatalogError):
-        plan_of(flags(instance=InstanceOptions(db_class="db.t9.mighty")))
 
 
 def test_the_report_has_the_truth_beside_it_and_the_status_of_a_diagnosis(lab, capsys):

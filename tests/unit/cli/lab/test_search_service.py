@@ -21,15 +21,6 @@ def run(capsys, *words: str) -> tuple[int, str, str]:
     return status, out, err
 
 
-@pytest.mark.parametrize("scale", ["2:40", "1:1", "1:1000", "many", "1:", "0", "1:nan"])
-def test_a_scale_that_is_not_possible_is_refused(capsys, scale: str, tmp_path: Path):
-    """With those that are."""
-    status, _, err = run(capsys, "--scale", scale, "--html", str(tmp_path / "x.html"))
-
-    assert 2 == status
-    assert f"error: --scale '{scale}' is not possible\nhint: Give 1:5 to 1:100" in err
-
-
 def test_a_folder_without_the_system_is_refused(capsys, tmp_path: Path):
     """Before a server is started."""
     status, _, err = run(capsys, "--system", str(tmp_path), "--html", str(tmp_path / "x.html"))
@@ -37,14 +28,6 @@ def test_a_folder_without_the_system_is_refused(capsys, tmp_path: Path):
     assert 2 == status
     assert "error: there is no search service in" in err
     assert [] == list(tmp_path.iterdir())
-
-
-def test_a_page_that_cannot_be_written_is_refused_first(capsys, tmp_path: Path):
-    """Not after four minutes."""
-    status, _, err = run(capsys, "--html", str(tmp_path / "absent/x.html"))
-
-    assert 2 == status
-    assert "there is no folder" in err
 
 
 def test_a_folder_for_snapshots_that_cannot_be_made_is_refused(capsys, tmp_path: Path):

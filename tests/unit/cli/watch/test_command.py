@@ -30,37 +30,6 @@ EXAMPLE = str(ROOT / "examples" / "quiet")
 
 
 @pytest.mark.parametrize(
-    ("arguments", "cause"),
-    [
-        ([], "there is nothing to watch"),
-        (["check"], "there is nothing to watch"),
-        (["rds:*", "--config", "x.toml"], "targets and --config cannot be used together"),
-        (["absent"], "target 'absent' does not exist"),
-        (["rds:*", "--log-format", "xml"], "there is no log format 'xml'"),
-        (["--config", "absent.toml"], "unable to read 'absent.toml'"),
-        (["rds:*", "rds:*"], "the target 'rds:*' is given twice"),
-        (["rds:"], "'rds:' names no instance"),
-        (["prom:foo"], "the target does not begin with http:// or https://"),
-        ([EXAMPLE, "--web.listen-address", "9780"], "'9780' is not an address"),
-        ([EXAMPLE, "--web.config.file", "absent.yml"], "unable to read 'absent.yml'"),
-        (["check", EXAMPLE, "--web.config.file", "absent.yml"], "unable to read 'absent.yml'"),
-        ([EXAMPLE, "--ledger", "absent/l.db"], "the folder of the ledger 'absent/l.db' does not"),
-    ],
-)
-def test_bad_input_is_refused_before_anything_starts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], cause: str
-):
-    """One sentence, and no ledger is made."""
-    monkeypatch.chdir(tmp_path)
-
-    with pytest.raises(UsageError) as caught:
-        run(["watch", *arguments])
-
-    assert caught.value.message.startswith(cause)
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize(
     ("more", "variables", "cause"),
     [
         ('profile = "absent"', {}, "the AWS configuration has no profile 'absent'"),

@@ -23,8 +23,10 @@ BOUND, NEARING, OK = WatchState.BOUND, WatchState.NEARING, WatchState.OK
         # The end says what holds now, and the whole length of the episode.
         (
             transition(OK, before=BOUND, text="serves 12 MB/s", since_s=START_S),
-            "orders is no longer at a storage ceiling: it serves 12 MB/s now. The alert lasted 3 h, from "
-            "2021-03-08 00:00 UTC",
+            (
+                "orders is no longer at a storage ceiling: it serves 12 MB/s now. The alert lasted "
+                "3 h, from 2021-03-08 00:00 UTC"
+            ),
         ),
         # From bound to nearing is a relief.
         (
