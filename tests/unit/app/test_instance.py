@@ -12,7 +12,7 @@ from plimsoll.app.instance import with_flags
 from plimsoll.app.moments import epoch_of
 from plimsoll.app.options import InstanceOptions
 from plimsoll.app.read import read_target
-from plimsoll.errors import DataError, UsageError
+from plimsoll.errors import DataError
 from plimsoll.model.diagnosis import Verdict
 from plimsoll.model.instance import Instance, Storage
 from plimsoll.model.metric import Metric
@@ -81,27 +81,6 @@ def test_every_flag_replaces_what_the_source_says():
 def test_the_prefix_of_a_class_may_be_left_out(name):
     """People write classes with and without `db.`."""
     assert "db.r5.xlarge" == flagged(db_class=name).db_class
-
-
-@pytest.mark.parametrize(
-    ("flags", "cause"),
-    [
-        ({"engine": "sqlite"}, "engine 'sqlite'"),
-        ({"storage": "ssd"}, "storage type 'ssd'"),
-        ({"size_gib": 0.0}, "--size-gib 0"),
-        ({"size_gib": float("inf")}, "--size-gib inf"),
-        ({"iops": -1.0}, "--iops -1"),
-        ({"throughput_mibps": float("nan")}, "--throughput-mibps nan"),
-        ({"launched": "01.06.2019"}, "'01.06.2019'"),
-    ],
-)
-def test_what_cannot_be_is_refused_with_a_hint(flags, cause):
-    """A flag that names nothing that exists is the user's to mend."""
-    with pytest.raises(UsageError) as refused:
-        flagged(**flags)
-
-    assert cause in refused.value.message
-    assert refused.value.hint.endswith((".", "…"))
 
 
 @pytest.mark.parametrize(

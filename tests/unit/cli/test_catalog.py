@@ -22,31 +22,6 @@ def test_show_lists_all_classes():
     assert run("show").stdout.splitlines() == list(catalog().classes())
 
 
-def test_show_prints_a_class_with_its_past():
-    """A class is shown with its numbers, its legacy numbers and their sources."""
-    text = run("show", "r5.2xlarge").stdout
-
-    assert text.startswith("db.r5.2xlarge\n  EC2 type: r5.2xlarge, nitro, x86_64\n")
-    assert "legacy baseline: 212.5 MB/s, documented 2018-08-04 to 2019-12-04" in text
-
-
-def test_refresh_prints_the_differences_and_exits_with_1():
-    """Differences are listed; nothing is written without --write."""
-    result = run("refresh", "--from", str(ANSWER), "--read-on", "2026-12-01")
-
-    assert result.exit_code == 1
-    assert "changed: db.t3.xlarge ebs_baseline_mb_per_s: 86.875 -> 100\n" in result.stdout
-    assert "added: db.x2m.xlarge\n" in result.stdout
-    assert "1 of them are not known to serve RDS, left out\n" in result.stdout
-
-
-def test_refresh_reads_standard_input():
-    """A dash reads the answer from a pipe."""
-    result = run("refresh", "--from", "-", stdin=ANSWER.read_text(encoding="utf-8"))
-
-    assert "6 types in the answer\n" in result.stdout
-
-
 def test_refresh_writes_both_tables(tmp_path: Path):
     """With --write both tables are written whole, and the exit status is 0."""
     result = run(

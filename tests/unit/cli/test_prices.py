@@ -20,41 +20,6 @@ def row(result: Result, name: str) -> list[str]:
     return line.split()[1:]
 
 
-def test_a_class_is_shown_with_its_date_and_source():
-    """Also by its EC2 name; the source is a footnote."""
-    result = show("--class", "m6g.xlarge")
-
-    assert 0 == result.exit_code, result.output
-    assert ["hour", "0.318", "0.636", "unknown", "2026-07-28", "[1]"] == row(
-        result, "db.m6g.xlarge"
-    )
-    assert "AWS Price List bulk offer for us-east-1" in result.stdout
-
-
-def test_a_weak_price_is_marked():
-    """Where only the Multi-AZ price is weak, that is said."""
-    result = show("--class", "db.r5.2xlarge", "--engine", "oracle-ee")
-
-    assert ["Multi-AZ", "weak"] == row(result, "db.r5.2xlarge, byol")[-3:-1]
-
-
-def test_a_cluster_has_a_price_of_its_own():
-    """Three instances of db.m6gd.xlarge are $1.044 an hour, and gp3 is paid three times."""
-    result = show("--class", "db.m6gd.xlarge")
-
-    assert ["0.373", "0.747", "1.044"] == row(result, "db.m6gd.xlarge")[1:4]
-    assert ["0.115", "0.23", "0.345"] == row(result, "gp3_storage")[1:4]
-
-
-def test_a_class_without_a_price_is_status_2():
-    """The sentence says what would supply it."""
-    result = show("--class", "db.m8a.large", "--engine", "mysql")
-
-    assert 2 == result.exit_code
-    assert "the price of db.m8a.large for mysql in us-east-1 is not in the cat" in result.stdout
-    assert "plimsoll prices refresh --region us-east-1" in result.stdout
-
-
 def test_every_class_of_an_engine_is_listed_by_licence():
     """With each licence a row, and those without a price below."""
     result = show("--engine", "oracle-se2", "--region", "eu-west-1")
