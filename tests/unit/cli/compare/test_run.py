@@ -13,7 +13,6 @@ from builders import START_S
 from contract.tree import ROOT
 from plimsoll.app.options import InstanceOptions, ReadOptions
 from plimsoll.app.sides import Split, interval_of, read_sides
-from plimsoll.errors import UsageError
 from plimsoll.model.instance import Instance, Storage
 from plimsoll.model.metric import Metric
 from plimsoll.model.snapshot import Annotation, EventKind, Snapshot
@@ -234,16 +233,6 @@ def test_intervals_are_read_as_iso_8601_has_them(text, length_s):
     start, end = interval_of(text, "--window-a")
 
     assert length_s == end - start
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["2026-11-01", "2026-11-01/", "2026-11-08/2026-11-01", "P1D/P1D", "2026-11-01/P", "x/P1Y"],
-)
-def test_what_is_no_interval_is_refused(text):
-    """A single moment, an empty half, a reversed interval and a duration of nothing are errors."""
-    with pytest.raises(UsageError):
-        interval_of(text, "--window-a")
 
 
 def test_what_it_prints_for_the_next_step_runs(run):

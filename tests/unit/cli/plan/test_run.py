@@ -26,7 +26,6 @@ from plimsoll.cli.plan.texts import (
     allowed_ratio_of,
     factor_of,
     growth_of,
-    license_of,
     prior_of,
     usd_of,
 )
@@ -355,10 +354,3 @@ def test_a_license_that_an_engine_is_not_sold_with_is_refused(run, tmp_path):
 
     assert "sqlserver-se is not sold with --license bring-your-own-license" == str(refused.value)
     assert "license-included" in refused.value.hint
-
-
-@pytest.mark.parametrize("text", ["byol", "included", ""])
-def test_a_license_that_aws_does_not_write_is_refused(text):
-    """Licences are those of RDS; ours in the price book are not said by anybody."""
-    with pytest.raises(UsageError, match="is not a license that RDS has"):
-        license_of(text)

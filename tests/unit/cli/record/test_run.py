@@ -7,7 +7,6 @@ import pytest
 
 from plimsoll.cli.record import host as record_host
 from plimsoll.cli.record.host import seconds_of
-from plimsoll.errors import UsageError
 from plimsoll.model.instance import Instance
 from plimsoll.model.metric import Metric
 from plimsoll.model.series import Series
@@ -42,19 +41,6 @@ def plimsoll(run, monkeypatch, tmp_path: Path):
 def test_times_are_written_as_people_write_them(text: str, seconds: int):
     """A number and a unit, or several; a bare number is seconds."""
     assert seconds == seconds_of(text, "--for")
-
-
-@pytest.mark.parametrize(
-    "text", ["", "0", "0s", "1.5s", "500ms", "-1s", "s", "10 m", "1y", "9999999999s", "²s"]
-)
-def test_what_is_no_time_of_whole_seconds_is_refused(text: str):
-    """The message names the option and what was given."""
-    with pytest.raises(UsageError) as raised:
-        seconds_of(text, "--every")
-
-    assert f"--every '{text}'" in raised.value.message
-    # Whole seconds they are, but none.
-    assert (text in ("0", "0s")) == ("is too short" in raised.value.message)
 
 
 def test_a_device_that_is_not_there_is_refused_before_anything_is_recorded(plimsoll, monkeypatch):
