@@ -23,19 +23,6 @@ def run(*arguments: str):
     return CliRunner().invoke(app, ["explain", *arguments])
 
 
-def test_the_same_plan_in_a_hundred_times_the_time_is_status_1():
-    """And the text says that it is not the query."""
-    result = run("compare", NORMAL, SLOW)
-
-    assert 1 == result.exit_code
-    assert "Not the query" in result.stdout
-
-
-def test_a_file_beside_itself_is_status_0():
-    """Nothing differs."""
-    assert 0 == run("compare", NORMAL, NORMAL).exit_code
-
-
 def test_the_json_has_its_schema():
     """And one entry for each statement."""
     document = json.loads(run("compare", NORMAL, SLOW, "--format", "json").stdout)
@@ -54,15 +41,6 @@ def test_a_log_is_recorded_without_its_literals(tmp_path: Path):
     assert "select * from orders where note = ?" in result.stdout
     assert "secret" not in out.read_text(encoding="utf-8")
     assert 9 == read_captures(out).captures[0].blocks.hit
-
-
-def test_a_log_and_a_recording_have_statements_of_their_own(tmp_path: Path):
-    """Nothing to compare is status 2."""
-    (tmp_path / "server.log").write_text(LOG, encoding="utf-8")
-    result = run("compare", NORMAL, str(tmp_path / "server.log"))
-
-    assert 2 == result.exit_code
-    assert "No statement is on both sides" in result.stdout
 
 
 def test_files_of_one_name_are_told_apart_by_their_folders(tmp_path: Path):

@@ -100,6 +100,14 @@ def test_no_summary_is_cut_off():
     assert "..." not in shown("gate").replace("[ARGS]...", "")
 
 
+def test_a_page_of_help_that_a_hint_names_lists_the_option():
+    """The options of `fleet LAKE`, which a transcript of refusals names, are not on the page of `fleet`."""
+    page = shown("fleet", "LAKE")
+
+    assert page.startswith("Usage: plimsoll fleet [OPTIONS] LAKE\n")
+    assert "--processes" in page
+
+
 def test_options_stand_under_their_headings():
     """The instance, the window and live targets are groups of their own; files and columns come last."""
     for name in ("diagnose", "plan", "inspect"):

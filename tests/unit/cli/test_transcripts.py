@@ -8,30 +8,41 @@ from pathlib import Path
 import pytest
 
 from contract.tree import ROOT
+from fixtures.offers import hours, market, offer_csv, offer_json
 from plimsoll.cli.lab import run as lab
 from plimsoll.cli.record import host
+from unit.cli.test_explain import LOG
 
 TESTS = ROOT / "tests"
 REFUSALS = sorted((TESTS / "golden" / "refusals").glob("*.txt"))
 ANSWERS = sorted((TESTS / "golden" / "answers").glob("*.txt"))
 # A command, and what it shows if that is not plain.
 COMMAND = re.compile(r"^((?:# .+\n)*)\$ plimsoll (.+)$", re.MULTILINE)
+TYPES = TESTS / "unit" / "catalog" / "describe_instance_types.json"
 LINKS = {
     "examples": ROOT / "examples",
     "fixtures": TESTS / "fixtures" / "infrastructure",
-    "types.json": TESTS / "unit" / "catalog" / "describe_instance_types.json",
+    "types.json": TYPES,
 }
 FILES = {
     "a.csv": b"1\n",
     "bare.ini": b"[databases]\na = \n[pgbouncer]\npool_mode = session\n",
     "cut.json": b'{"a":',
+    "disputed.json": offer_json([*market(), hours("db.t3.xlarge", "0.3", sku="OTHER")]),
     "empty.json": b"{}",
     "export.csv": b"timestamp,ReadIOPS\n",
     "latin.txt": b"\xff\xfe\x00",
     "nothing": b"",
+    "offer.csv": offer_csv(market()),
+    "offer.json": offer_json(market()),
     "once.ini": b"[pgbouncer]\npool_mode = transaction\nserver_lifetime = 0\n",
     "prose.txt": b"Error: no such plan",
+    "same.json": TYPES.read_bytes()
+    .replace(b"t3.xlarge", b"t3.other")
+    .replace(b"x2m.xlarge", b"x2m.other"),
+    "server.log": LOG.encode(),
     "template.yaml": b"Resources: {}",
+    "watch.toml": b'[[targets]]\ntarget = "examples/quiet"\n[rules.headroom]\non = false\n',
 }
 
 

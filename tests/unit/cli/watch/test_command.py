@@ -71,21 +71,6 @@ def test_once_gives_the_status_of_the_worst(tmp_path: Path, capsys: pytest.Captu
     assert "event=lease owner=true" in capsys.readouterr().err
 
 
-def test_check_shows_files_as_free(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    """Instances, rules, receivers and the ledger; nothing is sent and nothing is made."""
-    config = tmp_path / "watch.toml"
-    config.write_text(f'[[targets]]\ntarget = "{EXAMPLE}"\n[rules.headroom]\non = false\n')
-
-    assert run(["watch", "check", "--config", str(config)]) == 0
-
-    printed = capsys.readouterr().out
-    assert "quiet" in printed
-    assert "Reading costs nothing: no target is billed by metric." in printed
-    assert "receivers  none: transitions are logged, and nothing is sent" in printed
-    assert "headroom" not in printed
-    assert [p.name for p in tmp_path.iterdir()] == ["watch.toml"]
-
-
 def test_a_receiver_that_cannot_be_reached_is_found_before_the_start(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
