@@ -1,4 +1,8 @@
-"""Commands of golden transcripts, run again: what cannot be is refused, and answers are as reviewed."""
+"""
+Commands of golden transcripts, run again: what cannot be is refused, and answers are as reviewed.
+
+A new one is a line `$ plimsoll …` there, with the fact above it; --regenerate-golden writes what it says.
+"""
 
 import re
 import shlex
