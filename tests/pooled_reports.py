@@ -2,6 +2,8 @@
 
 from msgspec.structs import replace
 
+from plimsoll.lab.experiments.pooled_cluster.play import PooledRun
+from plimsoll.lab.experiments.pooled_cluster.story import Expected, fleet_of, phases_of
 from plimsoll.model.experiment import ExperimentCheck, PublishedFigure
 from plimsoll.model.pooled import (
     PooledFigures,
@@ -108,5 +110,18 @@ def report(**other: object) -> PooledReport:
         notes=("Scale 1:10.",),
         phase_count=1,
         outcome=OUTCOME,
+    )
+    return replace(made, **other)
+
+
+def run(expected: Expected, **other: object) -> PooledRun:
+    """The first phase of the story of which this is true."""
+    made = PooledRun(
+        phase=next(one for one in phases_of(is_quick=True) if one.expected is expected),
+        fleet=fleet_of(10.0),
+        figures=FIGURES,
+        samples=(),
+        observation=None,
+        sizing=None,
     )
     return replace(made, **other)

@@ -11,7 +11,7 @@ from plimsoll.model.snapshot import Snapshot
 from plimsoll.watch.config import TargetSettings, WatchSettings
 from plimsoll.watch.delivery import Delivery
 from plimsoll.watch.law.message import Message
-from plimsoll.watch.ledger import Ledger
+from plimsoll.watch.ledger import Ledger, LedgerError
 from plimsoll.watch.loop import Watch
 from plimsoll.watch.receivers.settings import WebhookSettings
 from plimsoll.watch.targets import Computations, WatchClock, WatchTarget
@@ -184,6 +184,11 @@ def settings_of(**more: object) -> WatchSettings:
         receivers=(WebhookSettings(name=RECEIVER, url="http://127.0.0.1:1/"),),
         **more,  # type: ignore[arg-type]
     )
+
+
+def full(*_: object, **__: object) -> None:
+    """What a ledger says whose disk is full."""
+    raise LedgerError("database or disk is full")
 
 
 def broken(text: str = "the receiver does not answer") -> SourceError:

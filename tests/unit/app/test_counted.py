@@ -7,7 +7,7 @@ import pytest
 
 import builders
 from plimsoll.app.counted import with_counts
-from plimsoll.errors import DataError, UsageError
+from plimsoll.errors import DataError
 from plimsoll.model.metric import Metric
 
 MEASURED = builders.snapshot({Metric.READ_OPS_PER_S: np.full(120, 500.0)})
@@ -50,9 +50,3 @@ def test_a_file_that_brings_nothing_new_is_refused(tmp_path: Path):
         with_counts(MEASURED, [file])
 
     assert "arrivals_per_s" in str(raised.value.hint)
-
-
-def test_a_file_that_is_not_there_is_named(tmp_path: Path):
-    """As any other missing file."""
-    with pytest.raises(UsageError, match="does not exist"):
-        with_counts(MEASURED, [tmp_path / "none.csv"])

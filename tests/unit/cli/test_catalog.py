@@ -8,7 +8,7 @@ from typer.testing import CliRunner, Result
 from plimsoll.catalog import schema
 from plimsoll.catalog.load import catalog
 from plimsoll.cli.commands import app
-from plimsoll.errors import DataError, UsageError
+from plimsoll.errors import UsageError
 
 ANSWER = Path(__file__).parents[1] / "catalog" / "describe_instance_types.json"
 
@@ -20,31 +20,6 @@ def run(*arguments: str, stdin: str | None = None) -> Result:
 def test_show_lists_all_classes():
     """Without a class every known one is printed, one a line."""
     assert run("show").stdout.splitlines() == list(catalog().classes())
-
-
-def test_show_prints_a_class_with_its_past():
-    """A class is shown with its numbers, its legacy numbers and their sources."""
-    text = run("show", "r5.2xlarge").stdout
-
-    assert text.startswith("db.r5.2xlarge\n  EC2 type: r5.2xlarge, nitro, x86_64\n")
-    assert "legacy baseline: 212.5 MB/s, documented 2018-08-04 to 2019-12-04" in text
-
-
-def test_refresh_prints_the_differences_and_exits_with_1():
-    """Differences are listed; nothing is written without --write."""
-    result = run("refresh", "--from", str(ANSWER), "--read-on", "2026-12-01")
-
-    assert result.exit_code == 1
-    assert "changed: db.t3.xlarge ebs_baseline_mb_per_s: 86.875 -> 100\n" in result.stdout
-    assert "added: db.x2m.xlarge\n" in result.stdout
-    assert "1 of them are not known to serve RDS, left out\n" in result.stdout
-
-
-def test_refresh_reads_standard_input():
-    """A dash reads the answer from a pipe."""
-    result = run("refresh", "--from", "-", stdin=ANSWER.read_text(encoding="utf-8"))
-
-    assert "6 types in the answer\n" in result.stdout
 
 
 def test_refresh_writes_both_tables(tmp_path: Path):
@@ -63,35 +38,6 @@ def test_refresh_writes_both_tables(tmp_path: Path):
         "instance_limits_legacy.csv": 206,
     }
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(rows)
-
-
-def test_agreement_is_said_and_is_no_difference():
-    """An answer that changes nothing exits with 0."""
-    answer = ANSWER.read_text(encoding="utf-8").replace("t3.xlarge", "t3.other")
-    result = run("refresh", "--from", "-", stdin=answer.replace("x2m.xlarge", "x2m.other"))
-
-    assert result.exit_code == 0
-    assert result.stdout.endswith("the catalog agrees with the answer\n")
-
-
-@pytest.mark.parametrize("name", ["missing.json", ""])
-def test_an_answer_that_cannot_be_read_is_refused(tmp_path: Path, name: str):
-    """A missing file and a folder are one sentence."""
-    with pytest.raises(UsageError):
-        run("refresh", "--from", str(tmp_path / name))
-
-
-def test_an_answer_that_is_not_text_is_refused(tmp_path: Path):
-    """Bytes that are not UTF-8 are one sentence."""
-    (tmp_path / "types.json").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(UsageError):
-        run("refresh", "--from", str(tmp_path / "types.json"))
-
-
-def test_another_document_is_refused():
-    """JSON that is no such answer is one sentence."""
-    with pytest.raises(DataError):
-        run("refresh", "--from", "-", stdin='{"DBInstances": []}')
 
 
 def test_a_folder_that_is_missing_is_named(tmp_path: Path):

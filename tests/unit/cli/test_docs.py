@@ -10,7 +10,6 @@ from typer.testing import CliRunner, Result
 from contract.tree import ROOT
 from plimsoll.app.documentation import documentation
 from plimsoll.cli.commands import app
-from plimsoll.errors import UsageError
 
 
 def run(*arguments: str) -> Result:
@@ -70,9 +69,3 @@ def test_search_prints_pages_and_the_lines():
     assert "\nbalance-empty\n    " in text
     assert text.endswith("Read one with: plimsoll docs PAGE\n")
     assert all(len(line) <= 100 for line in text.splitlines())
-
-
-def test_a_page_and_a_search_contradict_each_other():
-    """One sentence, and what to do."""
-    with pytest.raises(UsageError, match="looks in all pages"):
-        run("bound", "--search", "x")

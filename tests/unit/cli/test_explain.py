@@ -3,12 +3,10 @@
 import json
 from pathlib import Path
 
-import pytest
 from typer.testing import CliRunner
 
 from contract.tree import ROOT
 from plimsoll.cli.commands import app
-from plimsoll.errors import UsageError
 from plimsoll.sources.explain.file import read_captures
 
 NORMAL, SLOW = (str(ROOT / "examples" / "plans" / f"{name}.json") for name in ("normal", "slow"))
@@ -23,25 +21,6 @@ LOG = """\
 
 def run(*arguments: str):
     return CliRunner().invoke(app, ["explain", *arguments])
-
-
-def refusal(*arguments: str) -> str:
-    result = run(*arguments)
-    assert isinstance(result.exception, UsageError)
-    return result.exception.message
-
-
-def test_the_same_plan_in_a_hundred_times_the_time_is_status_1():
-    """And the text says that it is not the query."""
-    result = run("compare", NORMAL, SLOW)
-
-    assert 1 == result.exit_code
-    assert "Not the query" in result.stdout
-
-
-def test_a_file_beside_itself_is_status_0():
-    """Nothing differs."""
-    assert 0 == run("compare", NORMAL, NORMAL).exit_code
 
 
 def test_the_json_has_its_schema():
@@ -64,15 +43,6 @@ def test_a_log_is_recorded_without_its_literals(tmp_path: Path):
     assert 9 == read_captures(out).captures[0].blocks.hit
 
 
-def test_a_log_and_a_recording_have_statements_of_their_own(tmp_path: Path):
-    """Nothing to compare is status 2."""
-    (tmp_path / "server.log").write_text(LOG, encoding="utf-8")
-    result = run("compare", NORMAL, str(tmp_path / "server.log"))
-
-    assert 2 == result.exit_code
-    assert "No statement is on both sides" in result.stdout
-
-
 def test_files_of_one_name_are_told_apart_by_their_folders(tmp_path: Path):
     """As people name them: before/it.log and after/it.log."""
     for name in ("before", "after"):
@@ -82,20 +52,3 @@ def test_files_of_one_name_are_told_apart_by_their_folders(tmp_path: Path):
 
     assert 0 == result.exit_code
     assert "before/it.log" in result.stdout.replace("\n", "")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "expected"),
-    [
-        (("record",), "no server"),
-        (("record", "host=127.0.0.1 port=1"), "no statement"),
-        (("record", "host=127.0.0.1", "--statement", "table t", "--for", "5s"), "--top"),
-        (("record", "--log", "x", "--statement", "table t"), "cannot be recorded together"),
-        (("record", "host=127.0.0.1", "--statement", "table t", "--timeout", "soon"), "--timeout"),
-    ],
-)
-def test_what_cannot_be_meant_is_refused(arguments, expected, monkeypatch):
-    """Before anything is connected to."""
-    monkeypatch.delenv("PLIMSOLL_DSN", raising=False)
-
-    assert expected in refusal(*arguments)

@@ -29,13 +29,6 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> str:
     return found
 
 
-def test_the_table_names_the_most_urgent_first(lake: str):
-    text = called(lake, "--no-plan", "--processes", "1", status=1)
-
-    assert text.startswith("1 of 2 instances reached a limit, 0 of them at the end")
-    assert "you pay for 30,000 IOPS; this class can use 18,750 IOPS" in " ".join(text.split())
-
-
 def test_a_window_in_which_no_limit_was_reached_ends_with_0(lake: str):
     text = called(
         lake, "--no-plan", "--processes", "1", "--last", "2d", "--format", "csv", status=0
@@ -53,23 +46,6 @@ def test_the_ending_of_a_file_selects_the_form(lake: str, tmp_path: Path):
     called(lake, "--no-plan", "--processes", "1", "-o", str(file), status=1)
 
     assert file.read_bytes().startswith(b"PAR1")
-
-
-def test_an_explanation_has_no_csv(lake: str):
-    with pytest.raises(UsageError, match="--explain has no csv form"):
-        called(lake, "--explain", "quiet", "--format", "csv", status=2)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--spark-master", "local[2]"], "--spark-master needs --engine spark"),
-        (["--engine", "spark", "--processes", "2"], "--processes is for the local engine"),
-    ],
-)
-def test_options_of_the_other_engine_are_refused(options: list[str], message: str, lake: str):
-    with pytest.raises(UsageError, match=message):
-        called(lake, *options, status=2)
 
 
 def test_every_form_has_the_same_headline(lake: str, tmp_path: Path):
@@ -127,6 +103,9 @@ def test_changes_since_the_window_before_and_since_a_file(lake: str, tmp_path: P
 @pytest.mark.parametrize(
     ("words", "cause"),
     [
+        (("--explain", "quiet", "--format", "csv"), "--explain has no csv form"),
+        (("--spark-master", "local[2]"), "--spark-master needs --engine spark"),
+        (("--engine", "spark", "--processes", "2"), "--processes is for the local engine"),
         (("--changes",), "--changes needs a window"),
         (("--changes", "--compare", "x.parquet"), "--changes and --compare exclude each other"),
         (("--compare", "no-such.parquet"), "there is no file 'no-such.parquet'"),

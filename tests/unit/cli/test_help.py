@@ -100,6 +100,14 @@ def test_no_summary_is_cut_off():
     assert "..." not in shown("gate").replace("[ARGS]...", "")
 
 
+def test_a_page_of_help_that_a_hint_names_lists_the_option():
+    """The options of `fleet LAKE`, which a transcript of refusals names, are not on the page of `fleet`."""
+    page = shown("fleet", "LAKE")
+
+    assert page.startswith("Usage: plimsoll fleet [OPTIONS] LAKE\n")
+    assert "--processes" in page
+
+
 def test_options_stand_under_their_headings():
     """The instance, the window and live targets are groups of their own; files and columns come last."""
     for name in ("diagnose", "plan", "inspect"):
@@ -164,12 +172,6 @@ def test_bash_completes_with_the_printed_script():
     )
 
     assert "diagnose" == result.stdout.strip()
-
-
-def test_an_unknown_shell_is_refused():
-    found = CliRunner().invoke(app, ["--completion", "tcsh"])
-
-    assert "there is no completion for shell 'tcsh'" == str(found.exception)
 
 
 def test_help_names_values_and_says_defaults_in_words():

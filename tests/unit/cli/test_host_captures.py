@@ -2,13 +2,11 @@
 
 import io
 import json
-import sys
 from pathlib import Path
 
 import pytest
 
 from fuzz import corpus
-from plimsoll.cli.main import main
 from plimsoll.model.metric import Metric
 from plimsoll.model.snapshot import Snapshot
 from plimsoll.model.snapshot_file.codec import decode_snapshot
@@ -23,21 +21,10 @@ WITHOUT_TIMES = "\n".join(
 
 
 @pytest.fixture
-def plimsoll(monkeypatch: pytest.MonkeyPatch, capsys, tmp_path: Path):
-    """Run a command line with something on standard input: exit status, output, standard error."""
+def plimsoll(run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    """The command line in a scratch folder, with something on standard input."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("PLIMSOLL_DSN", raising=False)
-
-    def call(*arguments: str, given: bytes = b"") -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(given)))
-        monkeypatch.setattr(sys, "argv", ["plimsoll", *arguments])
-        with pytest.raises(SystemExit) as raised:
-            main()
-        captured = capsys.readouterr()
-        code = raised.value.code
-        return (code if isinstance(code, int) else 0), captured.out, captured.err
-
-    return call
+    return run
 
 
 def saved(name: str = "f.json") -> Snapshot:
@@ -120,39 +107,6 @@ def test_a_capture_without_times_is_read_by_the_second_or_as_told(plimsoll):
     assert {"times"} & {gap.metric for gap in saved().gaps}
     status, _, result = plimsoll(*arguments, given=SAR.read_bytes())
     assert (2, True) == (status, "Leave out --every" in result)
-
-
-@pytest.mark.parametrize(
-    ("more", "says"),
-    [
-        (("--for", "60s"), "--for"),
-        (("--dsn", "host=localhost"), "--dsn"),
-        (("--embedded-postgres",), "--embedded-postgres"),
-        (("--", "sleep", "1"), "a command"),
-        (("--class", "db.r5.2xlarge", "--storage", "gp7"), "gp7"),
-    ],
-)
-def test_what_is_about_measuring_does_not_go_with_a_capture(plimsoll, more, says: str):
-    """Contradictions are told before standard input is read."""
-    status, _, result = plimsoll("record", "host", "--from", "-", *more)
-
-    assert (2, True) == (status, says in result)
-    assert "nothing came" not in result
-
-
-def test_an_export_is_no_capture(plimsoll):
-    """`record host --from` says where exports go."""
-    status, _, result = plimsoll("record", "host", "--from", "-", given=b"timestamp,ReadIOPS\n")
-
-    assert (2, True) == (status, "not a capture of iostat, sar or sadf" in result)
-    assert "plimsoll record TARGET" in result
-
-
-def test_a_missing_file_is_one_sentence(plimsoll):
-    """As for every file."""
-    status, _, result = plimsoll("record", "host", "--from", "none.txt")
-
-    assert (2, True) == (status, "unable to read 'none.txt'" in result)
 
 
 class Interrupted(io.BytesIO):

@@ -8,7 +8,6 @@ from typer.testing import CliRunner, Result
 
 from contract.tree import ROOT
 from plimsoll.cli.commands import app
-from plimsoll.errors import PlimsollError
 
 FIXTURES = ROOT / "tests/fixtures/infrastructure"
 PLAN = str(ROOT / "examples/infrastructure/plan.json")
@@ -83,27 +82,6 @@ def test_a_history_is_of_one_database(tmp_path: Path):
     assert 1 == call("terraform", PLAN, "--history", named).exit_code
 
 
-@pytest.mark.parametrize(
-    ("arguments", "cause"),
-    [
-        (("terraform", str(FIXTURES / "mixed.json"), "--history", CLAIMS), "of 11 databases"),
-        (("terraform", PLAN, "--history", "nowhere"), "nowhere"),
-        (("terraform", PLAN, "--region", "mars"), "no region 'mars'"),
-        (("cloudformation", TEMPLATE, "--parameter", "Iops"), "is not NAME=VALUE"),
-        (("cloudformation", TEMPLATE, "--parameter", "X=1"), "no parameter 'X'"),
-        (("terraform", TEMPLATE), "is not JSON"),
-        (("terraform", PLAN, "-o", "report.html"), "-o writes"),
-    ],
-)
-def test_bad_input_is_one_sentence(arguments: tuple[str, ...], cause: str):
-    """A cause and a hint, and exit status 2."""
-    result = call(*arguments)
-
-    assert isinstance(result.exception, PlimsollError)
-    assert cause in result.exception.message
-    assert result.exception.hint
-
-
 def test_a_plan_can_be_piped_in():
     """The report and SARIF name standard input, not a device of this machine."""
     plan = Path(PLAN).read_bytes()
@@ -115,23 +93,3 @@ def test_a_plan_can_be_piped_in():
     assert "aws_db_instance.search · standard input" in text.output
     assert '"uri": "stdin"' in sarif.output
     assert "/dev/stdin" not in text.output + sarif.output
-
-
-@pytest.mark.parametrize(
-    ("arguments", "piped", "message"),
-    [
-        (("terraform", "-"), b"", "nothing came from standard input"),
-        (("terraform", "-"), b'{"a":', "'standard input' is cut off"),
-        (("terraform", "-"), b"Error: no such plan", "'standard input' is not JSON"),
-        (("cloudformation", "-"), b"", "nothing came from standard input"),
-        (("cloudformation", "-", "--parameter", "A=1"), b"Resources: {}", "no parameter 'A'"),
-    ],
-)
-def test_a_pipe_with_nothing_of_use_is_refused(
-    arguments: tuple[str, ...], piped: bytes, message: str
-):
-    """What comes when the program before the pipe has failed."""
-    refused = call(*arguments, stdin=piped).exception
-
-    assert isinstance(refused, PlimsollError)
-    assert message in refused.message

@@ -2,7 +2,6 @@
 
 import csv
 import shlex
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +12,6 @@ from contract.tree import ROOT
 from plimsoll.app import read as targets
 from plimsoll.app.options import InstanceOptions, ReadOptions
 from plimsoll.cli.diagnose import run as diagnose_command
-from plimsoll.cli.main import main
 from plimsoll.cli.next_command import plan_command
 from plimsoll.cli.plan import run as plan_module
 from plimsoll.model.instance import Instance, Storage
@@ -25,31 +23,10 @@ DAY = 24 * builders.HOUR
 LEVEL = 86.875e6
 
 
-class Ran:
-    """What one call printed, and its exit status."""
-
-    def __init__(self, status: int, out: str, err: str) -> None:
-        self.status, self.out, self.err = status, out, err
-
-    @property
-    def printed(self) -> list[str]:
-        """The words of the `plimsoll plan` line, after the program."""
-        (line,) = [one for one in self.out.splitlines() if one.startswith("  plimsoll plan ")]
-        return shlex.split(line)[1:]
-
-
-@pytest.fixture
-def run(monkeypatch, capsys):
-    """The command line in this process."""
-
-    def call(*arguments: object) -> Ran:
-        monkeypatch.setattr(sys, "argv", ["plimsoll", *(str(a) for a in arguments)])
-        with pytest.raises(SystemExit) as stopped:
-            main()
-        shown = capsys.readouterr()
-        return Ran(int(stopped.value.code or 0), shown.out, shown.err)
-
-    return call
+def printed_of(ran) -> list[str]:
+    """The words of the `plimsoll plan` line of a report, after the program."""
+    (line,) = [one for one in ran.out.splitlines() if one.startswith("  plimsoll plan ")]
+    return shlex.split(line)[1:]
 
 
 def pressed(minutes: int = 2 * DAY, **instance) -> Snapshot:
@@ -103,14 +80,14 @@ def test_what_an_example_prints_runs(run, name):
     if "  plimsoll plan " not in result.out:
         assert "up against" not in result.out.splitlines()[0]
         return
-    ran = run(*result.printed)
+    ran = run(*printed_of(result))
 
     assert (1, "") == (ran.status, ran.err)
 
 
 def test_the_flags_of_an_export_are_printed_again(run, export):
     """A file does not say what was bought: class, engine, storage and size, and a region to be replaced."""
-    flags = (
+    flags = [
         "--class",
         "db.t3.xlarge",
         "--engine",
@@ -118,13 +95,13 @@ def test_the_flags_of_an_export_are_printed_again(run, export):
         "--storage",
         "gp2",
         "--size-gib",
-        1200,
-    )
+        "1200",
+    ]
     result = run("diagnose", export, *flags)
-    ran = run(*result.printed)
+    ran = run(*printed_of(result))
 
-    assert ["plan", str(export), *(str(flag) for flag in flags)] == result.printed[:-2]
-    assert ["--region", "us-east-1"] == result.printed[-2:]
+    assert ["plan", str(export), *flags] == printed_of(result)[:-2]
+    assert ["--region", "us-east-1"] == printed_of(result)[-2:]
     assert "the prices of your region in place of us-east-1" in result.out
     assert (1, "") == (ran.status, ran.err)
 
@@ -141,9 +118,9 @@ def test_the_flags_of_an_export_are_printed_again(run, export):
 def test_the_window_of_a_live_instance_is_printed_again(run, account, window, printed):
     """The last samples may be late; a window that is too short to plan for is left to plan's two weeks."""
     result = run("diagnose", "rds:orders", *window)
-    ran = run(*result.printed)
+    ran = run(*printed_of(result))
 
-    assert ["plan", "rds:orders", *printed] == result.printed
+    assert ["plan", "rds:orders", *printed] == printed_of(result)
     assert (1, "") == (ran.status, ran.err)
     assert (printed[1] if printed else "14d") == account[-1]
 

@@ -1,14 +1,12 @@
 """Inputs that cannot acquit: the command line ends with status 2 and says why."""
 
 import re
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from builders import wander
-from plimsoll.cli.main import main
 
 ENHANCED = Path(__file__).parents[2] / "fixtures" / "exports" / "enhanced" / "postgres.jsonl"
 
@@ -35,16 +33,13 @@ def iostat(seconds: int, *, queue: float, ops: float, spread: float = 0.2) -> st
 
 
 @pytest.fixture
-def diagnosed(monkeypatch: pytest.MonkeyPatch, capsys, tmp_path: Path):
+def diagnosed(run, tmp_path: Path):
     """Diagnose a text as a file of a name: exit status and report without line breaks."""
 
     def call(name: str, text: str) -> tuple[int, str]:
         (tmp_path / name).write_text(text)
-        monkeypatch.setattr(sys, "argv", ["plimsoll", "diagnose", str(tmp_path / name)])
-        with pytest.raises(SystemExit) as raised:
-            main()
-        code = raised.value.code
-        return (code if isinstance(code, int) else 0), " ".join(capsys.readouterr().out.split())
+        ran = run("diagnose", tmp_path / name)
+        return ran.status, " ".join(ran.out.split())
 
     return call
 

@@ -103,62 +103,6 @@ def test_a_file_that_cannot_be_written_is_refused_before_the_work(name, more, ca
     assert "" == result.stdout
 
 
-@pytest.mark.parametrize(
-    ("command", "cause", "hint"),
-    [
-        (
-            "diagnose no-such-target -o x.png",
-            "-o writes text, JSON or Markdown, and 'x.png' is a PNG picture",
-            "End the name in .txt, .json or .md.",
-        ),
-        (
-            "diagnose no-such-target -o x.html",
-            "-o writes text, JSON or Markdown, and 'x.html' is a page",
-            "Use --html x.html for the page.",
-        ),
-        (
-            "diagnose no-such-target --png x.svg",
-            "--png writes a PNG picture, and 'x.svg' is an SVG picture",
-            "End the name in .png.",
-        ),
-        (
-            "record no-such-target -o x.csv",
-            "-o writes a snapshot in JSON, and 'x.csv' is a CSV table",
-            "End the name in .json or .json.gz.",
-        ),
-        (
-            "gate run --class db.t3.xlarge --metrics x.json -- true",
-            "--metrics writes OpenMetrics, and 'x.json' is a JSON file",
-            "End the name in .prom or .txt.",
-        ),
-        (
-            "lab postgres --class db.t3.xlarge --html x.pdf",
-            "--html writes a page, and 'x.pdf' is a PDF file",
-            "End the name in .html or .htm.",
-        ),
-        (
-            "explain record --log no-such-log -o x.md",
-            "-o writes query plans in JSON, and 'x.md' is a Markdown file",
-            "End the name in .json.",
-        ),
-        (
-            "prices refresh --region eu-west-1 -o x.csv",
-            "-o writes an offer file in JSON, and 'x.csv' is a CSV table",
-            "End the name in .json or .json.gz.",
-        ),
-    ],
-)
-def test_an_ending_that_names_another_kind_of_file_is_refused_before_the_work(
-    command: str, cause: str, hint: str
-):
-    """Nobody finds text in a file named .png; the target, the log and the account are not read first."""
-    result = CliRunner().invoke(app, command.split())
-
-    assert isinstance(result.exception, UsageError)
-    assert (cause, hint) == (result.exception.message, result.exception.hint)
-    assert "" == result.stdout
-
-
 @pytest.mark.parametrize("name", ["report", "orders-2026.11.20", "r.log", "r.JSON"])
 def test_an_ending_that_names_no_other_kind_of_file_is_taken(name: str, tmp_path: Path):
     """What follows the last full stop of a date is not a kind of file."""

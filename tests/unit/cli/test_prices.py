@@ -1,13 +1,8 @@
 """`plimsoll prices show`: prices with their dates, and what is not known of them."""
 
-from pathlib import Path
-
-import pytest
 from typer.testing import CliRunner, Result
 
-from fixtures.offers import hours, market, offer_csv, offer_json
 from plimsoll.cli.commands import app
-from plimsoll.errors import PlimsollError
 
 
 def show(*options: str) -> Result:
@@ -21,50 +16,6 @@ def row(result: Result, name: str) -> list[str]:
     return line.split()[1:]
 
 
-def test_a_class_is_shown_with_its_date_and_source():
-    """Also by its EC2 name; the source is a footnote."""
-    result = show("--class", "m6g.xlarge")
-
-    assert 0 == result.exit_code, result.output
-    assert ["hour", "0.318", "0.636", "unknown", "2026-07-28", "[1]"] == row(
-        result, "db.m6g.xlarge"
-    )
-    assert "AWS Price List bulk offer for us-east-1" in result.stdout
-
-
-def test_what_is_not_known_is_said_and_never_zero():
-    """A price that nobody printed is `unknown`, in a row of its own or among others."""
-    result = show("--class", "db.m6g.xlarge")
-
-    assert ["GB-month", "0.115", "0.23", "unknown"] == row(result, "gp2_storage")[:4]
-    assert "not known: cpu_surplus_credits_arm, cpu_surplus_credits_sqlserver" in result.stdout
-    assert " 0 " not in result.stdout
-
-
-def test_a_weak_price_is_marked():
-    """Where only the Multi-AZ price is weak, that is said."""
-    result = show("--class", "db.r5.2xlarge", "--engine", "oracle-ee")
-
-    assert ["Multi-AZ", "weak"] == row(result, "db.r5.2xlarge, byol")[-3:-1]
-
-
-def test_a_cluster_has_a_price_of_its_own():
-    """Three instances of db.m6gd.xlarge are $1.044 an hour, and gp3 is paid three times."""
-    result = show("--class", "db.m6gd.xlarge")
-
-    assert ["0.373", "0.747", "1.044"] == row(result, "db.m6gd.xlarge")[1:4]
-    assert ["0.115", "0.23", "0.345"] == row(result, "gp3_storage")[1:4]
-
-
-def test_a_class_without_a_price_is_status_2():
-    """The sentence says what would supply it."""
-    result = show("--class", "db.m8a.large", "--engine", "mysql")
-
-    assert 2 == result.exit_code
-    assert "the price of db.m8a.large for mysql in us-east-1 is not in the cat" in result.stdout
-    assert "plimsoll prices refresh --region us-east-1" in result.stdout
-
-
 def test_every_class_of_an_engine_is_listed_by_licence():
     """With each licence a row, and those without a price below."""
     result = show("--engine", "oracle-se2", "--region", "eu-west-1")
@@ -74,49 +25,3 @@ def test_every_class_of_an_engine_is_listed_by_licence():
     assert "db.m5.large, included" in result.stdout
     assert "not known for oracle-se2: db." in result.stdout
     assert "cpu_surplus_credits" in result.stdout.rpartition("not known: ")[2]
-
-
-@pytest.mark.parametrize("write", [offer_json, offer_csv])
-def test_an_offer_file_is_all_there_is(write, tmp_path: Path):
-    """The catalog fills nothing in: what the file lacks is unknown."""
-    path = tmp_path / "offer"
-    path.write_bytes(write(market()))
-
-    result = show("--prices", str(path))
-
-    assert 0 == result.exit_code, result.output
-    assert result.stdout.startswith("on-demand prices in us-east-1, US dollars, from 'offer'")
-    assert ["hour", "0.29", "unknown", "unknown", "2026-07-28", "[1]"] == row(
-        result, "db.t3.xlarge"
-    )
-    assert "db.r5.large" in result.stdout.rpartition("not known for postgres: ")[2]
-
-
-def test_a_disputed_price_is_status_2(tmp_path: Path):
-    """Two products that differ in price alone: neither is shown, and the sentence names both."""
-    path = tmp_path / "offer.json"
-    path.write_bytes(offer_json([*market(), hours("db.t3.xlarge", "0.3", sku="OTHER")]))
-
-    result = show("--prices", str(path), "--class", "db.t3.xlarge")
-
-    assert 2 == result.exit_code
-    assert "'offer.json' has 2 of it, $0.29 and $0.3" in result.stdout
-
-
-@pytest.mark.parametrize(
-    ("options", "expected"),
-    [
-        (("--region", "eu-wset-1"), "the catalog has no price for region 'eu-wset-1'"),
-        (("--class", "db.m66g.large"), "unknown instance class 'db.m66g.large'"),
-        (("--engine", "nosuch"), "engine 'nosuch' is not one that RDS has"),
-        (("--prices", "none.json"), "unable to read 'none.json'"),
-        (("--prices", "/dev/null"), "'/dev/null' is not a regular file"),
-    ],
-)
-def test_what_cannot_be_is_one_sentence(options, expected):
-    """A region, class, engine or file that is not there."""
-    error = show(*options).exception
-
-    assert isinstance(error, PlimsollError)
-    assert expected in error.message
-    assert error.hint

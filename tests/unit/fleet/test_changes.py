@@ -35,24 +35,17 @@ CALM, UNKNOWN = fleets.row("a"), fleets.row("a", "unknown")
         (CALM, fleets.row("a", db_class="db.m6g.xlarge"), [Kind.CLASS_CHANGED]),
         (CALM, fleets.row("a", db_class=None), []),
         (UNKNOWN, fleets.row("a", db_class="db.m6g.xlarge"), [Kind.CLASS_CHANGED]),
+        # A change of class and of the verdict are two; instances of the same name elsewhere are others.
+        (
+            fleets.bound("a", 0.3),
+            fleets.row("a", db_class="db.r6g.large"),
+            [Kind.LEFT, Kind.CLASS_CHANGED],
+        ),
+        (CALM, fleets.row("a", region="eu-west-1"), [Kind.APPEARED, Kind.GONE]),
     ],
 )
 def test_a_change_has_its_kind(before, after, expected: list[Kind]):
     assert expected == kinds(before, after)
-
-
-def test_a_change_of_class_and_of_the_verdict_are_two():
-    before = fleets.bound("a", 0.3)
-
-    assert [Kind.LEFT, Kind.CLASS_CHANGED] == kinds(
-        before, fleets.row("a", db_class="db.r6g.large")
-    )
-
-
-def test_instances_of_the_same_name_elsewhere_are_others():
-    there = fleets.row("a", region="eu-west-1")
-
-    assert [Kind.APPEARED, Kind.GONE] == kinds(CALM, there)
 
 
 def test_the_largest_change_of_a_kind_is_first():

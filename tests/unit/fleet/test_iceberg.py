@@ -132,12 +132,6 @@ def test_a_table_is_a_copy_of_one_lake(tmp_path: Path):
         ingest(str(tmp_path / "in"), open_lake(str(tmp_path / "other")), iceberg=TABLE)
 
 
-@pytest.mark.parametrize("name", ["points", "rds.points", "lab..points"])
-def test_a_name_has_three_parts(tmp_path: Path, name: str):
-    with pytest.raises(UsageError, match="is no name of an Iceberg table"):
-        ingest("examples/quiet", open_lake(str(tmp_path / "lake")), iceberg=name)
-
-
 def test_a_catalog_that_is_not_described_is_refused(tmp_path: Path):
     with pytest.raises(UsageError, match="unable to open the Iceberg catalog 'nowhere'"):
         ingest("examples/quiet", open_lake(str(tmp_path / "lake")), iceberg="nowhere.rds.points")

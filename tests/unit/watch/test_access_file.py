@@ -1,6 +1,7 @@
 """The file with TLS, users and headers, and what is refused before anything starts."""
 
 import ssl
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from fixtures.certificates import signed_by_itself
 from plimsoll.errors import UsageError
 from plimsoll.watch.access_file import read_web_config
+from refused_texts import refused
 
 # Of the password `sesame`, with the least cost.
 HASH = "$2y$04$gdN9g3ELsPvIvjiuh023R.mYkZD1thkwaQGWejv5zxHFPSBl0.6cC"
@@ -49,107 +51,29 @@ def test_an_empty_file_protects_nothing(tmp_path: Path):
     assert (found.tls, found.users, found.headers) == (None, {}, {})
 
 
-@pytest.mark.parametrize(
-    ("text", "cause"),
-    [
-        ("tls_server_confg: {}", "'web.yml' has the unknown key 'tls_server_confg'"),
-        (TLS + "  ciphers: []", "'web.yml' has the unknown key 'ciphers' in tls_server_config"),
-        ("[1]", "'web.yml': expected a table, got a list"),
-        ("basic_auth_users: [a]", "'web.yml': expected a table, got a list in basic_auth_users"),
-        (
-            f"basic_auth_users:\n  1: {HASH}",
-            "'web.yml': expected a text in quotes, got a whole number in a key of basic_auth_users",
-        ),
-        (
-            "basic_auth_users:\n  a: 5",
-            "'web.yml': expected a text in quotes, got a whole number in basic_auth_users[...]",
-        ),
-        ("a: b: c", "'web.yml' is not YAML in line 1"),
-        (
-            f"basic_auth_users:\n  a: {HASH}\n  a: {HASH}",
-            "'web.yml' is not YAML: a key is given twice in line 3",
-        ),
-        ("!!python/object/apply:os.system ['true']", "'web.yml' is not YAML in line 1"),
-        ("[" * 3000, "'web.yml' is nested too deeply"),
-        ("{}\n" + "#" * 1_048_576, "'web.yml' has more than 1,048,576 bytes"),
-        ("tls_server_config: {}", "'web.yml': tls_server_config needs cert_file and key_file"),
-        (
-            "tls_server_config: {cert_file: a.pem, key_file: a.pem}",
-            "'web.yml': unable to read cert_file 'a.pem': no such file or directory",
-        ),
-        (
-            "tls_server_config: {cert_file: web.yml, key_file: web.yml}",
-            "'web.yml': cert_file and key_file are not a certificate and its key without a password",
-        ),
-        (TLS + "  min_version: TLS11", "'web.yml': min_version 'TLS11' is not supported"),
-        (TLS + "  max_version: tls13", "'web.yml': max_version 'tls13' is not supported"),
-        (
-            TLS + "  min_version: TLS13\n  max_version: TLS12",
-            "'web.yml': min_version is above max_version",
-        ),
-        (
-            TLS + "  client_auth_type: RequireAnyClientCert",
-            "'web.yml': client_auth_type 'RequireAnyClientCert' is not supported",
-        ),
-        (
-            TLS + "  client_ca_file: localhost.pem",
-            "'web.yml': client_ca_file and client_auth_type belong together",
-        ),
-        (
-            TLS + "  client_auth_type: RequireAndVerifyClientCert",
-            "'web.yml': client_ca_file and client_auth_type belong together",
-        ),
-        (
-            TLS + "  client_auth_type: VerifyClientCertIfGiven\n  client_ca_file: web.yml",
-            "'web.yml': client_ca_file has no certificate",
-        ),
-        (
-            TLS + "  cipher_suites: [TLS_AES_128_GCM_SHA256]",
-            "'web.yml': cipher_suites, a list of ciphers, is not supported",
-        ),
-        (
-            TLS + "  client_allowed_sans: [a]",
-            "'web.yml': client_allowed_sans, a list of allowed names of clients, is not supported",
-        ),
-        ("rate_limit: {burst: 1}", "'web.yml': rate_limit, a limit of requests, is not supported"),
-        (
-            "http_server_config: {headers: {Server: me}}",
-            "'web.yml': the header 'Server' cannot be set",
-        ),
-        (
-            'http_server_config: {headers: {X-Frame-Options: "a\\r\\nb: c"}}',
-            "'web.yml': the header 'X-Frame-Options' is not one line of ASCII",
-        ),
-        ("basic_auth_users: {a: sesame}", "'web.yml': the password of 'a' is not a bcrypt hash"),
-        (
-            f"basic_auth_users: {{a: {HASH[:-1]}}}",
-            "'web.yml': the password of 'a' is not a bcrypt hash",
-        ),
-        (
-            f"basic_auth_users: {{a: {HASH.replace('$04$', '$19$')}}}",
-            "'web.yml': the hash of 'a' has the cost 19",
-        ),
-        (
-            f"basic_auth_users: {{'a:b': {HASH}}}",
-            "'web.yml': the user 'a:b' has a character that no client can send",
-        ),
-    ],
-)
 def test_what_cannot_be_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, cause: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, golden: Callable[[str, str], None]
 ):
     """One sentence that names the place and no secret, and a hint that is a sentence."""
     monkeypatch.chdir(tmp_path)
-    written(tmp_path, text)
+    signed_by_itself(tmp_path)
 
-    with pytest.raises(UsageError) as refused:
+    def read(text: str) -> None:
+        Path("web.yml").write_text(text)
         read_web_config(Path("web.yml"))
 
-    assert refused.value.message == cause
-    assert refused.value.hint.endswith((".", "?"))
-    for told in (refused.value.message, refused.value.hint):
-        assert HASH[7:30] not in told
-        assert "sesame" not in told
+    shown = refused("web.yml.txt", read)
+    told = "".join(line for line in shown.splitlines() if line.startswith(("error: ", "hint: ")))
+    assert HASH[7:30] not in told
+    assert "sesame" not in told
+    golden("refusals/texts/web.yml.txt", shown)
+    for text, cause in (
+        ("[" * 3000, "'web.yml' is nested too deeply"),
+        ("{}\n" + "#" * 1_048_576, "'web.yml' has more than 1,048,576 bytes"),
+    ):
+        with pytest.raises(UsageError) as found:
+            read(text)
+        assert found.value.message == cause
 
 
 def test_a_file_that_is_not_there_is_refused(tmp_path: Path):

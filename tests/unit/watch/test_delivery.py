@@ -8,7 +8,7 @@ import pytest
 from plimsoll.watch.delivery import Delivery, DeliveryThread, wait_after
 from plimsoll.watch.ledger import InstanceOutcome, Ledger, LedgerError
 from plimsoll.watch.receivers.receiver import BusyReceiver, RefusedError
-from scenes import Book, Scene, broken
+from scenes import Book, Scene, broken, full
 from unit.watch.test_ledger import outcome
 
 
@@ -90,9 +90,6 @@ def test_a_message_that_could_not_be_marked_is_not_sent_again(
     """While the same process lives it knows that the message was sent, however full the disk is."""
     delivery = Delivery(scene.book, ledger, now_s=scene.clock.now_s, log=scene.log)
 
-    def full(*_: object, **__: object) -> None:
-        raise LedgerError("database or disk is full")
-
     with monkeypatch.context() as patched:
         patched.setattr(ledger, "mark_sent", full)
         for _ in range(3):
@@ -108,10 +105,6 @@ def test_nothing_is_sent_that_cannot_be_claimed(
     scene: Scene, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ):
     """A full disk is found before the message is sent."""
-
-    def full(*_: object, **__: object) -> None:
-        raise LedgerError("database or disk is full")
-
     monkeypatch.setattr(ledger, "claim", full)
     with pytest.raises(LedgerError):
         scene.send(ledger)

@@ -8,6 +8,7 @@ import pytest
 
 import databases
 import watched
+from patience import until
 from plimsoll.errors import PlimsollError, Unreachable
 from plimsoll.model.database import Observation
 from plimsoll.watch.inspecting import DatabaseWatch, DatabaseWatches
@@ -125,14 +126,6 @@ def running(database: Database) -> DatabaseWatches:
     return watches
 
 
-def until(check: Callable[[], object]) -> None:
-    """Wait until something is true."""
-    end_s = time.monotonic() + 5.0
-    while not check():
-        assert time.monotonic() < end_s
-        time.sleep(0.01)
-
-
 def test_a_process_without_the_lease_asks_nothing():
     """It begins when it has the lease."""
     database = Database()
@@ -142,7 +135,7 @@ def test_a_process_without_the_lease_asks_nothing():
         time.sleep(0.1)
         assert database.asked == 0
         database.is_owner = True
-        until(lambda: database.asked)
+        assert until(lambda: database.asked)
     finally:
         watches.stop()
 

@@ -11,7 +11,7 @@ from plimsoll.watch.law.message import WatchState
 from plimsoll.watch.ledger import LedgerError
 from plimsoll.watch.loop import Watch
 from plimsoll.watch.targets import Computations
-from scenes import EPOCH_S, INCIDENT, METRIC_COUNT, Scene, settings_of
+from scenes import EPOCH_S, INCIDENT, METRIC_COUNT, Scene, full, settings_of
 from watched import MINUTE
 
 
@@ -233,9 +233,6 @@ def test_a_loop_that_cannot_store_does_not_ask_more(
 ):
     """A full disk costs no request: turns every second ask as rarely as ever."""
     scene = Scene(tmp_path, letters)
-
-    def full(*_: object, **__: object) -> None:
-        raise LedgerError("database or disk is full")
 
     with scene.open() as ledger:
         watch = scene.watch(ledger)

@@ -10,13 +10,14 @@ import httpx
 import pytest
 from msgspec.structs import replace
 
+from patience import until
 from plimsoll.errors import UsageError
 from plimsoll.model.database import Observation
 from plimsoll.watch.config import WebSettings
 from plimsoll.watch.ledger import Ledger, LedgerError
 from plimsoll.watch.service import OpenedConfiguration, WatchService
 from plimsoll.watch.targets import Computations
-from scenes import Scene, settings_of
+from scenes import Scene, full, settings_of
 
 
 def service_of(
@@ -68,17 +69,6 @@ def running(service: WatchService) -> Iterator[str]:
         service.stop()
         thread.join(10.0)
         assert not thread.is_alive()
-
-
-def until(check: object, patience_s: float = 5.0) -> bool:
-    """Wait until something is true."""
-    assert callable(check)
-    end_s = time.monotonic() + patience_s
-    while not check():
-        if time.monotonic() > end_s:
-            return False
-        time.sleep(0.01)
-    return True
 
 
 def test_health_and_readiness_differ(tmp_path: Path):
@@ -231,9 +221,6 @@ def test_once_is_no_success_if_nothing_could_be_stored(
     scene = Scene(tmp_path, "")
     assert service_of(scene).once() == 0
     scene.real_s += 3600
-
-    def full(*_: object, **__: object) -> None:
-        raise LedgerError("database or disk is full")
 
     with monkeypatch.context() as patched:
         patched.setattr(Ledger, "store", full)

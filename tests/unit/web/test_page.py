@@ -9,6 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from patience import until
 from plimsoll.web import stream
 from simulated_fleet import SILENT, Fleet
 
@@ -33,17 +34,6 @@ def url(fleet: Fleet) -> Iterator[str]:
 def get(address: str, **options: object) -> httpx.Response:
     """An answer; the first drawing takes seconds on a busy machine."""
     return httpx.get(address, timeout=30.0, **options)  # type: ignore[arg-type]
-
-
-def until(check: object, patience_s: float = 10.0) -> bool:
-    """Wait until something is true."""
-    assert callable(check)
-    end_s = time.monotonic() + patience_s
-    while not check():
-        if time.monotonic() > end_s:
-            return False
-        time.sleep(0.02)
-    return True
 
 
 def key_of(url: str, name: str) -> str:

@@ -14,6 +14,7 @@ from plimsoll.fleet.lake import Lake
 from plimsoll.model.fleet import FleetReport
 
 DAY = ("1d", None, None)
+ROW = {"account": [""], "region": [""], "instance": ["a"], "verdict": ["slack"]}
 
 
 @pytest.fixture(scope="module")
@@ -73,8 +74,7 @@ def test_a_table_of_an_earlier_run_is_read_as_it_was(lake: Lake, tmp_path: Path)
 
 def test_a_table_of_an_older_version_lacks_columns(tmp_path: Path):
     file = tmp_path / "old.parquet"
-    known = {"account": [""], "region": [""], "instance": ["a"], "verdict": ["slack"], "new": [1]}
-    pl.DataFrame(known).write_parquet(file)
+    pl.DataFrame(ROW | {"new": [1]}).write_parquet(file)
     [row] = table_in(file).rows
 
     assert ("a", None, None) == (row.instance, row.tags, row.at_ceiling_s)
@@ -84,21 +84,9 @@ def test_a_table_of_an_older_version_lacks_columns(tmp_path: Path):
     ("columns", "cause"),
     [
         ({"account": [""], "region": [""], "instance": ["a"]}, "it has no column 'verdict'"),
-        (
-            {"account": [""], "region": [""], "instance": [None], "verdict": ["slack"]},
-            "is not a table",
-        ),
-        (
-            {
-                "account": [""],
-                "region": [""],
-                "instance": ["a"],
-                "verdict": ["slack"],
-                "start_s": ["x"],
-            },
-            "is not a table",
-        ),
-        ({"account": [], "region": [], "instance": [], "verdict": []}, "has no row"),
+        (ROW | {"instance": [None]}, "is not a table"),
+        (ROW | {"start_s": ["x"]}, "is not a table"),
+        ({name: [] for name in ROW}, "has no row"),
     ],
 )
 def test_another_table_is_refused_in_one_sentence(tmp_path: Path, columns: dict, cause: str):

@@ -9,7 +9,7 @@ import pytest
 
 from plimsoll.app.lake.ingest import ingest, open_lake
 from plimsoll.errors import DataError, UsageError
-from unit.app.lake.lakes import all_points
+from unit.app.lake.lakes import all_points, ingested
 from unit.app.lake.streams import START_S, json_file, otel_file, record
 
 
@@ -23,8 +23,7 @@ def minutes(count: int, first: int = 0) -> list[dict]:
 
 def test_sum_count_minimum_and_maximum_are_kept(tmp_path: Path):
     json_file(tmp_path / "in/a.gz", [record("ReadIOPS", 3, 100.0)])
-    lake = open_lake(str(tmp_path / "lake"))
-    ingest(str(tmp_path / "in"), lake)
+    points, _ = ingested(tmp_path / "in")
 
     expected = {
         "account": "123456789012",
@@ -37,20 +36,16 @@ def test_sum_count_minimum_and_maximum_are_kept(tmp_path: Path):
         "min": 50.0,
         "max": 200.0,
     }
-    assert [expected] == all_points(lake).to_dicts()
+    assert [expected] == points.to_dicts()
 
 
 def test_json_lines_and_opentelemetry_give_the_same_lake(tmp_path: Path):
     json_file(tmp_path / "json/a.gz", minutes(5))
     otel_file(tmp_path / "otel/a.gz", minutes(5))
-    found = []
-    for name in ("json", "otel"):
-        lake = open_lake(str(tmp_path / f"lake-{name}"))
-        ingest(str(tmp_path / name), lake)
-        found.append(all_points(lake))
+    lines, otel = (ingested(tmp_path / name, f"lake-{name}")[0] for name in ("json", "otel"))
 
-    assert 10 == found[0].height
-    assert found[0].equals(found[1])
+    assert 10 == lines.height
+    assert lines.equals(otel)
 
 
 def test_a_second_ingest_reads_only_new_files(tmp_path: Path):
@@ -156,8 +151,7 @@ def test_a_folder_of_recorded_snapshots_is_a_fleet(tmp_path: Path):
 def test_damaged_lines_are_counted_and_the_rest_is_kept(tmp_path: Path):
     file = json_file(tmp_path / "in/a", minutes(2))
     file.write_bytes(gzip.decompress(file.read_bytes()) + b'{"metric_stream_name": "all", "met')
-    lake = open_lake(str(tmp_path / "lake"))
-    done = ingest(str(tmp_path / "in"), lake)
+    _, done = ingested(tmp_path / "in")
 
     assert (4, 1) == (done.point_count, done.bad_lines)
 
@@ -187,10 +181,8 @@ def test_a_file_of_no_format_is_named_beside_descriptions(tmp_path: Path):
 def test_totals_of_classes_are_no_instances(tmp_path: Path):
     total = record("ReadIOPS", 0, 5.0) | {"dimensions": {"DatabaseClass": "db.r5.large"}}
     json_file(tmp_path / "in/a.gz", [total, record("ReadIOPS", 0, 1.0)])
-    lake = open_lake(str(tmp_path / "lake"))
-    ingest(str(tmp_path / "in"), lake)
 
-    assert ["orders"] == all_points(lake)["instance"].to_list()
+    assert ["orders"] == ingested(tmp_path / "in")[0]["instance"].to_list()
 
 
 def test_recorded_snapshots_bring_their_description(tmp_path: Path):

@@ -1,30 +1,12 @@
 """`diagnose --brief` and `--card`, as they are typed."""
 
-import sys
-from pathlib import Path
-
 import pytest
 
 from contract.tree import ROOT
-from plimsoll.cli.main import main
 from plimsoll.reports.render.brief import LINES_MAX
 
 EXAMPLES = ROOT / "examples"
 CLAIMS = str(EXAMPLES / "claims-pipeline")
-
-
-@pytest.fixture
-def run(monkeypatch, capsys):
-    """The command line in this process: exit status, standard output and standard error."""
-
-    def call(*arguments: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["plimsoll", *(str(a) for a in arguments)])
-        with pytest.raises(SystemExit) as stopped:
-            main()
-        printed = capsys.readouterr()
-        return int(stopped.value.code or 0), printed.out, printed.err
-
-    return call
 
 
 @pytest.mark.parametrize("name", ["claims-pipeline", "quiet"])
@@ -58,17 +40,6 @@ def test_plans_and_comparisons_have_one_too(run, command):
     assert "SIMULATED DATA" in out
 
 
-@pytest.mark.parametrize("more", [("--format", "json"), ("-o", "x.md")])
-def test_other_forms_have_no_brief_report(run, more, monkeypatch, tmp_path: Path):
-    """JSON and Markdown are refused in one sentence, before anything is read."""
-    monkeypatch.chdir(tmp_path)
-    status, out, err = run("diagnose", "nowhere", "--brief", *more)
-
-    assert (2, "") == (status, out)
-    assert err.startswith("error: --brief prints text, not ")
-    assert not list(tmp_path.iterdir())
-
-
 def test_a_card_is_written_beside_the_report(run, monkeypatch, tmp_path):
     """The status is that of the report, and the file is named on standard error."""
     monkeypatch.chdir(tmp_path)
@@ -76,26 +47,6 @@ def test_a_card_is_written_beside_the_report(run, monkeypatch, tmp_path):
 
     assert (1, "card written to card.png\n") == (status, errors)
     assert (tmp_path / "card.png").read_bytes().startswith(b"\x89PNG")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ((CLAIMS, "--card", "card.svg"), "'card.svg' does not end in .png"),
-        ((CLAIMS, "--card", "card"), "'card' does not end in .png"),
-        ((CLAIMS, "--card", "no/card.png"), "unable to write 'no/card.png'"),
-        (("rds:*", "--card", "card.png"), "'rds:*' matches several instances; --png, --card"),
-        (("rds:a", "--watch", "1m", "--card", "card.png"), "--watch prints brief reports"),
-    ],
-)
-def test_a_card_that_does_not_fit_is_refused(run, arguments, message, monkeypatch, tmp_path):
-    """One sentence and status 2, before anything is read or written."""
-    monkeypatch.chdir(tmp_path)
-    status, _, errors = run("diagnose", *arguments)
-
-    assert 2 == status
-    assert errors.startswith(f"error: {message}"), errors
-    assert not list(tmp_path.iterdir())
 
 
 def test_several_instances_keep_their_table(run, tmp_path):

@@ -244,22 +244,18 @@ class Counted:
 
 
 def test_progress_is_told_on_a_terminal(monkeypatch, capsys):
-    """How many of how many, or how many so far; the line is emptied before the table comes."""
+    """How many of how many, or how many so far; the line is emptied before the table comes. A log gets none."""
+    fleet.run("rds:*", iter([quiet()]), output=Output())
+    piped = capsys.readouterr().err
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
     fleet.run("rds:*", Counted(quiet("a"), UNREAD), output=Output())
     counted = terminal.getvalue()
     fleet.run("rds:*", (item for item in (quiet("a"), UNREAD)), output=Output())
 
+    assert "" == piped
     assert "\r1 of 2\r2 of 2\r      \r" == counted
     assert "\r1 read\r2 read\r      \r" == terminal.getvalue().removeprefix(counted)
-
-
-def test_progress_is_not_told_to_a_pipe(capsys):
-    """A log gets no line that moves."""
-    fleet.run("rds:*", iter([quiet()]), output=Output())
-
-    assert "" == capsys.readouterr().err
 
 
 def test_an_interrupted_reading_leaves_a_clean_line(monkeypatch):
@@ -310,32 +306,3 @@ def test_a_folder_is_cut_to_the_window(tmp_path):
         i.identifier if isinstance(i, UnreadInstance) else i.instance.identifier for i in day
     ]
     assert "has no sample in that window" in day[0].reason
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        ["--class", "db.r5.large"],
-        ["--png", "x.png"],
-        ["--launched", "2019-06-01"],
-        ["--events", "events.csv"],
-    ],
-)
-def test_what_is_said_of_one_is_refused_for_many(tmp_path, options):
-    """A class or a picture is of one instance."""
-    folder = recorded(tmp_path / "e", quiet())
-
-    with pytest.raises(UsageError, match="several instances"):
-        CliRunner().invoke(
-            app, ["diagnose", str(folder), "--identifier", "*", *options], catch_exceptions=False
-        )
-
-
-def test_a_folder_that_is_not_there_is_an_error(tmp_path):
-    """Before anything is printed, one cause."""
-    with pytest.raises(UsageError, match="does not exist"):
-        fleet.run(
-            "x",
-            read_files(str(tmp_path / "x"), instance_file=None, read_options=ReadOptions()),
-            output=Output(),
-        )

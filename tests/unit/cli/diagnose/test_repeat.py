@@ -21,7 +21,6 @@ from plimsoll.cli.diagnose.repeat import (
     rhythm,
     state_of,
 )
-from plimsoll.cli.main import main
 from plimsoll.cli.output import Output
 from plimsoll.errors import AccessDenied, PlimsollError
 from plimsoll.model.diagnosis import Diagnosis
@@ -215,35 +214,3 @@ def test_the_interval_and_its_price_are_said():
 def test_cloudwatch_is_never_read_more_often_than_it_changes(target, interval, expected):
     """Ten seconds for an instance of RDS are a minute; a Prometheus server is read as asked."""
     assert expected == check_watch(target, interval, other_options=False, until=None)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("metrics.json", "--watch", "10s"), "--watch needs a live target"),
-        (("-", "--watch", "10s"), "--watch needs a live target"),
-        (("rds:a", "--watch", "0s"), "--watch '0s' is too short"),
-        (("rds:a", "--watch", "500ms"), "--watch '500ms' is not a time in whole seconds"),
-        (("rds:a", "--watch", "1m", "--html", "x.html"), "--watch prints brief reports"),
-        (("rds:a", "--watch", "1m", "--png", "x.png"), "--watch prints brief reports"),
-        (("rds:a", "--watch", "1m", "-o", "x.txt"), "--watch prints brief reports"),
-        (("rds:a", "--watch", "1m", "--format", "json"), "--watch prints brief reports"),
-        (("rds:a", "--watch", "1m", "--plan"), "--watch prints brief reports"),
-        (("rds:*", "--watch", "1m"), "--watch prints brief reports"),
-        (("rds:a", "--watch", "1m", "--to", "2026-11-20"), "--watch reads up to now"),
-    ],
-)
-def test_what_does_not_fit_is_refused(
-    arguments, message, monkeypatch, capsys: pytest.CaptureFixture[str], tmp_path
-):
-    """One sentence and status 2, before anything is read or written."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "argv", ["plimsoll", "diagnose", *arguments])
-    with pytest.raises(SystemExit) as stopped:
-        main()
-    lines = capsys.readouterr().err.splitlines()
-
-    assert 2 == stopped.value.code
-    assert lines[0].startswith(f"error: {message}")
-    assert lines[1].startswith("hint: ")
-    assert not list(tmp_path.iterdir())

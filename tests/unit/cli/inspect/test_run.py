@@ -1,7 +1,6 @@
 """`plimsoll inspect`, as it is called; what was observed is made by hand."""
 
 import json
-import re
 import sys
 
 import pytest
@@ -15,7 +14,6 @@ from plimsoll.app.reference_ceiling import reference_ceiling
 from plimsoll.cli import watching
 from plimsoll.cli.inspect import command
 from plimsoll.cli.inspect import run as inspect_run
-from plimsoll.errors import UsageError
 from plimsoll.model.ceiling import Dimension, Family
 from plimsoll.model.diagnosis import Verdict
 from unit.reports.fixture_diagnosis import CASES
@@ -137,25 +135,6 @@ def test_vcpus_are_of_the_target_unless_they_were_seen(run):
     assert room(*against_class).startswith("2 × 8 vCPUs = 16 active sessions")
     assert room(*against_class, vcpu_count=2).startswith("2 × 2 vCPUs = 4 active sessions")
     assert "number of vCPUs is unknown" in room()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ((), "no database was given"),
-        ((DSN, "--for", "soon"), "--for 'soon' is not a time in whole seconds"),
-        ((DSN, "--class", "db.r5.large"), "options of an instance or a window need --against"),
-        ((DSN, "--last", "3h"), "options of an instance or a window need --against"),
-        ((DSN, "-o", "/nowhere/a.txt"), "there is no folder '/nowhere'"),
-        ((DSN, "--against", "nowhere"), "target 'nowhere' does not exist"),
-    ],
-)
-def test_what_cannot_be_is_refused_before_anything_is_watched(run, arguments, message):
-    """A minute of watching is not spent on a command line that cannot be."""
-    with pytest.raises(UsageError, match=re.escape(message)) as caught:
-        run(*arguments)
-
-    assert caught.value.hint.endswith(".")
 
 
 def test_the_ceiling_that_bound_is_taken():

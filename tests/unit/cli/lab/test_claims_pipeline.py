@@ -8,24 +8,9 @@ from typer.testing import CliRunner
 from experiments import experiment
 from plimsoll.app.experiment import claims_pipeline as analysis
 from plimsoll.cli.commands import app
-from plimsoll.cli.endings import run_to_end
 from plimsoll.lab.experiments.claims_pipeline import story
 
 RUN = ("lab", "run", "claims-pipeline")
-
-
-@pytest.mark.parametrize("scale", ["2:40", "1:1", "1:1000", "many", "1:nan"])
-def test_a_scale_that_is_not_possible_is_refused(capsys, scale: str, tmp_path: Path):
-    """With those that are."""
-    words = (*RUN, "--scale", scale, "--html", str(tmp_path / "x.html"))
-    status = run_to_end(lambda: app(words, standalone_mode=False) or 0)
-
-    assert 2 == status
-    assert (
-        f"error: --scale '{scale}' is not possible\nhint: Give 1:5 to 1:40"
-        in capsys.readouterr().err
-    )
-    assert [] == list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(

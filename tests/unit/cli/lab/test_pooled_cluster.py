@@ -3,14 +3,13 @@
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 from typer.testing import CliRunner
 
 from plimsoll.app.experiment.pooled import cluster as analysis
 from plimsoll.cli.commands import app
 from plimsoll.cli.endings import run_to_end
 from plimsoll.lab.experiments import room
-from pooled_reports import RIGHT, phase, report
+from pooled_reports import report
 
 RUN = ("lab", "run", "pooled-cluster", "--quick")
 
@@ -19,15 +18,6 @@ def run(capsys, *words: str) -> tuple[int, str]:
     """Status and standard error of the command."""
     status = run_to_end(lambda: app([*RUN, *words], standalone_mode=False) or 0)
     return status, capsys.readouterr().err
-
-
-@pytest.mark.parametrize("scale", ["2:40", "1:1", "1:1000", "many", "1:", "0", "1:nan"])
-def test_a_scale_that_is_not_possible_is_refused(capsys, scale: str, tmp_path: Path):
-    """With those that are."""
-    status, err = run(capsys, "--scale", scale, "--html", str(tmp_path / "x.html"))
-
-    assert 2 == status
-    assert f"error: --scale '{scale}' is not possible\nhint: Give 1:5 to 1:50" in err
 
 
 @pytest.mark.parametrize("scale", ["10", "1:20"])
@@ -57,18 +47,6 @@ def test_a_build_of_the_pooler_that_is_missing_is_refused_first(capsys, tmp_path
     assert "hint: Build it in a clone of the repository, once: .ci/pgpool-unmended." in err
 
 
-def test_a_folder_without_the_system_is_refused(capsys, tmp_path: Path):
-    """Before a server is started; nothing is left."""
-    build = tmp_path / "pgpool"
-    build.touch()
-    words = ("--with-defect", str(build), "--system", str(tmp_path))
-    status, err = run(capsys, *words, "--html", str(tmp_path / "x.html"))
-
-    assert 2 == status
-    assert "error: there is no pooled cluster in" in err
-    assert [build] == list(tmp_path.iterdir())
-
-
 def test_too_little_memory_is_refused_before_anything_starts(capsys, monkeypatch, tmp_path: Path):
     """With how much there is, and how much it takes."""
     build = tmp_path / "pgpool"
@@ -80,31 +58,3 @@ def test_too_little_memory_is_refused_before_anything_starts(capsys, monkeypatch
     assert 2 == status
     assert lines[0].startswith("error: only 1 GiB of memory are available, and the servers of")
     assert "hint: End other programs, or use a machine with more memory." == lines[1]
-
-
-def test_a_page_that_cannot_be_written_is_refused_first(capsys, tmp_path: Path):
-    """Not after five minutes."""
-    status, err = run(capsys, "--html", str(tmp_path / "absent/x.html"))
-
-    assert 2 == status
-    assert "there is no folder" in err
-
-
-@pytest.mark.parametrize(
-    ("found", "status"),
-    [
-        (report(), 0),
-        (report(phases=(phase(checks=(replace(RIGHT, is_right=False),)),)), 2),
-        (report(is_void=True, phase_count=8), 2),
-        (report(phase_count=7), 130),
-    ],
-)
-def test_the_status_says_how_it_ended(monkeypatch, tmp_path: Path, found, status):
-    """0 only if all that was said is right; the page is written whatever was."""
-    monkeypatch.setattr(analysis, "play_pooled_cluster", lambda *_, **__: found)
-    page = tmp_path / "x.html"
-    ended = CliRunner().invoke(app, [*RUN, "--html", str(page)])
-
-    assert status == ended.exit_code
-    assert "Pooled cluster" in ended.stdout
-    assert page.read_text().startswith("<!doctype html>")

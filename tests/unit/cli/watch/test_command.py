@@ -30,37 +30,6 @@ EXAMPLE = str(ROOT / "examples" / "quiet")
 
 
 @pytest.mark.parametrize(
-    ("arguments", "cause"),
-    [
-        ([], "there is nothing to watch"),
-        (["check"], "there is nothing to watch"),
-        (["rds:*", "--config", "x.toml"], "targets and --config cannot be used together"),
-        (["absent"], "target 'absent' does not exist"),
-        (["rds:*", "--log-format", "xml"], "there is no log format 'xml'"),
-        (["--config", "absent.toml"], "unable to read 'absent.toml'"),
-        (["rds:*", "rds:*"], "the target 'rds:*' is given twice"),
-        (["rds:"], "'rds:' names no instance"),
-        (["prom:foo"], "the target does not begin with http:// or https://"),
-        ([EXAMPLE, "--web.listen-address", "9780"], "'9780' is not an address"),
-        ([EXAMPLE, "--web.config.file", "absent.yml"], "unable to read 'absent.yml'"),
-        (["check", EXAMPLE, "--web.config.file", "absent.yml"], "unable to read 'absent.yml'"),
-        ([EXAMPLE, "--ledger", "absent/l.db"], "the folder of the ledger 'absent/l.db' does not"),
-    ],
-)
-def test_bad_input_is_refused_before_anything_starts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], cause: str
-):
-    """One sentence, and no ledger is made."""
-    monkeypatch.chdir(tmp_path)
-
-    with pytest.raises(UsageError) as caught:
-        run(["watch", *arguments])
-
-    assert caught.value.message.startswith(cause)
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize(
     ("more", "variables", "cause"),
     [
         ('profile = "absent"', {}, "the AWS configuration has no profile 'absent'"),
@@ -100,21 +69,6 @@ def test_once_gives_the_status_of_the_worst(tmp_path: Path, capsys: pytest.Captu
 
     assert run(["watch", EXAMPLE, *ledger]) == 0
     assert "event=lease owner=true" in capsys.readouterr().err
-
-
-def test_check_shows_files_as_free(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    """Instances, rules, receivers and the ledger; nothing is sent and nothing is made."""
-    config = tmp_path / "watch.toml"
-    config.write_text(f'[[targets]]\ntarget = "{EXAMPLE}"\n[rules.headroom]\non = false\n')
-
-    assert run(["watch", "check", "--config", str(config)]) == 0
-
-    printed = capsys.readouterr().out
-    assert "quiet" in printed
-    assert "Reading costs nothing: no target is billed by metric." in printed
-    assert "receivers  none: transitions are logged, and nothing is sent" in printed
-    assert "headroom" not in printed
-    assert [p.name for p in tmp_path.iterdir()] == ["watch.toml"]
 
 
 def test_a_receiver_that_cannot_be_reached_is_found_before_the_start(

@@ -16,6 +16,13 @@ from plimsoll.fleet.spark.task import TaskError
         ("[PYTHON_VERSION_MISMATCH] Python in worker", "", UsageError, "another version of Python"),
         ("Python worker exited unexpectedly (crashed)", "", SourceError, "killed again and again"),
         ("ExecutorLostFailure (executor 3 exited)", "", SourceError, "killed again and again"),
+        # An executor that was lost before another failure does not hide it.
+        (
+            "java.io.IOException: No space left",
+            "ExecutorLostFailure",
+            SourceError,
+            "Spark failed: No space left",
+        ),
     ],
 )
 def test_known_failures_have_a_sentence_of_their_own(text, log, kind, message):
@@ -24,14 +31,6 @@ def test_known_failures_have_a_sentence_of_their_own(text, log, kind, message):
     assert kind is type(found)
     assert message in found.message
     assert found.hint
-
-
-def test_an_executor_that_was_lost_before_another_failure_does_not_hide_it():
-    found = failure_of(
-        RuntimeError("java.io.IOException: No space left"), "ExecutorLostFailure", "x"
-    )
-
-    assert "Spark failed: No space left" == found.message
 
 
 def test_the_reason_of_a_task_comes_first():

@@ -19,53 +19,39 @@ TIMING = Timing(
 )
 
 
-def letters(text: str, *, step_minutes: int = 1) -> list[tuple[int, str]]:
-    """A letter each step, from minute 0."""
-    return [(step_minutes * i, letter) for i, letter in enumerate(text)]
+def letters(text: str) -> list[tuple[int, str]]:
+    """A letter each minute, from minute 0."""
+    return list(enumerate(text))
 
 
-def test_a_level_fires_after_its_time():
-    """The condition holds from minute 1, so it is nearing after 5 minutes and bound after 10."""
-    assert walk(TIMING, letters("." + "b" * 12)) == [(6, NEARING, 1), (11, BOUND, 2)]
-
-
-def test_a_short_spell_does_nothing():
-    """A condition that ends before its time, however often, is no transition."""
-    assert walk(TIMING, letters(".nnnn" * 10)) == []
-
-
-def test_an_alert_ends_after_it_was_calm_for_its_time():
-    """One transition back to ok, 20 minutes after the first sample that is calm, and not before."""
-    seen = walk(TIMING, letters("b" * 11 + "." * 22))
-
-    assert seen == [(5, NEARING, 1), (10, BOUND, 2), (31, OK, 3)]
-
-
-def test_a_pause_does_not_end_an_alert():
-    """Less than 20 calm minutes between two parts of a job leave the alert open."""
-    assert walk(TIMING, letters("b" * 11 + ("." * 19 + "b") * 5)) == [
-        (5, NEARING, 1),
-        (10, BOUND, 2),
-    ]
-
-
-def test_a_softer_condition_eases_an_alert():
-    """When the harder condition has been calm for its time and the softer one holds, the state is nearing again."""
-    assert walk(TIMING, letters("b" * 11 + "n" * 40)) == [
-        (5, NEARING, 1),
-        (10, BOUND, 2),
-        (31, NEARING, 3),
-    ]
-
-
-def test_a_later_episode_has_another_key():
-    """Numbers begin at 1 again, and the start of the new episode lies after the end of the old one."""
-    assert walk(TIMING, letters("b" * 11 + "." * 22 + "b" * 6)) == [
-        (5, NEARING, 1),
-        (10, BOUND, 2),
-        (31, OK, 3),
-        (38, NEARING, 1),
-    ]
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        # A level fires after its time: it holds from minute 1, is nearing after 5 minutes and bound after 10.
+        ("." + "b" * 12, [(6, NEARING, 1), (11, BOUND, 2)]),
+        # A condition that ends before its time, however often, is no transition.
+        (".nnnn" * 10, []),
+        # One transition back to ok, 20 minutes after the first sample that is calm, and not before.
+        ("b" * 11 + "." * 22, [(5, NEARING, 1), (10, BOUND, 2), (31, OK, 3)]),
+        # Less than 20 calm minutes between two parts of a job leave the alert open.
+        ("b" * 11 + ("." * 19 + "b") * 5, [(5, NEARING, 1), (10, BOUND, 2)]),
+        # When the harder condition has been calm for its time and the softer one holds: nearing again.
+        ("b" * 11 + "n" * 40, [(5, NEARING, 1), (10, BOUND, 2), (31, NEARING, 3)]),
+        # Numbers of a later episode begin at 1 again.
+        (
+            "b" * 11 + "." * 22 + "b" * 6,
+            [(5, NEARING, 1), (10, BOUND, 2), (31, OK, 3), (38, NEARING, 1)],
+        ),
+        # Unknown never ends an alert, however long, and calm minutes before it count no more.
+        ("b" * 11 + "." * 19 + "?" * 40 + "." * 19, [(5, NEARING, 1), (10, BOUND, 2)]),
+        ("b" * 11 + "." * 19 + "?" * 200 + "." * 19, [(5, NEARING, 1), (10, BOUND, 2)]),
+        # Unknown never fires either.
+        ("nnnn" + "?" * 50, []),
+    ],
+)
+def test_transitions_follow_the_letters(text: str, expected: list[tuple[int, WatchState, int]]):
+    """Delays, hysteresis, episodes and unknown data, minute by minute."""
+    assert walk(TIMING, letters(text)) == expected
 
 
 def test_an_episode_never_begins_before_the_last_one_ended():
@@ -89,20 +75,6 @@ def test_data_show_how_long_it_held():
 
     assert changed is not None
     assert (changed.state, changed.number, changed.since_s) == (BOUND, 1, at_s - 10 * MINUTE)
-
-
-@pytest.mark.parametrize("blind", ["?" * 40, "?" * 200])
-def test_unknown_never_ends_an_alert(blind: str):
-    """However long nothing is known, no transition follows, and calm minutes before it count no more."""
-    assert walk(TIMING, letters("b" * 11 + "." * 19 + blind + "." * 19)) == [
-        (5, NEARING, 1),
-        (10, BOUND, 2),
-    ]
-
-
-def test_unknown_never_fires():
-    """What is not known does not raise an alert either."""
-    assert walk(TIMING, letters("nnnn" + "?" * 50)) == []
 
 
 def test_a_gap_between_two_calm_samples_is_not_calm():

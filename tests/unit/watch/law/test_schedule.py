@@ -18,7 +18,6 @@ from plimsoll.watch.law.schedule import (
     far_since,
     planned,
     urgency_of,
-    usd_per_month,
 )
 from watched import END_S, INSTANCE, START_S, SUBJECT
 
@@ -34,32 +33,28 @@ def plan(usd: float | None, **urgencies: Urgency) -> PollPlan:
     )
 
 
-def test_the_cost_is_that_of_the_price_list():
-    """Fourteen metrics every 300 s for 30 days: 14 × 8,640 ÷ 1,000 × $0.01."""
-    assert usd_per_month(14, 300, PRICE) == pytest.approx(1.2096)
+HEADROOM = replace(CALM, subject=INSTANCE.subject("headroom"), state=WatchState.BOUND)
 
 
 @pytest.mark.parametrize(
-    ("standing", "urgency"),
+    ("standing", "at_s", "far_since_s", "urgency"),
     [
-        (CALM, Urgency.NORMAL),
-        (replace(CALM, state=WatchState.NEARING), Urgency.URGENT),
-        (replace(CALM, nearing=LevelRun(since_s=1)), Urgency.URGENT),
-        (
-            replace(CALM, subject=INSTANCE.subject("headroom"), state=WatchState.BOUND),
-            Urgency.NORMAL,
-        ),
+        (CALM, END_S, 0, Urgency.NORMAL),
+        (replace(CALM, state=WatchState.NEARING), END_S, 0, Urgency.URGENT),
+        # Even before its time is up.
+        (replace(CALM, nearing=LevelRun(since_s=1)), END_S, 0, Urgency.URGENT),
+        # Alerts that last for days do not need it.
+        (HEADROOM, END_S, 0, Urgency.NORMAL),
+        # Far for a day, and not a second less.
+        (CALM, DAY_S + 1, 1, Urgency.FAR),
+        (CALM, DAY_S, 1, Urgency.NORMAL),
     ],
 )
-def test_what_nears_is_read_more_often(standing: Standing, urgency: Urgency):
-    """Even before its time is up; alerts that last for days do not need it."""
-    assert urgency_of([CALM, standing], at_s=END_S, far_since_s=0) is urgency
-
-
-def test_what_is_far_for_a_day_is_read_less_often():
-    """A day, and not a second less."""
-    assert urgency_of([CALM], at_s=DAY_S + 1, far_since_s=1) is Urgency.FAR
-    assert urgency_of([CALM], at_s=DAY_S, far_since_s=1) is Urgency.NORMAL
+def test_what_nears_is_read_more_often(
+    standing: Standing, at_s: int, far_since_s: int, urgency: Urgency
+):
+    """And what is far from everything for a day less often."""
+    assert urgency_of([CALM, standing], at_s=at_s, far_since_s=far_since_s) is urgency
 
 
 def test_far_means_below_half_of_everything_with_full_credits():
@@ -79,7 +74,7 @@ def test_far_means_below_half_of_everything_with_full_credits():
 
 
 def test_without_a_budget_intervals_are_those_of_the_settings():
-    """And the cost of all of them is the sum."""
+    """And the cost is the sum: b has 14 metrics every 300 s for 30 days, 14 × 8,640 ÷ 1,000 × $0.01."""
     found = plan(None, a=Urgency.URGENT, b=Urgency.NORMAL, c=Urgency.FAR)
 
     assert found.intervals_s == {"a": 60, "b": 300, "c": 900}

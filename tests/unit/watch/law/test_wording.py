@@ -3,6 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
+from plimsoll.watch.law.machine import Transition
 from plimsoll.watch.law.message import WatchState
 from plimsoll.watch.law.wording import Surroundings, message_of, severity_of, title_of
 from watched import END_S, INSTANCE, MINUTE, START_S, transition
@@ -10,28 +11,34 @@ from watched import END_S, INSTANCE, MINUTE, START_S, transition
 BOUND, NEARING, OK = WatchState.BOUND, WatchState.NEARING, WatchState.OK
 
 
-def test_a_title_says_since_when_and_that_it_is_now():
+@pytest.mark.parametrize(
+    ("told", "title"),
+    [
+        (
+            transition(since_s=END_S - 11 * MINUTE),
+            "orders is at its ceiling, since 2021-03-08 02:49 UTC and still now (11 min)",
+        ),
+        # Without a past there is only the moment.
+        (transition(since_s=END_S), "orders is at its ceiling, now (2021-03-08 03:00 UTC)"),
+        # The end says what holds now, and the whole length of the episode.
+        (
+            transition(OK, before=BOUND, text="serves 12 MB/s", since_s=START_S),
+            (
+                "orders is no longer at a storage ceiling: it serves 12 MB/s now. The alert lasted "
+                "3 h, from 2021-03-08 00:00 UTC"
+            ),
+        ),
+        # From bound to nearing is a relief.
+        (
+            transition(NEARING, before=BOUND, text="spends its credits", since_s=START_S),
+            "orders no longer binds, but spends its credits, since 2021-03-08 00:00 UTC and still now (3 h)",
+        ),
+    ],
+    ids=["since", "now", "end", "eased"],
+)
+def test_a_title_says_since_when_and_what_is_now(told: Transition, title: str):
     """What binds, since when, and for how long until now."""
-    assert title_of(transition(since_s=END_S - 11 * MINUTE)) == (
-        "orders is at its ceiling, since 2021-03-08 02:49 UTC and still now (11 min)"
-    )
-
-
-def test_what_has_just_begun_is_now():
-    """Without a past there is only the moment."""
-    assert title_of(transition(since_s=END_S)) == (
-        "orders is at its ceiling, now (2021-03-08 03:00 UTC)"
-    )
-
-
-def test_the_end_says_how_long_it_lasted():
-    """What holds now, and the whole length of the episode."""
-    ended = transition(OK, before=BOUND, text="serves 12 MB/s", since_s=START_S)
-
-    assert title_of(ended) == (
-        "orders is no longer at a storage ceiling: it serves 12 MB/s now. The alert lasted 3 h, from "
-        "2021-03-08 00:00 UTC"
-    )
+    assert title_of(told) == title
 
 
 def test_an_alert_can_end_in_its_own_way():
@@ -40,15 +47,6 @@ def test_an_alert_can_end_in_its_own_way():
     ended = replace(ended, condition=replace(ended.condition, ended="ran out"))
 
     assert title_of(ended).startswith("orders ran out: it has 0 % of its credits left now. ")
-
-
-def test_what_eases_says_so():
-    """From bound to nearing is a relief."""
-    eased = transition(NEARING, before=BOUND, text="spends its credits", since_s=START_S)
-
-    assert title_of(eased) == (
-        "orders no longer binds, but spends its credits, since 2021-03-08 00:00 UTC and still now (3 h)"
-    )
 
 
 @pytest.mark.parametrize(

@@ -14,10 +14,9 @@ from plimsoll.app.experiment.pooled.cluster import (
     void_reason,
 )
 from plimsoll.lab.experiments.pooled_cluster.ground import PooledPlan
-from plimsoll.lab.experiments.pooled_cluster.play import PooledRun
 from plimsoll.lab.experiments.pooled_cluster.story import Expected, fleet_of, phases_of
 from plimsoll.model.cause import CauseKind
-from pooled_reports import FIGURES
+from pooled_reports import FIGURES, run
 
 STORM = cause(
     kind=CauseKind.CONNECTIONS,
@@ -30,20 +29,6 @@ STORM = cause(
 OUTLIVE = replace(STORM, kind=CauseKind.POOLER, code="ServersOutliveLifeTime")
 FULL = replace(STORM, code="ChildrenTaken", severity="warning")
 NOTE = replace(STORM, severity="note")
-
-
-def run(expected: Expected, **other) -> PooledRun:
-    """The first phase of the story of which this is true."""
-    phase = next(one for one in phases_of(is_quick=True) if one.expected is expected)
-    made = PooledRun(
-        phase=phase,
-        fleet=fleet_of(10.0),
-        figures=FIGURES,
-        samples=(),
-        observation=None,
-        sizing=None,
-    )
-    return replace(made, **other)
 
 
 @pytest.mark.parametrize(
@@ -93,7 +78,7 @@ def test_sized_pools_must_do_more_useful_work_than_the_storm():
     storm = run(Expected.STORM)
     better, worse, alone = (
         tuple(checks_of(one, inspection(causes=()), before))[1]
-        for one, before in ((sized, storm), (storm_as_sized(), sized), (sized, None))
+        for one, before in ((sized, storm), (run(Expected.SIZED), sized), (sized, None))
     )
 
     assert (True, False, False) == (better.is_right, worse.is_right, alone.is_right)
@@ -169,11 +154,6 @@ def test_a_void_phase_ends_the_play_with_its_reason(done_per_s: float, is_void: 
     assert is_void is not report.is_interrupted
     assert is_void is any("Calm is void: 3.0 of 15.0" in note for note in report.notes)
     assert is_void is any("Calm is void" in line for line in lines)
-
-
-def storm_as_sized() -> PooledRun:
-    """Sized pools that do no more than the storm."""
-    return run(Expected.SIZED)
 
 
 def test_pools_are_sized_for_the_pooler_and_the_machine():

@@ -3,23 +3,16 @@
 import pytest
 from msgspec.structs import replace
 
+import pooled_reports
 from plimsoll.app.experiment.pooled.outcome import outcome_of
 from plimsoll.lab.experiments.pooled_cluster.play import PooledRun
-from plimsoll.lab.experiments.pooled_cluster.story import Expected, fleet_of, phases_of
+from plimsoll.lab.experiments.pooled_cluster.story import Expected
 from pooled_reports import FIGURES
 
 
 def run(expected: Expected, **figures) -> PooledRun:
     """The phase of the story of which this is true."""
-    phase = next(one for one in phases_of(is_quick=True) if one.expected is expected)
-    return PooledRun(
-        phase=phase,
-        fleet=fleet_of(10.0),
-        figures=replace(FIGURES, **figures),
-        samples=(),
-        observation=None,
-        sizing=None,
-    )
+    return pooled_reports.run(expected, figures=replace(FIGURES, **figures))
 
 
 CALM = run(Expected.CALM, done_per_s=15.0)

@@ -22,20 +22,13 @@ def test_zero_counts_from_the_first_sample():
 
 
 def test_one_percent_is_not_zero():
-    """A balance that has come back a little is not empty."""
-    (one,) = conditions(watched.situation(balance=0.01), BalanceEmptySettings())
-
-    assert one.level is WatchState.OK
-    assert one.text == "has 1.0 % of its instance throughput credits left"
-
-
-def test_a_balance_that_is_not_reported_is_unknown():
-    """No metric, or one whose last sample is older than a quarter of an hour."""
+    """A balance that has come back a little is not empty; one that is not reported, or old, is unknown."""
     old = np.full(watched.MINUTES, np.nan)
     old[:150] = 0.0
-    blind = [watched.situation(balance=None), watched.situation(balance=old)]
-
-    assert [conditions(s, BalanceEmptySettings())[0].level for s in blind] == [
-        WatchState.UNKNOWN,
-        WatchState.UNKNOWN,
+    found = [
+        conditions(watched.situation(balance=balance), BalanceEmptySettings())[0]
+        for balance in (0.01, None, old)
     ]
+
+    assert found[0].text == "has 1.0 % of its instance throughput credits left"
+    assert [one.level for one in found] == [WatchState.OK, WatchState.UNKNOWN, WatchState.UNKNOWN]

@@ -46,21 +46,16 @@ def test_the_burst_is_only_near():
     assert one.facts == ("Credits: some left",)
 
 
-def test_what_is_over_is_not_now():
-    """An interval that ended an hour before the end of the data is no condition."""
-    over = watched.diagnosis(watched.interval(minutes=(60, 120)))
-
-    assert found(watched.situation(over))[MACHINE].level is WatchState.OK
-
-
 def test_a_limit_that_nobody_documents_binds_too():
-    """It has a subject of its own."""
+    """It has a subject of its own; the interval of another, which ended an hour ago, is no condition."""
     unknown = watched.interval(family=Family.UNKNOWN, phase=Phase.FIXED, level=77e6)
+    over = watched.interval(minutes=(60, 120))
 
     one = found(watched.situation(watched.diagnosis(unknown)))["unknown_throughput"]
 
     assert one.level is WatchState.BOUND
     assert one.text == "is at a limit that is not documented: 77 MB/s served"
+    assert found(watched.situation(watched.diagnosis(over)))[MACHINE].level is WatchState.OK
 
 
 def test_a_fixed_limit_is_near_from_80_percent_on():
@@ -100,7 +95,7 @@ def test_without_the_balance_a_high_use_is_unknown():
 
 
 def test_what_is_not_measured_is_unknown():
-    """Rates without a value, rates that ended long ago, and a diagnosis without a verdict are never ok."""
+    """Rates without a value, rates that ended long ago, a diagnosis without a verdict, and no limits at all."""
     ended = np.full(watched.MINUTES, np.nan)
     ended[:100] = 1e6
     blind = [
@@ -108,33 +103,20 @@ def test_what_is_not_measured_is_unknown():
         watched.situation(served=ended),
         watched.situation(watched.diagnosis(verdict=Verdict.UNKNOWN)),
     ]
+    (bare,) = conditions(watched.situation(watched.diagnosis(ceilings=())), BoundSettings())
 
     assert [{c.level for c in found(one).values()} for one in blind] == 3 * [{WatchState.UNKNOWN}]
-
-
-def test_an_instance_without_limits_is_unknown():
-    """Without class and storage there is one condition, and it is unknown."""
-    (one,) = conditions(watched.situation(watched.diagnosis(ceilings=())), BoundSettings())
-
-    assert (one.ceiling, one.level) == ("", WatchState.UNKNOWN)
+    assert (bare.ceiling, bare.level) == ("", WatchState.UNKNOWN)
 
 
 def test_only_the_nearest_of_several_ceilings_is_near():
-    """The same requests meet all ceilings, so a second message would say nothing new."""
+    """The same requests meet all ceilings: a second message would say nothing new, and none while one binds."""
     both = found(watched.situation(served=0.9 * VOLUME, balance=0.3))
+    binds = watched.diagnosis(watched.interval(level=BASELINE))
+    bound = found(watched.situation(binds, served=0.9 * VOLUME, balance=0.0))
 
-    assert both[MACHINE].level is WatchState.NEARING
-    assert both[STORAGE].level is WatchState.OK
+    assert (both[MACHINE].level, bound[MACHINE].level) == (WatchState.NEARING, WatchState.BOUND)
+    assert both[STORAGE].level is bound[STORAGE].level is WatchState.OK
     assert both[STORAGE].text == (
         "serves 360 MB/s, and another storage ceiling is closer than its volume throughput"
     )
-
-
-def test_nothing_is_near_while_a_ceiling_binds():
-    """What is served cannot come closer to another ceiling."""
-    bound = watched.diagnosis(watched.interval(level=BASELINE))
-
-    both = found(watched.situation(bound, served=0.9 * VOLUME, balance=0.0))
-
-    assert both[MACHINE].level is WatchState.BOUND
-    assert both[STORAGE].level is WatchState.OK

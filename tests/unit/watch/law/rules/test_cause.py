@@ -56,31 +56,29 @@ def test_a_share_at_the_bound_is_not_above_it():
 
 
 def test_most_of_a_small_load_is_no_cause_for_a_message():
-    """On an idle database anything has a large share."""
+    """On an idle database anything has a large share; no load at all has no cause."""
     small = replace(LOAD, causes=(replace(TOAST, share=1.0, is_small=True),))
+    for load in (small, InspectedLoad(bytes_per_s=0.0)):
+        (rest,) = conditions(inspected(load), CauseSettings())
 
-    (rest,) = conditions(inspected(small), CauseSettings())
-
-    assert rest.level is WatchState.OK
-    assert rest.text == "has no cause with more than 50 % of its load"
+        assert rest.level is WatchState.OK
+        assert rest.text == "has no cause with more than 50 % of its load"
 
 
 def test_of_two_causes_the_first_is_told():
-    """A rewrite and its WAL are the same bytes; what says why comes first."""
+    """A rewrite and its WAL are the same bytes; what says why comes first. A statement has no text."""
     wal = replace(TOAST, kind=CauseKind.WAL, subject="", share=0.9)
-    found = conditions(inspected(replace(LOAD, causes=(TOAST, wal))), CauseSettings())
-
-    assert [c.ceiling for c in found] == ["", "toast public.letters.body"]
-    (_, alone) = conditions(inspected(replace(LOAD, causes=(wal,))), CauseSettings())
-    assert (alone.ceiling, alone.name) == ("wal", "WAL")
-
-
-def test_a_statement_has_no_text():
-    """It is told apart by something that is not its text, and people read that it is one statement."""
     plan = replace(TOAST, kind=CauseKind.PLANS, subject="0123456789ab", is_named=False)
-    (_, one) = conditions(inspected(replace(LOAD, causes=(plan,))), CauseSettings())
 
-    assert (one.ceiling, one.name) == ("plans 0123456789ab", "one statement")
+    def told(*causes: LoadCause) -> list[tuple[str, str]]:
+        found = conditions(inspected(replace(LOAD, causes=causes)), CauseSettings())
+        return [(one.ceiling, one.name) for one in found[1:]]
+
+    assert told(TOAST, wal) == [
+        ("toast public.letters.body", "rewritten TOAST values of public.letters.body")
+    ]
+    assert told(wal) == [("wal", "WAL")]
+    assert told(plan) == [("plans 0123456789ab", "one statement")]
 
 
 def test_what_is_not_known_is_not_ok():
@@ -95,10 +93,3 @@ def test_what_is_not_known_is_not_ok():
         (one,) = conditions(inspected(load), CauseSettings())
         assert (one.level, one.text) == (WatchState.UNKNOWN, text)
     assert conditions(inspected(None), CauseSettings()) == ()
-
-
-def test_an_idle_database_is_known():
-    """No load at all has no cause."""
-    (one,) = conditions(inspected(InspectedLoad(bytes_per_s=0.0)), CauseSettings())
-
-    assert one.level is WatchState.OK

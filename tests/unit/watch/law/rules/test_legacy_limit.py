@@ -23,16 +23,10 @@ def test_a_legacy_limit_is_named_with_its_date():
 
 
 def test_a_present_limit_is_none():
-    """A ceiling of today is no finding of this rule."""
+    """A ceiling of today is no finding of this rule; what was not measured may be at a legacy limit."""
     at = watched.diagnosis(watched.interval())
-
-    assert conditions(watched.situation(at), LegacyLimitSettings()) == ()
-
-
-def test_without_a_verdict_it_is_unknown():
-    """What was not measured may be at a legacy limit."""
     blind = watched.diagnosis(verdict=Verdict.UNKNOWN)
 
+    assert conditions(watched.situation(at), LegacyLimitSettings()) == ()
     (one,) = conditions(watched.situation(blind), LegacyLimitSettings())
-
     assert one.level is WatchState.UNKNOWN

@@ -38,26 +38,20 @@ def test_credits_and_space_have_their_own_times(
 
 
 def test_the_text_says_how_long_it_lasts():
-    """What is left, and for how long at the present rate."""
-    falling = watched.diagnosis(forecasts=(watched.forecast(left=0.3, empty_in_s=1740.0),))
+    """What is left, and for how long at the present rate; what is empty already belongs to another rule."""
+    falling, empty = (
+        watched.diagnosis(forecasts=(watched.forecast(left=left, empty_in_s=empty_in_s),))
+        for left, empty_in_s in ((0.3, 1740.0), (0.0, 0.0))
+    )
 
     found = watched.by_ceiling(conditions(watched.situation(falling), TimeToEmptySettings()))
+    at_zero = watched.situation(empty, balance=0.0)
+    over = watched.by_ceiling(conditions(at_zero, TimeToEmptySettings()))[MACHINE]
 
     assert found[MACHINE].text == (
         "has 30 % of its instance throughput credits left: empty in 29 min at the present rate"
     )
-
-
-def test_what_is_empty_already_belongs_to_another_rule():
-    """At zero nothing is about to run out."""
-    empty = watched.diagnosis(forecasts=(watched.forecast(left=0.0, empty_in_s=0.0),))
-
-    found = watched.by_ceiling(
-        conditions(watched.situation(empty, balance=0.0), TimeToEmptySettings())
-    )
-
-    assert found[MACHINE].level is WatchState.OK
-    assert found[MACHINE].ended == "ran out"
+    assert (over.level, over.ended) == (WatchState.OK, "ran out")
 
 
 def test_what_is_not_reported_is_unknown():

@@ -15,10 +15,6 @@ def test_silence_counts_from_the_last_data():
         "The last complete minute ended at 2021-03-08 03:00 UTC",
         "Open alerts of this instance stay open until data come again",
     )
-
-
-def test_new_data_end_it():
-    """One poll that brings something is enough."""
-    one = condition_of_silence(data_end_s=END_S, silent_s=0, reason="")
-
-    assert (one.level, one.at_s) == (WatchState.OK, END_S)
+    # One poll that brings something is enough to end it.
+    ended = condition_of_silence(data_end_s=END_S, silent_s=0, reason="")
+    assert (ended.level, ended.at_s) == (WatchState.OK, END_S)
