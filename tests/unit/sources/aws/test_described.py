@@ -24,20 +24,14 @@ def one(**fields):
 
 
 def test_an_instance_is_found_by_its_name_in_any_case():
-    """RDS folds identifiers; what it answers is the name."""
-    found = describe_one(of(*map(instance, NAMES)), "Orders-Primary")
+    """RDS folds identifiers; what it answers is the name. Without a zone the region is the asked one."""
+    found = describe_one(of(*(instance(n, AvailabilityZone="") for n in NAMES)), "Orders-Primary")
 
     assert found.instance.identifier == "orders-primary"
+    assert found.instance.region == "eu-central-1"
     assert found.instance.storage == Storage(kind="gp2", size_gib=1000)
     assert found.instance.launched_s == 1_709_280_000
     assert (found.status, found.resource_id) == ("available", "db-ORDERS-PRIMARY")
-
-
-def test_a_region_is_known_even_without_a_zone():
-    """It is the one that was asked."""
-    found = describe_one(of(instance(AvailabilityZone="")), "orders-primary")
-
-    assert found.instance.region == "eu-central-1"
 
 
 def test_what_watches_an_instance_is_read():
@@ -54,45 +48,38 @@ def test_what_watches_an_instance_is_read():
     assert off.insights_kept_s == 7 * 86_400
 
 
-def test_a_name_that_is_not_there_names_the_region_and_the_nearest():
+SHOPS = tuple(f"shop-{n:02d}" for n in range(15))
+
+
+@pytest.mark.parametrize(
+    ("replies", "hint"),
+    [
+        pytest.param(
+            [described(*map(instance, NAMES))], "Similar names: orders-primary", id="near"
+        ),
+        pytest.param([described(*map(instance, SHOPS))], "shop-00, shop-01", id="far"),
+        pytest.param([described(*map(instance, SHOPS))], "and 3 more", id="twelve at most"),
+        # A role may be limited to single instances.
+        pytest.param(
+            [error("DBInstanceNotFound", status=404), error("AccessDenied", status=403)],
+            "another region.",
+            id="listing is not allowed",
+        ),
+        # RDS refuses some characters before it looks.
+        pytest.param(
+            [error("InvalidParameterValue"), described(instance())], "--region", id="odd characters"
+        ),
+    ],
+)
+def test_a_name_that_is_not_there_names_the_region_and_the_nearest(replies, hint):
     """Never a guess: the nearest name is said, not read."""
+    name = "zzz" if "shop" in hint or "more" in hint else "orders-primry"
     with pytest.raises(UsageError) as caught:
-        describe_one(of(*map(instance, NAMES)), "orders-primry")
+        describe_one(account_of(Cloud(DescribeDBInstances=in_turn(*replies))), name)
 
-    assert caught.value.message == "no instance 'orders-primry' in eu-central-1"
+    assert caught.value.message == f"no instance '{name}' in eu-central-1"
     assert "--region" in caught.value.hint
-    assert "Similar names: orders-primary" in caught.value.hint
-
-
-def test_a_name_far_from_all_lists_what_there_is():
-    """Twelve names at most."""
-    with pytest.raises(UsageError) as caught:
-        describe_one(of(*(instance(f"shop-{n:02d}") for n in range(15))), "zzz")
-
-    assert "shop-00, shop-01" in caught.value.hint
-    assert "and 3 more" in caught.value.hint
-
-
-def test_a_name_is_refused_even_where_listing_is_not_allowed():
-    """A role may be limited to single instances."""
-    cloud = Cloud(
-        DescribeDBInstances=in_turn(
-            error("DBInstanceNotFound", status=404), error("AccessDenied", status=403)
-        )
-    )
-    with pytest.raises(UsageError, match="no instance 'orders'") as caught:
-        describe_one(account_of(cloud), "orders")
-
-    assert caught.value.hint.endswith("another region.")
-
-
-def test_a_name_that_rds_cannot_parse_is_a_name_that_is_not_there():
-    """RDS refuses some characters before it looks."""
-    cloud = Cloud(
-        DescribeDBInstances=in_turn(error("InvalidParameterValue"), described(instance()))
-    )
-    with pytest.raises(UsageError, match="no instance 'a_b'"):
-        describe_one(account_of(cloud), "a_b")
+    assert hint in caught.value.hint
 
 
 def test_a_description_that_is_denied_is_no_missing_instance():

@@ -9,16 +9,13 @@ from plimsoll.errors import (
 from plimsoll.model.metric import Metric
 from plimsoll.model.overview import UnreadInstance
 from plimsoll.sources.aws.metric_data import DAY_S
-from plimsoll.sources.aws.read import planned_calls, read_instance
+from plimsoll.sources.aws.read import planned_calls
 from unit.sources.aws.cloud import (
     NOW_S,
-    WINDOW_S,
     Cloud,
-    account_of,
     described,
     error,
     flat_metrics,
-    in_turn,
     instance,
     instance_name,
     result,
@@ -30,7 +27,6 @@ from unit.sources.aws.readings import (
     one,
     read,
     read_fleet,
-    type_of,
 )
 
 # --- many -----------------------------------------------------------------------------------------
@@ -128,27 +124,23 @@ def test_little_is_read_ahead_of_who_takes_it():
 # --- what it costs --------------------------------------------------------------------------------
 
 
-def test_a_reading_beyond_the_bound_is_refused_with_its_number():
-    """After the description, which says how many there are, and before anything else."""
+@pytest.mark.parametrize(
+    ("call", "sentence", "sent"),
+    [
+        # After the description, which says how many there are, and before anything else.
+        (lambda cloud: list(read_fleet(cloud, most=5)), "reading 3 instances needs 6", 1),
+        # Three are the least: what it is, its metrics and its events.
+        (lambda cloud: read(cloud, most=2), "reading 1 instance needs 3", 0),
+        (lambda cloud: next(read_fleet(cloud, most=2)), "reading 1 instance needs 3", 0),
+    ],
+)
+def test_a_reading_beyond_the_bound_is_refused_with_its_number(call, sentence, sent):
+    """Before it begins, and without a request where not even one instance could be read."""
     cloud = fleet()
-    with pytest.raises(UsageError) as caught:
-        list(read_fleet(cloud, most=5))
+    with pytest.raises(UsageError, match=f"{sentence} requests to AWS, but --max-api-calls allows"):
+        call(cloud)
 
-    assert caught.value.message == (
-        "reading 3 instances needs 6 requests to AWS, but --max-api-calls allows 5"
-    )
-    assert len(cloud.sent) == 1
-
-
-def test_a_bound_below_a_single_instance_is_refused_without_a_request():
-    """Three are the least: what it is, its metrics and its events."""
-    cloud = one()
-    with pytest.raises(UsageError, match="reading 1 instance needs 3 requests"):
-        read(cloud, most=2)
-    with pytest.raises(UsageError, match="reading 1 instance needs 3 requests"):
-        next(read_fleet(cloud, most=2))
-
-    assert cloud.sent == []
+    assert len(cloud.sent) == sent
 
 
 def test_retries_that_reach_the_bound_leave_what_was_read():
@@ -249,30 +241,13 @@ def test_requests_are_as_many_as_planned(count, days, age_days, watched):
 
 def test_seconds_take_no_more_requests_than_planned():
     """Their pages depend on the length of the documents; the plan is the most."""
-    cloud = Cloud(
-        DescribeDBInstances=described(instance(MonitoringInterval=1)), GetLogEvents=by_seconds()
-    )
-    read(cloud, window_s=(NOW_S - 7200, NOW_S), fine_s=600)
-    planned = planned_calls(
-        1,
-        (NOW_S - 7200, NOW_S),
-        now_s=NOW_S,
-        type_count=1,
-        monitoring_intervals_s=[1],
-        fine_s=600,
-    )
+    cloud = one(GetLogEvents=by_seconds())
+    cloud.scripts["DescribeDBInstances"] = described(instance(MonitoringInterval=1))
+    window_s = (NOW_S - 7200, NOW_S)
+    read(cloud, window_s=window_s, fine_s=600)
+    more = {"monitoring_intervals_s": [1], "fine_s": 600}
 
-    assert len(cloud.sent) <= planned
-
-
-def test_retried_requests_are_within_the_count_but_beyond_the_plan():
-    """A plan is for when nothing fails."""
-    cloud = one(DescribeEvents=in_turn(error("Throttling"), {"Events": []}))
-    account = account_of(cloud)
-    read_instance(account, "orders-primary", WINDOW_S, ec2_type_of=type_of)
-
-    assert account.usage.call_count == 5
-    assert planned_calls(1, WINDOW_S, now_s=NOW_S, type_count=1) == 4
+    assert len(cloud.sent) <= planned_calls(1, window_s, now_s=NOW_S, type_count=1, **more)
 
 
 def test_only_the_chosen_are_read_and_only_what_is_asked_for():

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from fuzz import corpus
-from plimsoll.errors import AccessDenied
 from plimsoll.model.metric import Metric
 from plimsoll.sources.aws import os_metrics
 from plimsoll.sources.aws.described import describe_one
@@ -99,13 +98,6 @@ def test_a_log_without_the_window_is_a_gap(script):
 
     assert [os_metrics.NAME] == [g.metric for g in reading.gaps]
     assert "RDSOSMetrics" in reading.gaps[0].remedy
-
-
-def test_a_refusal_names_the_permission():
-    """And is no empty log."""
-    _, account, found = watched(lambda _: error("AccessDeniedException"))
-    with pytest.raises(AccessDenied, match="logs:GetLogEvents"):
-        newest(account, found, WINDOW_S)
 
 
 def test_a_stretch_is_read_to_its_end_page_by_page():

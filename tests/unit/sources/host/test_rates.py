@@ -98,20 +98,20 @@ def test_a_device_that_is_away_is_a_gap_of_the_whole_sum():
     assert {} == rates_between(reading(0, a=ZERO), reading(1, a=WORKED, b=WORKED), ("a", "b"))
 
 
-def test_processor_time_is_a_ratio_of_its_own_ticks():
-    """Three of four ticks busy are 0.75, however long the step was."""
-    before = replace(reading(0), cpu=CpuCounters(busy_ticks=100, idle_ticks=100, cpu_count=2))
-    after = replace(reading(1), cpu=CpuCounters(busy_ticks=400, idle_ticks=200, cpu_count=2))
+@pytest.mark.parametrize(
+    ("busy", "idle", "ratio"),
+    [
+        pytest.param(400, 200, 0.75, id="three of four ticks, however long the step was"),
+        pytest.param(150, 99, 1.0, id="the kernel documents that iowait may decrease"),
+    ],
+)
+def test_processor_time_is_a_ratio_of_its_own_ticks(busy: int, idle: int, ratio: float):
+    before, after = (
+        replace(reading(at), cpu=CpuCounters(busy_ticks=b, idle_ticks=i, cpu_count=2))
+        for at, b, i in ((0, 100, 100), (1, busy, idle))
+    )
 
-    assert 0.75 == rates_between(before, after, ("gone",))[Metric.CPU_RATIO]
-
-
-def test_idle_time_that_goes_back_counts_as_none():
-    """The kernel documents that iowait may decrease."""
-    before = replace(reading(0), cpu=CpuCounters(busy_ticks=100, idle_ticks=100, cpu_count=2))
-    after = replace(reading(1), cpu=CpuCounters(busy_ticks=150, idle_ticks=99, cpu_count=2))
-
-    assert 1.0 == rates_between(before, after, ("gone",))[Metric.CPU_RATIO]
+    assert ratio == rates_between(before, after, ("gone",))[Metric.CPU_RATIO]
 
 
 def test_network_rates_stop_where_an_interface_was_reset():
