@@ -166,19 +166,6 @@ def test_the_table_names_the_server_without_its_password():
     assert "prom:http://127.0.0.1:9" == address
 
 
-def test_the_command_reads_all_of_a_server(capsys):
-    """`--identifier '*'` is for prom: what it is for a folder."""
-    options = ("--from", format_time(WINDOW[0]), "--to", format_time(WINDOW[1]))
-    with Double(series(*NAMES)) as double:
-        status = run(
-            ["diagnose", f"prom:{double.url}", "--identifier", "*", "--format", "json", *options]
-        )
-    rows = json.loads(capsys.readouterr().out)["rows"]
-
-    assert sorted(NAMES) == sorted(row["identifier"] for row in rows)
-    assert status in (0, 1, 2)
-
-
 def test_a_label_that_nothing_has_is_not_a_server_without_metrics():
     """The label of --match is misspelt: what the instances are called there is said."""
     with Double(series(*NAMES)) as double:
