@@ -66,19 +66,17 @@ def fake_sadf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Fake:
 
 
 def test_sectors_of_sysstat_10_and_11_are_read():
-    """Before 11.7 the JSON has sectors of 512 bytes and avgqu-sz only."""
+    """
+    Before 11.7 the JSON has sectors of 512 bytes and avgqu-sz only. Each entry says how long it is, so
+    even a single one can be placed.
+    """
     snapshot = read(document(entry("12:10:00"), entry("12:20:00")))
+    series = read(document(entry("12:10:00"))).series[Metric.READ_BYTES_PER_S]
 
     assert [1_024_000] * 2 == at(snapshot, Metric.READ_BYTES_PER_S)
     assert [2.5] * 2 == at(snapshot, Metric.QUEUE_DEPTH)
     assert (NOON_S, NOON_S + 1200) == snapshot.window_s
     assert "time zone" not in gaps(snapshot)
-
-
-def test_a_sample_begins_its_own_length_before_its_time():
-    """Each entry says how long it is, so even a single one can be placed."""
-    series = read(document(entry("12:10:00"))).series[Metric.READ_BYTES_PER_S]
-
     assert (600, [NOON_S]) == (series.step_s, series.time_s.tolist())
 
 
@@ -222,31 +220,26 @@ def test_without_sadf_the_remedy_is_to_run_it_where_it_is(
     assert "sadf -j FILE" in raised.value.hint
 
 
-def test_a_sadf_that_does_not_end_is_ended(fake_sadf: Fake, monkeypatch: pytest.MonkeyPatch):
-    """It is a child with a time limit."""
-    monkeypatch.setattr(sadf, "_PATIENCE_S", 0.2)
-    fake_sadf("exec sleep 60")
-    with pytest.raises(SourceError, match="did not end"):
-        read(SYSSTAT_12)
-
-
-def test_an_answer_without_end_is_refused(fake_sadf: Fake, monkeypatch: pytest.MonkeyPatch):
-    """Memory is bounded here too."""
+@pytest.mark.parametrize(
+    ("script", "kind", "says"),
+    [
+        pytest.param("exec sleep 60", SourceError, "did not end", id="a child with a time limit"),
+        pytest.param("exec yes '{'", DataError, "larger than 2 GiB", id="memory is bounded too"),
+    ],
+)
+def test_a_sadf_that_does_not_end_is_ended(fake_sadf: Fake, monkeypatch, script, kind, says):
+    monkeypatch.setattr(sadf, "_PATIENCE_S", 0.2 if kind is SourceError else 20)
     monkeypatch.setattr(sadf, "MAX_BYTES", 100_000)
-    fake_sadf("exec yes '{'")
-    with pytest.raises(DataError, match="larger than 2 GiB"):
+    fake_sadf(script)
+    with pytest.raises(kind, match=says):
         read(SYSSTAT_12)
 
 
-def test_a_length_of_steps_is_refused_before_sadf_runs(fake_sadf: Fake):
-    """Binary files have times."""
+def test_what_needs_no_sadf_is_refused_before_it_runs(fake_sadf: Fake):
+    """Binary files have times; and sysstat packs days of last week with xz, whose program is named."""
     fake_sadf("exit 7")
     with pytest.raises(UsageError, match="have times"):
         parse_capture(SYSSTAT_12, where="capture", step_s=1)
-
-
-def test_files_packed_by_sysstat_are_named_with_the_program_that_unpacks_them():
-    """sysstat packs days of last week with xz."""
     with pytest.raises(DataError) as raised:
         read(b"\xfd7zXZ\x00\x00\x04")
 
