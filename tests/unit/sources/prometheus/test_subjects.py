@@ -1,27 +1,13 @@
 """Which instance is meant: what is found is listed, nothing is guessed, no two are added up."""
 
-import numpy as np
 import pytest
 
 from fixtures.prometheus.expositions import Series, history
-from fixtures.prometheus.servers import Double
 from plimsoll.errors import DataError, UsageError
 from plimsoll.model.metric import Metric
-from plimsoll.model.snapshot import Snapshot
-from plimsoll.sources.prometheus.read import read_prometheus, server_of
+from unit.sources.prometheus.test_read import MINUTES_MS, SCRAPES_MS, START_S, read
 
-START_S = 1_615_161_600
-COUNT = 60
-MINUTES_MS = 1000 * (START_S + 60 * np.arange(COUNT))
-SCRAPES_MS = MINUTES_MS + 17_123
-WINDOW = (START_S, START_S + 60 * COUNT)
 QONTO = history("qonto", SCRAPES_MS)
-
-
-def read(series: list[Series], *match: str, window_s=WINDOW, identifier=None) -> Snapshot:
-    with Double(series) as double:
-        server = server_of(double.url, match=match, headers=[], environment={})
-        return read_prometheus(server, window_s, identifier=identifier)
 
 
 def test_two_hosts_of_one_name_are_not_added_up():

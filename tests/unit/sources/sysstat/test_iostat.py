@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from plimsoll.errors import DataError, UsageError
@@ -351,26 +351,6 @@ def test_captures_are_recognised_by_their_first_bytes():
         b"Linux 6.1.0 (db1) \t11/20/26 \t_x86_64_\t(2 CPU)\n\n12:00:01 CPU %user\n"
     )
     assert not is_iostat(b"")
-
-
-@given(st.data())
-@settings(max_examples=200, deadline=None)
-def test_no_damaged_capture_breaks_the_parser(data: st.DataObject):
-    """Whatever is cut out, doubled or overwritten: a snapshot or a DataError."""
-    text = data.draw(st.sampled_from([TEXT.read_text()[:3000], JSON.read_text()[:4000], OLD]))
-    start = data.draw(st.integers(0, len(text)))
-    end = data.draw(st.integers(start, len(text)))
-    middle = data.draw(
-        st.one_of(
-            st.just(""),
-            st.just(text[start:end] * 2),
-            st.sampled_from(["nan", "-1", "1e999", "\x00", "99999999999999999999", "{", "[", "٣"]),
-            st.text(max_size=20),
-        )
-    )
-    with suppress(DataError):
-        snapshot = read(text[:start] + middle + text[end:])
-        assert all(not (s.value < 0).any() for s in snapshot.series.values())
 
 
 @given(st.text(alphabet="0123456789/.-:TAPMZ+ ", max_size=30))

@@ -15,12 +15,15 @@ from hypothesis import strategies as st
 from plimsoll.errors import DataError, PlimsollError, SourceError, UsageError
 from plimsoll.model.metric import Metric
 from plimsoll.model.snapshot import EventKind, Snapshot
+from plimsoll.model.snapshot_file.codec import decode_snapshot, encode_snapshot
 from plimsoll.sources.sysstat import sadf
-from plimsoll.sources.sysstat.iostat import is_iostat
+from plimsoll.sources.sysstat.iostat import is_iostat, parse_iostat
 from plimsoll.sources.sysstat.recognise import is_host_capture, parse_capture
 from plimsoll.sources.sysstat.sadf import is_sysstat_file
 from plimsoll.sources.sysstat.sadf_json import is_sadf_json
-from unit.sources.sysstat.fixture_sar import DAY_S, NOON_S, at, gaps
+from plimsoll.sources.sysstat.sar import parse_sar
+from unit.sources.sysstat import test_iostat, test_sar_text
+from unit.sources.sysstat.fixture_sar import DAY_S, HEADER, NOON_S, at, gaps
 
 JSON = (Path(__file__).parent / "captures/sadf.json").read_bytes()
 SYSSTAT_12 = b"\x96\xd5\x75\x21\x0c\x06\x01\x00"
@@ -246,25 +249,42 @@ def test_what_needs_no_sadf_is_refused_before_it_runs(fake_sadf: Fake):
     assert "xz -dc" in raised.value.hint
 
 
+DAMAGED = [
+    (parse_iostat, test_iostat.TEXT.read_bytes()[:3000]),
+    (parse_iostat, test_iostat.JSON.read_bytes()[:4000]),
+    (parse_iostat, test_iostat.OLD.encode()),
+    (parse_sar, test_sar_text.TEXT[-6000:].encode()),
+    (parse_sar, (HEADER + test_sar_text.TEXT[200:3000]).encode()),
+    (parse_sar, test_sar_text.SYSSTAT_10.encode()),
+    (parse_capture, JSON[:6000] + JSON[-200:]),
+]
+ODD = [
+    "",
+    "nan",
+    "NaN",
+    "-1",
+    "1e999",
+    "\x00",
+    "9" * 5000,
+    "{",
+    "[",
+    '"',
+    "99:99:99",
+    "12:00:00 PM",
+    "٣",
+]
+
+
 @given(st.data())
-@settings(max_examples=150, deadline=None)
-def test_no_damaged_document_breaks_the_parser(data: st.DataObject):
-    """Whatever is cut out, doubled or overwritten: a snapshot or one clear error."""
-    text = JSON[:6000] + JSON[-200:]
-    start = data.draw(st.integers(0, len(text)))
-    end = data.draw(st.integers(start, len(text)))
-    odd = [
-        b"",
-        text[start:end] * 2,
-        b"NaN",
-        b"-1",
-        b"1e999",
-        b"\x00",
-        b"9" * 5000,
-        b"[",
-        b"{",
-        b'"',
-    ]
+@settings(max_examples=500, deadline=None)
+def test_nothing_damaged_breaks_a_parser(data: st.DataObject):
+    """Whatever is cut out, doubled or overwritten: a snapshot that can be kept, or one clear error."""
+    parse, whole = data.draw(st.sampled_from(DAMAGED))
+    start = data.draw(st.integers(0, len(whole)))
+    end = data.draw(st.integers(start, len(whole)))
+    middle = data.draw(st.sampled_from(ODD) | st.text(max_size=20))
+    put = data.draw(st.sampled_from([middle.encode(), whole[start:end] * 2]))
     with suppress(PlimsollError):
-        snapshot = read(text[:start] + data.draw(st.sampled_from(odd)) + text[end:])
+        snapshot = parse(whole[:start] + put + whole[end:], where="capture")
         assert all(not (np.asarray(s.value) < 0).any() for s in snapshot.series.values())
+        assert snapshot == decode_snapshot(encode_snapshot(snapshot))
