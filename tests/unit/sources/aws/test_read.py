@@ -74,17 +74,24 @@ def test_a_metric_that_does_not_exist_is_no_gap():
     ]
 
 
-def test_a_rate_that_was_refused_is_one_gap():
-    """Why it is missing, and not a second time that it is."""
+def changed(name, change, **options):
+    """GetMetricData in which the answer about one metric is changed."""
 
     def metrics(parameters):
-        found = flat_metrics(without=("ReadIOPS",))(parameters)
+        found = flat_metrics(**options)(parameters)
         for query, answer in zip(
             parameters["MetricDataQueries"], found["MetricDataResults"], strict=True
         ):
-            if metric_name(query) == "ReadIOPS":
-                answer["StatusCode"] = "Forbidden"
+            if metric_name(query) == name:
+                answer.update(change(answer))
         return found
+
+    return metrics
+
+
+def test_a_rate_that_was_refused_is_one_gap():
+    """Why it is missing, and not a second time that it is."""
+    metrics = changed("ReadIOPS", lambda _: {"StatusCode": "Forbidden"}, without=("ReadIOPS",))
 
     assert "access denied" in gap(read(one(GetMetricData=metrics)), "read_ops_per_s").reason
 
@@ -161,20 +168,13 @@ def test_seconds_of_the_busiest_stretch_are_kept_beside_the_minutes():
     """Where most was served, and no longer than asked for."""
     busy = (WINDOW_S[0] + 1200, WINDOW_S[0] + 1500)
 
-    def metrics(parameters):
-        found = flat_metrics()(parameters)
-        for query, answer in zip(
-            parameters["MetricDataQueries"], found["MetricDataResults"], strict=True
-        ):
-            if metric_name(query) == "ReadThroughput":
-                answer["Values"] = [
-                    1e8 if busy[0] <= t < busy[1] else 1e6 for t in answer["Timestamps"]
-                ]
-        return found
+    def in_bursts(answer):
+        times = answer["Timestamps"]
+        return {"Values": [1e8 if busy[0] <= t < busy[1] else 1e6 for t in times]}
 
     cloud = Cloud(
         DescribeDBInstances=described(instance(MonitoringInterval=1)),
-        GetMetricData=metrics,
+        GetMetricData=changed("ReadThroughput", in_bursts),
         GetLogEvents=by_seconds(),
     )
     snapshot = read(cloud, fine_s=300)

@@ -9,6 +9,7 @@ from plimsoll.model.metric import BY_CLOUDWATCH_NAME, METRICS, Metric
 from plimsoll.sources.export.read import read_export
 
 FIXTURES = Path(__file__).parents[3] / "fixtures" / "exports"
+CONNECTIONS = "DatabaseConnections"
 
 
 def saved(folder: Path, **files: object) -> Path:
@@ -201,34 +202,35 @@ def with_statistics(folder: Path, of: str = "WriteIOPS", **values: float) -> Pat
     return saved(folder, a=answer(*results), b=queries)
 
 
+ALONE = "the export has only the statistic {}, which is used as the mean"
+
+
 @pytest.mark.parametrize(
-    ("values", "expected"),
+    ("of", "values", "expected", "reasons"),
     [
-        ({"Maximum": 9, "Average": 5, "Sum": 50, "SampleCount": 5}, 5),
-        ({"Sum": 50, "SampleCount": 5, "Maximum": 12}, 10),
+        # A sum or a maximum never passes for a mean; sum ÷ count is one.
+        ("WriteIOPS", {"Maximum": 9, "Average": 5, "Sum": 50, "SampleCount": 5}, 5, []),
+        ("WriteIOPS", {"Sum": 50, "SampleCount": 5, "Maximum": 12}, 10, []),
+        # The most connections of a minute tell what max_connections is compared with.
+        (CONNECTIONS, {"Maximum": 9, "Minimum": 1, "Sum": 50}, 9, [ALONE.format("Maximum")]),
+        (CONNECTIONS, {"Minimum": 1, "p99": 8}, 1, [ALONE.format("Minimum")]),
+        # For a balance the minimum tells whether credits ran out.
+        ("BurstBalance", {"Minimum": 1, "Maximum": 90}, 0.01, [ALONE.format("Minimum")]),
     ],
 )
-def test_of_several_statistics_the_mean_is_taken(tmp_path, values, expected):
-    """A sum or a maximum never passes for a mean; sum ÷ count is one."""
-    snapshot = read_export(with_statistics(tmp_path, **values))
+def test_of_several_statistics_the_mean_is_taken(tmp_path, of, values, expected, reasons):
+    """An extreme alone is used where it says something, and that is said."""
+    snapshot = read_export(with_statistics(tmp_path, of=of, **values))
 
-    assert snapshot.series[Metric.WRITE_OPS_PER_S].value.tolist() == [expected] * 20
-    assert snapshot.gaps == ()
+    assert snapshot.series[BY_CLOUDWATCH_NAME[of]].value.tolist() == [expected] * 20
+    assert [g.reason for g in snapshot.gaps] == reasons
 
 
-@pytest.mark.parametrize(
-    ("values", "used"),
-    [({"Maximum": 9, "Minimum": 1, "Sum": 50}, "Maximum"), ({"Minimum": 1, "p99": 8}, "Minimum")],
-)
-def test_an_extreme_alone_is_used_and_said(tmp_path, values, used):
-    """The most connections of a minute tell what max_connections is compared with."""
-    folder = with_statistics(tmp_path, of="DatabaseConnections", **values)
-    snapshot = read_export(folder)
+def test_the_unit_of_a_request_is_honoured(tmp_path):
+    asked = [query("m1", "WriteThroughput", Unit="Megabytes/Second")]
+    snapshot = read_export(saved(tmp_path, a=answer(result("m1", "x")), b=asked))
 
-    assert snapshot.series[Metric.CONNECTION_COUNT].value.tolist() == [values[used]] * 20
-    assert [g.reason for g in snapshot.gaps] == [
-        f"the export has only the statistic {used}, which is used as the mean"
-    ]
+    assert snapshot.series[Metric.WRITE_BYTES_PER_S].value[1] == 1e6
 
 
 @pytest.mark.parametrize("of", ["ReadThroughput", "WriteIOPS", "ReadLatency", "DiskQueueDepth"])
@@ -239,22 +241,6 @@ def test_the_largest_second_says_nothing_of_a_rate(tmp_path, of, statistic):
         DataError, match=f"the export has only the statistic {statistic}, which does"
     ):
         read_export(with_statistics(tmp_path, of=of, **{statistic: 9}))
-
-
-def test_the_least_balance_is_preferred_to_the_most(tmp_path):
-    """For a balance the minimum tells whether credits ran out."""
-    low, high = result("m1", "x"), result("m2", "x", Values=[90.0] * 20)
-    queries = [query("m1", "BurstBalance", "Minimum"), query("m2", "BurstBalance", "Maximum")]
-    snapshot = read_export(saved(tmp_path, a=answer(low, high), b=queries))
-
-    assert snapshot.series[Metric.VOLUME_BALANCE_RATIO].value[1] == 0.01
-
-
-def test_the_unit_of_a_request_is_honoured(tmp_path):
-    asked = [query("m1", "WriteThroughput", Unit="Megabytes/Second")]
-    snapshot = read_export(saved(tmp_path, a=answer(result("m1", "x")), b=asked))
-
-    assert snapshot.series[Metric.WRITE_BYTES_PER_S].value[1] == 1e6
 
 
 def test_statistics_are_read_in_their_unit_and_in_order():
