@@ -12,6 +12,7 @@ from plimsoll.sources.aws.described import (
 )
 from unit.sources.aws.cloud import Cloud, account_of, described, error, in_turn, instance
 
+DAY_S = 86_400
 NAMES = ("billing", "orders-primary", "orders-replica")
 
 
@@ -34,18 +35,61 @@ def test_an_instance_is_found_by_its_name_in_any_case():
     assert (found.status, found.resource_id) == ("available", "db-ORDERS-PRIMARY")
 
 
-def test_what_watches_an_instance_is_read():
-    """Each switch of its own, off unless it says otherwise."""
-    on = one(
-        MonitoringInterval=5,
-        PerformanceInsightsEnabled="true",
-        PerformanceInsightsRetentionPeriod=31,
-    )
-    off = one()
+@pytest.mark.parametrize(
+    ("identifier", "expected"),
+    [
+        ("orders", (None, "orders")),
+        ("arn:aws:rds:eu-west-1:123456789012:db:orders-1", ("eu-west-1", "orders-1")),
+        ("arn:aws-us-gov:rds:us-gov-west-1:123456789012:db:a", ("us-gov-west-1", "a")),
+    ],
+)
+def test_an_arn_says_region_and_name(identifier, expected):
+    """A plain name says only itself."""
+    assert region_of(identifier) == expected
 
-    assert (on.monitoring_interval_s, on.has_insights, on.insights_kept_s) == (5, True, 31 * 86_400)
-    assert (off.monitoring_interval_s, off.has_insights) == (0, False)
-    assert off.insights_kept_s == 7 * 86_400
+
+@pytest.mark.parametrize(
+    "identifier",
+    [
+        "arn:aws:rds:eu-west-1:123456789012:cluster:orders",
+        "arn:aws:ec2:eu-west-1:123456789012:instance/i-1",
+        "arn:aws:rds:eu-west-1:123456789012:db:",
+        "arn:x",
+    ],
+)
+def test_an_arn_of_something_else_is_refused(identifier):
+    """The hint shows the form."""
+    with pytest.raises(UsageError, match="is not the ARN of an RDS instance"):
+        region_of(identifier)
+
+
+ON = {
+    "MonitoringInterval": 5,
+    "PerformanceInsightsEnabled": "true",
+    "PerformanceInsightsRetentionPeriod": 31,
+}
+CLUSTER = {"DBClusterIdentifier": "c", "Engine": "aurora-mysql"}
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        # Each switch of its own, off unless it says otherwise.
+        (ON, {"monitoring_interval_s": 5, "has_insights": True, "insights_kept_s": 31 * DAY_S}),
+        ({}, {"monitoring_interval_s": 0, "has_insights": False, "insights_kept_s": 7 * DAY_S}),
+        # DocumentDB and Neptune list their instances among those of RDS.
+        ({"Engine": "postgres"}, {"is_rds": True}),
+        ({"Engine": "docdb"}, {"is_rds": False}),
+        # A class of fixed size in the same cluster does not grow.
+        (CLUSTER | {"DBInstanceClass": "db.serverless"}, {"is_serverless": True, "is_rds": True}),
+        (CLUSTER, {"is_serverless": False, "is_rds": True}),
+    ],
+)
+def test_what_is_described_is_read(fields, expected):
+    found = one(**fields)
+
+    assert expected == {name: getattr(found, name) for name in expected}
+    assert with_capacity(found, 16).instance.capacity_acu_max == 16
 
 
 SHOPS = tuple(f"shop-{n:02d}" for n in range(15))
@@ -87,34 +131,6 @@ def test_a_description_that_is_denied_is_no_missing_instance():
     cloud = Cloud(DescribeDBInstances=lambda _: error("AccessDenied", status=403))
     with pytest.raises(AccessDenied, match="rds:DescribeDBInstances"):
         describe_one(account_of(cloud), "orders")
-
-
-@pytest.mark.parametrize(
-    ("identifier", "region", "name"),
-    [
-        ("orders", None, "orders"),
-        ("arn:aws:rds:eu-west-1:123456789012:db:orders-1", "eu-west-1", "orders-1"),
-        ("arn:aws-us-gov:rds:us-gov-west-1:123456789012:db:a", "us-gov-west-1", "a"),
-    ],
-)
-def test_an_arn_says_region_and_name(identifier, region, name):
-    """A plain name says only itself."""
-    assert region_of(identifier) == (region, name)
-
-
-@pytest.mark.parametrize(
-    "identifier",
-    [
-        "arn:aws:rds:eu-west-1:123456789012:cluster:orders",
-        "arn:aws:ec2:eu-west-1:123456789012:instance/i-1",
-        "arn:aws:rds:eu-west-1:123456789012:db:",
-        "arn:x",
-    ],
-)
-def test_an_arn_of_something_else_is_refused(identifier):
-    """The hint shows the form."""
-    with pytest.raises(UsageError, match="is not the ARN of an RDS instance"):
-        region_of(identifier)
 
 
 @pytest.mark.parametrize(
@@ -201,26 +217,6 @@ def test_capacities_are_of_the_clusters_that_have_one():
     assert len(found) == 149
     assert found["c149"] == 32
     assert "c7" not in found
-
-
-def test_only_serverless_instances_have_a_capacity():
-    """A class of fixed size in the same cluster does not grow."""
-    serverless = one(
-        DBInstanceClass="db.serverless", DBClusterIdentifier="c", Engine="aurora-mysql"
-    )
-    fixed = one(DBClusterIdentifier="c", Engine="aurora-mysql")
-
-    assert serverless.is_serverless
-    assert not fixed.is_serverless
-    assert with_capacity(serverless, 16).instance.capacity_acu_max == 16
-
-
-@pytest.mark.parametrize(
-    ("engine", "is_rds"), [("postgres", True), ("aurora-mysql", True), ("docdb", False)]
-)
-def test_other_services_answer_too(engine, is_rds):
-    """DocumentDB and Neptune list their instances among those of RDS."""
-    assert one(Engine=engine).is_rds is is_rds
 
 
 class Elsewhere:

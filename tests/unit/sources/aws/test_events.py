@@ -117,24 +117,31 @@ def test_the_order_of_categories_does_not_matter():
 TIME = "2026-11-20T10:14:00.510Z"
 
 
+CHANGE = "Finished applying modification to DB instance class"
+CLASS = {"Message": CHANGE.replace(" ", "  ") + ".", "EventCategories": ["configuration change"]}
+
+
 @pytest.mark.parametrize(
-    ("event", "text"),
+    ("event", "text", "kind"),
     [
-        ({"Date": TIME, "Message": "Finished  it."}, "Finished it"),
-        ({"Date": TIME, "Message": "a\x1b[31mb" + "c" * 400}, "a?[31mb" + "c" * 192 + "…"),
-        ({}, None),
-        ({"Date": TIME}, None),
-        ({"Date": "yesterday", "Message": "x"}, None),
-        ({"Date": TIME, "Message": "  "}, None),
-        ({"Message": "x"}, None),
+        ({"Date": TIME} | CLASS, CHANGE, EventKind.CLASS_CHANGE),
+        (
+            {"Date": TIME, "Message": "a\x1b[31mb" + "c" * 400},
+            *("a?[31mb" + "c" * 192 + "…", EventKind.OTHER),
+        ),
+        ({}, None, None),
+        ({"Date": TIME}, None, None),
+        ({"Date": "yesterday", "Message": "x"}, None, None),
+        ({"Date": TIME, "Message": "  "}, None, None),
+        ({"Message": "x"}, None, None),
     ],
 )
-def test_an_event_becomes_an_annotation(event, text):
+def test_an_event_becomes_an_annotation(event, text, kind):
     """
     Its time to the second, its message without the full stop and printable, since an operator writes
     it by hand; without time or words it could not be shown.
     """
-    expected = text and Annotation(time_s=1_795_169_640, text=text, kind=EventKind.OTHER)
+    expected = text and Annotation(time_s=1_795_169_640, text=text, kind=kind)
 
     assert annotation_of(event) == expected
 

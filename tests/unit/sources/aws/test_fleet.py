@@ -67,13 +67,38 @@ def test_one_that_cannot_be_read_does_not_cost_the_others():
     assert bad.remedy.endswith(".")
 
 
-def test_a_fleet_that_is_denied_its_metrics_is_unread_with_few_requests():
-    """Each names the permission; nothing is asked twice for it."""
-    cloud = fleet(GetMetricData=lambda _: error("AccessDenied", status=403))
+THIRTY = [f"i{n:03d}" for n in range(30)]
+
+
+@pytest.mark.parametrize(
+    ("days", "reply", "reason", "sent"),
+    [
+        # Whatever the window: six attempts with ever longer gaps, then no more.
+        (1, error("Throttling"), "AWS throttled {}, and the retries did not help", 6),
+        (3, error("Throttling"), "AWS throttled {}, and the retries did not help", 6),
+        # Each names the permission; nothing is asked twice for it.
+        (1, error("AccessDenied", status=403), "access denied to {}", 1),
+    ],
+)
+def test_a_fleet_without_metrics_is_unread_with_few_requests(days, reply, reason, sent):
+    cloud = fleet(*THIRTY, GetMetricData=lambda _: reply)
+    found = list(read_fleet(cloud, window_s=(NOW_S - days * DAY_S, NOW_S)))
+
+    assert {reason.format("cloudwatch:GetMetricData")} == {u.reason for u in found}
+    assert sent == cloud.counts["GetMetricData"]
+
+
+@pytest.mark.parametrize(
+    ("operation", "metric"),
+    [("DescribeEvents", "RDS events"), ("DescribeInstanceTypes", "EC2 limits")],
+)
+def test_what_a_fleet_is_denied_is_asked_for_once(operation, metric):
+    """Each instance's snapshot says what is not known; the refusal is met once."""
+    cloud = fleet(*THIRTY, **{operation: lambda _: error("AccessDenied", status=403)})
     found = list(read_fleet(cloud))
 
-    assert {"access denied to cloudwatch:GetMetricData"} == {u.reason for u in found}
-    assert cloud.counts["GetMetricData"] == 1
+    assert 1 == cloud.counts[operation]
+    assert 30 == sum(any(g.metric == metric for g in f.gaps) for f in found)
 
 
 def test_other_services_instances_are_unread():
@@ -169,33 +194,6 @@ def test_metrics_beyond_the_bound_are_unread_and_those_before_it_are_shown():
     assert 64 == len(cloud.sent)
     assert 0 < len(unread) < 30 == len(found)
     assert all("--max-api-calls" in u.remedy for u in unread)
-
-
-@pytest.mark.parametrize("days", [1, 3])
-def test_a_fleet_whose_metrics_are_throttled_is_answered_with_less(days):
-    """Thirty instances, whatever the window: six attempts with ever longer gaps, then no more."""
-    names = [f"i{n:03d}" for n in range(30)]
-    cloud = fleet(*names, GetMetricData=lambda _: error("Throttling"))
-    found = list(read_fleet(cloud, window_s=(NOW_S - days * DAY_S, NOW_S)))
-
-    assert 6 == cloud.counts["GetMetricData"]
-    assert {"AWS throttled cloudwatch:GetMetricData, and the retries did not help"} == {
-        f.reason for f in found
-    }
-
-
-@pytest.mark.parametrize(
-    ("operation", "metric"),
-    [("DescribeEvents", "RDS events"), ("DescribeInstanceTypes", "EC2 limits")],
-)
-def test_what_a_fleet_is_denied_is_asked_for_once(operation, metric):
-    """Each instance's snapshot says what is not known; the refusal is met once."""
-    names = [f"i{n:03d}" for n in range(30)]
-    cloud = fleet(*names, **{operation: lambda _: error("AccessDenied", status=403)})
-    found = list(read_fleet(cloud))
-
-    assert 1 == cloud.counts[operation]
-    assert 30 == sum(any(g.metric == metric for g in f.gaps) for f in found)
 
 
 @pytest.mark.parametrize(

@@ -16,15 +16,21 @@ T = 1_615_198_440
 BALANCE, CPU = Metric.BYTE_BALANCE_RATIO, Metric.CPU_RATIO
 
 
-def test_the_word_value_is_nobodys_name(tmp_path):
-    """A table of a time and a value is about the metric its file is named after, of an unnamed instance."""
-    rows = ["timestamp,value", *(f"{1615198440 + 60 * i},{20 + i % 7}" for i in range(50))]
-    file = tmp_path / "rds_cpu_utilization.csv"
-    file.write_text("\n".join(rows))
-    snapshot = read_export(file)
+@pytest.mark.parametrize(
+    ("name", "metric", "identifier"),
+    [
+        ("ReadIOPS.csv", Metric.READ_OPS_PER_S, "unnamed"),
+        ("orders-primary WriteLatency.csv", Metric.WRITE_LATENCY_S, "orders-primary"),
+        ("rds_cpu_utilization.csv", Metric.CPU_RATIO, "unnamed"),
+    ],
+)
+def test_a_file_named_after_its_metric(tmp_path, name, metric, identifier):
+    """One file per metric with the columns time and value is common; the word value is nobody's name."""
+    rows = [f"{T + 60 * i},{(20 + i % 7) / 1000}" for i in range(50)]
+    snapshot = read(tmp_path, "\n".join(["timestamp,value", *rows]), name)
 
-    assert {Metric.CPU_RATIO} == set(snapshot.series)
-    assert "unnamed" == snapshot.instance.identifier
+    assert {metric} == set(snapshot.series)
+    assert identifier == snapshot.instance.identifier
 
 
 def read(folder: Path, text: str | bytes, name: str = "t.csv", **options: str) -> Snapshot:
@@ -180,16 +186,6 @@ def test_a_long_table_of_several_instances_and_statistics():
     assert snapshot.series[Metric.READ_OPS_PER_S].value.tolist() == [1000.5, 1001.5]
     assert snapshot.series[Metric.READ_LATENCY_S].value.tolist() == [0.004]
     assert snapshot.gaps == ()
-
-
-def test_a_file_named_after_its_metric(tmp_path):
-    """One file per metric with the columns time and value is common."""
-    text = "timestamp,value\n2021-03-08T10:14:00Z,5\n2021-03-08T10:15:00Z,6\n"
-    for name, metric in (
-        ("ReadIOPS.csv", Metric.READ_OPS_PER_S),
-        ("orders-primary WriteLatency.csv", Metric.WRITE_LATENCY_S),
-    ):
-        assert set(read(tmp_path, text, name).series) == {metric}
 
 
 def test_windows_files_are_read(tmp_path):
