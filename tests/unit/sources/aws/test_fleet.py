@@ -20,14 +20,7 @@ from unit.sources.aws.cloud import (
     instance_name,
     result,
 )
-from unit.sources.aws.readings import (
-    FLEET,
-    by_seconds,
-    fleet,
-    one,
-    read,
-    read_fleet,
-)
+from unit.sources.aws.readings import FLEET, by_seconds, fleet, one, read, read_fleet
 
 # --- many -----------------------------------------------------------------------------------------
 
