@@ -124,15 +124,23 @@ def test_the_step_in_which_it_ends_is_finished():
     assert 3.75 == pytest.approx(clock.passed_s)
 
 
-def test_what_is_recorded_starts_after_the_first_reading():
-    """Nothing of its work is missed."""
+def test_every_step_is_told():
+    """
+    The progress line hears the number of steps passed and what they measured. What is recorded starts
+    after the first reading: nothing of its work is missed.
+    """
     clock = FakeClock()
-    host = FakeHost(clock)
+    host = FakeHost(clock, events={2: lambda: clock.sleep(2.0)})
+    texts: list[tuple[int, bool]] = []
     seen: list[int] = []
-    run(
-        clock, host, RecordingPlan(step_s=1, duration_s=2), on_start=lambda: seen.append(host.reads)
-    )
 
+    def on_step(step: int, values: Mapping[Metric, float]) -> None:
+        texts.append((step, Metric.READ_BYTES_PER_S in values))
+
+    plan = RecordingPlan(step_s=1, duration_s=5)
+    run(clock, host, plan, on_step=on_step, on_start=lambda: seen.append(host.reads))
+
+    assert [(1, True), (4, False), (5, True)] == texts
     assert [1] == seen
 
 
@@ -148,20 +156,6 @@ def test_ctrl_c_keeps_what_was_recorded():
 
     assert [0, 1] == times_of(recording)
     assert recording.was_interrupted
-
-
-def test_every_step_is_told():
-    """The progress line hears the number of steps passed and what they measured."""
-    clock = FakeClock()
-    host = FakeHost(clock, events={2: lambda: clock.sleep(2.0)})
-    texts: list[tuple[int, bool]] = []
-
-    def on_step(step: int, values: Mapping[Metric, float]) -> None:
-        texts.append((step, Metric.READ_BYTES_PER_S in values))
-
-    run(clock, host, RecordingPlan(step_s=1, duration_s=5), on_step=on_step)
-
-    assert [(1, True), (4, False), (5, True)] == texts
 
 
 @dataclass
