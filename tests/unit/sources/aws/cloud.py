@@ -5,6 +5,7 @@ Everything before and after is botocore's own: signing, retries, parsing, its ex
 """
 
 import json
+import threading
 from collections import Counter
 from collections.abc import Callable
 from functools import cache
@@ -208,6 +209,15 @@ def result(
         "Values": [] if value is None else [written] * len(times),
         "StatusCode": status,
     }
+
+
+def in_threads(work: Callable[[], None]) -> None:
+    """Do the work in eight threads at once."""
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
 
 
 def in_turn(*replies: Any) -> Script:

@@ -1,5 +1,5 @@
+import itertools
 import json
-import threading
 
 import pytest
 from botocore.exceptions import EndpointConnectionError, ReadTimeoutError
@@ -34,6 +34,7 @@ from unit.sources.aws.cloud import (
     account_of,
     described,
     error,
+    in_threads,
     in_turn,
     instance,
 )
@@ -45,9 +46,10 @@ def opened(**options):
     )
 
 
-def test_a_request_is_counted_by_its_action():
-    """What is counted is named as IAM and the bill name it."""
-    account = account_of(Cloud())
+def test_a_request_is_counted_by_its_action_and_names_the_program():
+    """What is counted is named as IAM and the bill name it; the account's trail says who asked."""
+    cloud = Cloud()
+    account = account_of(cloud)
     account.call(DESCRIBE_INSTANCES)
     account.call(DESCRIBE_INSTANCES)
     account.call(GET_LOG_EVENTS, logGroupName="g", logStreamName="s")
@@ -55,6 +57,7 @@ def test_a_request_is_counted_by_its_action():
     assert account.usage == Usage(
         calls=(("rds:DescribeDBInstances", 2), ("logs:GetLogEvents", 1)), metrics_requested=0
     )
+    assert f"plimsoll/{__version__}" in cloud.headers[0]["User-Agent"]
 
 
 def test_a_second_account_reads_no_description_of_a_service_again(monkeypatch):
@@ -71,37 +74,38 @@ def test_a_second_account_reads_no_description_of_a_service_again(monkeypatch):
 
 
 def test_retries_are_counted():
-    """AWS sees three requests where two were throttled, and so does the count."""
+    """
+    AWS sees three requests where two were throttled, and so does the count. Times stay as they were
+    written: making a datetime of each would take longer than everything else.
+    """
     cloud = Cloud(
         DescribeDBInstances=in_turn(error("Throttling"), Reply(b"", 503), described(instance()))
     )
     account = account_of(cloud)
     answer = account.call(DESCRIBE_INSTANCES)
 
-    assert [i["DBInstanceIdentifier"] for i in answer["DBInstances"]] == ["orders-primary"]
+    assert ["2024-03-01T08:00:00.000Z"] == [i["InstanceCreateTime"] for i in answer["DBInstances"]]
     assert account.usage.call_count == 3 == len(cloud.sent)
 
 
-def test_no_request_is_sent_beyond_the_bound():
-    """The fourth is refused here, and AWS never sees it."""
-    cloud = Cloud()
-    account = account_of(cloud, most=3)
-    for _ in range(3):
+@pytest.mark.parametrize(
+    ("reply", "most", "allowed"),
+    [
+        pytest.param({"DBInstances": []}, 3, 3, id="the fourth is refused here"),
+        pytest.param(error("Throttling"), 2, 0, id="a throttled one is not repeated beyond either"),
+    ],
+)
+def test_no_request_is_sent_beyond_the_bound(reply, most, allowed):
+    """AWS never sees it."""
+    cloud = Cloud(DescribeDBInstances=lambda _: reply)
+    account = account_of(cloud, most=most)
+    for _ in range(allowed):
         account.call(DESCRIBE_INSTANCES)
-    with pytest.raises(CallsSpent, match="stopped after 3 requests to AWS") as caught:
+    with pytest.raises(CallsSpent, match=f"stopped after {most} requests to AWS") as caught:
         account.call(DESCRIBE_INSTANCES)
 
     assert "--max-api-calls" in caught.value.hint
-    assert len(cloud.sent) == 3
-
-
-def test_the_bound_holds_in_the_midst_of_retries():
-    """A throttled request is not repeated beyond it either."""
-    cloud = Cloud(DescribeDBInstances=lambda _: error("Throttling"))
-    with pytest.raises(CallsSpent, match="stopped after 2 requests"):
-        account_of(cloud, most=2).call(DESCRIBE_INSTANCES)
-
-    assert len(cloud.sent) == 2
+    assert len(cloud.sent) == most
 
 
 def test_the_bound_holds_for_many_threads():
@@ -118,11 +122,7 @@ def test_the_bound_holds_for_many_threads():
                 refused.append(found)
 
     account.call(DESCRIBE_INSTANCES)
-    threads = [threading.Thread(target=work) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(work)
 
     assert len(cloud.sent) == 30 == account.usage.call_count
     assert len(refused) == 51
@@ -166,22 +166,6 @@ def test_every_operation_of_the_table_only_reads():
         assert operation.action.partition(":")[2] == operation.name
 
 
-def test_requests_name_the_program():
-    """Whoever reads the account's trail finds who asked."""
-    cloud = Cloud()
-    account_of(cloud).call(DESCRIBE_INSTANCES)
-
-    assert f"plimsoll/{__version__}" in cloud.headers[0]["User-Agent"]
-
-
-def test_times_stay_as_they_were_written():
-    """Making a datetime of each would take longer than everything else."""
-    cloud = Cloud(DescribeDBInstances=described(instance()))
-    answer = account_of(cloud).call(DESCRIBE_INSTANCES)
-
-    assert answer["DBInstances"][0]["InstanceCreateTime"] == "2024-03-01T08:00:00.000Z"
-
-
 def test_pages_are_followed_to_the_last():
     """RDS gives a marker, and the next request hands it back."""
     cloud = Cloud(DescribeDBInstances=described(*(instance(f"i{n}") for n in range(5)), page=2))
@@ -190,23 +174,15 @@ def test_pages_are_followed_to_the_last():
     assert [len(p["DBInstances"]) for p in pages] == [2, 2, 1]
 
 
-def test_pages_that_repeat_do_not_go_on_for_ever():
-    """The same marker twice is no progress."""
-    cloud = Cloud(DescribeEvents=lambda _: {"Events": [], "Marker": "again"})
+@pytest.mark.parametrize(("marker", "sent"), [("again", 2), ("m{}", 200)], ids=["same", "new"])
+def test_pages_do_not_go_on_for_ever(marker, sent):
+    """The same marker twice is no progress; with ever new ones no answer goes beyond a number of pages."""
+    numbers = itertools.count()
+    cloud = Cloud(DescribeEvents=lambda _: {"Events": [], "Marker": marker.format(next(numbers))})
     with pytest.raises(SourceError, match="repeat and do not end"):
         list(account_of(cloud).pages(DESCRIBE_EVENTS, "Marker", "Marker"))
 
-    assert len(cloud.sent) == 2
-
-
-def test_pages_with_ever_new_markers_end_too():
-    """There is a number of pages beyond which no answer of ours goes."""
-    numbers = iter(range(10_000))
-    cloud = Cloud(DescribeEvents=lambda _: {"Events": [], "Marker": f"m{next(numbers)}"})
-    with pytest.raises(SourceError, match="do not end"):
-        list(account_of(cloud).pages(DESCRIBE_EVENTS, "Marker", "Marker"))
-
-    assert len(cloud.sent) == 200
+    assert len(cloud.sent) == sent
 
 
 @pytest.mark.parametrize(
@@ -305,63 +281,68 @@ def test_the_region_is_given_or_of_the_environment_or_of_the_profile(monkeypatch
     assert opened(region="us-east-1").region == "us-east-1"
 
 
-def test_no_region_is_said():
-    """Guessing one would show an account without instances."""
-    with pytest.raises(UsageError, match="no AWS region is set") as caught:
-        opened()
+@pytest.mark.parametrize(
+    ("configuration", "options", "message", "hint"),
+    [
+        pytest.param(
+            *("", {}, "no AWS region is set"),
+            "Give --region, for example eu-west-1, or set AWS_REGION.",
+            id="guessing a region would show an account without instances",
+        ),
+        pytest.param(
+            "[profile shop]\nregion = eu-north-1\n[profile books]\n",
+            {"profile": "shpo", "region": "eu-west-1"},
+            "the AWS configuration has no profile 'shpo'",
+            "Give --profile one of: books, shop.",
+            id="a profile is missed also where a region is given",
+        ),
+        pytest.param(
+            f"[profile shop\naws_secret_access_key = {SECRET}\n",
+            {"region": "eu-west-1"},
+            "the AWS configuration file cannot be used",
+            "Run 'aws configure list' with the same profile; it shows the cause.",
+            id="path and content stay out of the message",
+        ),
+    ],
+)
+def test_what_cannot_be_opened_is_said(configuration, options, message, hint, tmp_path):
+    (tmp_path / "config").write_text(configuration)
+    with pytest.raises(UsageError) as caught:
+        opened(**options)
 
-    assert "--region" in caught.value.hint
+    assert (message, hint) == (caught.value.message, caught.value.hint)
 
 
-def test_a_profile_that_does_not_exist_lists_those_that_do(tmp_path):
-    """Also where a region is given."""
-    (tmp_path / "config").write_text("[profile shop]\nregion = eu-north-1\n[profile books]\n")
-    with pytest.raises(UsageError, match="no profile 'shpo'") as caught:
-        opened(profile="shpo", region="eu-west-1")
-
-    assert caught.value.hint == "Give --profile one of: books, shop."
-
-
-def test_a_configuration_that_cannot_be_read_is_said(tmp_path):
-    """Its path and its content stay out of the message."""
-    (tmp_path / "config").write_text(f"[profile shop\naws_secret_access_key = {SECRET}\n")
-    with pytest.raises(UsageError, match="the AWS configuration file cannot be used") as caught:
-        opened(region="eu-west-1")
-
-    assert SECRET not in caught.value.message + caught.value.hint
-
-
-def test_without_credentials_the_first_request_says_so():
-    """Opening asks nothing; the sentence comes with the first request."""
-    account = opened(region="eu-west-1")
-    with pytest.raises(AccessDenied, match="no AWS credentials were found") as caught:
+@pytest.mark.parametrize(
+    ("configuration", "key", "message", "hint"),
+    [
+        pytest.param("", "", "no AWS credentials were found", "--profile", id="none"),
+        # A key without its secret is a typing error, not an absence.
+        pytest.param("", KEY, "credentials are incomplete", "", id="half"),
+        # The most common failure of all at eight in the morning.
+        pytest.param(
+            "sso_session = s\nsso_account_id = 123456789012\nsso_role_name = r\n"
+            "[sso-session s]\nsso_region = eu-west-1\nsso_start_url = https://nobody.example/start\n",
+            *("", "single sign-on session has expired", "aws sso login"),
+            id="expired",
+        ),
+    ],
+)
+def test_without_credentials_the_first_request_says_so(
+    configuration, key, message, hint, tmp_path, monkeypatch
+):
+    """Opening asks nothing; the sentence comes with the first request, which is not sent."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    if key:
+        monkeypatch.setenv("AWS_ACCESS_KEY_ID", key)
+    (tmp_path / "config").write_text(f"[profile shop]\nregion = eu-west-1\n{configuration}")
+    account = opened(profile="shop") if configuration else opened(region="eu-west-1")
+    with pytest.raises(AccessDenied, match=message) as caught:
         account.call(DESCRIBE_INSTANCES)
 
-    assert "--profile" in caught.value.hint
-    assert account.usage.call_count == 0
-
-
-def test_half_a_credential_is_said(monkeypatch):
-    """A key without its secret is a typing error, not an absence."""
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", KEY)
-    with pytest.raises(AccessDenied, match="credentials are incomplete") as caught:
-        opened(region="eu-west-1").call(DESCRIBE_INSTANCES)
-
+    assert hint in caught.value.hint
     assert KEY not in caught.value.message + caught.value.hint
-
-
-def test_a_single_sign_on_that_has_expired_says_how_to_renew_it(tmp_path, monkeypatch):
-    """The most common failure of all at eight in the morning."""
-    monkeypatch.setenv("HOME", str(tmp_path))
-    (tmp_path / "config").write_text(
-        "[profile shop]\nsso_session = s\nsso_account_id = 123456789012\nsso_role_name = r\n"
-        "region = eu-west-1\n[sso-session s]\nsso_region = eu-west-1\n"
-        "sso_start_url = https://nobody.example/start\n"
-    )
-    with pytest.raises(AccessDenied, match="single sign-on session has expired") as caught:
-        opened(profile="shop").call(DESCRIBE_INSTANCES)
-
-    assert "aws sso login" in caught.value.hint
+    assert account.usage.call_count == 0
 
 
 @pytest.mark.parametrize(

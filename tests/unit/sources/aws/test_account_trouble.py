@@ -5,7 +5,7 @@ import pytest
 from plimsoll.errors import AccessDenied, SourceError, Throttled, Unreachable
 from plimsoll.sources.aws.operations import DESCRIBE_EVENTS, DESCRIBE_INSTANCES, GET_LOG_EVENTS
 from plimsoll.sources.aws.pace import THROTTLED_IN_A_ROW_MAX, Deadline
-from unit.sources.aws.cloud import Cloud, Reply, account_of, error, in_turn
+from unit.sources.aws.cloud import Cloud, Reply, account_of, error, in_threads, in_turn
 
 
 def test_what_is_throttled_at_first_is_asked_six_times_in_all():
@@ -20,11 +20,7 @@ def test_what_is_throttled_at_first_is_asked_six_times_in_all():
         except Throttled as throttled:
             found.append(throttled.message)
 
-    threads = [threading.Thread(target=work) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(work)
 
     assert ["AWS throttled logs:GetLogEvents, and the retries did not help"] * 8 == found
     assert THROTTLED_IN_A_ROW_MAX == cloud.counts["GetLogEvents"]
@@ -55,11 +51,7 @@ def test_a_refusal_for_everything_is_met_once():
         except AccessDenied as denied:
             found.append(denied.hint)
 
-    threads = [threading.Thread(target=work) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(work)
 
     assert 8 == len(found)
     assert 1 == cloud.counts["DescribeEvents"]

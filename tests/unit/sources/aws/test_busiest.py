@@ -12,59 +12,42 @@ DAY_S = 86_400
 WINDOW_S = (START_S, START_S + DAY_S)
 
 
-def test_reads_and_writes_count_together():
-    """The hour of the sum, not of either alone."""
-    reads = np.ones(1440)
-    writes = np.ones(1440)
-    reads[0:60], writes[120:180] = 10, 9
-    reads[120:180] = 4
-
-    assert busiest_stretch([series(READS, reads), series(WRITES, writes)], WINDOW_S, 3600) == (
-        START_S + 120 * 60,
-        START_S + 180 * 60,
-    )
+def minutes(count, **stretches):
+    """A reading a minute, one but for the stretches, which are named by where they begin and end."""
+    value = np.ones(count)
+    for name, found in stretches.items():
+        value[slice(*map(int, name[1:].split("_")))] = found
+    return value
 
 
-def test_of_equal_stretches_the_last_is_taken():
-    """It is the one people ask about."""
-    flat = series(READS, np.ones(1440))
+@pytest.mark.parametrize(
+    ("reads", "writes", "expected"),
+    [
+        pytest.param(
+            *(minutes(1440, _0_60=10, _120_180=4), minutes(1440, _120_180=9), (120, 180)),
+            id="the hour of the sum, not of either alone",
+        ),
+        pytest.param(minutes(1440), None, (1380, 1440), id="of equal ones the last"),
+        pytest.param(minutes(1440, _1439_1440=5), None, (1380, 1440), id="its full length"),
+        pytest.param(minutes(10), None, (0, 10), id="a shorter window is taken whole"),
+        pytest.param(
+            *(minutes(180, _0_60=np.nan, _60_80=5, _90_91=np.nan), None, (60, 120)),
+            id="what is not measured neither wins nor spoils",
+        ),
+    ],
+)
+def test_the_busiest_hour_is_taken(reads, writes, expected):
+    """The last of equal ones is what people ask about."""
+    found = [series(READS, reads)] + ([] if writes is None else [series(WRITES, writes)])
+    window_s = (START_S, START_S + 60 * reads.size)
 
-    assert busiest_stretch([flat], WINDOW_S, 3600) == (WINDOW_S[1] - 3600, WINDOW_S[1])
-
-
-def test_a_burst_at_the_very_end_is_seen_with_the_time_before_it():
-    """A stretch has its full length where the window has room for it."""
-    value = np.zeros(1440)
-    value[-1] = 5
-
-    assert busiest_stretch([series(READS, value)], WINDOW_S, 3600) == (
-        WINDOW_S[1] - 3600,
-        WINDOW_S[1],
-    )
-
-
-def test_a_window_shorter_than_the_stretch_is_taken_whole():
-    """There is nothing to choose."""
-    flat = series(READS, np.ones(10))
-
-    assert busiest_stretch([flat], (START_S, START_S + 600), 3600) == (START_S, START_S + 600)
+    assert busiest_stretch(found, window_s, 3600) == tuple(START_S + 60 * m for m in expected)
 
 
 def test_without_samples_there_is_no_stretch():
     """Neither of no series nor of empty ones."""
     assert busiest_stretch([], WINDOW_S, 3600) is None
     assert busiest_stretch([timed(READS, [], [])], WINDOW_S, 3600) is None
-
-
-def test_what_is_not_measured_counts_for_nothing():
-    """NaN neither wins nor spoils."""
-    value = np.ones(180)
-    value[0:60] = np.nan
-    value[90] = np.nan
-    value[60:80] = 5
-    found = busiest_stretch([series(READS, value)], (START_S, START_S + 180 * 60), 3600)
-
-    assert found == (START_S + 60 * 60, START_S + 120 * 60)
 
 
 @given(

@@ -12,6 +12,7 @@ from plimsoll.sources.aws.described import (
 )
 from unit.sources.aws.cloud import Cloud, account_of, described, error, in_turn, instance
 
+DAY_S = 86_400
 NAMES = ("billing", "orders-primary", "orders-replica")
 
 
@@ -24,95 +25,27 @@ def one(**fields):
 
 
 def test_an_instance_is_found_by_its_name_in_any_case():
-    """RDS folds identifiers; what it answers is the name."""
-    found = describe_one(of(*map(instance, NAMES)), "Orders-Primary")
+    """RDS folds identifiers; what it answers is the name. Without a zone the region is the asked one."""
+    found = describe_one(of(*(instance(n, AvailabilityZone="") for n in NAMES)), "Orders-Primary")
 
     assert found.instance.identifier == "orders-primary"
+    assert found.instance.region == "eu-central-1"
     assert found.instance.storage == Storage(kind="gp2", size_gib=1000)
     assert found.instance.launched_s == 1_709_280_000
     assert (found.status, found.resource_id) == ("available", "db-ORDERS-PRIMARY")
 
 
-def test_a_region_is_known_even_without_a_zone():
-    """It is the one that was asked."""
-    found = describe_one(of(instance(AvailabilityZone="")), "orders-primary")
-
-    assert found.instance.region == "eu-central-1"
-
-
-def test_what_watches_an_instance_is_read():
-    """Each switch of its own, off unless it says otherwise."""
-    on = one(
-        MonitoringInterval=5,
-        PerformanceInsightsEnabled="true",
-        PerformanceInsightsRetentionPeriod=31,
-    )
-    off = one()
-
-    assert (on.monitoring_interval_s, on.has_insights, on.insights_kept_s) == (5, True, 31 * 86_400)
-    assert (off.monitoring_interval_s, off.has_insights) == (0, False)
-    assert off.insights_kept_s == 7 * 86_400
-
-
-def test_a_name_that_is_not_there_names_the_region_and_the_nearest():
-    """Never a guess: the nearest name is said, not read."""
-    with pytest.raises(UsageError) as caught:
-        describe_one(of(*map(instance, NAMES)), "orders-primry")
-
-    assert caught.value.message == "no instance 'orders-primry' in eu-central-1"
-    assert "--region" in caught.value.hint
-    assert "Similar names: orders-primary" in caught.value.hint
-
-
-def test_a_name_far_from_all_lists_what_there_is():
-    """Twelve names at most."""
-    with pytest.raises(UsageError) as caught:
-        describe_one(of(*(instance(f"shop-{n:02d}") for n in range(15))), "zzz")
-
-    assert "shop-00, shop-01" in caught.value.hint
-    assert "and 3 more" in caught.value.hint
-
-
-def test_a_name_is_refused_even_where_listing_is_not_allowed():
-    """A role may be limited to single instances."""
-    cloud = Cloud(
-        DescribeDBInstances=in_turn(
-            error("DBInstanceNotFound", status=404), error("AccessDenied", status=403)
-        )
-    )
-    with pytest.raises(UsageError, match="no instance 'orders'") as caught:
-        describe_one(account_of(cloud), "orders")
-
-    assert caught.value.hint.endswith("another region.")
-
-
-def test_a_name_that_rds_cannot_parse_is_a_name_that_is_not_there():
-    """RDS refuses some characters before it looks."""
-    cloud = Cloud(
-        DescribeDBInstances=in_turn(error("InvalidParameterValue"), described(instance()))
-    )
-    with pytest.raises(UsageError, match="no instance 'a_b'"):
-        describe_one(account_of(cloud), "a_b")
-
-
-def test_a_description_that_is_denied_is_no_missing_instance():
-    """The permission is what is missing."""
-    cloud = Cloud(DescribeDBInstances=lambda _: error("AccessDenied", status=403))
-    with pytest.raises(AccessDenied, match="rds:DescribeDBInstances"):
-        describe_one(account_of(cloud), "orders")
-
-
 @pytest.mark.parametrize(
-    ("identifier", "region", "name"),
+    ("identifier", "expected"),
     [
-        ("orders", None, "orders"),
-        ("arn:aws:rds:eu-west-1:123456789012:db:orders-1", "eu-west-1", "orders-1"),
-        ("arn:aws-us-gov:rds:us-gov-west-1:123456789012:db:a", "us-gov-west-1", "a"),
+        ("orders", (None, "orders")),
+        ("arn:aws:rds:eu-west-1:123456789012:db:orders-1", ("eu-west-1", "orders-1")),
+        ("arn:aws-us-gov:rds:us-gov-west-1:123456789012:db:a", ("us-gov-west-1", "a")),
     ],
 )
-def test_an_arn_says_region_and_name(identifier, region, name):
+def test_an_arn_says_region_and_name(identifier, expected):
     """A plain name says only itself."""
-    assert region_of(identifier) == (region, name)
+    assert region_of(identifier) == expected
 
 
 @pytest.mark.parametrize(
@@ -128,6 +61,76 @@ def test_an_arn_of_something_else_is_refused(identifier):
     """The hint shows the form."""
     with pytest.raises(UsageError, match="is not the ARN of an RDS instance"):
         region_of(identifier)
+
+
+ON = {
+    "MonitoringInterval": 5,
+    "PerformanceInsightsEnabled": "true",
+    "PerformanceInsightsRetentionPeriod": 31,
+}
+CLUSTER = {"DBClusterIdentifier": "c", "Engine": "aurora-mysql"}
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        # Each switch of its own, off unless it says otherwise.
+        (ON, {"monitoring_interval_s": 5, "has_insights": True, "insights_kept_s": 31 * DAY_S}),
+        ({}, {"monitoring_interval_s": 0, "has_insights": False, "insights_kept_s": 7 * DAY_S}),
+        # DocumentDB and Neptune list their instances among those of RDS.
+        ({"Engine": "postgres"}, {"is_rds": True}),
+        ({"Engine": "docdb"}, {"is_rds": False}),
+        # A class of fixed size in the same cluster does not grow.
+        (CLUSTER | {"DBInstanceClass": "db.serverless"}, {"is_serverless": True, "is_rds": True}),
+        (CLUSTER, {"is_serverless": False, "is_rds": True}),
+    ],
+)
+def test_what_is_described_is_read(fields, expected):
+    found = one(**fields)
+
+    assert expected == {name: getattr(found, name) for name in expected}
+    assert with_capacity(found, 16).instance.capacity_acu_max == 16
+
+
+SHOPS = tuple(f"shop-{n:02d}" for n in range(15))
+
+
+@pytest.mark.parametrize(
+    ("replies", "hint"),
+    [
+        pytest.param(
+            [described(*map(instance, NAMES))], "Similar names: orders-primary", id="near"
+        ),
+        pytest.param([described(*map(instance, SHOPS))], "shop-00, shop-01", id="far"),
+        pytest.param([described(*map(instance, SHOPS))], "and 3 more", id="twelve at most"),
+        # A role may be limited to single instances.
+        pytest.param(
+            [error("DBInstanceNotFound", status=404), error("AccessDenied", status=403)],
+            "another region.",
+            id="listing is not allowed",
+        ),
+        # RDS refuses some characters before it looks.
+        pytest.param(
+            [error("InvalidParameterValue"), described(instance())], "--region", id="odd characters"
+        ),
+    ],
+)
+def test_a_name_that_is_not_there_names_the_region_and_the_nearest(replies, hint):
+    """Never a guess: the nearest name is said, not read."""
+    name = "zzz" if "shop" in hint or "more" in hint else "orders-primry"
+    with pytest.raises(UsageError) as caught:
+        describe_one(account_of(Cloud(DescribeDBInstances=in_turn(*replies))), name)
+
+    assert caught.value.message == f"no instance '{name}' in eu-central-1"
+    assert "--region" in caught.value.hint
+    assert hint in caught.value.hint
+
+
+def test_a_description_that_is_denied_is_no_missing_instance():
+    """The permission is what is missing."""
+    cloud = Cloud(DescribeDBInstances=lambda _: error("AccessDenied", status=403))
+    with pytest.raises(AccessDenied, match="rds:DescribeDBInstances"):
+        describe_one(account_of(cloud), "orders")
 
 
 @pytest.mark.parametrize(
@@ -214,26 +217,6 @@ def test_capacities_are_of_the_clusters_that_have_one():
     assert len(found) == 149
     assert found["c149"] == 32
     assert "c7" not in found
-
-
-def test_only_serverless_instances_have_a_capacity():
-    """A class of fixed size in the same cluster does not grow."""
-    serverless = one(
-        DBInstanceClass="db.serverless", DBClusterIdentifier="c", Engine="aurora-mysql"
-    )
-    fixed = one(DBClusterIdentifier="c", Engine="aurora-mysql")
-
-    assert serverless.is_serverless
-    assert not fixed.is_serverless
-    assert with_capacity(serverless, 16).instance.capacity_acu_max == 16
-
-
-@pytest.mark.parametrize(
-    ("engine", "is_rds"), [("postgres", True), ("aurora-mysql", True), ("docdb", False)]
-)
-def test_other_services_answer_too(engine, is_rds):
-    """DocumentDB and Neptune list their instances among those of RDS."""
-    assert one(Engine=engine).is_rds is is_rds
 
 
 class Elsewhere:

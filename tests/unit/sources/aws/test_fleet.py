@@ -9,29 +9,18 @@ from plimsoll.errors import (
 from plimsoll.model.metric import Metric
 from plimsoll.model.overview import UnreadInstance
 from plimsoll.sources.aws.metric_data import DAY_S
-from plimsoll.sources.aws.read import planned_calls, read_instance
+from plimsoll.sources.aws.read import planned_calls
 from unit.sources.aws.cloud import (
     NOW_S,
-    WINDOW_S,
     Cloud,
-    account_of,
     described,
     error,
     flat_metrics,
-    in_turn,
     instance,
     instance_name,
     result,
 )
-from unit.sources.aws.readings import (
-    FLEET,
-    by_seconds,
-    fleet,
-    one,
-    read,
-    read_fleet,
-    type_of,
-)
+from unit.sources.aws.readings import FLEET, by_seconds, fleet, one, read, read_fleet
 
 # --- many -----------------------------------------------------------------------------------------
 
@@ -71,13 +60,38 @@ def test_one_that_cannot_be_read_does_not_cost_the_others():
     assert bad.remedy.endswith(".")
 
 
-def test_a_fleet_that_is_denied_its_metrics_is_unread_with_few_requests():
-    """Each names the permission; nothing is asked twice for it."""
-    cloud = fleet(GetMetricData=lambda _: error("AccessDenied", status=403))
+THIRTY = [f"i{n:03d}" for n in range(30)]
+
+
+@pytest.mark.parametrize(
+    ("days", "reply", "reason", "sent"),
+    [
+        # Whatever the window: six attempts with ever longer gaps, then no more.
+        (1, error("Throttling"), "AWS throttled {}, and the retries did not help", 6),
+        (3, error("Throttling"), "AWS throttled {}, and the retries did not help", 6),
+        # Each names the permission; nothing is asked twice for it.
+        (1, error("AccessDenied", status=403), "access denied to {}", 1),
+    ],
+)
+def test_a_fleet_without_metrics_is_unread_with_few_requests(days, reply, reason, sent):
+    cloud = fleet(*THIRTY, GetMetricData=lambda _: reply)
+    found = list(read_fleet(cloud, window_s=(NOW_S - days * DAY_S, NOW_S)))
+
+    assert {reason.format("cloudwatch:GetMetricData")} == {u.reason for u in found}
+    assert sent == cloud.counts["GetMetricData"]
+
+
+@pytest.mark.parametrize(
+    ("operation", "metric"),
+    [("DescribeEvents", "RDS events"), ("DescribeInstanceTypes", "EC2 limits")],
+)
+def test_what_a_fleet_is_denied_is_asked_for_once(operation, metric):
+    """Each instance's snapshot says what is not known; the refusal is met once."""
+    cloud = fleet(*THIRTY, **{operation: lambda _: error("AccessDenied", status=403)})
     found = list(read_fleet(cloud))
 
-    assert {"access denied to cloudwatch:GetMetricData"} == {u.reason for u in found}
-    assert cloud.counts["GetMetricData"] == 1
+    assert 1 == cloud.counts[operation]
+    assert 30 == sum(any(g.metric == metric for g in f.gaps) for f in found)
 
 
 def test_other_services_instances_are_unread():
@@ -128,27 +142,23 @@ def test_little_is_read_ahead_of_who_takes_it():
 # --- what it costs --------------------------------------------------------------------------------
 
 
-def test_a_reading_beyond_the_bound_is_refused_with_its_number():
-    """After the description, which says how many there are, and before anything else."""
+@pytest.mark.parametrize(
+    ("call", "sentence", "sent"),
+    [
+        # After the description, which says how many there are, and before anything else.
+        (lambda cloud: list(read_fleet(cloud, most=5)), "reading 3 instances needs 6", 1),
+        # Three are the least: what it is, its metrics and its events.
+        (lambda cloud: read(cloud, most=2), "reading 1 instance needs 3", 0),
+        (lambda cloud: next(read_fleet(cloud, most=2)), "reading 1 instance needs 3", 0),
+    ],
+)
+def test_a_reading_beyond_the_bound_is_refused_with_its_number(call, sentence, sent):
+    """Before it begins, and without a request where not even one instance could be read."""
     cloud = fleet()
-    with pytest.raises(UsageError) as caught:
-        list(read_fleet(cloud, most=5))
+    with pytest.raises(UsageError, match=f"{sentence} requests to AWS, but --max-api-calls allows"):
+        call(cloud)
 
-    assert caught.value.message == (
-        "reading 3 instances needs 6 requests to AWS, but --max-api-calls allows 5"
-    )
-    assert len(cloud.sent) == 1
-
-
-def test_a_bound_below_a_single_instance_is_refused_without_a_request():
-    """Three are the least: what it is, its metrics and its events."""
-    cloud = one()
-    with pytest.raises(UsageError, match="reading 1 instance needs 3 requests"):
-        read(cloud, most=2)
-    with pytest.raises(UsageError, match="reading 1 instance needs 3 requests"):
-        next(read_fleet(cloud, most=2))
-
-    assert cloud.sent == []
+    assert len(cloud.sent) == sent
 
 
 def test_retries_that_reach_the_bound_leave_what_was_read():
@@ -177,33 +187,6 @@ def test_metrics_beyond_the_bound_are_unread_and_those_before_it_are_shown():
     assert 64 == len(cloud.sent)
     assert 0 < len(unread) < 30 == len(found)
     assert all("--max-api-calls" in u.remedy for u in unread)
-
-
-@pytest.mark.parametrize("days", [1, 3])
-def test_a_fleet_whose_metrics_are_throttled_is_answered_with_less(days):
-    """Thirty instances, whatever the window: six attempts with ever longer gaps, then no more."""
-    names = [f"i{n:03d}" for n in range(30)]
-    cloud = fleet(*names, GetMetricData=lambda _: error("Throttling"))
-    found = list(read_fleet(cloud, window_s=(NOW_S - days * DAY_S, NOW_S)))
-
-    assert 6 == cloud.counts["GetMetricData"]
-    assert {"AWS throttled cloudwatch:GetMetricData, and the retries did not help"} == {
-        f.reason for f in found
-    }
-
-
-@pytest.mark.parametrize(
-    ("operation", "metric"),
-    [("DescribeEvents", "RDS events"), ("DescribeInstanceTypes", "EC2 limits")],
-)
-def test_what_a_fleet_is_denied_is_asked_for_once(operation, metric):
-    """Each instance's snapshot says what is not known; the refusal is met once."""
-    names = [f"i{n:03d}" for n in range(30)]
-    cloud = fleet(*names, **{operation: lambda _: error("AccessDenied", status=403)})
-    found = list(read_fleet(cloud))
-
-    assert 1 == cloud.counts[operation]
-    assert 30 == sum(any(g.metric == metric for g in f.gaps) for f in found)
 
 
 @pytest.mark.parametrize(
@@ -249,30 +232,13 @@ def test_requests_are_as_many_as_planned(count, days, age_days, watched):
 
 def test_seconds_take_no_more_requests_than_planned():
     """Their pages depend on the length of the documents; the plan is the most."""
-    cloud = Cloud(
-        DescribeDBInstances=described(instance(MonitoringInterval=1)), GetLogEvents=by_seconds()
-    )
-    read(cloud, window_s=(NOW_S - 7200, NOW_S), fine_s=600)
-    planned = planned_calls(
-        1,
-        (NOW_S - 7200, NOW_S),
-        now_s=NOW_S,
-        type_count=1,
-        monitoring_intervals_s=[1],
-        fine_s=600,
-    )
+    cloud = one(GetLogEvents=by_seconds())
+    cloud.scripts["DescribeDBInstances"] = described(instance(MonitoringInterval=1))
+    window_s = (NOW_S - 7200, NOW_S)
+    read(cloud, window_s=window_s, fine_s=600)
+    more = {"monitoring_intervals_s": [1], "fine_s": 600}
 
-    assert len(cloud.sent) <= planned
-
-
-def test_retried_requests_are_within_the_count_but_beyond_the_plan():
-    """A plan is for when nothing fails."""
-    cloud = one(DescribeEvents=in_turn(error("Throttling"), {"Events": []}))
-    account = account_of(cloud)
-    read_instance(account, "orders-primary", WINDOW_S, ec2_type_of=type_of)
-
-    assert account.usage.call_count == 5
-    assert planned_calls(1, WINDOW_S, now_s=NOW_S, type_count=1) == 4
+    assert len(cloud.sent) <= planned_calls(1, window_s, now_s=NOW_S, type_count=1, **more)
 
 
 def test_only_the_chosen_are_read_and_only_what_is_asked_for():

@@ -1,3 +1,5 @@
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -122,8 +124,12 @@ def test_a_request_says_exactly_what_is_wanted():
 
 
 def test_samples_arrive_as_they_were_sent():
-    """Values in CloudWatch's unit, under CloudWatch's name, with the period that was asked for."""
-    answer = ask(account_of(Cloud()), TWO, GRID)
+    """
+    Values in CloudWatch's unit, under CloudWatch's name, with the period that was asked for; counted
+    as they are billed, by metric and request, whatever comes back.
+    """
+    account = account_of(Cloud())
+    answer = ask(account, TWO, GRID)
     (block,) = answer.readings["a1"].blocks
 
     assert block.name == "ReadIOPS"
@@ -131,13 +137,6 @@ def test_samples_arrive_as_they_were_sent():
     assert np.array_equal(block.time_s, np.arange(*WINDOW_S, 60))
     assert np.array_equal(block.value, np.full(60, 10.0))
     assert answer.failures == {}
-
-
-def test_metrics_are_counted_as_they_are_billed():
-    """By metric and request, whatever comes back."""
-    account = account_of(Cloud())
-    ask(account, TWO, GRID)
-
     assert account.usage.metrics_requested == 2
 
 
@@ -240,28 +239,22 @@ def test_a_remark_on_the_whole_answer_is_a_gap_of_everyone_in_it():
         assert gap.reason == "CloudWatch added the message MaxMetricsExceeded"
 
 
-def test_a_token_that_repeats_ends_the_pages_and_is_said():
-    """What came is kept."""
-    cloud = Cloud(GetMetricData=page(FIRST, FIRST, token="again", status="PartialData"))
+@pytest.mark.parametrize(("token", "sent"), [("again", 2), ("t{}", metric_data.PAGES_MAX)])
+def test_pages_that_do_not_end_are_ended_and_that_is_said(token, sent):
+    """What came is kept; a page of a few samples at a time is not followed for ever."""
+    numbers = itertools.count()
+
+    def script(parameters):
+        found = page(FIRST, FIRST, token=token.format(next(numbers)), status="PartialData")
+        return found(parameters)
+
+    cloud = Cloud(GetMetricData=script)
     answer = ask(account_of(cloud), TWO, GRID)
     (gap,) = answer.readings["a1"].gaps
 
-    assert len(cloud.sent) == 2
+    assert len(cloud.sent) == sent
     assert gap.reason == "partial data: the pages of cloudwatch:GetMetricData repeat and do not end"
     assert answer.readings["a1"].blocks
-
-
-def test_pages_with_ever_new_tokens_end_too():
-    """A page of a few samples at a time is not followed for ever."""
-    tokens = iter(range(1000))
-
-    def script(parameters):
-        return page(FIRST, FIRST, token=f"t{next(tokens)}", status="PartialData")(parameters)
-
-    cloud = Cloud(GetMetricData=script)
-    ask(account_of(cloud), TWO, GRID)
-
-    assert len(cloud.sent) == metric_data.PAGES_MAX
 
 
 def test_a_page_that_fails_costs_only_what_was_still_open():
@@ -326,25 +319,18 @@ def test_halving_ends_where_the_smallest_calls_fail_too():
         (error("Throttling"), 6),
         (error("InternalFailure", status=500), 4),
         (error("ServiceUnavailable", status=503), 4),
+        (error("AccessDenied", status=403), 1),
+        (error("ExpiredToken", status=403), 1),
+        (error("InvalidClientTokenId", status=403), 1),
     ],
 )
-def test_trouble_on_the_other_side_is_not_answered_with_smaller_calls(reply, sent):
-    """Smaller calls would only be more of them."""
+def test_what_would_fail_everywhere_is_not_asked_in_smaller_calls(reply, sent):
+    """Of trouble on the other side smaller calls would only be more; denied they would be as well."""
     cloud = Cloud(GetMetricData=lambda _: reply)
     answer = ask(account_of(cloud), TWO, GRID)
 
     assert len(answer.failures) == 2
     assert sent == len(cloud.sent)
-
-
-@pytest.mark.parametrize("code", ["AccessDenied", "ExpiredToken", "InvalidClientTokenId"])
-def test_what_would_fail_everywhere_is_asked_once(code):
-    """Smaller calls would be denied as well."""
-    cloud = Cloud(GetMetricData=lambda _: error(code, status=403))
-    answer = ask(account_of(cloud), TWO, GRID)
-
-    assert len(cloud.sent) == 1
-    assert len(answer.failures) == 2
 
 
 def test_a_single_instance_has_a_second_chance():

@@ -22,14 +22,28 @@ def paced() -> tuple[RequestPace, Clock]:
     return RequestPace(clock=clock, sleep=clock.sleep), clock
 
 
-def test_nobody_waits_before_something_was_throttled():
-    """A healthy account is asked as fast as it answers."""
+@pytest.mark.parametrize(
+    ("throttled", "answered", "gap_s"),
+    [
+        pytest.param(0, 100, 0.0, id="a healthy account is asked as fast as it answers"),
+        pytest.param(3, 5, 0.0, id="half the gap with each answer, and none in the end"),
+        pytest.param(20, 0, GAP_MOST_S, id="nobody waits for minutes between two requests"),
+    ],
+)
+def test_a_gap_has_an_end(throttled, answered, gap_s):
+    """It grows with what is throttled to the most, and shrinks with answers to none."""
     pace, clock = paced()
-    for _ in range(100):
+    for _ in range(throttled):
+        pace.throttled(pace.wait())
+    for _ in range(answered):
         pace.wait()
         pace.answered()
+    before = clock.now_s
+    pace.wait()
 
-    assert 100.0 == clock.now_s
+    assert gap_s == pytest.approx(clock.now_s - before)
+    assert pace.is_in_vain is (throttled == 20)
+    assert throttled or before == 100.0
 
 
 def test_every_round_of_throttling_doubles_the_gap():
@@ -70,22 +84,6 @@ def test_all_requests_of_an_action_share_one_gap():
     assert [100.75, 101.25, 101.75] == moments
 
 
-def test_answers_make_it_faster_again():
-    """Half the gap with each answer, and none in the end."""
-    pace, clock = paced()
-    for _ in range(3):
-        pace.throttled(pace.wait())
-    for _ in range(5):
-        pace.wait()
-        pace.answered()
-    before = clock.now_s
-    pace.wait()
-    pace.wait()
-
-    assert before == clock.now_s
-    assert not pace.is_in_vain
-
-
 def test_a_quota_of_two_a_second_is_met_without_giving_up():
     """Forty requests against a bucket of two tokens a second all come through, with few in vain."""
     pace, clock = paced()
@@ -103,17 +101,6 @@ def test_a_quota_of_two_a_second_is_met_without_giving_up():
             pace.throttled(round_)
 
     assert sent <= 2 * 40
-
-
-def test_a_gap_has_an_end():
-    """Nobody waits for minutes between two requests."""
-    pace, clock = paced()
-    for _ in range(20):
-        pace.throttled(pace.wait())
-    before = clock.now_s
-    pace.wait()
-
-    assert GAP_MOST_S == pytest.approx(clock.now_s - before)
 
 
 def test_time_is_earned_by_answers():

@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from fixtures.offers import hours, listed, market
+from fixtures.offers import listed, market
 from plimsoll.errors import AccessDenied, PlimsollError, SourceError, Throttled, UsageError
-from plimsoll.sources.aws.meter import CallsSpent
 from plimsoll.sources.aws.price_list import endpoint_of, offer_of
 from plimsoll.sources.prices.offer_file import price_list_of
 from unit.sources.aws.cloud import Cloud, Reply, Script, account_of, error
@@ -120,14 +119,3 @@ def test_what_goes_wrong_is_said_in_one_sentence(script, kind, expected):
     failure: PlimsollError = caught.value
     assert expected in failure.message
     assert failure.hint.endswith(".")
-
-
-def test_no_more_is_asked_than_is_allowed():
-    """The bound counts every page, and the one too many is not sent."""
-    texts = listed([hours(f"db.r5.{n}xlarge", "1") for n in range(50)])
-    cloud = Cloud(GetProducts=pages(texts, 10))
-
-    with pytest.raises(CallsSpent, match="stopped after 3 requests"):
-        offer_of(account_of(cloud, most=3), "us-east-1")
-
-    assert 3 == cloud.counts["GetProducts"]

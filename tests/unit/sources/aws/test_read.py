@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from botocore.exceptions import ConnectTimeoutError, ReadTimeoutError
 
 from plimsoll.errors import (
     AccessDenied,
@@ -41,10 +42,15 @@ def gap(snapshot, name):
 
 
 def test_an_instance_is_read_with_every_metric_it_has():
-    """In our units, at CloudWatch's minutes, under the name that RDS gives it."""
-    snapshot = read(one())
+    """
+    In our units, at CloudWatch's minutes, under the name that RDS gives it, with the limits of its own
+    type; what was not switched on is a gap, one for the seconds and one for the sessions.
+    """
+    cloud = one(DescribeInstanceTypes=lambda _: {"instanceTypeSet": [test_instance_types.R5]})
+    snapshot = read(cloud)
 
     assert snapshot.instance.identifier == "orders-primary"
+    assert snapshot.instance.ebs_limits == test_instance_types.LIMITS
     assert snapshot.source == "rds:orders-primary in eu-central-1"
     assert set(snapshot.series) == set(WANTED)
     assert snapshot.window_s == WINDOW_S
@@ -52,6 +58,8 @@ def test_an_instance_is_read_with_every_metric_it_has():
         assert series.step_s == 60
         assert np.allclose(series.value, 10 * METRICS[metric].scale), metric
     assert not snapshot.is_simulated
+    assert "Turn it on" in gap(snapshot, "Performance Insights").remedy
+    assert "Turn it on" in gap(snapshot, "Enhanced Monitoring").remedy
     assert decode_snapshot(encode_snapshot(snapshot)) == snapshot
 
 
@@ -66,27 +74,26 @@ def test_a_metric_that_does_not_exist_is_no_gap():
     ]
 
 
-def test_a_rate_that_was_refused_is_one_gap():
-    """Why it is missing, and not a second time that it is."""
+def changed(name, change, **options):
+    """GetMetricData in which the answer about one metric is changed."""
 
     def metrics(parameters):
-        found = flat_metrics(without=("ReadIOPS",))(parameters)
+        found = flat_metrics(**options)(parameters)
         for query, answer in zip(
             parameters["MetricDataQueries"], found["MetricDataResults"], strict=True
         ):
-            if metric_name(query) == "ReadIOPS":
-                answer["StatusCode"] = "Forbidden"
+            if metric_name(query) == name:
+                answer.update(change(answer))
         return found
 
+    return metrics
+
+
+def test_a_rate_that_was_refused_is_one_gap():
+    """Why it is missing, and not a second time that it is."""
+    metrics = changed("ReadIOPS", lambda _: {"StatusCode": "Forbidden"}, without=("ReadIOPS",))
+
     assert "access denied" in gap(read(one(GetMetricData=metrics)), "read_ops_per_s").reason
-
-
-def test_what_was_not_switched_on_is_a_gap_with_its_remedy():
-    """One for the seconds, one for the sessions."""
-    snapshot = read(one())
-
-    assert "Turn it on" in gap(snapshot, "Performance Insights").remedy
-    assert "Turn it on" in gap(snapshot, "Enhanced Monitoring").remedy
 
 
 def test_an_arn_leads_to_its_region():
@@ -97,13 +104,6 @@ def test_an_arn_leads_to_its_region():
 
     assert snapshot.source == "rds:orders-primary in eu-west-1"
     assert all("eu-west-1" in h["Authorization"] for h in cloud.headers)
-
-
-def test_what_ec2_says_of_the_class_is_kept():
-    """The limits of the instance's own type."""
-    cloud = one(DescribeInstanceTypes=lambda _: {"instanceTypeSet": [test_instance_types.R5]})
-
-    assert read(cloud).instance.ebs_limits == test_instance_types.LIMITS
 
 
 def test_a_class_that_the_catalog_does_not_know_asks_nothing_of_ec2():
@@ -168,20 +168,13 @@ def test_seconds_of_the_busiest_stretch_are_kept_beside_the_minutes():
     """Where most was served, and no longer than asked for."""
     busy = (WINDOW_S[0] + 1200, WINDOW_S[0] + 1500)
 
-    def metrics(parameters):
-        found = flat_metrics()(parameters)
-        for query, answer in zip(
-            parameters["MetricDataQueries"], found["MetricDataResults"], strict=True
-        ):
-            if metric_name(query) == "ReadThroughput":
-                answer["Values"] = [
-                    1e8 if busy[0] <= t < busy[1] else 1e6 for t in answer["Timestamps"]
-                ]
-        return found
+    def in_bursts(answer):
+        times = answer["Timestamps"]
+        return {"Values": [1e8 if busy[0] <= t < busy[1] else 1e6 for t in times]}
 
     cloud = Cloud(
         DescribeDBInstances=described(instance(MonitoringInterval=1)),
-        GetMetricData=metrics,
+        GetMetricData=changed("ReadThroughput", in_bursts),
         GetLogEvents=by_seconds(),
     )
     snapshot = read(cloud, fine_s=300)
@@ -274,8 +267,6 @@ def test_what_is_optional_leaves_a_gap_and_the_rest_is_read(operation, action, n
 
 def test_an_optional_service_that_cannot_be_reached_leaves_a_gap():
     """A private network may have an endpoint of RDS and CloudWatch, and of nothing else."""
-    from botocore.exceptions import ConnectTimeoutError
-
     away = ConnectTimeoutError(endpoint_url="https://pi.eu-central-1.amazonaws.com/")
     cloud = Cloud(DescribeDBInstances=described(EVERYTHING), GetResourceMetrics=lambda _: away)
 
@@ -285,17 +276,21 @@ def test_an_optional_service_that_cannot_be_reached_leaves_a_gap():
 
 
 @pytest.mark.parametrize(
-    ("reply", "kind"),
+    ("reply", "kind", "words"),
     [
-        (error("AccessDenied", status=403), AccessDenied),
-        (error("ThrottlingException"), Throttled),
-        (error("InternalFailure", status=500), SourceError),
-        (Reply(b'{"MetricData'), SourceError),
+        (error("AccessDenied", status=403), AccessDenied, "cloudwatch:GetMetricData"),
+        (error("ThrottlingException"), Throttled, "cloudwatch:GetMetricData"),
+        (error("InternalFailure", status=500), SourceError, "cloudwatch:GetMetricData"),
+        (Reply(b'{"MetricData'), SourceError, "cloudwatch:GetMetricData"),
+        (
+            ReadTimeoutError(endpoint_url="https://monitoring.example/"),
+            *(Unreachable, r"monitoring\.example did not answer"),
+        ),
     ],
 )
-def test_what_is_needed_is_an_error(reply, kind):
+def test_what_is_needed_is_an_error(reply, kind, words):
     """Without metrics there is nothing to say of the instance."""
-    with pytest.raises(kind, match="cloudwatch:GetMetricData"):
+    with pytest.raises(kind, match=words):
         read(one(GetMetricData=lambda _: reply))
 
 
@@ -354,12 +349,3 @@ def test_a_window_that_cannot_be_read_is_refused_without_a_request(window_s, wor
         next(read_fleet(cloud, window_s=window_s))
 
     assert cloud.sent == []
-
-
-def test_unreachable_is_an_error_of_the_instance():
-    """Alone it is raised, with the host that did not answer."""
-    from botocore.exceptions import ReadTimeoutError
-
-    late = ReadTimeoutError(endpoint_url="https://monitoring.example/")
-    with pytest.raises(Unreachable, match=r"monitoring\.example did not answer"):
-        read(one(GetMetricData=lambda _: late))

@@ -50,30 +50,24 @@ def keys(text: str = "SELECT 1"):
     return script
 
 
-def read(script, chosen=CHOSEN, **fields):
+def account_with(script, **fields):
     cloud = Cloud(
         DescribeDBInstances=described(instance(**ON | fields)), DescribeDimensionKeys=script
     )
-    account = account_of(cloud)
+    return cloud, account_of(cloud)
+
+
+def read(script, chosen=CHOSEN):
+    cloud, account = account_with(script)
     found = describe_one(account, "orders-primary")
     cloud.sent.clear()
     return cloud, session_load.read_session_load(account, found, chosen)
 
 
-def snapshot_of(script, *, most=1000, chosen=CHOSEN, **fields):
-    cloud = Cloud(
-        DescribeDBInstances=described(instance(**ON | fields)), DescribeDimensionKeys=script
-    )
-    account = account_of(cloud, most=most)
-    found = read_instance(
-        account,
-        "orders-primary",
-        WINDOW_S,
-        ec2_type_of=lambda _: None,
-        fine_s=0,
-        stretches_of=lambda _: chosen,
-    )
-    return cloud, account, found
+def snapshot_of(script, *, chosen=CHOSEN, **fields):
+    cloud, account = account_with(script, **fields)
+    more = {"ec2_type_of": lambda _: None, "fine_s": 0, "stretches_of": lambda _: chosen}
+    return cloud, account, read_instance(account, "orders-primary", WINDOW_S, **more)
 
 
 def test_two_stretches_cost_six_requests():

@@ -9,6 +9,7 @@ from plimsoll.model.metric import BY_CLOUDWATCH_NAME, METRICS, Metric
 from plimsoll.sources.export.read import read_export
 
 FIXTURES = Path(__file__).parents[3] / "fixtures" / "exports"
+CONNECTIONS = "DatabaseConnections"
 
 
 def saved(folder: Path, **files: object) -> Path:
@@ -34,9 +35,11 @@ def answer(*results, **fields):
     return {"MetricDataResults": [*results], "Messages": []} | fields
 
 
-def query(query_id, name, stat="Average", identifier="orders", **fields):
-    dimensions = [{"Name": "DBInstanceIdentifier", "Value": identifier}]
-    metric = {"Namespace": "AWS/RDS", "MetricName": name, "Dimensions": dimensions}
+def query(query_id, name, stat="Average", *, namespace="AWS/RDS", volume=None, **fields):
+    dimensions = [{"Name": "DBInstanceIdentifier", "Value": "orders"}]
+    if volume is not None:
+        dimensions.append({"Name": "VolumeName", "Value": volume})
+    metric = {"Namespace": namespace, "MetricName": name, "Dimensions": dimensions}
     return {"Id": query_id, "MetricStat": {"Metric": metric, "Stat": stat, "Period": 60} | fields}
 
 
@@ -98,26 +101,52 @@ def test_the_request_speaks_for_the_folders_below_it(tmp_path):
     assert set(read_export(folder).series) == {Metric.WRITE_OPS_PER_S}
 
 
-def test_one_id_for_two_metrics_is_a_gap(tmp_path):
-    """Where two requests disagree about an Id, the answer is not guessed."""
-    folder = saved(
-        tmp_path,
-        a=answer(result("m1", "x"), result("m2", "ReadIOPS")),
-        b=[query("m1", "WriteIOPS")],
-        c=[query("m1", "ReadLatency")],
-    )
-    snapshot = read_export(folder)
-
-    assert set(snapshot.series) == {Metric.READ_OPS_PER_S}
-    assert [g.reason for g in snapshot.gaps] == [
-        "two requests use its Id for different metrics, ignored"
-    ]
+READS, WRITES, CPU = Metric.READ_OPS_PER_S, Metric.WRITE_OPS_PER_S, Metric.CPU_RATIO
+TWO = answer(result("m1", "x"), result("m2", "ReadIOPS"))
+REMARK = {"Code": "MaxMetricsExceeded", "Value": "100 metrics"}
+PERCENTILES = ("percentile", ["p99", "tm90"])
+NO_MEAN = "the export has only the statistic {}, which does not show the mean"
 
 
-def test_an_id_can_name_the_metric(tmp_path):
-    folder = saved(tmp_path, a=answer(result("m_readiops", ""), result("cpu_utilization", "CPU!")))
+@pytest.mark.parametrize(
+    ("documents", "metrics", "reasons"),
+    [
+        pytest.param(
+            [TWO, [query("m1", "WriteIOPS")], [query("m1", "ReadLatency")]],
+            *({READS}, ["two requests use its Id for different metrics, ignored"]),
+            id="where two requests disagree about an Id, the answer is not guessed",
+        ),
+        ([answer(result("m_readiops", ""), result("cpu_utilization", "CPU!"))], {READS, CPU}, []),
+        (
+            [answer(result(), NextToken="abc")],
+            *({READS}, ["the answer has a NextToken, so it is not the last page"]),
+        ),
+        (
+            [answer(result(status="InternalError"), Messages=[REMARK])],
+            {READS},
+            ["CloudWatch added the message: 100 metrics", "CloudWatch answered InternalError"],
+        ),
+        *(
+            ([TWO, [query("m1", "WriteIOPS", stat)]], {READS}, [NO_MEAN.format(called)])
+            for called, stats in (("Sum", ["Sum"]), ("SampleCount", ["SampleCount"]), PERCENTILES)
+            for stat in stats
+        ),
+        (
+            [TWO, [query("m1", "BurstBalance", namespace="AWS/EBS")]],
+            *({READS}, ["metric of the EC2 or EBS namespace, ignored"]),
+        ),
+        (
+            [TWO, [query("m1", "WriteIOPS", volume="rdsdb2")]],
+            *({READS}, ["metric of a log or additional volume, ignored"]),
+        ),
+    ],
+)
+def test_what_is_not_taken_is_a_gap(tmp_path, documents, metrics, reasons):
+    """Ids, pages, remarks, statistics, namespaces and volumes: what could be meant otherwise is said."""
+    snapshot = read_export(saved(tmp_path, **dict(zip("abc", documents, strict=False))))
 
-    assert set(read_export(folder).series) == {Metric.READ_OPS_PER_S, Metric.CPU_RATIO}
+    assert set(snapshot.series) == metrics
+    assert [g.reason for g in snapshot.gaps] == reasons
 
 
 def test_pages_make_one_series(tmp_path):
@@ -145,14 +174,6 @@ def test_pages_may_follow_each_other_in_one_file(tmp_path):
         assert read_export(tmp_path / name).series[Metric.READ_OPS_PER_S].time_s.size == 20
 
 
-def test_a_remaining_page_is_a_gap(tmp_path):
-    snapshot = read_export(saved(tmp_path, a=answer(result(), NextToken="abc")))
-
-    assert [g.reason for g in snapshot.gaps] == [
-        "the answer has a NextToken, so it is not the last page"
-    ]
-
-
 def test_everything_forbidden_is_unknown_not_an_error(tmp_path):
     """An export that was refused in full still says what permission is missing."""
     denied = result(count=0, status="Forbidden")
@@ -162,18 +183,6 @@ def test_everything_forbidden_is_unknown_not_an_error(tmp_path):
     assert snapshot.window_s is None
     assert snapshot.gaps[0].metric == "read_ops_per_s"
     assert snapshot.gaps[0].remedy == "Allow cloudwatch:GetMetricData for the role that exports."
-
-
-def test_internal_errors_and_remarks_are_gaps(tmp_path):
-    remark = {"Code": "MaxMetricsExceeded", "Value": "100 metrics"}
-    snapshot = read_export(
-        saved(tmp_path, a=answer(result(status="InternalError"), Messages=[remark]))
-    )
-
-    assert [g.reason for g in snapshot.gaps] == [
-        "CloudWatch added the message: 100 metrics",
-        "CloudWatch answered InternalError",
-    ]
 
 
 def test_simulated_exports_say_so(tmp_path):
@@ -193,34 +202,35 @@ def with_statistics(folder: Path, of: str = "WriteIOPS", **values: float) -> Pat
     return saved(folder, a=answer(*results), b=queries)
 
 
+ALONE = "the export has only the statistic {}, which is used as the mean"
+
+
 @pytest.mark.parametrize(
-    ("values", "expected"),
+    ("of", "values", "expected", "reasons"),
     [
-        ({"Maximum": 9, "Average": 5, "Sum": 50, "SampleCount": 5}, 5),
-        ({"Sum": 50, "SampleCount": 5, "Maximum": 12}, 10),
+        # A sum or a maximum never passes for a mean; sum ÷ count is one.
+        ("WriteIOPS", {"Maximum": 9, "Average": 5, "Sum": 50, "SampleCount": 5}, 5, []),
+        ("WriteIOPS", {"Sum": 50, "SampleCount": 5, "Maximum": 12}, 10, []),
+        # The most connections of a minute tell what max_connections is compared with.
+        (CONNECTIONS, {"Maximum": 9, "Minimum": 1, "Sum": 50}, 9, [ALONE.format("Maximum")]),
+        (CONNECTIONS, {"Minimum": 1, "p99": 8}, 1, [ALONE.format("Minimum")]),
+        # For a balance the minimum tells whether credits ran out.
+        ("BurstBalance", {"Minimum": 1, "Maximum": 90}, 0.01, [ALONE.format("Minimum")]),
     ],
 )
-def test_of_several_statistics_the_mean_is_taken(tmp_path, values, expected):
-    """A sum or a maximum never passes for a mean; sum ÷ count is one."""
-    snapshot = read_export(with_statistics(tmp_path, **values))
+def test_of_several_statistics_the_mean_is_taken(tmp_path, of, values, expected, reasons):
+    """An extreme alone is used where it says something, and that is said."""
+    snapshot = read_export(with_statistics(tmp_path, of=of, **values))
 
-    assert snapshot.series[Metric.WRITE_OPS_PER_S].value.tolist() == [expected] * 20
-    assert snapshot.gaps == ()
+    assert snapshot.series[BY_CLOUDWATCH_NAME[of]].value.tolist() == [expected] * 20
+    assert [g.reason for g in snapshot.gaps] == reasons
 
 
-@pytest.mark.parametrize(
-    ("values", "used"),
-    [({"Maximum": 9, "Minimum": 1, "Sum": 50}, "Maximum"), ({"Minimum": 1, "p99": 8}, "Minimum")],
-)
-def test_an_extreme_alone_is_used_and_said(tmp_path, values, used):
-    """The most connections of a minute tell what max_connections is compared with."""
-    folder = with_statistics(tmp_path, of="DatabaseConnections", **values)
-    snapshot = read_export(folder)
+def test_the_unit_of_a_request_is_honoured(tmp_path):
+    asked = [query("m1", "WriteThroughput", Unit="Megabytes/Second")]
+    snapshot = read_export(saved(tmp_path, a=answer(result("m1", "x")), b=asked))
 
-    assert snapshot.series[Metric.CONNECTION_COUNT].value.tolist() == [values[used]] * 20
-    assert [g.reason for g in snapshot.gaps] == [
-        f"the export has only the statistic {used}, which is used as the mean"
-    ]
+    assert snapshot.series[Metric.WRITE_BYTES_PER_S].value[1] == 1e6
 
 
 @pytest.mark.parametrize("of", ["ReadThroughput", "WriteIOPS", "ReadLatency", "DiskQueueDepth"])
@@ -231,55 +241,6 @@ def test_the_largest_second_says_nothing_of_a_rate(tmp_path, of, statistic):
         DataError, match=f"the export has only the statistic {statistic}, which does"
     ):
         read_export(with_statistics(tmp_path, of=of, **{statistic: 9}))
-
-
-@pytest.mark.parametrize("stat", ["Sum", "SampleCount", "p99", "tm90"])
-def test_a_statistic_that_says_nothing_of_the_mean_is_left_out(tmp_path, stat):
-    folder = saved(
-        tmp_path,
-        a=answer(result("m1", "x"), result("m2", "ReadIOPS")),
-        b=[query("m1", "WriteIOPS", stat)],
-    )
-    snapshot = read_export(folder)
-
-    assert set(snapshot.series) == {Metric.READ_OPS_PER_S}
-    assert snapshot.gaps[0].metric == "write_ops_per_s"
-    assert "does not show the mean" in snapshot.gaps[0].reason
-
-
-def test_the_least_balance_is_preferred_to_the_most(tmp_path):
-    """For a balance the minimum tells whether credits ran out."""
-    low, high = result("m1", "x"), result("m2", "x", Values=[90.0] * 20)
-    queries = [query("m1", "BurstBalance", "Minimum"), query("m2", "BurstBalance", "Maximum")]
-    snapshot = read_export(saved(tmp_path, a=answer(low, high), b=queries))
-
-    assert snapshot.series[Metric.VOLUME_BALANCE_RATIO].value[1] == 0.01
-
-
-def test_the_unit_of_a_request_is_honoured(tmp_path):
-    asked = [query("m1", "WriteThroughput", Unit="Megabytes/Second")]
-    snapshot = read_export(saved(tmp_path, a=answer(result("m1", "x")), b=asked))
-
-    assert snapshot.series[Metric.WRITE_BYTES_PER_S].value[1] == 1e6
-
-
-def test_another_namespace_or_volume_is_not_the_instance(tmp_path):
-    other = query("m1", "BurstBalance")
-    other["MetricStat"]["Metric"]["Namespace"] = "AWS/EBS"
-    volume = query("m2", "ReadIOPS")
-    volume["MetricStat"]["Metric"]["Dimensions"].append({"Name": "VolumeName", "Value": "rdsdb2"})
-    folder = saved(
-        tmp_path,
-        a=answer(result("m1", "x"), result("m2", "y"), result("m3", "WriteIOPS")),
-        b=[other, volume],
-    )
-    snapshot = read_export(folder)
-
-    assert set(snapshot.series) == {Metric.WRITE_OPS_PER_S}
-    assert {g.reason for g in snapshot.gaps} == {
-        "metric of the EC2 or EBS namespace, ignored",
-        "metric of a log or additional volume, ignored",
-    }
 
 
 def test_statistics_are_read_in_their_unit_and_in_order():

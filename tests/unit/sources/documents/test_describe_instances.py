@@ -8,7 +8,7 @@ from msgspec import UNSET
 from fuzz import corpus
 from plimsoll.errors import DataError, UsageError
 from plimsoll.model.instance import Deployment, Instance, Storage
-from plimsoll.sources.documents.describe_instances import instance_of, read_answer
+from plimsoll.sources.documents.describe_instances import read_answer
 from plimsoll.sources.export.read import read_export, read_instance_file
 from plimsoll.sources.reading.reading import Reading
 from plimsoll.units import mib_per_s
@@ -22,9 +22,15 @@ def described(**fields: object) -> Instance:
     return reading.described[0]
 
 
-def test_a_gp2_instance():
-    """gp2 has no provisioned rates; RDS writes its zero throughput nevertheless."""
-    assert read_instance_file(FIXTURE).described[0] == Instance(
+def test_instances_of_a_fixture():
+    """
+    gp2 has no provisioned rates; RDS writes its zero throughput nevertheless. Throughput is in MiB/s;
+    the region comes from the ARN where no zone is given. An Aurora volume grows by itself, and RDS
+    reports 1 GiB for it.
+    """
+    gp2, gp3, aurora = read_instance_file(FIXTURE).described
+
+    assert gp2 == Instance(
         identifier="orders-primary",
         db_class="db.r5.2xlarge",
         engine="postgres",
@@ -34,55 +40,89 @@ def test_a_gp2_instance():
         storage=Storage(kind="gp2", size_gib=1000),
         launched_s=1559390400,
     )
-
-
-def test_a_gp3_instance():
-    """Throughput is in MiB/s; the region comes from the ARN where no zone is given."""
-    instance = read_instance_file(FIXTURE).described[1]
-
-    assert instance.storage == Storage(
+    assert gp3.storage == Storage(
         kind="gp3",
         size_gib=400,
         provisioned_ops_per_s=12000,
         provisioned_bytes_per_s=mib_per_s(500),
     )
-    assert instance.region == "us-gov-west-1"
-    assert instance.launched_s == 1559390400
-    assert instance.multi_az is False
+    assert (gp3.region, gp3.launched_s, gp3.multi_az) == ("us-gov-west-1", 1559390400, False)
+    assert aurora.storage == Storage(kind="aurora-iopt1")
 
 
-def test_a_license_is_kept_as_aws_writes_it():
-    """The licence sets prices of Oracle and SQL Server apart; one that is not said is not known."""
-    instance = instance_of({"DBInstanceIdentifier": "a", "LicenseModel": "bring-your-own-license"})
-
-    assert "bring-your-own-license" == instance.license_model
-    assert instance_of({"DBInstanceIdentifier": "a"}).license_model is None
+def features(**chosen: str) -> dict[str, object]:
+    return {"ProcessorFeatures": [{"Name": n, "Value": v} for n, v in chosen.items()]}
 
 
-def test_an_aurora_instance_has_no_size():
-    """An Aurora volume grows by itself, and RDS reports 1 GiB for it."""
-    assert read_instance_file(FIXTURE).described[2].storage == Storage(kind="aurora-iopt1")
+LAUNCHES = [
+    "2019-06-01T10:00:00Z",
+    "2019-06-01T10:00:00.412000+00:00",
+    1559383200,
+    datetime(2019, 6, 1, 10, tzinfo=UTC),
+    datetime(2019, 6, 1, 12, tzinfo=timezone(timedelta(hours=2))),
+    datetime(2019, 6, 1, 10),  # noqa: DTZ001
+]
+TAGS = [{"Key": "team", "Value": "shop"}, {"Key": "env", "Value": ""}, {"Key": "a"}]
 
 
 @pytest.mark.parametrize(
-    ("zone", "region"),
+    ("fields", "expected"),
     [
-        ("us-east-1a", "us-east-1"),
-        ("us-gov-west-1b", "us-gov-west-1"),
-        ("us-west-2-lax-1a", "us-west-2"),
-        ("ap-southeast-2c", "ap-southeast-2"),
-        ("", None),
-        ("nowhere", None),
+        # The licence sets prices of Oracle and SQL Server apart; one that is not said is not known.
+        ({"LicenseModel": "bring-your-own-license"}, {"license_model": "bring-your-own-license"}),
+        ({}, {"license_model": None, "tags": UNSET}),
+        ({"AvailabilityZone": "us-east-1a"}, {"region": "us-east-1"}),
+        ({"AvailabilityZone": "us-gov-west-1b"}, {"region": "us-gov-west-1"}),
+        ({"AvailabilityZone": "us-west-2-lax-1a"}, {"region": "us-west-2"}),
+        ({"AvailabilityZone": "ap-southeast-2c"}, {"region": "ap-southeast-2"}),
+        ({"AvailabilityZone": ""}, {"region": None}),
+        ({"AvailabilityZone": "nowhere"}, {"region": None}),
+        # Numbers that cannot be are unknown.
+        (
+            {"StorageType": "io1", "AllocatedStorage": -5, "Iops": 0, "StorageThroughput": 1e300},
+            {"storage": Storage(kind="io1")},
+        ),
+        # Tools that rewrite JSON put quotes around numbers.
+        (
+            {"AllocatedStorage": "500", "StorageType": "gp3", "MultiAZ": "true"},
+            {"storage": Storage(kind="gp3", size_gib=500.0), "multi_az": True},
+        ),
+        # The command line prints text, an SDK returns datetimes; without an offset both mean UTC.
+        *(({"InstanceCreateTime": created}, {"launched_s": 1559383200}) for created in LAUNCHES),
+        *(
+            ({"InstanceCreateTime": created}, {"launched_s": None})
+            for created in (None, [], "soon", datetime(1970, 1, 1, tzinfo=UTC))
+        ),
+        ({"PendingModifiedValues": {}}, {"pending": ()}),
+        ({"PendingModifiedValues": None}, {"pending": ()}),
+        # Oracle and SQL Server may run on fewer cores or threads than the class has.
+        (features(coreCount="4", threadsPerCore="1"), {"vcpu_count": 4}),
+        (features(coreCount="4", threadsPerCore="2"), {"vcpu_count": 8}),
+        (features(coreCount="4"), {"vcpu_count": None}),
+        (features(coreCount="many", threadsPerCore="2"), {"vcpu_count": None}),
+        (features(coreCount="0", threadsPerCore="2"), {"vcpu_count": None}),
+        (features(), {"vcpu_count": None}),
+        ({"TagList": TAGS}, {"tags": (("a", ""), ("env", ""), ("team", "shop"))}),
+        ({"TagList": []}, {"tags": ()}),
+        # Tags of another form cost themselves alone.
+        *(({"TagList": t}, {"tags": UNSET}) for t in ("team", [1], [{"Key": 3}], {"team": "shop"})),
+        # A number that is no text either, but half a pair of surrogates, costs its own field.
+        *(({f: "\ud800x"}, {}) for f in ("AllocatedStorage", "MultiAZ", "Iops")),
     ],
 )
-def test_the_region_of_a_zone(zone, region):
-    assert described(AvailabilityZone=zone).region == region
+def test_a_field_says_what_it_says_and_costs_itself_alone(fields, expected):
+    """What is odd is unknown, and the class is still known."""
+    found = described(DBInstanceClass="db.r5.large", **fields)
+
+    assert {"db_class": "db.r5.large"} | expected == {
+        name: getattr(found, name) for name in ("db_class", *expected)
+    }
 
 
-def test_numbers_that_cannot_be_are_unknown():
-    instance = described(StorageType="io1", AllocatedStorage=-5, Iops=0, StorageThroughput=1e300)
-
-    assert instance.storage == Storage(kind="io1")
+def test_an_instance_without_a_name_is_refused():
+    """What cannot be told from others is no description."""
+    with pytest.raises(DataError, match="DBInstanceIdentifier"):
+        described(DBInstanceIdentifier=["a1"])
 
 
 @pytest.mark.parametrize(
@@ -106,13 +146,6 @@ def test_an_odd_field_costs_itself_alone(name, value):
     assert "db.r5.large" == reading.described[0].db_class
     assert name == gap.metric
     assert "is not a valid value of this field" in gap.reason
-
-
-def test_a_number_written_as_text_is_a_number():
-    """Tools that rewrite JSON put quotes around numbers."""
-    found = described(AllocatedStorage="500", StorageType="gp3", MultiAZ="true")
-
-    assert (500.0, True) == (found.storage.size_gib, found.multi_az)
 
 
 def test_an_odd_field_is_named_beside_the_metrics(tmp_path):
@@ -144,12 +177,6 @@ def test_a_file_without_an_instance_is_named(tmp_path):
         read_instance_file(tmp_path / "m.json")
 
 
-def test_an_instance_without_a_name_is_refused():
-    """What cannot be told from others is no description."""
-    with pytest.raises(DataError, match="DBInstanceIdentifier"):
-        described(DBInstanceIdentifier=["a1"])
-
-
 def test_an_instance_file_wins_over_the_folder(tmp_path):
     folder = corpus.write(
         tmp_path / "e",
@@ -160,29 +187,6 @@ def test_an_instance_file_wins_over_the_folder(tmp_path):
     assert read_export(folder).instance.storage.kind == "gp2"
     snapshot = read_export(folder, instance_file=other / "i.json")
     assert snapshot.instance.storage.kind == "gp3"
-
-
-@pytest.mark.parametrize(
-    "created",
-    [
-        "2019-06-01T10:00:00Z",
-        "2019-06-01T10:00:00.412000+00:00",
-        1559383200,
-        datetime(2019, 6, 1, 10, tzinfo=UTC),
-        datetime(2019, 6, 1, 12, tzinfo=timezone(timedelta(hours=2))),
-        datetime(2019, 6, 1, 10),  # noqa: DTZ001
-    ],
-)
-def test_a_launch_is_read_from_text_a_number_or_a_datetime(created):
-    """The command line prints text, an SDK returns datetimes; without an offset both mean UTC."""
-    instance = instance_of({"DBInstanceIdentifier": "a1", "InstanceCreateTime": created})
-
-    assert instance.launched_s == 1559383200
-
-
-@pytest.mark.parametrize("created", [None, [], "soon", datetime(1970, 1, 1, tzinfo=UTC)])
-def test_a_launch_that_is_no_time_is_unknown(created):
-    assert described(InstanceCreateTime=created).launched_s is None
 
 
 def test_changes_that_were_ordered_are_short_phrases():
@@ -216,35 +220,12 @@ def test_changes_that_were_ordered_are_short_phrases():
     )
 
 
-def test_nothing_ordered_is_nothing_pending():
-    assert described(PendingModifiedValues={}).pending == ()
-    assert described(PendingModifiedValues=None).pending == ()
-
-
 def test_a_password_that_waits_to_be_changed_is_never_kept():
     """RDS masks it, other makers of such answers may not."""
     instance = described(PendingModifiedValues={"MasterUserPassword": "hunter2", "MultiAZ": False})
 
     assert instance.pending == ("single-AZ",)
     assert "hunter2" not in str(instance)
-
-
-@pytest.mark.parametrize(
-    ("features", "vcpus"),
-    [
-        ([("coreCount", "4"), ("threadsPerCore", "1")], 4),
-        ([("coreCount", "4"), ("threadsPerCore", "2")], 8),
-        ([("coreCount", "4")], None),
-        ([("coreCount", "many"), ("threadsPerCore", "2")], None),
-        ([("coreCount", "0"), ("threadsPerCore", "2")], None),
-        ([], None),
-    ],
-)
-def test_vcpus_are_cores_times_threads_where_both_were_chosen(features, vcpus):
-    """Oracle and SQL Server may run on fewer cores or threads than the class has."""
-    chosen = [{"Name": name, "Value": value} for name, value in features]
-
-    assert described(ProcessorFeatures=chosen).vcpu_count == vcpus
 
 
 def test_a_member_of_a_multi_az_cluster_is_multi_az():
@@ -309,23 +290,6 @@ def test_half_a_pair_of_surrogates_is_one_sentence(text):
     assert caught.value.message.isprintable()
 
 
-@pytest.mark.parametrize("field", ["AllocatedStorage", "MultiAZ", "Iops"])
-def test_half_a_pair_of_surrogates_costs_its_own_field(field):
-    """A number that is no text either is left out, and the class is still known."""
-    assert "db.r5.large" == described(DBInstanceClass="db.r5.large", **{field: "\ud800x"}).db_class
-
-
-def test_tags_are_kept_by_key():
-    listed = [{"Key": "team", "Value": "shop"}, {"Key": "env", "Value": ""}, {"Key": "a"}]
-
-    assert (("a", ""), ("env", ""), ("team", "shop")) == described(TagList=listed).tags
-
-
-def test_an_answer_without_tags_says_nothing_of_them():
-    assert UNSET is described().tags
-    assert () == described(TagList=[]).tags
-
-
 def test_hostile_tags_are_bounded_and_printable():
     """Half a pair of surrogates is legal in JSON but not in UTF-8; an escape sequence must not reach a terminal."""
     listed = [
@@ -340,10 +304,3 @@ def test_hostile_tags_are_bounded_and_printable():
     assert 128 == max(map(len, tags))
     assert 256 == max(map(len, tags.values()))
     assert all((key + value).isprintable() for key, value in tags.items())
-
-
-@pytest.mark.parametrize("listed", ["team", [1], [{"Key": 3}], {"team": "shop"}])
-def test_tags_of_another_form_cost_themselves_alone(listed):
-    found = described(TagList=listed, DBInstanceClass="db.r5.large")
-
-    assert (UNSET, "db.r5.large") == (found.tags, found.db_class)

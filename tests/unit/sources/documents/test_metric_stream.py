@@ -44,22 +44,6 @@ def test_every_form_of_a_stream_gives_the_means(tmp_path, kind):
         assert series.value == pytest.approx(values * METRICS[series.metric].scale, rel=1e-9)
 
 
-def test_our_protobuf_bytes_are_opentelemetrys():
-    """The bytes the tests write are read the same way by OpenTelemetry's own generated classes."""
-    day = corpus.made(1, names=("ReadIOPS",))
-    data = corpus.otel_protobuf(day)
-    length, start = data[0] & 0x7F | data[1] << 7, 2
-    request = ExportMetricsServiceRequest.FromString(data[start:])
-    metric = request.resource_metrics[0].scope_metrics[0].metrics[0]
-    point = metric.summary.data_points[0]
-
-    assert length == len(data) - start
-    assert metric.name == "amazonaws.com/AWS/RDS/ReadIOPS"
-    assert point.sum / point.count == pytest.approx(day.values["ReadIOPS"][0])
-    assert point.start_time_unix_nano == day.time_s[0] * 10**9
-    assert [a.key for a in point.attributes] == ["Namespace", "MetricName", "Dimensions"]
-
-
 def test_opentelemetrys_own_bytes_are_read(tmp_path):
     """A request built with OpenTelemetry's generated classes is read, other fields and all."""
     request = ExportMetricsServiceRequest()
@@ -109,30 +93,26 @@ def test_several_instances_need_a_choice(tmp_path):
         read(tmp_path, data, identifier="ledger")
 
 
-def test_a_line_that_is_cut_off_costs_a_line(tmp_path):
-    data = corpus.stream_lines(corpus.made(5, names=("ReadIOPS",)))
-    snapshot = read(tmp_path, data[:-40])
-
-    assert snapshot.series[Metric.READ_OPS_PER_S].time_s.size == 4
-    assert [g.reason for g in snapshot.gaps] == ["1 line ignored: cut off or of another shape"]
-
-
-@pytest.mark.parametrize("kind", ["protobuf-1.0", "protobuf-0.7", "otel-1.0"])
+@pytest.mark.parametrize("kind", ["json-1.0", "protobuf-1.0", "protobuf-0.7", "otel-1.0"])
 def test_a_stream_that_is_cut_off_costs_its_end(tmp_path, kind):
     data = WRITERS[kind](corpus.made(5, names=("ReadIOPS",)))
     snapshot = read(tmp_path, data[:-40])
+    reasons = [g.reason for g in snapshot.gaps]
 
     assert snapshot.series[Metric.READ_OPS_PER_S].time_s.size == 4
-    assert len(snapshot.gaps) == 1
+    assert len(reasons) == 1
+    assert kind != "json-1.0" or reasons == ["1 line ignored: cut off or of another shape"]
 
 
-def test_an_array_of_records_and_a_single_record(tmp_path):
-    lines = corpus.stream_lines(corpus.made(5, names=("ReadIOPS",))).splitlines()
-    array = b"[" + b",\n".join(lines) + b"]"
+LINES = corpus.stream_lines(corpus.made(5, names=("ReadIOPS",))).splitlines()
 
-    assert read(tmp_path, array).series[Metric.READ_OPS_PER_S].time_s.size == 5
-    assert read(tmp_path, lines[0]).series[Metric.READ_OPS_PER_S].time_s.size == 1
-    assert read(tmp_path, b"".join(lines)).series[Metric.READ_OPS_PER_S].time_s.size == 5
+
+@pytest.mark.parametrize(
+    ("data", "count"),
+    [(b"[" + b",\n".join(LINES) + b"]", 5), (LINES[0], 1), (b"".join(LINES), 5)],
+)
+def test_an_array_of_records_and_a_single_record(tmp_path, data, count):
+    assert read(tmp_path, data).series[Metric.READ_OPS_PER_S].time_s.size == count
 
 
 def test_opentelemetry_of_another_shape_is_one_sentence(tmp_path):

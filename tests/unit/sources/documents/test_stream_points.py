@@ -156,14 +156,26 @@ def test_damaged_lines_of_every_form_are_read_as_before(data: bytes):
     assert slow_json(data) == fast(data)
 
 
+def usual_line(metric: str) -> str:
+    return json.dumps(
+        {
+            "metric_stream_name": "all",
+            "account_id": "1",
+            "region": "eu-central-1",
+            "namespace": "AWS/RDS",
+            "metric_name": metric,
+            "dimensions": {"DBInstanceIdentifier": "orders"},
+            "timestamp": 1_700_000_000_000,
+            "value": {"max": 2.5, "min": 0.5, "sum": 3.0, "count": 2.0},
+            "unit": "Count/Second",
+        },
+        separators=(",", ":"),
+    )
+
+
 def test_lines_of_the_usual_form_are_left_to_nobody():
     """The property would hold, slowly, if compiled code left every line to Python."""
-    line = (
-        b'{"metric_stream_name":"all","account_id":"1","region":"eu-central-1","namespace":"AWS/RDS",'
-        b'"metric_name":"ReadIOPS","dimensions":{"DBInstanceIdentifier":"orders"},'
-        b'"timestamp":1700000000000,"value":{"max":2.5,"min":0.5,"sum":3.0,"count":2.0},'
-        b'"unit":"Count/Second"}\n'
-    )
+    line = usual_line("ReadIOPS").encode() + b"\n"
     columns, odd = wire.stream_lines(line + b"{\n" + line)
 
     assert [(len(line), len(line) + 1, 1)] == odd
@@ -229,22 +241,6 @@ def test_packed_files_are_read_as_unpacked_ones(files: list[bytes]):
 
     assert rows_of(expected) == rows_of(found)
     assert expected.bad_lines == found.bad_lines
-
-
-def usual_line(metric: str) -> str:
-    return json.dumps(
-        {
-            "metric_stream_name": "all",
-            "account_id": "1",
-            "region": "eu-central-1",
-            "namespace": "AWS/RDS",
-            "metric_name": metric,
-            "dimensions": {"DBInstanceIdentifier": "orders"},
-            "timestamp": 1_700_000_000_000,
-            "value": {"max": 2.5, "min": 0.5, "sum": 3.0, "count": 2.0},
-            "unit": "Count/Second",
-        }
-    )
 
 
 def test_a_series_of_a_file_that_was_not_read_does_not_shift_the_next_ones():

@@ -126,9 +126,23 @@ def flat(root: Node) -> list[Node]:
     return [root, *(n for child in root.children for n in flat(child))]
 
 
-def test_text_and_json_of_one_execution_are_the_same_capture():
-    """Labels, conditions, rows of all loops, blocks, times and settings."""
-    assert of_json() == of_text()
+def test_figures_are_of_all_loops_and_in_seconds():
+    """
+    Rows and times are means of a loop in EXPLAIN; blocks are sums already. Text and JSON of one
+    execution are the same capture: labels, conditions, rows of all loops, blocks, times and settings.
+    """
+    capture = of_json()
+    scan = flat(capture.plan)[4]
+
+    assert capture == of_text()
+    assert pytest.approx(299.01) == scan.rows
+    assert pytest.approx(0.0597) == scan.seconds
+    assert (9, 80) == (scan.blocks.hit, scan.blocks.read)
+    assert pytest.approx(0.01926) == scan.blocks.read_s
+    assert pytest.approx(0.02) == capture.blocks.io_s
+    assert (5, 6) == (capture.blocks.temp_read, capture.blocks.temp_written)
+    assert pytest.approx(0.0347) == capture.execution_s
+    assert {"work_mem": "64kB", "search_path": "it's, public"} == capture.settings
 
 
 def test_nodes_have_the_names_of_the_text():
@@ -144,21 +158,6 @@ def test_nodes_have_the_names_of_the_text():
         ("", "Parallel Hash", "", ""),
         ("", "Seq Scan", "customers", ""),
     ] == labels
-
-
-def test_figures_are_of_all_loops_and_in_seconds():
-    """Rows and times are means of a loop in EXPLAIN; blocks are sums already."""
-    capture = of_json()
-    scan = flat(capture.plan)[4]
-
-    assert pytest.approx(299.01) == scan.rows
-    assert pytest.approx(0.0597) == scan.seconds
-    assert (9, 80) == (scan.blocks.hit, scan.blocks.read)
-    assert pytest.approx(0.01926) == scan.blocks.read_s
-    assert pytest.approx(0.02) == capture.blocks.io_s
-    assert (5, 6) == (capture.blocks.temp_read, capture.blocks.temp_written)
-    assert pytest.approx(0.0347) == capture.execution_s
-    assert {"work_mem": "64kB", "search_path": "it's, public"} == capture.settings
 
 
 def test_io_that_was_not_timed_is_unknown():
@@ -297,44 +296,43 @@ def test_the_moment_is_that_of_the_line():
     assert pytest.approx(3600) == plain - zoned
 
 
-def test_a_plan_whose_tabs_a_collector_took_is_read():
-    """As JSON its brackets hold it together."""
-    (capture,), _ = captures_in_log(logged("2026-11-20 16:19:46 UTC [1] ", "json", indent=""))
-
-    assert "Limit" == capture.plan.label
-
-
-def test_a_csv_log_is_read():
+def csv_log() -> str:
     """One row an entry, whose message has the plan."""
     message = "duration: 34.700 ms  plan:\n" + f"Query Text: {STATEMENT}\n{TEXT}"
     out = io.StringIO()
     row = ["2026-11-20 16:19:46.740 UTC", "app", "orders", *["x"] * 10, message, *["y"] * 9]
     csv.writer(out).writerows([[*row[:13], "connection received", *row[14:]], row])
-    (capture,), _ = captures_in_log(out.getvalue())
-
-    assert of_json().blocks == capture.blocks
-    assert capture.time_s is not None
+    return out.getvalue()
 
 
-def test_a_json_log_is_read():
+def json_log() -> str:
     """One object a line, as jsonlog writes and as collectors do."""
     message = "duration: 34.700 ms  plan:\n" + json.dumps({"Query Text": "select 1", **DOCUMENT})
     lines = [
         {"timestamp": "2026-11-20 16:19:46.740 UTC", "message": text} for text in ("x", message)
     ]
-    (capture,), _ = captures_in_log("\n".join([*map(json.dumps, lines), "{broken"]))
-
-    assert of_json().blocks == capture.blocks
+    return "\n".join([*map(json.dumps, lines), "{broken"])
 
 
-def test_a_syslog_is_read():
+def syslog() -> str:
     """Each line has its own prefix and number; a tab is #011."""
-    lines = logged("", "text").splitlines()
     head = "Nov 20 16:19:46 db1 postgres[7552]: "
-    numbered = [f"{head}[5-{n}] {line.replace(chr(9), '#011')}" for n, line in enumerate(lines, 1)]
-    (capture,), _ = captures_in_log("\n".join(numbered))
+    lines = enumerate(logged("", "text").splitlines(), 1)
+    return "\n".join(f"{head}[5-{n}] {line.replace(chr(9), '#011')}" for n, line in lines)
+
+
+def without_tabs() -> str:
+    """As JSON its brackets hold a plan together whose tabs a collector took."""
+    return logged("2026-11-20 16:19:46 UTC [1] ", "json", indent="")
+
+
+@pytest.mark.parametrize("write", [csv_log, json_log, syslog, without_tabs])
+def test_a_log_of_every_form_is_read(write):
+    (capture,), _ = captures_in_log(write())
 
     assert of_json().blocks == capture.blocks
+    assert "Limit" == capture.plan.label
+    assert (write is syslog) is (capture.time_s is None)
 
 
 def test_a_plan_that_is_cut_off_is_counted():
@@ -377,16 +375,12 @@ def test_files_are_told_apart_by_what_is_in_them(tmp_path: Path):
     ],
 )
 def test_a_file_without_a_plan_is_refused(tmp_path: Path, content: str, expected: str):
-    """In one sentence with the file's name."""
+    """In one sentence with the file's name; so is a file that is not there."""
     path = tmp_path / "it.txt"
     path.write_text(content, encoding="utf-8")
 
     with pytest.raises(DataError, match=expected) as raised:
         read_captures(path)
     assert "it.txt" in raised.value.message
-
-
-def test_a_file_that_is_not_there_is_one_sentence(tmp_path: Path):
-    """Not a traceback."""
     with pytest.raises(SourceError):
         read_captures(tmp_path / "none.json")

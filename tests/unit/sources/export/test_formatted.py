@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from plimsoll.model.metric import Metric
+from plimsoll.model.metric import BY_CLOUDWATCH_NAME, Metric
 from plimsoll.sources.export.read import read_export
 
 START_S = 1_795_176_000
@@ -87,33 +87,23 @@ def test_a_panel_of_one_metric_is_named_by_its_file(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("cells", "expected"),
+    ("name", "cells", "expected"),
     [
-        (["1.2 K", "512", "3 Mil"], [1200.0, 512.0, 3e6]),
-        (["1.5 Kil", "2 K"], [2000.0]),
-        (["5 io/s", "7"], [5.0]),
+        ("ReadIOPS", ["1.2 K", "512", "3 Mil"], [1200.0, 512.0, 3e6]),
+        # A number without a unit beside others that have one is of an unknown size.
+        ("ReadIOPS", ["1.5 Kil", "2 K"], [2000.0]),
+        ("ReadIOPS", ["5 io/s", "7"], [5.0]),
+        # Binary, decimal and bits are three things.
+        ("ReadThroughput", ["50 MiB/s", "50 MiB/s"], [50 * 1024**2] * 2),
+        ("ReadThroughput", ["1 GB/s", "1 GB/s"], [1e9] * 2),
+        ("ReadThroughput", ["400 Mb/s", "400 Mb/s"], [50e6] * 2),
+        ("ReadThroughput", ["12.5 kB/s", "12.5 kB/s"], [12_500.0] * 2),
     ],
 )
-def test_what_cannot_be_a_number_is_left_out(cells, expected, tmp_path):
-    """A number without a unit beside others that have one is of an unknown size."""
+def test_units_in_cells_are_what_they_say(name, cells, expected, tmp_path):
+    """What cannot be a number is left out."""
     file = tmp_path / "panel.csv"
-    file.write_text(written(["ReadIOPS"], [[c] for c in cells]))
+    file.write_text(written([name], [[c] for c in cells]))
+    (series,) = read_export(file).series.values()
 
-    assert expected == read_export(file).series[Metric.READ_OPS_PER_S].value.tolist()
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("50 MiB/s", 50 * 1024**2),
-        ("1 GB/s", 1e9),
-        ("400 Mb/s", 50e6),
-        ("12.5 kB/s", 12_500.0),
-    ],
-)
-def test_units_in_cells_are_what_they_say(text, expected, tmp_path):
-    """Binary, decimal and bits are three things."""
-    file = tmp_path / "panel.csv"
-    file.write_text(written(["ReadThroughput"], [[text]] * 2))
-
-    assert expected == read_export(file).series[Metric.READ_BYTES_PER_S].value[0]
+    assert (BY_CLOUDWATCH_NAME[name], expected) == (series.metric, series.value.tolist())

@@ -31,19 +31,18 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_all_of_it_is_read_to_its_end():
-    """However small the pieces in which it comes."""
-    assert (b"0123456789" * 10, False) == load_standard_input(Pipe(b"0123456789" * 10))
-
-
-def test_packed_text_is_unpacked():
-    """As in a file."""
-    assert (b"12:00:00", False) == load_standard_input(Pipe(gzip.compress(b"12:00:00")))
-
-
-def test_ctrl_c_keeps_what_came():
-    """It is how people end a capture in a pipeline."""
-    assert (b"0123456", True) == load_standard_input(Pipe(b"0123456789", interrupted_after=7))
+@pytest.mark.parametrize(
+    ("pipe", "expected"),
+    [
+        pytest.param(Pipe(b"0123456789" * 10), (b"0123456789" * 10, False), id="in small pieces"),
+        pytest.param(Pipe(gzip.compress(b"12:00:00")), (b"12:00:00", False), id="packed"),
+        # Ctrl-C is how people end a capture in a pipeline.
+        (Pipe(b"0123456789", interrupted_after=7), (b"0123456", True)),
+    ],
+)
+def test_all_of_it_is_read_to_its_end(pipe: Pipe, expected):
+    """Unpacked as in a file, and what came is kept."""
+    assert expected == load_standard_input(pipe)
 
 
 def test_ctrl_c_before_anything_came_is_ctrl_c():
@@ -68,18 +67,18 @@ def test_too_much_is_refused(monkeypatch: pytest.MonkeyPatch):
         load_standard_input(Pipe(bytes(40)))
 
 
-def test_a_terminal_is_refused(monkeypatch: pytest.MonkeyPatch):
-    """Nobody types a capture, and waiting for one would look like hanging."""
-    monkeypatch.setattr(sys, "stdin", Terminal())
-    with pytest.raises(UsageError) as raised:
+@pytest.mark.parametrize(
+    ("stdin", "kind", "message", "hint"),
+    [
+        # Nobody types a capture, and waiting for one would look like hanging.
+        (Terminal(), UsageError, "standard input is a terminal", "| plimsoll diagnose -"),
+        # Some services start programs without any.
+        (None, SourceError, "closed", ""),
+    ],
+)
+def test_a_terminal_is_refused(monkeypatch: pytest.MonkeyPatch, stdin, kind, message, hint):
+    monkeypatch.setattr(sys, "stdin", stdin)
+    with pytest.raises(kind, match=message) as raised:
         load_standard_input()
 
-    assert "standard input is a terminal" == raised.value.message
-    assert "| plimsoll diagnose -" in raised.value.hint
-
-
-def test_a_closed_one_is_an_error(monkeypatch: pytest.MonkeyPatch):
-    """Some services start programs without any."""
-    monkeypatch.setattr(sys, "stdin", None)
-    with pytest.raises(SourceError, match="closed"):
-        load_standard_input()
+    assert hint in raised.value.hint

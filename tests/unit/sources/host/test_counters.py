@@ -71,19 +71,42 @@ def test_a_partition_line_of_before_2008_is_passed_over():
 
 
 @pytest.mark.parametrize(
-    "line",
+    ("parse", "text", "says"),
     [
-        "259 0 nvme1n1 1 2 3",
-        "259 0 nvme1n1 1 2 3 4 5 6 7 eight 9 10 11",
-        "8 0 a 1 2 3 -4 5 6 7 8 9 10 11",
+        (parse_diskstats, DISKSTATS + "259 0 nvme1n1 1 2 3", "line 4 of /proc/diskstats"),
+        (parse_diskstats, DISKSTATS + "8 0 a 1 2 3 4 5 6 7 eight 9 10 11", "line 4 of /proc/disk"),
+        (
+            parse_diskstats,
+            DISKSTATS + "8 0 a 1 2 3 -4 5 6 7 8 9 10 11",
+            "line 4 of /proc/diskstats",
+        ),
+        # A /proc/stat without its first line is no Linux.
+        (parse_stat, "intr 1 2 3\n", "/proc/stat"),
+        # Free memory alone does not say what can be freed.
+        (parse_meminfo, "MemTotal: 8 kB\nMemFree: 4 kB\n", "MemAvailable"),
+        # Nothing but digits and one point is a load.
+        *(
+            (parse_loadavg, text, "/proc/loadavg")
+            for text in ("", "nan 1 2", "-1 0 0", "1.2.3", "²")
+        ),
     ],
 )
-def test_a_broken_disk_line_is_named_by_its_place(line: str):
-    """What the kernel never writes is an error that says where."""
+def test_what_the_kernel_never_writes_is_an_error_that_says_where(parse, text: str, says: str):
     with pytest.raises(DataError) as raised:
-        parse_diskstats(DISKSTATS + line)
+        parse(text)
 
-    assert "line 4 of /proc/diskstats" in raised.value.message
+    assert says in raised.value.message
+
+
+def test_memory_is_in_bytes_and_load_is_the_first_number():
+    """/proc/meminfo says kB and means KiB; swap in use is total less free, and none without swap lines."""
+    memory = parse_meminfo(MEMINFO)
+
+    assert 24684092 * 1024 == memory.total_bytes
+    assert 24244404 * 1024 == memory.available_bytes
+    assert 250000 * 1024 == memory.swap_bytes
+    assert 0 == parse_meminfo("MemTotal: 8 kB\nMemAvailable: 4 kB\n").swap_bytes
+    assert 2.37 == parse_loadavg("2.37 1.34 0.69 2/95 9277\n")
 
 
 def test_stolen_time_is_busy_and_waiting_for_disk_is_idle():
@@ -93,48 +116,6 @@ def test_stolen_time_is_busy_and_waiting_for_disk_is_idle():
     assert 7590 + 10 + 3314 + 20 + 69 + 30 == cpu.busy_ticks
     assert 224530 + 1148 == cpu.idle_ticks
     assert 2 == cpu.cpu_count
-
-
-def test_processor_time_that_is_not_there_is_an_error():
-    """A /proc/stat without its first line is no Linux."""
-    with pytest.raises(DataError):
-        parse_stat("intr 1 2 3\n")
-
-
-def test_memory_is_in_bytes():
-    """/proc/meminfo says kB and means KiB; swap in use is total less free."""
-    memory = parse_meminfo(MEMINFO)
-
-    assert 24684092 * 1024 == memory.total_bytes
-    assert 24244404 * 1024 == memory.available_bytes
-    assert 250000 * 1024 == memory.swap_bytes
-
-
-def test_a_machine_without_swap_uses_none():
-    """No swap lines means no swap in use."""
-    memory = parse_meminfo("MemTotal: 8 kB\nMemAvailable: 4 kB\n")
-
-    assert 0 == memory.swap_bytes
-
-
-def test_memory_without_what_is_available_is_an_error():
-    """Free memory alone does not say what can be freed."""
-    with pytest.raises(DataError) as raised:
-        parse_meminfo("MemTotal: 8 kB\nMemFree: 4 kB\n")
-
-    assert "MemAvailable" in raised.value.message
-
-
-def test_load_is_the_first_number():
-    """/proc/loadavg begins with the average of one minute."""
-    assert 2.37 == parse_loadavg("2.37 1.34 0.69 2/95 9277\n")
-
-
-@pytest.mark.parametrize("text", ["", "nan 1 2", "-1 0 0", "1.2.3", "²"])
-def test_a_load_that_is_no_number_is_an_error(text: str):
-    """Nothing but digits and one point is a load."""
-    with pytest.raises(DataError):
-        parse_loadavg(text)
 
 
 def test_interfaces_are_read_even_where_the_colon_touches():

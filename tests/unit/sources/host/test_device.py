@@ -113,41 +113,33 @@ def number_of(path: Path) -> str:
     return f"{os.major(number)}:{os.minor(number)}"
 
 
-def test_a_directory_on_a_partition_leads_to_its_disk(tmp_path: Path):
-    """Limits bound the disk, so the disk is counted and not the partition."""
-    root = fake_root(tmp_path, number=number_of(tmp_path), node="nvme1n1p1")
+@pytest.mark.parametrize(
+    ("number", "node", "mount", "holding"),
+    [
+        pytest.param(
+            None, "nvme1n1p1", "", "nvme1n1", id="limits bound the disk, not the partition"
+        ),
+        pytest.param(None, "dm-0", "", "dm-0", id="a logical volume has counters of its own"),
+        # btrfs has a device number that sysfs does not know; the mount table names the partition.
+        ("0:999", "dm-0", "30 1 0:45 / {} rw - btrfs /dev/nvme1n1p1 rw\n", "nvme1n1"),
+        pytest.param("0:999", "dm-0", "1 0 0:1 / / rw - tmpfs tmpfs rw\n", None, id="in memory"),
+    ],
+)
+def test_a_directory_leads_to_its_device(tmp_path: Path, number, node, mount, holding):
+    """By the number of its file system, else by its mount; another machine's directory leads to none."""
+    root = fake_root(tmp_path, number=number or number_of(tmp_path), node=node)
+    if mount:
+        first = "1 0 0:1 / / rw - overlay overlay rw\n"
+        (root / "proc/self/mountinfo").write_text(first + mount.format(tmp_path))
 
     found = look(str(tmp_path), root)
 
-    assert "nvme1n1" == found.holding
-    assert frozenset({"nvme1n1p1"}) == found.partitions
-    assert frozenset({"dm-0"}) == found.stacked
-
-
-def test_a_directory_on_a_stacked_device_is_that_device(tmp_path: Path):
-    """A logical volume has counters of its own, over all its disks."""
-    root = fake_root(tmp_path, number=number_of(tmp_path), node="dm-0")
-
-    assert "dm-0" == look(str(tmp_path), root).holding
-
-
-def test_a_file_system_without_a_number_is_found_by_its_mount(tmp_path: Path):
-    """btrfs has a device number that sysfs does not know; the mount table names the partition."""
-    root = fake_root(tmp_path, number="0:999", node="dm-0")
-    mount = f"30 1 0:45 / {tmp_path} rw - btrfs /dev/nvme1n1p1 rw\n"
-    (root / "proc/self/mountinfo").write_text("1 0 0:1 / / rw - overlay overlay rw\n" + mount)
-
-    assert "nvme1n1" == look(str(tmp_path), root).holding
-
-
-def test_a_directory_in_memory_is_on_no_device(tmp_path: Path):
-    """A tmpfs has no device; neither has a data directory of another machine."""
-    root = fake_root(tmp_path, number="0:999", node="dm-0")
-    (root / "proc/self/mountinfo").write_text("1 0 0:1 / / rw - tmpfs tmpfs rw\n")
-
-    assert None is look(str(tmp_path), root).holding
+    assert (holding, {"nvme1n1p1"}, {"dm-0"}) == (found.holding, found.partitions, found.stacked)
     assert None is look("/no/such/directory", root).holding
     assert None is look(None, root).holding
+    # sysfs gives 512-byte sectors whatever the device's own are; unknown stays unknown.
+    assert 2048 * 512 == size_bytes(("nvme1n1",), root)
+    assert None is size_bytes(("nvme1n1", "dm-0"), root)
 
 
 def test_a_host_without_counters_is_an_error(tmp_path: Path):
@@ -156,11 +148,3 @@ def test_a_host_without_counters_is_an_error(tmp_path: Path):
         look(None, tmp_path)
 
     assert "/proc/diskstats" in raised.value.message
-
-
-def test_sizes_are_sectors_of_512_bytes(tmp_path: Path):
-    """sysfs gives 512-byte sectors whatever the device's own are; unknown stays unknown."""
-    root = fake_root(tmp_path, number="0:999", node="dm-0")
-
-    assert 2048 * 512 == size_bytes(("nvme1n1",), root)
-    assert None is size_bytes(("nvme1n1", "dm-0"), root)

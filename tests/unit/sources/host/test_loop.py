@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 import pytest
@@ -69,69 +70,44 @@ def times_of(recording: Recording, metric: Metric = Metric.READ_BYTES_PER_S) -> 
     return (series[metric].time_s - recording.start_s).tolist() if metric in series else []
 
 
-def test_samples_begin_at_whole_seconds_and_cover_their_steps():
+@pytest.mark.parametrize(
+    ("step_s", "duration_s", "events", "times", "missed"),
+    [
+        pytest.param(2, 6, {}, [0, 2, 4], 0, id="every step of the duration"),
+        pytest.param(2, 5, {}, [0, 2, 4], 0, id="five seconds of two-second steps are three steps"),
+        pytest.param(
+            1, 4, {2: ("passed_s", 0.4)}, [0, 1, 2, 3], 0, id="late by less than half a step"
+        ),
+        pytest.param(
+            1, 7, {2: ("passed_s", 3.0)}, [0, 5, 6], 4, id="work of several is not that of one"
+        ),
+        pytest.param(
+            *(1, 4, {2: ("wall_jump_s", -3600)}, [0, 1, 2, 3], 0),
+            id="steps are counted by the clock that never steps",
+        ),
+        pytest.param(
+            *(1, 6, {2: ("is_away", 1), 4: ("is_away", -1)}, [0, 4, 5], 0),
+            id="the steps in which a device went and came back are not measured",
+        ),
+    ],
+)
+def test_steps_are_whole_seconds_or_gaps(step_s, duration_s, events, times, missed):
     """A recording begun at a quarter past a second waits for the next and then takes every step."""
     clock = FakeClock()
-    recording = run(clock, FakeHost(clock), RecordingPlan(step_s=2, duration_s=6))
-
-    series = recording.track.series(recording.start_s, 2)[Metric.READ_BYTES_PER_S]
-    assert [1_000_001, 1_000_003, 1_000_005] == series.time_s.tolist()
-    assert np.allclose(512_000, series.value)
-    assert (3, 0) == (recording.steps, recording.steps_missed)
-
-
-def test_a_duration_between_steps_is_filled():
-    """Five seconds of two-second steps are three steps."""
-    clock = FakeClock()
-
-    assert [0, 2, 4] == times_of(run(clock, FakeHost(clock), RecordingPlan(step_s=2, duration_s=5)))
-
-
-def test_a_late_reading_is_a_rate_over_its_own_time():
-    """A reading that is late by less than half a step changes no rate."""
-    clock = FakeClock()
-    host = FakeHost(clock, events={2: lambda: clock.sleep(0.4)})
-    recording = run(clock, host, RecordingPlan(step_s=1, duration_s=4))
-
-    series = recording.track.series(recording.start_s, 1)[Metric.READ_BYTES_PER_S]
-    assert [0, 1, 2, 3] == times_of(recording)
-    assert np.allclose(512_000, series.value)
-
-
-def test_steps_that_were_slept_through_are_gaps():
-    """Work of several steps is not shown as the work of one."""
-    clock = FakeClock()
-    host = FakeHost(clock, events={2: lambda: clock.sleep(3.0)})
-    recording = run(clock, host, RecordingPlan(step_s=1, duration_s=7))
-
-    assert [0, 5, 6] == times_of(recording)
-    assert (7, 4) == (recording.steps, recording.steps_missed)
-
-
-def test_a_wall_clock_that_is_set_moves_no_sample():
-    """Steps are counted by the clock that never steps."""
-    clock = FakeClock()
-
-    def set_back() -> None:
-        clock.wall_jump_s = -3600
-
-    host = FakeHost(clock, events={2: set_back})
-
-    assert [0, 1, 2, 3] == times_of(run(clock, host, RecordingPlan(step_s=1, duration_s=4)))
-
-
-def test_a_device_that_goes_and_comes_back_leaves_a_gap():
-    """The step in which it went and the one in which it came back are not measured."""
-    clock = FakeClock()
     host = FakeHost(clock)
-    host.events = {
-        2: lambda: setattr(host, "is_away", True),
-        4: lambda: setattr(host, "is_away", False),
-    }
-    recording = run(clock, host, RecordingPlan(step_s=1, duration_s=6))
 
-    assert [0, 4, 5] == times_of(recording)
-    assert (6, 0) == (recording.steps, recording.steps_missed)
+    def change(name: str, by: float) -> None:
+        changed = host if name == "is_away" else clock
+        setattr(changed, name, getattr(changed, name) + by)
+
+    host.events = {at: partial(change, *event) for at, event in events.items()}
+    recording = run(clock, host, RecordingPlan(step_s=step_s, duration_s=duration_s))
+
+    series = recording.track.series(recording.start_s, step_s)[Metric.READ_BYTES_PER_S]
+    assert 1_000_001 == recording.start_s
+    assert times == times_of(recording)
+    assert np.allclose(512_000, series.value)
+    assert (-(-duration_s // step_s), missed) == (recording.steps, recording.steps_missed)
 
 
 def test_the_step_in_which_it_ends_is_finished():
@@ -148,15 +124,23 @@ def test_the_step_in_which_it_ends_is_finished():
     assert 3.75 == pytest.approx(clock.passed_s)
 
 
-def test_what_is_recorded_starts_after_the_first_reading():
-    """Nothing of its work is missed."""
+def test_every_step_is_told():
+    """
+    The progress line hears the number of steps passed and what they measured. What is recorded starts
+    after the first reading: nothing of its work is missed.
+    """
     clock = FakeClock()
-    host = FakeHost(clock)
+    host = FakeHost(clock, events={2: lambda: clock.sleep(2.0)})
+    texts: list[tuple[int, bool]] = []
     seen: list[int] = []
-    run(
-        clock, host, RecordingPlan(step_s=1, duration_s=2), on_start=lambda: seen.append(host.reads)
-    )
 
+    def on_step(step: int, values: Mapping[Metric, float]) -> None:
+        texts.append((step, Metric.READ_BYTES_PER_S in values))
+
+    plan = RecordingPlan(step_s=1, duration_s=5)
+    run(clock, host, plan, on_step=on_step, on_start=lambda: seen.append(host.reads))
+
+    assert [(1, True), (4, False), (5, True)] == texts
     assert [1] == seen
 
 
@@ -172,20 +156,6 @@ def test_ctrl_c_keeps_what_was_recorded():
 
     assert [0, 1] == times_of(recording)
     assert recording.was_interrupted
-
-
-def test_every_step_is_told():
-    """The progress line hears the number of steps passed and what they measured."""
-    clock = FakeClock()
-    host = FakeHost(clock, events={2: lambda: clock.sleep(2.0)})
-    texts: list[tuple[int, bool]] = []
-
-    def on_step(step: int, values: Mapping[Metric, float]) -> None:
-        texts.append((step, Metric.READ_BYTES_PER_S in values))
-
-    run(clock, host, RecordingPlan(step_s=1, duration_s=5), on_step=on_step)
-
-    assert [(1, True), (4, False), (5, True)] == texts
 
 
 @dataclass

@@ -84,63 +84,60 @@ def test_times_that_wrapped_at_32_bits_are_corrected():
     assert 2**32 - 1 == longest.read_ms
 
 
-def test_a_device_that_begins_again_at_zero_is_a_gap():
-    """Counters of operations do not wrap; when one falls, the device is another one."""
-    assert None is disk_difference(WORKED, replace(WORKED, read_ops=3))
-    assert {} == rates_between(reading(0, sda=WORKED), reading(1, sda=ZERO), ("sda",))
-
-
-def test_a_device_that_is_away_is_a_gap_of_the_whole_sum():
-    """A sum that lacks one of its devices would be too low, so it is not given."""
-    before, after = reading(0, a=ZERO, b=ZERO), reading(1, a=WORKED)
-
-    assert {} == rates_between(before, after, devices=("a", "b"))
-    assert {} == rates_between(reading(0, a=ZERO), reading(1, a=WORKED, b=WORKED), ("a", "b"))
-
-
-def test_processor_time_is_a_ratio_of_its_own_ticks():
-    """Three of four ticks busy are 0.75, however long the step was."""
-    before = replace(reading(0), cpu=CpuCounters(busy_ticks=100, idle_ticks=100, cpu_count=2))
-    after = replace(reading(1), cpu=CpuCounters(busy_ticks=400, idle_ticks=200, cpu_count=2))
-
-    assert 0.75 == rates_between(before, after, ("gone",))[Metric.CPU_RATIO]
-
-
-def test_idle_time_that_goes_back_counts_as_none():
-    """The kernel documents that iowait may decrease."""
-    before = replace(reading(0), cpu=CpuCounters(busy_ticks=100, idle_ticks=100, cpu_count=2))
-    after = replace(reading(1), cpu=CpuCounters(busy_ticks=150, idle_ticks=99, cpu_count=2))
-
-    assert 1.0 == rates_between(before, after, ("gone",))[Metric.CPU_RATIO]
+@pytest.mark.parametrize(
+    ("before", "after", "devices"),
+    [
+        # Counters of operations do not wrap; when one falls, the device is another one.
+        (reading(0, a=WORKED), reading(1, a=ZERO), ("a",)),
+        (reading(0, a=WORKED), reading(1, a=replace(WORKED, read_ops=3)), ("a",)),
+        # A sum that lacks one of its devices would be too low, so it is not given.
+        (reading(0, a=ZERO, b=ZERO), reading(1, a=WORKED), ("a", "b")),
+        (reading(0, a=ZERO), reading(1, a=WORKED, b=WORKED), ("a", "b")),
+    ],
+)
+def test_a_device_that_begins_again_or_is_away_is_a_gap(before, after, devices):
+    assert {} == rates_between(before, after, devices)
 
 
 def test_network_rates_stop_where_an_interface_was_reset():
-    """Bytes per second in each direction; a counter that fell gives nothing."""
+    """
+    Bytes per second in each direction; a counter that fell gives nothing. Memory, swap, load and free
+    storage are not differences but those found at the end.
+    """
     before = replace(reading(0), network=NetworkCounters(received_bytes=1000, sent_bytes=50))
-    after = replace(reading(2), network=NetworkCounters(received_bytes=5000, sent_bytes=150))
-
-    rates = rates_between(before, after, ("gone",))
-    assert 2000 == rates[Metric.NETWORK_RECEIVE_BYTES_PER_S]
-    assert 50 == rates[Metric.NETWORK_TRANSMIT_BYTES_PER_S]
-    assert {} == rates_between(replace(after, moment_s=0), replace(before, moment_s=1), ("gone",))
-
-
-def test_levels_are_those_found_at_the_end():
-    """Memory, swap, load and free storage are not differences."""
     after = replace(
-        reading(1),
+        reading(2),
+        network=NetworkCounters(received_bytes=5000, sent_bytes=150),
         memory=MemoryBytes(total_bytes=8, available_bytes=5, swap_bytes=1),
         load_average=0.5,
         free_storage_bytes=7,
     )
 
-    expected = {
+    assert {
+        Metric.NETWORK_RECEIVE_BYTES_PER_S: 2000,
+        Metric.NETWORK_TRANSMIT_BYTES_PER_S: 50,
         Metric.FREEABLE_MEMORY_BYTES: 5,
         Metric.SWAP_BYTES: 1,
         Metric.LOAD_AVERAGE: 0.5,
         Metric.FREE_STORAGE_BYTES: 7,
-    }
-    assert expected == rates_between(reading(0), after, ("gone",))
+    } == rates_between(before, after, ("gone",))
+    assert {} == rates_between(replace(after, moment_s=0), replace(before, moment_s=1), ("gone",))
+
+
+@pytest.mark.parametrize(
+    ("busy", "idle", "ratio"),
+    [
+        pytest.param(400, 200, 0.75, id="three of four ticks, however long the step was"),
+        pytest.param(150, 99, 1.0, id="the kernel documents that iowait may decrease"),
+    ],
+)
+def test_processor_time_is_a_ratio_of_its_own_ticks(busy: int, idle: int, ratio: float):
+    before, after = (
+        replace(reading(at), cpu=CpuCounters(busy_ticks=b, idle_ticks=i, cpu_count=2))
+        for at, b, i in ((0, 100, 100), (1, busy, idle))
+    )
+
+    assert ratio == rates_between(before, after, ("gone",))[Metric.CPU_RATIO]
 
 
 counters = st.builds(

@@ -103,20 +103,18 @@ def test_what_is_missing_is_a_gap_with_what_would_supply_it():
     assert "cpu_ratio" not in gaps
 
 
-def test_without_a_database_its_metrics_are_gaps():
-    """Connections are unknown then, not zero."""
-    gaps = {gap.metric: gap for gap in snapshot_of(host(), recording()).gaps}
-
-    assert "Give --dsn." == gaps["connection_count"].remedy
-    assert "Give --dsn." == gaps["transactions_per_s"].remedy
-
-
-def test_an_early_end_is_told_in_the_note():
-    """A reader must know that the end of the window is not the end of the work."""
+def test_without_a_database_its_metrics_are_gaps_and_an_early_end_is_told():
+    """
+    Connections are unknown then, not zero; a reader must know that the end of the window is not the
+    end of the work.
+    """
     made = recording()
     made.was_interrupted = True
+    snapshot = snapshot_of(host(), made)
+    gaps = {gap.metric: gap for gap in snapshot.gaps}
 
-    assert "; ended early." in snapshot_of(host(), made).note
+    assert "; ended early." in snapshot.note
+    assert "Give --dsn." == gaps["connection_count"].remedy == gaps["transactions_per_s"].remedy
 
 
 def test_nothing_recorded_is_an_error():

@@ -110,23 +110,33 @@ def test_given_parameters_and_the_region_replace_what_is_open(tmp_path: Path):
 
 
 def test_what_is_not_set_has_the_documented_default(tmp_path: Path):
-    """No monitoring and no standby; but the default of the storage type has changed over the years."""
+    """
+    No monitoring and no standby; but the default of the storage type has changed over the years, and
+    what the template does not set of a restored database is that of the snapshot.
+    """
     state = read("StorageType: !Ref AWS::NoValue", tmp_path).after
+    restored = read("DBSnapshotIdentifier: orders", tmp_path).after.unknown
 
     assert (None, None, None) == (
-        state.monitoring_interval_s,
-        state.has_insights,
-        state.instance.multi_az,
+        *(state.monitoring_interval_s, state.has_insights, state.instance.multi_az),
     )
     assert {Attribute.STORAGE_TYPE} == set(state.unknown)
+    assert {Attribute.STORAGE_SIZE, Attribute.IOPS} <= set(restored)
 
 
-def test_a_restored_database_has_the_storage_of_its_snapshot(tmp_path: Path):
-    """What the template does not set is that of the snapshot."""
-    unknown = read("DBSnapshotIdentifier: orders", tmp_path).after.unknown
+def test_defaults_and_nested_stacks_are_notes(tmp_path: Path):
+    """A deployment may set other values than the defaults; an unknown one is refused with those it has."""
+    path = tmp_path / "template.yaml"
+    with pytest.raises(UsageError, match="no parameter 'Clas'") as raised:
+        read("DBInstanceClass: !Ref Class", tmp_path, parameters={"Clas": "x"})
+    path.write_text(
+        HEAD + "      DBInstanceClass: !Ref Class\n  Child: {Type: AWS::CloudFormation::Stack}\n"
+    )
+    text = "\n".join(read_cloudformation(path)[1])
 
-    assert Attribute.STORAGE_SIZE in unknown
-    assert Attribute.IOPS in unknown
+    assert "Class" in raised.value.hint
+    assert "defaults (Class)" in text
+    assert "Child was not read" in text
 
 
 def test_a_template_in_json_has_lines_and_clusters(tmp_path: Path):
@@ -159,25 +169,6 @@ def test_a_template_in_json_has_lines_and_clusters(tmp_path: Path):
     assert found["Member"].after.has_insights is True
     lines = path.read_text().splitlines()
     assert '"Member"' in lines[found["Member"].line - 1]
-
-
-def test_defaults_and_nested_stacks_are_notes(tmp_path: Path):
-    """A deployment may set other values than the defaults."""
-    path = tmp_path / "template.yaml"
-    path.write_text(
-        HEAD + "      DBInstanceClass: !Ref Class\n  Child: {Type: AWS::CloudFormation::Stack}\n"
-    )
-    text = "\n".join(read_cloudformation(path)[1])
-
-    assert "defaults (Class)" in text
-    assert "Child was not read" in text
-
-
-def test_an_unknown_parameter_is_refused(tmp_path: Path):
-    """The hint lists those that the template has."""
-    with pytest.raises(UsageError, match="no parameter 'Clas'") as raised:
-        read("DBInstanceClass: !Ref Class", tmp_path, parameters={"Clas": "x"})
-    assert "Class" in raised.value.hint
 
 
 @pytest.mark.parametrize(

@@ -67,38 +67,27 @@ def test_an_event_without_an_end_is_a_moment(tmp_path: Path):
 
 
 def test_runs_of_airflow_are_read_as_they_are(tmp_path: Path):
-    """`airflow dags list-runs -o json`: a run that had not begun is counted, one that goes on has no end."""
+    """
+    `airflow dags list-runs -o json`: a run that had not begun is counted, one that goes on has no end.
+    `airflow tasks states-for-dag-run -o json`: tasks have their DAG in the name, a skipped one no start.
+    """
     queued = RUN | {"state": "queued", "start_date": "", "end_date": ""}
     running = RUN | {"state": "running", "end_date": ""}
-    path = tmp_path / "runs.json"
-    path.write_text(json.dumps([RUN, queued, running]))
-    found = read_own_events(path)
-
-    assert ["load_claims", "load_claims"] == [e.name for e in found.events]
-    assert ("DAG run", START_S, START_S + 3600, False) == (
-        found.events[0].kind,
-        found.events[0].start_s,
-        found.events[0].end_s,
-        found.events[0].is_running,
-    )
-    assert (None, True) == (found.events[1].end_s, found.events[1].is_running)
-    assert 1 == found.not_begun
-
-
-def test_tasks_of_airflow_have_their_dag_in_the_name(tmp_path: Path):
-    """`airflow tasks states-for-dag-run -o json`; a skipped task has no start."""
     task = RUN | {"task_id": "copy"}
     skipped = task | {"task_id": "notify", "state": "skipped", "start_date": None, "end_date": None}
-    found = read_own_events(_written(tmp_path, json.dumps([task, skipped])))
+    path = tmp_path / "runs.json"
+    path.write_text(json.dumps([RUN, queued, running]))
+    runs = read_own_events(path)
+    path.write_text(json.dumps([task, skipped]))
+    tasks = read_own_events(path)
 
-    assert [("load_claims.copy", "task")] == [(e.name, e.kind) for e in found.events]
-    assert 1 == found.not_begun
-
-
-def _written(tmp_path: Path, text: str) -> Path:
-    path = tmp_path / "tasks.json"
-    path.write_text(text)
-    return path
+    end_s = START_S + 3600
+    assert [("load_claims", "DAG run", end_s, False), ("load_claims", "DAG run", None, True)] == [
+        (e.name, e.kind, e.end_s, e.is_running) for e in runs.events
+    ]
+    assert [("load_claims.copy", "task")] == [(e.name, e.kind) for e in tasks.events]
+    assert {START_S} == {e.start_s for e in (*runs.events, *tasks.events)}
+    assert (1, 1) == (runs.not_begun, tasks.not_begun)
 
 
 def test_a_zone_is_given_or_refused(tmp_path: Path):

@@ -122,35 +122,27 @@ def export(path: Path, rows: list[tuple[dict[str, str], list[float | None]]]) ->
     return path
 
 
+_ROW = {
+    "instance": "orders",
+    "class": "db.r5.2xlarge",
+    "storage_type": "gp3",
+    "size": 500,
+    "iops": 12000,
+    "throughput": 500,
+    "engine": "postgres",
+    "engine_version": "15.4",
+    "region": "eu-central-1",
+    "account": "012345678901",
+    "multi_az": True,
+    "tags": '{"team": "search"}',
+    "valid_from": "2026-09-01",
+    "valid_to": "2026-09-07T00:30:00Z",
+}
 ROWS = [
-    {
-        "instance": "orders",
-        "class": "db.r5.2xlarge",
-        "storage_type": "gp3",
-        "size": 500,
-        "iops": 12000,
-        "throughput": 500,
-        "engine": "postgres",
-        "engine_version": "15.4",
-        "region": "eu-central-1",
-        "account": "012345678901",
-        "multi_az": True,
-        "tags": '{"team": "search"}',
-        "valid_from": "2026-09-01",
-        "valid_to": "2026-09-07T00:30:00Z",
-    },
-    {
-        "instance": "orders",
+    _ROW,
+    _ROW
+    | {
         "class": "db.r5.4xlarge",
-        "storage_type": "gp3",
-        "size": 500,
-        "iops": 12000,
-        "throughput": 500,
-        "engine": "postgres",
-        "engine_version": "15.4",
-        "region": "eu-central-1",
-        "account": "012345678901",
-        "multi_az": True,
         "tags": '[{"Key": "team", "Value": "search"}]',
         "valid_from": "2026-09-07T00:30:00Z",
         "valid_to": None,

@@ -47,6 +47,7 @@ def test_sum_and_sample_count_are_kept_and_a_mean_alone_has_no_count(tmp_path: P
 
 
 def test_what_is_no_number_is_a_gap_and_totals_are_no_instances(tmp_path: Path):
+    """A line that is cut off is counted."""
     rows: list[tuple[dict[str, str], list[float | None]]] = [
         (yace("read_iops_average", "orders"), [1.0, None, 3.0]),
         (
@@ -56,19 +57,12 @@ def test_what_is_no_number_is_a_gap_and_totals_are_no_instances(tmp_path: Path):
         ({"__name__": "node_disk_read_bytes_total", "instance": "h", "device": "nvme1n1"}, [5.0]),
         ({"__name__": "rds_read_iops"}, [5.0]),
     ]
-    export(tmp_path / "in/export.jsonl", rows)
-    found, done = ingested(tmp_path / "in")
-
-    assert [1.0, 3.0] == found["sum"].to_list()
-    assert (0, 1, 1) == (done.bad_points, done.counters, done.unnamed)
-
-
-def test_a_line_that_is_cut_off_is_counted(tmp_path: Path):
-    file = export(tmp_path / "in/export.jsonl", [(yace("read_iops_average", "orders"), [1.0])])
+    file = export(tmp_path / "in/export.jsonl", rows)
     file.write_text(file.read_text() + '{"metric":{"__name__":"aws_rds_read')
     found, done = ingested(tmp_path / "in")
 
-    assert (1, 1) == (found.height, done.bad_lines)
+    assert [1.0, 3.0] == found["sum"].to_list()
+    assert (0, 1, 1, 1) == (done.bad_points, done.counters, done.unnamed, done.bad_lines)
 
 
 def test_values_at_a_single_time_are_refused(tmp_path: Path):

@@ -78,19 +78,14 @@ def test_long_and_wide_tables_hold_a_fleet(tmp_path: Path, table, name: str):
     assert seconds["sum"].equals(seconds["min"].rename("sum"))
 
 
-def test_account_and_region_are_optional(tmp_path: Path):
+def test_account_and_region_are_optional_and_a_number_keeps_its_zeros(tmp_path: Path):
     write(tmp_path / "in", long_table().drop_columns(["account_id", "region"]))
     found, _ = ingested(tmp_path / "in")
+    write(tmp_path / "more", long_table().set_column(0, "account", pa.array([12345678] * 27)))
+    numbered, _ = ingested(tmp_path / "more", "lake-more")
 
     assert (27, {""}, {""}) == (found.height, set(found["account"]), set(found["region"]))
-
-
-def test_an_account_as_a_number_keeps_its_zeros(tmp_path: Path):
-    table = long_table().set_column(0, "account", pa.array([12345678] * 27))
-    write(tmp_path / "in", table)
-    found, _ = ingested(tmp_path / "in")
-
-    assert {"000012345678"} == set(found["account"])
+    assert {"000012345678"} == set(numbered["account"])
 
 
 def test_sum_and_sample_count_make_a_mean_and_a_maximum_alone_does_not(tmp_path: Path):

@@ -67,27 +67,18 @@ def pgpool(*rows: dict[str, str]):
 
 
 def test_ages_are_right_though_pgpool_lives_in_another_zone():
-    """Our own visit came at noon UTC by our clock and at 21:00 by its own."""
-    reading = pgpool(OURS, row("501", "78"))
+    """
+    Our own visit came at noon UTC by our clock and at 21:00 by its own; it is left out on every node.
+    Passwords, files of passwords and states of nodes are no settings.
+    """
+    ours_of_second_node = {**OURS, "backend_id": "1", "pool_backendpid": "12"}
+    reading = pgpool(OURS, ours_of_second_node, row("501", "78"))
     (kept,) = reading.cached
 
     assert (120.0, 30.0) == (kept.age_s, kept.idle_s)
     assert 0 == reading.clients
     assert "4.1.3" == reading.version
-
-
-def test_our_own_visit_is_left_out_on_every_node():
-    """The connections of our child to the second node are ours as well."""
-    assert () == pgpool(OURS, {**OURS, "backend_id": "1", "pool_backendpid": "12"}).cached
-
-
-def test_a_client_of_two_nodes_is_one_client():
-    """One child, two connections behind it, and none of them is idle."""
-    held = row("502", "80", pool_connected="1")
-    reading = pgpool(OURS, held, {**held, "backend_id": "1", "pool_backendpid": "81"})
-
-    assert (1, 2) == (reading.clients, len(reading.cached))
-    assert [None, None] == [one.idle_s for one in reading.cached]
+    assert {"connection_life_time": "60", "lobj_lock_table": ""} == reading.settings
 
 
 def test_older_releases_have_fewer_columns():
@@ -103,42 +94,40 @@ def test_older_releases_have_fewer_columns():
     assert (0.0, None) == (kept.age_s, kept.idle_s)
 
 
-def test_what_is_secret_or_no_setting_is_not_kept():
-    """Passwords, files of passwords, and states of nodes."""
-    assert {"connection_life_time": "60", "lobj_lock_table": ""} == pgpool(OURS).settings
+def test_a_client_of_two_nodes_is_one_client():
+    """One child, two connections behind it, and none of them is idle."""
+    held = row("502", "80", pool_connected="1")
+    reading = pgpool(OURS, held, {**held, "backend_id": "1", "pool_backendpid": "81"})
+
+    assert (1, 2) == (reading.clients, len(reading.cached))
+    assert [None, None] == [one.idle_s for one in reading.cached]
+
+
+def pgbouncer(pools: list[tuple[str, str]], counts: dict[str, str], **answers: Answer):
+    given = [{"database": name, "user": user, **counts} for name, user in pools]
+    return read_pgbouncer(Answers(pools=given, **answers), NOW_S)  # type: ignore[arg-type]
+
+
+COUNTS = ("cl_active", "cl_waiting", "sv_active", "sv_idle", "sv_used", "maxwait")
 
 
 def test_pgbouncer_of_any_release_is_read_by_names_of_columns():
     """A release before 1.8 gives no microseconds of the longest wait; the console itself is no pool."""
-    reading = read_pgbouncer(
-        Answers(  # type: ignore[arg-type]
-            version=[{"version": "PgBouncer 1.7.2"}],
-            config=[
-                {"key": "pool_mode", "value": "session"},
-                {"key": "auth_query", "value": "select s3cret"},
-                {"key": "max_user_connections", "value": "5"},
-            ],
-            databases=[
-                {"name": "app", "pool_size": "20", "reserve_pool": "3", "force_user": "shop"},
-                {"name": "pgbouncer", "pool_size": "2"},
-            ],
-            pools=[
-                {
-                    "database": name,
-                    "user": "shop",
-                    "cl_active": "9",
-                    "cl_waiting": "4",
-                    "sv_active": "20",
-                    "sv_idle": "0",
-                    "sv_used": "1",
-                    "maxwait": "7",
-                }
-                for name in ("app", "pgbouncer")
-            ],
-            lists=[{"list": "used_clients", "items": "14"}],
-            users=[{"name": "shop", "pool_mode": ""}],
-        ),
-        NOW_S,
+    reading = pgbouncer(
+        [("app", "shop"), ("pgbouncer", "shop")],
+        dict(zip(COUNTS, ("9", "4", "20", "0", "1", "7"), strict=True)),
+        version=[{"version": "PgBouncer 1.7.2"}],
+        config=[
+            {"key": "pool_mode", "value": "session"},
+            {"key": "auth_query", "value": "select s3cret"},
+            {"key": "max_user_connections", "value": "5"},
+        ],
+        databases=[
+            {"name": "app", "pool_size": "20", "reserve_pool": "3", "force_user": "shop"},
+            {"name": "pgbouncer", "pool_size": "2"},
+        ],
+        lists=[{"list": "used_clients", "items": "14"}],
+        users=[{"name": "shop", "pool_mode": ""}],
     )
 
     (pool,) = reading.pools
@@ -154,31 +143,19 @@ def test_pgbouncer_of_any_release_is_read_by_names_of_columns():
 
 def test_a_user_of_pgbouncer_may_have_a_pool_of_its_own_size():
     """It holds before the database's; the bound of all users is shown with each, and is not its own."""
-    counts = dict.fromkeys(
-        ("cl_active", "cl_waiting", "sv_active", "sv_idle", "sv_used", "maxwait"), "0"
-    )
-    reading = read_pgbouncer(
-        Answers(  # type: ignore[arg-type]
-            version=[{"version": "PgBouncer 1.25.2"}],
-            config=[{"key": "max_user_connections", "value": "50"}],
-            databases=[
-                {
-                    "name": "app",
-                    "pool_size": "20",
-                    "min_pool_size": "2",
-                    "host": "d",
-                    "port": "5433",
-                }
-            ],
-            pools=[{"database": "app", "user": user, **counts} for user in ("shop", "web")],
-            lists=[],
-            users=[
-                {"name": "shop", "pool_size": "9", "max_user_connections": "50", "pool_mode": ""},
-                {"name": "web", "reserve_pool_size": "1", "max_user_connections": "7"},
-                {"name": "plain", "pool_size": "", "max_user_connections": "50"},
-            ],
-        ),
-        NOW_S,
+    app = {"name": "app", "pool_size": "20", "min_pool_size": "2", "host": "d", "port": "5433"}
+    reading = pgbouncer(
+        [("app", "shop"), ("app", "web")],
+        dict.fromkeys(COUNTS, "0"),
+        version=[{"version": "PgBouncer 1.25.2"}],
+        config=[{"key": "max_user_connections", "value": "50"}],
+        databases=[app],
+        lists=[],
+        users=[
+            {"name": "shop", "pool_size": "9", "max_user_connections": "50", "pool_mode": ""},
+            {"name": "web", "reserve_pool_size": "1", "max_user_connections": "7"},
+            {"name": "plain", "pool_size": "", "max_user_connections": "50"},
+        ],
     )
 
     assert [9, 20] == [pool.size_max for pool in reading.pools]

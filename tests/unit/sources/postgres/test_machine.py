@@ -28,30 +28,24 @@ def counted(places: dict[str, Path]) -> int | None:
 
 
 @pytest.mark.parametrize(
-    "title",
-    ["postgres: app orders [local] idle", "postgres: 15/main: app orders 127.0.0.1(4) idle"],
-)
-def test_a_server_of_this_machine_has_its_processors(tmp_path: Path, title: str):
-    """Those that its process may run on, whatever the cluster is called."""
-    assert ALLOWED == counted(machine(tmp_path, title))
-
-
-@pytest.mark.parametrize(
-    "title",
+    ("title", "count"),
     [
-        "postgres: app other [local] idle",
-        "postgres: other orders [local] idle",
-        "sshd: app orders x",
+        ("postgres: app orders [local] idle", ALLOWED),
+        ("postgres: 15/main: app orders 127.0.0.1(4) idle", ALLOWED),
+        ("postgres: app other [local] idle", None),
+        ("postgres: other orders [local] idle", None),
+        ("sshd: app orders x", None),
     ],
 )
-def test_another_process_of_that_number_tells_nothing(tmp_path: Path, title: str):
-    """Behind a tunnel the number is of another machine; here it may be anybody's."""
-    assert counted(machine(tmp_path, title)) is None
+def test_a_server_of_this_machine_has_its_processors(tmp_path: Path, title: str, count):
+    """
+    Those that its process may run on, whatever the cluster is called. Behind a tunnel the number is of
+    another machine: here it may be anybody's, or nobody's.
+    """
+    places = machine(tmp_path, title)
 
-
-def test_a_process_that_is_not_here_tells_nothing(tmp_path: Path):
-    """The server is on another machine, or in a container of its own."""
-    assert processors_of(2**22 + 1, "app", "orders", proc=tmp_path) is None
+    assert count == counted(places)
+    assert processors_of(2**22 + 1, "app", "orders", **places) is None
 
 
 @pytest.mark.parametrize(

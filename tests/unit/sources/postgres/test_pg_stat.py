@@ -50,40 +50,28 @@ FACTS = ServerFacts(
 )
 
 
-def test_rates_are_differences_per_second():
-    """Transactions and bytes count up; the rate is the difference over the time between."""
-    rates = rates_between(BEFORE, AFTER)
-
-    expected = {
-        Metric.TRANSACTIONS_PER_S: 250,
-        Metric.ROLLBACKS_PER_S: 2,
-        Metric.DATABASE_READ_BYTES_PER_S: 8192 * 50,
-        Metric.DATABASE_WRITE_BYTES_PER_S: 8192,
-    }
-    assert expected == rates
+TRANSACTIONS = {Metric.TRANSACTIONS_PER_S: 250, Metric.ROLLBACKS_PER_S: 2}
+BYTES = {
+    Metric.DATABASE_READ_BYTES_PER_S: 8192 * 50,
+    Metric.DATABASE_WRITE_BYTES_PER_S: 8192,
+}
 
 
 @pytest.mark.parametrize(
-    "change",
+    ("change", "expected"),
     [
-        {"transaction_epoch": "2 2026-11-20"},
-        {"transaction_epoch": "3 2026-11-21"},
-        {"transaction_count": 999},
+        ({}, TRANSACTIONS | BYTES),
+        # A dropped database or reset statistics make the sums incomparable, even where they grew.
+        ({"transaction_epoch": "2 2026-11-20"}, BYTES),
+        ({"transaction_epoch": "3 2026-11-21"}, BYTES),
+        ({"transaction_count": 999}, BYTES),
+        # pg_stat_io is reset by itself.
+        ({"io_epoch": "2026-11-21"}, TRANSACTIONS),
     ],
 )
-def test_transactions_across_a_reset_are_a_gap(change):
-    """A dropped database or reset statistics make the sums incomparable, even where they grew."""
-    rates = rates_between(BEFORE, replace(AFTER, **change))
-
-    assert Metric.TRANSACTIONS_PER_S not in rates
-    assert Metric.DATABASE_READ_BYTES_PER_S in rates
-
-
-def test_bytes_across_a_reset_are_a_gap():
-    """pg_stat_io is reset by itself."""
-    rates = rates_between(BEFORE, replace(AFTER, io_epoch="2026-11-21"))
-
-    assert {Metric.TRANSACTIONS_PER_S: 250, Metric.ROLLBACKS_PER_S: 2} == rates
+def test_rates_are_differences_per_second_and_gaps_across_a_reset(change, expected):
+    """Transactions and bytes count up; the rate is the difference over the time between."""
+    assert expected == rates_between(BEFORE, replace(AFTER, **change))
 
 
 def test_what_is_hidden_is_not_zero():
@@ -106,41 +94,50 @@ def test_a_missing_right_names_its_grant():
     assert () == gaps_of(FACTS)
 
 
-def test_an_old_server_says_what_it_cannot_count():
-    """Before 16 there is no pg_stat_io; before 18 it has no WAL."""
-    of_15 = gaps_of(replace(FACTS, version="15.18", version_number=150018))
-    of_17 = gaps_of(replace(FACTS, version="17.11", version_number=170011))
+@pytest.mark.parametrize(
+    ("version", "missing", "has", "has_not"),
+    [
+        (180006, [], "read_bytes", "op_bytes"),
+        (170011, ["database_write_bytes_per_s"], "reads * op_bytes", None),
+        (150018, ["database_read_bytes_per_s", "database_write_bytes_per_s"], "", "pg_stat_io"),
+    ],
+)
+def test_each_version_is_asked_what_its_views_have(version, missing, has, has_not):
+    """Before 16 there is no pg_stat_io; before 18 it has no WAL, and op_bytes left with 18."""
+    query = recording.reading_query(version)
 
-    assert ["database_read_bytes_per_s", "database_write_bytes_per_s"] == [g.metric for g in of_15]
-    assert ["database_write_bytes_per_s"] == [g.metric for g in of_17]
-
-
-def test_each_version_is_asked_what_its_views_have():
-    """op_bytes left pg_stat_io with 18, the view came with 16."""
-    assert "op_bytes" not in recording.reading_query(180006)
-    assert "read_bytes" in recording.reading_query(180006)
-    assert "reads * op_bytes" in recording.reading_query(170011)
-    assert "pg_stat_io" not in recording.reading_query(150018)
+    assert missing == [gap.metric for gap in gaps_of(replace(FACTS, version_number=version))]
+    assert has in query
+    assert has_not is None or has_not not in query
 
 
 @pytest.mark.parametrize(
-    ("dsn", "text"),
+    ("dsn", "password"),
     [
-        ("host=h password=s3cret%x", "bad s3cret%x here"),
-        ("postgresql://me:s3cret%25x@h/db", "bad s3cret%25x here"),
-        ("postgresql://me:s3cret%25x@h/db", "bad s3cret%x here"),
+        ("host=h password=s3cret%x", "s3cret%x"),
+        ("postgresql://me:s3cret%25x@h/db", "s3cret%25x"),
+        ("postgresql://me:s3cret%25x@h/db", "s3cret%x"),
+        pytest.param("host=h", "hunter2", id="libpq reads PGPASSWORD by itself"),
     ],
 )
-def test_a_password_is_struck_out_of_what_a_server_says(dsn: str, text: str):
+def test_a_password_is_struck_out_of_what_a_server_says(dsn: str, password: str, monkeypatch):
     """In every form in which it could be quoted."""
-    assert "bad ******** here" == without_password(text, dsn)
-
-
-def test_a_password_of_the_environment_is_struck_out_too(monkeypatch):
-    """libpq reads PGPASSWORD by itself."""
     monkeypatch.setenv("PGPASSWORD", "hunter2")
 
-    assert "no ********" == without_password("no hunter2", "host=h")
+    assert "bad ******** here" == without_password(f"bad {password} here", dsn)
+
+
+@pytest.mark.parametrize(
+    ("address", "expected"),
+    [
+        # A UNIX socket has no address and is always this machine.
+        *((address, True) for address in ("", "127.0.0.1", "::1", "/run/postgresql")),
+        # 203.0.113.0/24 and 2001:db8::/32 are nobody's.
+        *((address, False) for address in ("203.0.113.7", "2001:db8::7")),
+    ],
+)
+def test_loopback_and_sockets_are_here(address: str, expected):
+    assert expected is is_here(address)
 
 
 @pytest.mark.parametrize(
@@ -160,15 +157,3 @@ def test_a_dsn_that_cannot_be_read_is_not_repeated(dsn: str):
     assert "s3cret" not in raised.value.message + raised.value.hint
     assert None is raised.value.__cause__
     assert "s3cret" not in without_password("s3cret", dsn)
-
-
-@pytest.mark.parametrize("address", ["", "127.0.0.1", "::1", "/run/postgresql"])
-def test_loopback_and_sockets_are_here(address: str):
-    """A UNIX socket has no address and is always this machine."""
-    assert is_here(address)
-
-
-def test_an_address_of_documentation_is_elsewhere():
-    """203.0.113.0/24 and 2001:db8::/32 are nobody's."""
-    assert not is_here("203.0.113.7")
-    assert not is_here("2001:db8::7")

@@ -11,7 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from fixtures.offers import hours, item, listed, market, offer_csv, offer_json
-from plimsoll.errors import AccessDenied, DataError, PlimsollError, SourceError
+from plimsoll.errors import AccessDenied, DataError, SourceError
 from plimsoll.model.instance import Deployment
 from plimsoll.model.price import PriceTable
 from plimsoll.sources.prices.offer_file import read_price_list
@@ -37,10 +37,18 @@ def usd(table: PriceTable, db_class: str, engine: str = "postgres", **asked: obj
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("wrap", [bytes, gzip.compress])
 def test_both_forms_give_the_same_prices(form, wrap, tmp_path):
-    """JSON and CSV, plain and gzipped, hold the prices of the published change and of storage."""
+    """
+    JSON and CSV, plain and gzipped, hold the prices of the published change and of storage, with the
+    list's date of publication and its version; no such price is weak.
+    """
     table = read(tmp_path, wrap(FORMS[form](market())))
+    price = table.instance_price("db.t3.xlarge", "postgres")
 
-    assert Decimal("0.290") == usd(table, "db.t3.xlarge")
+    assert price is not None
+    assert (Decimal("0.290"), "2026-07-28", "us-east-1", "hour", False) == (
+        *(price.usd, price.as_of, price.region, price.unit, price.is_weak),
+    )
+    assert "AWS Price List of AmazonRDS, version 20260728170746" == price.origin.source
     assert Decimal("0.318") == usd(table, "db.m6g.xlarge")
     assert Decimal("0.636") == usd(table, "db.m6g.xlarge", deployment=Deployment.MULTI_AZ)
     assert Decimal("0.304") == usd(table, "db.m6g.xlarge", "mysql")
@@ -59,21 +67,6 @@ def test_both_forms_give_the_same_prices(form, wrap, tmp_path):
         assert price is not None, name
         assert Decimal(expected) == price.usd
     assert table.storage_price("io2_ops") is None
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_a_price_says_from_when_and_where_it_is(form, tmp_path):
-    """The list's date of publication and its version; no such price is weak."""
-    price = read(tmp_path, FORMS[form](market())).instance_price("db.t3.xlarge", "postgres")
-
-    assert price is not None
-    assert ("2026-07-28", "us-east-1", "hour", False) == (
-        price.as_of,
-        price.region,
-        price.unit,
-        price.is_weak,
-    )
-    assert "AWS Price List of AmazonRDS, version 20260728170746" == price.origin.source
 
 
 def test_an_answer_of_get_products_is_read_too(tmp_path):
@@ -267,46 +260,29 @@ def test_regions_have_a_prefix_that_tells_nothing_more(tmp_path):
     assert tables[2].storage_price("gp2_storage") is not None
 
 
-def broken(content: bytes) -> dict[str, bytes]:
-    """What can happen to a file on its way, by what is said of it."""
-    return {
-        "is empty": b"",
-        "is empty ": b" \n",
-        "is cut off": content[: len(content) // 2],
-        "is not an offer file": b"<?xml version='1.0'?><Error><Code>AccessDenied</Code></Error>",
-        "is not an offer file ": b'{"instance": {}}',
-        "is not an offer file  ": content.replace(b'"products"', b'"PRODUCTS"'),
-        "is not an offer file   ": content.replace(b'"unit": "Hrs"', b'"unit": 5'),
-        "is not a whole gzip file": gzip.compress(content)[:-30],
-        "is the offer of 'AmazonEC2', and": content.replace(b"AmazonRDS", b"AmazonEC2"),
-        "an offer file without a service": content.replace(b'"offerCode"', b'"code"'),
-        "contains prices of eu-west-1, and none of us-east-1": offer_json(market("eu-west-1")),
-        "contains no on-demand price of RDS in us-east-1": offer_json([]),
-        "contains no on-demand price of RDS": offer_json(market(), terms={"OnDemand": {}}),
-    }
-
-
-BROKEN = broken(offer_json(market()))
-
-
-@pytest.mark.parametrize("expected", BROKEN)
-def test_a_bad_json_file_is_refused_in_one_sentence(expected, tmp_path):
-    """The cause names the file, the hint says where a good one comes from."""
-    with pytest.raises(DataError) as caught:
-        read(tmp_path, BROKEN[expected])
-
-    check(caught.value, expected)
-
-
-CSV = offer_csv(market())
+JSON, CSV = offer_json(market()), offer_csv(market())
 ROWS = CSV.decode().splitlines(keepends=True)
-BROKEN_CSV = {
+BROKEN = {
+    "is empty": b"",
+    "is empty ": b" \n",
+    "is cut off": JSON[: len(JSON) // 2],
+    "is not an offer file": b"<?xml version='1.0'?><Error><Code>AccessDenied</Code></Error>",
+    "is not an offer file ": b'{"instance": {}}',
+    "is not an offer file  ": JSON.replace(b'"products"', b'"PRODUCTS"'),
+    "is not an offer file   ": JSON.replace(b'"unit": "Hrs"', b'"unit": 5'),
+    "is not a whole gzip file": gzip.compress(JSON)[:-30],
+    "is the offer of 'AmazonEC2', and": JSON.replace(b"AmazonRDS", b"AmazonEC2"),
+    "an offer file without a service": JSON.replace(b'"offerCode"', b'"code"'),
+    "contains prices of eu-west-1, and none of us-east-1": offer_json(market("eu-west-1")),
+    "contains no on-demand price of RDS in us-east-1": offer_json([]),
+    "contains no on-demand price of RDS": offer_json(market(), terms={"OnDemand": {}}),
+    # As CSV, which may break off between two fields of its last row.
     "is cut off or damaged at line": CSV[: CSV.rindex(b',"us-east-1"')],
     "is cut off or damaged: unexpected end of data": CSV[: CSV.rindex(b'-1"')],
     "ends before the columns of an offer": "".join(ROWS[:5]).encode(),
     "has no column 'PricePerUnit'": CSV.replace(b'"PricePerUnit"', b'"Price"'),
     "is the offer of 'AmazonEC2'": offer_csv(market(), offer="AmazonEC2"),
-    "is not a whole gzip file": gzip.compress(CSV, mtime=0)[:-30],
+    "is not a whole gzip file ": gzip.compress(CSV, mtime=0)[:-30],
     "is not UTF-8 text": CSV.replace(b"Reserved", b"\xff\xfe"),
     "contains prices of eu-west-1, us-east-2": offer_csv(
         [*market("us-east-2"), *market("eu-west-1")]
@@ -314,34 +290,27 @@ BROKEN_CSV = {
 }
 
 
-@pytest.mark.parametrize("expected", BROKEN_CSV)
-def test_a_bad_csv_file_is_refused_in_one_sentence(expected, tmp_path):
-    """Also one that breaks off between two fields of its last row."""
+@pytest.mark.parametrize("expected", BROKEN)
+def test_a_bad_file_is_refused_in_one_sentence(expected, tmp_path):
+    """The cause names the file, the hint says where a good one comes from."""
     with pytest.raises(DataError) as caught:
-        read(tmp_path, BROKEN_CSV[expected])
+        read(tmp_path, BROKEN[expected])
 
-    check(caught.value, expected)
-
-
-def check(error: PlimsollError, text: str) -> None:
-    assert text.strip() in error.message
+    error = caught.value
+    assert expected.strip() in error.message
     assert "'" in error.message
     assert not error.message.endswith(".")
     assert error.hint.endswith(".")
     assert "\n" not in error.message + error.hint
 
 
-def test_a_file_that_is_not_there_is_said_so(tmp_path):
-    """Nor is a folder one, nor what may not be read."""
-    for path in (tmp_path / "none.json", tmp_path):
-        with pytest.raises(SourceError):
-            read_price_list(path, "us-east-1")
-
-
 def test_a_file_that_may_not_be_read_is_said_so(tmp_path, monkeypatch):
-    """The system's refusal is one sentence, whatever the form of the file."""
+    """The system's refusal is one sentence, whatever the form of the file; nor is a folder one, nor none."""
     path = tmp_path / "offer.csv"
     path.write_bytes(CSV)
+    for other in (tmp_path / "none.json", tmp_path):
+        with pytest.raises(SourceError):
+            read_price_list(other, "us-east-1")
 
     def refuse(*_: object, **__: object) -> None:
         raise PermissionError(13, "Permission denied")

@@ -32,25 +32,22 @@ def asked(double: Double, waits: Waits | None = None, bounds: Bounds = QUICK):
         return client.ask(SERIES, ASKED)
 
 
-@pytest.mark.parametrize("status", [429, 502, 503, 504])
-def test_what_passes_is_tried_again(status):
-    """The third try succeeds, after waits that double."""
+@pytest.mark.parametrize(
+    ("wrong", "waited_s"),
+    [
+        *(([Wrong(status=status)] * 2, [0.5, 1.0]) for status in (429, 502, 503, 504)),
+        # Up to ten seconds: in an incident nobody waits for an hour.
+        ([error(429, "slow", **{"Retry-After": s}) for s in ("4", "3600")], [4.0, 10.0]),
+    ],
+)
+def test_what_passes_is_tried_again(wrong, waited_s):
+    """The third try succeeds, after waits that double, or that the server asked for."""
     waits = Waits()
-    with Double(wrong=[Wrong(status=status)] * 2) as double:
+    with Double(wrong=wrong) as double:
         assert b"[]" == bytes(asked(double, waits).data)
 
-    assert [0.5, 1.0] == waits
+    assert waited_s == waits
     assert 3 == len(double.requests)
-
-
-def test_a_server_is_believed_when_it_says_when_to_come_back():
-    """Up to ten seconds: in an incident nobody waits for an hour."""
-    waits = Waits()
-    wrong = [error(429, "slow", **{"Retry-After": "4"}), error(429, "", **{"Retry-After": "3600"})]
-    with Double(wrong=wrong) as double:
-        asked(double, waits)
-
-    assert [4.0, 10.0] == waits
 
 
 @pytest.mark.parametrize(

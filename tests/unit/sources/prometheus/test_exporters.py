@@ -57,65 +57,43 @@ def test_every_metric_of_an_exporter_is_known(name, expected):
     assert expected == metrics(name)
 
 
+def one(name: str, /, **labels: str) -> dict[str, str]:
+    return {"__name__": name, **labels}
+
+
+READS = "aws_rds_read_iops_average"
+CLASS, INSTANCE = "dimension_DatabaseClass", "dimension_DBInstanceIdentifier"
+OF_A = Subject(identifier="a")
+IN_R = Subject(identifier="a", region="r")
+
+
 @pytest.mark.parametrize(
     ("labels", "exporter", "subject", "label"),
     [
         (
-            {"__name__": "rds_read_iops_average", "dbidentifier": "a", "aws_region": "r"},
-            Exporter.QONTO,
-            Subject(identifier="a", region="r"),
-            "dbidentifier",
+            one("rds_read_iops_average", dbidentifier="a", aws_region="r"),
+            *(Exporter.QONTO, IN_R, "dbidentifier"),
         ),
         (
-            {
-                "__name__": "aws_rds_read_iops_average",
-                "dimension_DBInstanceIdentifier": "a",
-                "region": "r",
-                "account_id": "1",
-                "name": ARN,
-            },
-            Exporter.YACE,
-            Subject(identifier="a", region="r", account="1"),
-            "dimension_DBInstanceIdentifier",
+            one(READS, **{INSTANCE: "a"}, region="r", account_id="1", name=ARN),
+            *(Exporter.YACE, Subject(identifier="a", region="r", account="1"), INSTANCE),
         ),
         (
-            {"__name__": "aws_rds_read_iops_sum", "dimension_dbinstance_identifier": "a"},
-            Exporter.YACE,
-            Subject(identifier="a"),
-            "dimension_dbinstance_identifier",
+            one("aws_rds_read_iops_sum", dimension_dbinstance_identifier="a"),
+            *(Exporter.YACE, OF_A, "dimension_dbinstance_identifier"),
         ),
         (
-            {
-                "__name__": "aws_rds_ebsbyte_balance__average",
-                "dbinstance_identifier": "a",
-                "job": "aws_rds",
-            },
-            Exporter.CLOUDWATCH,
-            Subject(identifier="a"),
-            "dbinstance_identifier",
+            one("aws_rds_ebsbyte_balance__average", dbinstance_identifier="a", job="aws_rds"),
+            *(Exporter.CLOUDWATCH, OF_A, "dbinstance_identifier"),
+        ),
+        (one(READS, instance="a", region="r"), Exporter.PERCONA, IN_R, "instance"),
+        (
+            one(READS, instance="exporter:9042", exported_instance="a", region="r"),
+            *(Exporter.PERCONA, IN_R, "exported_instance"),
         ),
         (
-            {"__name__": "aws_rds_read_iops_average", "instance": "a", "region": "r"},
-            Exporter.PERCONA,
-            Subject(identifier="a", region="r"),
-            "instance",
-        ),
-        (
-            {
-                "__name__": "aws_rds_read_iops_average",
-                "instance": "exporter:9042",
-                "exported_instance": "a",
-                "region": "r",
-            },
-            Exporter.PERCONA,
-            Subject(identifier="a", region="r"),
-            "exported_instance",
-        ),
-        (
-            {"__name__": "node_disk_read_bytes_total", "instance": "db1:9100", "device": "sda"},
-            Exporter.NODE,
-            Subject(identifier="db1:9100"),
-            "instance",
+            one("node_disk_read_bytes_total", instance="db1:9100", device="sda"),
+            *(Exporter.NODE, Subject(identifier="db1:9100"), "instance"),
         ),
     ],
 )
@@ -129,26 +107,18 @@ def test_labels_tell_the_exporter_and_the_instance(labels, exporter, subject, la
 @pytest.mark.parametrize(
     "labels",
     [
-        {"__name__": "aws_rds_read_iops_average", "dimension_DatabaseClass": "db.r5.large"},
-        {
-            "__name__": "aws_rds_read_iops_average",
-            "dimension_DBInstanceIdentifier": "a",
-            "dimension_VolumeName": "v",
-        },
-        {
-            "__name__": "aws_rds_read_iops_average",
-            "dbinstance_identifier": "a",
-            "dbcluster_identifier": "c",
-        },
-        {"__name__": "aws_rds_read_iops_average", "instance": "exporter:9042"},
-        {"__name__": "rds_quota_total_storage_bytes", "aws_region": "r"},
-        {"__name__": "rds_transaction_logs_disk_usage_bytes", "dbidentifier": "a"},
-        {"__name__": "rds_max_disk_iops_average", "dbidentifier": "a"},
-        {"__name__": "node_disk_read_bytes_total", "instance": "a", "device": "rdsdev"},
-        {"__name__": "node_disk_read_bytes_total", "instance": "a", "device": "loop0"},
-        {"__name__": "node_cpu_seconds_total", "instance": "a", "mode": "user"},
-        {"__name__": "node_disk_read_bytes_total", "device": "sda"},
-        {"__name__": "up", "instance": "a"},
+        one(READS, **{CLASS: "db.r5.large"}),
+        one(READS, **{INSTANCE: "a"}, dimension_VolumeName="v"),
+        one(READS, dbinstance_identifier="a", dbcluster_identifier="c"),
+        one(READS, instance="exporter:9042"),
+        one("rds_quota_total_storage_bytes", aws_region="r"),
+        one("rds_transaction_logs_disk_usage_bytes", dbidentifier="a"),
+        one("rds_max_disk_iops_average", dbidentifier="a"),
+        one("node_disk_read_bytes_total", instance="a", device="rdsdev"),
+        one("node_disk_read_bytes_total", instance="a", device="loop0"),
+        one("node_cpu_seconds_total", instance="a", mode="user"),
+        one("node_disk_read_bytes_total", device="sda"),
+        one("up", instance="a"),
         {},
     ],
 )

@@ -110,47 +110,37 @@ def test_what_the_exporter_computed_is_not_what_was_bought(kind):
 
 
 def test_aurora_has_no_size_and_serverless_has_a_largest_capacity():
+    """Limits of a class are all there or not at all: half of them would be a guess."""
     series = [
         fact("instance_info", **{**INFO, "engine": "aurora-postgresql", "storage_type": "aurora"}),
         fact("allocated_storage_bytes", [1 * GIB]),
     ]
-    instance = described("a", series, [fact("cluster_acu_max_average", [64])])
+    instance = described("a", series, [fact("cluster_acu_max_average", [64]), *T3_LARGE[:3]])
 
     assert instance is not None
     assert None is instance.storage.size_gib
-    assert 64 == instance.capacity_acu_max
-
-
-def test_limits_of_a_class_are_all_there_or_not_at_all():
-    """A class that EC2 names otherwise has none; half of them would be a guess."""
-    instance = described("orders", [fact("instance_info", **INFO)], T3_LARGE[:3])
-
-    assert instance is not None
     assert None is instance.ebs_limits
+    assert 64 == instance.capacity_acu_max
     assert None is described("orders", [fact("instance_age_seconds", [5])], T3_LARGE)
 
 
 def test_the_last_description_counts_and_a_change_is_an_event():
-    """The earlier class ends where the new one is first seen."""
+    """
+    The earlier class ends where the new one is first seen; a new certificate or another exporter's pod
+    makes a new series of the same class.
+    """
     before = fact("instance_info", [1, 1], at=[0, 60], **INFO)
+    same = fact("instance_info", [1], at=[120], **INFO, ca="2021")
     after = fact(
         "instance_info", [1, 1], at=[300, 360], **{**INFO, "instance_class": "db.r5.large"}
     )
     instance = described("orders", [after, before], [])
-    (change,) = changes([after, before])
+    (change,) = changes([after, same, before])
 
     assert instance is not None
     assert "db.r5.large" == instance.db_class
     assert (EventKind.CLASS_CHANGE, START_S + 300) == (change.kind, change.time_s)
     assert "class changed from db.t3.large to db.r5.large" == change.text
-
-
-def test_a_description_that_changes_in_other_labels_is_no_change():
-    """A new certificate or another exporter's pod makes a new series of the same class."""
-    before = fact("instance_info", [1], **INFO, ca="2019")
-    after = fact("instance_info", [1], at=[60], **INFO, ca="2021")
-
-    assert () == changes([before, after])
 
 
 def test_more_storage_and_its_rearrangement_are_events():

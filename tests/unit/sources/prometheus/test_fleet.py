@@ -44,13 +44,21 @@ def fleet(double: Double, pattern: str = "*"):
 
 
 def test_every_instance_of_a_server_is_read_in_the_order_of_names():
-    """Each with its own samples and the window that was asked for."""
+    """
+    Each with its own samples and the window that was asked for. A pattern names some of them, upper and
+    lower case alike; none that fits is said with what there is.
+    """
     with Double(series(*NAMES)) as double:
         found = fleet(double)
+        some = fleet(double, "ORDERS-*")
+        with pytest.raises(UsageError, match="none of the 3 instances of") as caught:
+            fleet(double, "shop-*")
 
     assert sorted(NAMES) == [s.instance.identifier for s in found]
     assert [2.0, 3.0, 1.0] == [s.series[Metric.READ_OPS_PER_S].value[0] for s in found]
     assert {WINDOW} == {s.asked_s for s in found}
+    assert 2 == len(some)
+    assert "Instances there: billing, orders-primary, orders-replica." in caught.value.hint
 
 
 def test_only_those_that_are_chosen_are_read():
@@ -69,16 +77,6 @@ def test_only_those_that_are_chosen_are_read():
     assert (none, named) == ([], sorted(NAMES))
     assert {path.partition("?")[0] for path in listed} == {"/api/v1/series"}
     assert [s.instance.identifier for s in one] == ["billing"]
-
-
-def test_a_pattern_names_some_of_them():
-    """Upper and lower case alike; none that fits is said with what there is."""
-    with Double(series(*NAMES)) as double:
-        assert 2 == len(fleet(double, "ORDERS-*"))
-        with pytest.raises(UsageError, match="none of the 3 instances of") as caught:
-            fleet(double, "shop-*")
-
-    assert "Instances there: billing, orders-primary, orders-replica." in caught.value.hint
 
 
 def test_one_that_cannot_be_read_does_not_cost_the_others():
@@ -164,19 +162,6 @@ def test_the_table_names_the_server_without_its_password():
     )
 
     assert "prom:http://127.0.0.1:9" == address
-
-
-def test_the_command_reads_all_of_a_server(capsys):
-    """`--identifier '*'` is for prom: what it is for a folder."""
-    options = ("--from", format_time(WINDOW[0]), "--to", format_time(WINDOW[1]))
-    with Double(series(*NAMES)) as double:
-        status = run(
-            ["diagnose", f"prom:{double.url}", "--identifier", "*", "--format", "json", *options]
-        )
-    rows = json.loads(capsys.readouterr().out)["rows"]
-
-    assert sorted(NAMES) == sorted(row["identifier"] for row in rows)
-    assert status in (0, 1, 2)
 
 
 def test_a_label_that_nothing_has_is_not_a_server_without_metrics():

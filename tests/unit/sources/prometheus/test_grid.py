@@ -1,5 +1,7 @@
 """Scrapes become minutes, own times stay, and what is repeated is one sample."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -119,39 +121,31 @@ def test_a_fetch_that_brings_the_same_numbers_is_a_fetch():
     assert found["load"].value.size in (11, 12)
 
 
+STEPS = np.repeat(np.arange(12.0), 5)
+
+
 @pytest.mark.parametrize(
-    ("what", "value"),
+    "series",
     [
-        ("changes every minute", np.arange(60.0)),
-        ("never changes", np.full(60, 5.0)),
-        ("changes now and then", np.cumsum(np.isin(np.arange(60), [3, 4, 11, 30, 31, 33, 50]))),
-        ("changes too rarely to tell", np.repeat([1.0, 2, 3], 20)),
+        pytest.param({"load": minutes(60, np.arange(60.0))}, id="changes every minute"),
+        pytest.param({"load": minutes(60, np.full(60, 5.0))}, id="never changes"),
+        pytest.param(
+            {"load": minutes(60, np.cumsum(np.isin(range(60), [3, 4, 11, 30, 31, 33, 50])))},
+            id="changes now and then",
+        ),
+        pytest.param(
+            {"load": minutes(60, np.repeat([1.0, 2, 3], 20))}, id="changes too rarely to tell"
+        ),
+        pytest.param(
+            {"load": minutes(60, STEPS), "quick": minutes(60, np.arange(60.0))},
+            id="slow metrics beside a quick one are slow, not repeated",
+        ),
+        pytest.param({"load": replace(minutes(60, STEPS), step_s=None)}, id="own times"),
     ],
 )
-def test_without_a_rhythm_nothing_is_left_out(what, value):
+def test_without_a_rhythm_nothing_is_left_out(series):
     """A metric that stands still is no exporter that repeats itself."""
-    found, fetched_s = without_repetitions({"load": minutes(60, value)})
-
-    assert fetched_s is None, what
-    assert 60 == found["load"].value.size
-
-
-def test_one_metric_that_moves_shows_that_the_exporter_fetches():
-    """Slow metrics beside a quick one are slow, not repeated."""
-    slow = np.repeat(np.arange(12.0), 5)
-    found, fetched_s = without_repetitions(
-        {"slow": minutes(60, slow), "quick": minutes(60, np.arange(60.0))}
-    )
-
-    assert fetched_s is None
-    assert 60 == found["slow"].value.size
-
-
-def test_own_times_are_never_thinned():
-    own = Gridded(
-        time_s=START_S + 60 * np.arange(60), value=np.repeat(np.arange(12.0), 5), step_s=None
-    )
-    found, fetched_s = without_repetitions({"load": own})
+    found, fetched_s = without_repetitions(series)
 
     assert fetched_s is None
     assert 60 == found["load"].value.size

@@ -58,29 +58,41 @@ def test_rates_are_growth_per_second_and_stand_at_the_start_of_their_step():
     assert Metric.WRITE_OPS_PER_S not in found.columns
 
 
-def test_a_counter_that_begins_anew_is_a_gap():
-    """After a restart it counts from zero; what it grew before is not known."""
-    assert [10, np.nan, 10] == pytest.approx(
-        rate(Metric.READ_OPS_PER_S, disk(reads_completed=[900, 1050, 5, 155])), nan_ok=True
-    )
+AT_S = [0, 15, 30, 45, 105, 120, 1920, 1935]
 
 
-def test_a_time_that_wraps_at_32_bits_is_mended():
-    """The kernel keeps milliseconds in 32 bits; at a queue depth of 100 they wrap twice a day."""
-    series = disk(
-        reads_completed=[0, 1500],
-        read_time_seconds=[WRAP_S - 1, 2.0],
-        io_time_weighted_seconds=[WRAP_S - 10, 5.0],
-    )
-
-    assert [pytest.approx(3 / 1500)] == rate(Metric.READ_LATENCY_S, series)
-    assert [pytest.approx(1.0)] == rate(Metric.QUEUE_DEPTH, series)
-
-
-def test_a_time_that_begins_anew_is_not_taken_for_a_wrap():
-    series = disk(reads_completed=[100, 1600], read_time_seconds=[5000.0, 1.0])
-
-    assert np.isnan(rate(Metric.READ_LATENCY_S, series)[0])
+@pytest.mark.parametrize(
+    ("metric", "series", "expected"),
+    [
+        pytest.param(
+            *(Metric.READ_OPS_PER_S, disk(reads_completed=[900, 1050, 5, 155]), [10, np.nan, 10]),
+            id="after a restart it counts from zero; what it grew before is not known",
+        ),
+        # The kernel keeps milliseconds in 32 bits; at a queue depth of 100 they wrap twice a day.
+        (
+            Metric.READ_LATENCY_S,
+            disk(reads_completed=[0, 1500], read_time_seconds=[WRAP_S - 1, 2.0]),
+            [3 / 1500],
+        ),
+        (Metric.QUEUE_DEPTH, disk(io_time_weighted_seconds=[WRAP_S - 10, 5.0]), [1.0]),
+        pytest.param(
+            Metric.READ_LATENCY_S,
+            disk(reads_completed=[100, 1600], read_time_seconds=[5000.0, 1.0]),
+            [np.nan],
+            id="a time that begins anew is not taken for a wrap",
+        ),
+        pytest.param(
+            Metric.READ_OPS_PER_S,
+            [counter("disk_reads_completed_total", 10 * np.array(AT_S), at=AT_S, device="sda")],
+            [10, 10, 10, 10, 10, np.nan, 10],
+            id="the mean over a minute still tells the rate; over half an hour not",
+        ),
+    ],
+)
+def test_wraps_are_mended_and_restarts_are_gaps(metric, series, expected):
+    """One scrape tells no rate."""
+    assert expected == pytest.approx(rate(metric, series), nan_ok=True)
+    assert [] == rates_of(disk(reads_completed=[5]), ["sda"])
 
 
 @given(
@@ -110,17 +122,6 @@ def test_disks_that_are_counted_together_add_up():
     assert [pytest.approx(1.0 / 400)] == rate(Metric.READ_LATENCY_S, series, ("a", "b"))
     (found,) = rates_of(series, ("a", "b", "c"))
     assert Metric.READ_OPS_PER_S not in found.columns
-
-
-def test_a_few_missed_scrapes_are_bridged_and_half_an_hour_is_not():
-    """The mean over a minute still tells the rate; over half an hour it tells nothing of when."""
-    at = [0, 15, 30, 45, 105, 120, 1920, 1935]
-    series = [counter("disk_reads_completed_total", 10 * np.array(at), at=at, device="sda")]
-    (found,) = rates_of(series, ["sda"])
-
-    assert [10, 10, 10, 10, 10, np.nan, 10] == pytest.approx(
-        found.columns[Metric.READ_OPS_PER_S].tolist(), nan_ok=True
-    )
 
 
 def test_waiting_for_a_disk_is_no_work_and_stolen_time_is():
@@ -229,7 +230,3 @@ def test_two_hosts_of_one_name_are_told_apart_by_their_idle_time():
 
     assert {} == differing_labels([*one, *same, *after])
     assert {"cluster": ["", "b"]} == differing_labels([*one, *other])
-
-
-def test_one_scrape_tells_no_rate():
-    assert [] == rates_of(disk(reads_completed=[5]), ["sda"])

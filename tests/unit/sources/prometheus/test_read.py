@@ -232,6 +232,38 @@ def test_nan_is_a_gap():
     assert not [g for g in snapshot.gaps if "dropped" in g.reason]
 
 
+def test_a_longer_history_goes_before_times_of_its_own():
+    """An exporter that was added yesterday does not take last week away."""
+    theirs, ours = drawn(QONTO), drawn(CLOUDWATCH)
+    series = history("qonto", SCRAPES_MS, theirs)
+    series += history("cloudwatch_exporter", MINUTES_MS[-9:], {n: v[-9:] for n, v in ours.items()})
+    snapshot = read(series, identifier="orders-primary")
+
+    assert COUNT == snapshot.series[Metric.READ_OPS_PER_S].time_s.size
+
+
+def test_a_server_is_read_in_its_own_way():
+    """
+    Mimir's interface lies below /prometheus, and the lack of a prefix is told; a low limit is asked for
+    less at once; of an answer in part what could be read is judged, and that something is missing said.
+    """
+    series, match = (
+        history("cloudwatch_exporter", MINUTES_MS),
+        "dbinstance_identifier=orders-primary",
+    )
+    warned = read(series, match, warnings=["store gateway: 1 of 3 blocks not queried"])
+    limited = read(series, match, prefix="/prometheus", samples_max=300)
+
+    assert "1 of 3 blocks" in gaps(warned)["answers of the server"]
+    assert warned.series
+    assert warned.series == limited.series
+    with Double(series, prefix="/prometheus") as double:
+        server = server_of(double.url, match=[], headers=[], environment={})
+        with pytest.raises(SourceError, match="no Prometheus API at this path") as raised:
+            read_prometheus(server, WINDOW)
+    assert "/prometheus" in raised.value.hint
+
+
 def test_what_an_exporter_cannot_say_is_a_gap_with_the_setting_that_would():
     """prometheus-rds-exporter has no balances, whatever is set; others have a setting."""
     qonto = gaps(read(history("qonto", SCRAPES_MS, drawn(QONTO)), "dbidentifier=orders-primary"))
@@ -292,16 +324,6 @@ def test_two_exporters_are_not_mixed_and_one_fills_the_others_holes():
     assert () == snapshot.gaps
 
 
-def test_a_longer_history_goes_before_times_of_its_own():
-    """An exporter that was added yesterday does not take last week away."""
-    theirs, ours = drawn(QONTO), drawn(CLOUDWATCH)
-    series = history("qonto", SCRAPES_MS, theirs)
-    series += history("cloudwatch_exporter", MINUTES_MS[-9:], {n: v[-9:] for n, v in ours.items()})
-    snapshot = read(series, identifier="orders-primary")
-
-    assert COUNT == snapshot.series[Metric.READ_OPS_PER_S].time_s.size
-
-
 def test_a_change_of_class_is_an_event_on_the_timeline():
     """The description that was true at the time is not mixed with the present one."""
     series = history("qonto", SCRAPES_MS, drawn(QONTO))
@@ -316,42 +338,6 @@ def test_a_change_of_class_is_an_event_on_the_timeline():
     assert [(START_S + 1817, EventKind.CLASS_CHANGE)] == [
         (a.time_s, a.kind) for a in snapshot.annotations
     ]
-
-
-def test_a_prefix_is_part_of_the_address_and_its_lack_is_told():
-    """Mimir's interface lies below /prometheus."""
-    series = history("cloudwatch_exporter", MINUTES_MS)
-
-    assert read(series, "dbinstance_identifier=orders-primary", prefix="/prometheus").series
-    with Double(series, prefix="/prometheus") as double:
-        server = server_of(double.url, match=[], headers=[], environment={})
-        with pytest.raises(SourceError, match="no Prometheus API at this path") as raised:
-            read_prometheus(server, WINDOW)
-    assert "/prometheus" in raised.value.hint
-
-
-def test_an_answer_in_part_is_a_gap():
-    """What could be read is judged, and that something is missing is said."""
-    snapshot = read(
-        history("cloudwatch_exporter", MINUTES_MS),
-        "dbinstance_identifier=orders-primary",
-        warnings=["store gateway: 1 of 3 blocks not queried"],
-    )
-
-    assert "1 of 3 blocks" in gaps(snapshot)["answers of the server"]
-
-
-def test_a_server_with_a_low_limit_is_asked_for_less_at_once():
-    expected = read(
-        history("cloudwatch_exporter", MINUTES_MS), "dbinstance_identifier=orders-primary"
-    )
-    actual = read(
-        history("cloudwatch_exporter", MINUTES_MS),
-        "dbinstance_identifier=orders-primary",
-        samples_max=300,
-    )
-
-    assert expected.series == actual.series
 
 
 def test_a_server_that_fails_half_way_leaves_nothing_half_read():

@@ -50,17 +50,32 @@ def test_what_is_no_address_is_refused_without_repeating_it(url, cause):
     assert "s3cret" not in raised.value.message + raised.value.hint
 
 
-def test_a_match_is_a_label_and_a_value_with_anything_in_it():
+@pytest.mark.parametrize("text", ["dbidentifier", "=a", "a b=c", "1a=b", "a=", ""])
+def test_a_match_is_a_label_and_a_value_with_anything_in_it(text):
     """Only the first `=` divides; the value may hold others, quotes and spaces."""
     server = parsed("http://h", match=["dbidentifier=a", 'team=x="y" z'])
 
     assert (("dbidentifier", "a"), ("team", 'x="y" z')) == server.match
-
-
-@pytest.mark.parametrize("text", ["dbidentifier", "=a", "a b=c", "1a=b", "a=", ""])
-def test_what_is_no_match_is_refused(text):
     with pytest.raises(UsageError, match="is not LABEL=VALUE"):
         parsed("http://h", match=[text])
+
+
+@pytest.mark.parametrize(
+    ("host", "region"),
+    [
+        ("aps-workspaces.eu-west-1.amazonaws.com", "eu-west-1"),
+        ("aps-workspaces-fips.us-gov-west-1.amazonaws.com", "us-gov-west-1"),
+        ("aps-workspaces.cn-north-1.amazonaws.com.cn", "cn-north-1"),
+        ("aps-workspaces.eu-west-1.amazonaws.com.evil.example", None),
+        ("prometheus.example", None),
+    ],
+)
+def test_only_amazons_own_hosts_are_sent_a_signature(host, region):
+    """AWS credentials sign nothing for anybody else; who gives a token to a proxy means the token."""
+    url = f"https://{host}/workspaces/ws-1"
+
+    assert region == parsed(url).region
+    assert None is parsed(url, PLIMSOLL_PROM_TOKEN="t").region
 
 
 @pytest.mark.parametrize(
@@ -108,25 +123,3 @@ def test_what_is_secret_is_in_no_text_of_the_server():
         assert secret not in text
     assert "no user *** with *** and ***" == server.hidden("no user ann with hunter2 and k3y-value")
     assert "team" in text
-
-
-@pytest.mark.parametrize(
-    ("host", "region"),
-    [
-        ("aps-workspaces.eu-west-1.amazonaws.com", "eu-west-1"),
-        ("aps-workspaces-fips.us-gov-west-1.amazonaws.com", "us-gov-west-1"),
-        ("aps-workspaces.cn-north-1.amazonaws.com.cn", "cn-north-1"),
-        ("aps-workspaces.eu-west-1.amazonaws.com.evil.example", None),
-        ("prometheus.example", None),
-    ],
-)
-def test_only_amazons_own_hosts_are_sent_a_signature(host, region):
-    """AWS credentials sign nothing for anybody else."""
-    assert region == parsed(f"https://{host}/workspaces/ws-1").region
-
-
-def test_a_token_goes_before_the_signature():
-    """Who gives a token to a proxy before Amazon's server means the token."""
-    url = "https://aps-workspaces.eu-west-1.amazonaws.com/workspaces/ws-1"
-
-    assert None is parsed(url, PLIMSOLL_PROM_TOKEN="t").region

@@ -1,26 +1,13 @@
 """Which instance is meant: what is found is listed, nothing is guessed, no two are added up."""
 
-import numpy as np
 import pytest
 
 from fixtures.prometheus.expositions import Series, history
-from fixtures.prometheus.servers import Double
 from plimsoll.errors import DataError, UsageError
 from plimsoll.model.metric import Metric
-from plimsoll.model.snapshot import Snapshot
-from plimsoll.sources.prometheus.read import read_prometheus, server_of
+from unit.sources.prometheus.test_read import MINUTES_MS, SCRAPES_MS, START_S, read
 
-START_S = 1_615_161_600
-COUNT = 60
-MINUTES_MS = 1000 * (START_S + 60 * np.arange(COUNT))
-SCRAPES_MS = MINUTES_MS + 17_123
-WINDOW = (START_S, START_S + 60 * COUNT)
-
-
-def read(series: list[Series], *match: str, window_s=WINDOW, identifier=None) -> Snapshot:
-    with Double(series) as double:
-        server = server_of(double.url, match=match, headers=[], environment={})
-        return read_prometheus(server, window_s, identifier=identifier)
+QONTO = history("qonto", SCRAPES_MS)
 
 
 def test_two_hosts_of_one_name_are_not_added_up():
@@ -52,15 +39,25 @@ def test_a_match_on_one_exporters_label_finds_the_instance_of_the_others():
     assert Metric.BYTE_BALANCE_RATIO in snapshot.series
 
 
-def test_several_instances_are_listed_with_the_label_that_chooses():
+@pytest.mark.parametrize(
+    ("series", "match", "identifier", "cause", "hint"),
+    [
+        (
+            *(QONTO, [], None, "the server has metrics of 2 instances"),
+            "Choose one with --match: dbidentifier=orders-primary, dbidentifier=orders-replica.",
+        ),
+        (QONTO, ["dbidentifier=oders"], None, "series with dbidentifier=oders", "orders-primary"),
+        (QONTO, ["team=x"], None, "no series with team=x", "orders-primary"),
+        (QONTO, [], "oders", "series with instance 'oders'", "dbidentifier has orders-primary"),
+        ([], [], None, "no metrics of a known exporter", "node_exporter"),
+    ],
+)
+def test_nothing_that_fits_tells_what_there_is(series, match, identifier, cause, hint):
     with pytest.raises(UsageError) as raised:
-        read(history("qonto", SCRAPES_MS))
+        read(series, *match, identifier=identifier)
 
-    assert "the server has metrics of 2 instances" == raised.value.message
-    assert (
-        "Choose one with --match: dbidentifier=orders-primary, dbidentifier=orders-replica."
-        == raised.value.hint
-    )
+    assert cause in raised.value.message
+    assert hint in raised.value.hint
 
 
 def test_the_same_name_in_two_regions_is_two_instances():
@@ -77,30 +74,6 @@ def test_the_same_name_in_two_regions_is_two_instances():
     assert "is in 2 regions" in raised.value.message
     assert "aws_region=us-east-1" in raised.value.hint
     assert "us-east-1" == snapshot.instance.region
-
-
-@pytest.mark.parametrize(
-    ("match", "identifier", "cause", "hint"),
-    [
-        (["dbidentifier=oders"], None, "no series with dbidentifier=oders", "orders-primary"),
-        (["team=x"], None, "no series with team=x", "orders-primary"),
-        ([], "oders", "no series with instance 'oders'", "dbidentifier has orders-primary"),
-    ],
-)
-def test_nothing_that_fits_tells_what_there_is(match, identifier, cause, hint):
-    with pytest.raises(UsageError) as raised:
-        read(history("qonto", SCRAPES_MS), *match, identifier=identifier)
-
-    assert cause in raised.value.message
-    assert hint in raised.value.hint
-
-
-def test_an_empty_server_names_the_exporters_that_are_known():
-    with pytest.raises(UsageError) as raised:
-        read([])
-
-    assert "no metrics of a known exporter" in raised.value.message
-    assert "node_exporter" in raised.value.hint
 
 
 def test_series_without_samples_in_the_window_are_no_diagnosis():

@@ -28,27 +28,23 @@ def test_the_instance_is_the_only_one_or_the_wanted_one(measured, described, wan
 
 
 @pytest.mark.parametrize(
-    ("measured", "described", "wanted", "cause"),
+    ("measured", "described", "wanted", "cause", "hint"),
     [
-        (["a1", "b1"], [], None, "has 2 instances"),
-        ([None], ["a1", "b1"], None, "describes 2 instances"),
-        (["a1", "b1"], [], "c1", "no metric of instance 'c1'"),
-        (["a1"], ["c1"], "c1", "no metric of instance 'c1'"),
-        ([None], ["a1", "b1"], "c1", "'c1' is not described"),
+        (["a1", "b1"], [], None, "has 2 instances", "a1, b1."),
+        ([None], ["a1", "b1"], None, "describes 2 instances", "a1, b1."),
+        (["a1", "b1"], [], "c1", "no metric of instance 'c1'", "a1, b1."),
+        (["a1"], ["c1"], "c1", "no metric of instance 'c1'", "a1."),
+        ([None], ["a1", "b1"], "c1", "'c1' is not described", "a1, b1."),
+        ([f"a{n}" for n in range(500)], [], None, "500 instances", "a11 and 488 more."),
     ],
 )
-def test_otherwise_the_names_are_listed(measured, described, wanted, cause):
+def test_otherwise_the_names_are_listed(measured, described, wanted, cause, hint):
+    """A long list is shortened."""
     with pytest.raises(UsageError, match=cause) as caught:
         choose(measured, known(*described), wanted)
 
-    assert caught.value.hint.startswith("Choose one with --identifier: a1")
-
-
-def test_a_long_list_is_shortened():
-    with pytest.raises(UsageError) as caught:
-        choose([f"db{n}" for n in range(500)], [], None)
-
-    assert caught.value.hint.endswith("db11 and 488 more.")
+    assert caught.value.hint.startswith("Choose one with --identifier: a")
+    assert caught.value.hint.endswith(hint)
 
 
 def test_hints_fill_what_the_description_leaves_open():

@@ -9,7 +9,7 @@ from plimsoll.sources.reading.reading import Channel, Statistic
 from plimsoll.sources.reading.resolve import ResolvedSamples
 from plimsoll.sources.values.steps import usual_step_s
 
-M = Metric.READ_OPS_PER_S
+M, CPU = Metric.READ_OPS_PER_S, Metric.CPU_RATIO
 
 
 def part(times, values, *, metric=M, statistic=Statistic.AVERAGE, period_s=None) -> ResolvedSamples:
@@ -25,47 +25,41 @@ def part(times, values, *, metric=M, statistic=Statistic.AVERAGE, period_s=None)
     )
 
 
-def test_samples_are_put_in_order():
-    series, gaps = merge(M, [part([300, 60, 180], [3, 1, 2])])
+DROPPED = "1 sample dropped: not a number, negative or impossible"
+CONFLICT = "conflicting duplicates at 1 time; the last one read was kept"
+# CloudWatch keeps minutes for a fortnight and five minutes before: both stay, the step is 60 s.
+MIXED = [*range(0, 30_000, 300), *range(30_000, 36_000, 60)]
+
+
+@pytest.mark.parametrize(
+    ("parts", "times", "values", "reasons"),
+    [
+        ([part([300, 60, 180], [3, 1, 2])], [60, 180, 300], [1, 2, 3], []),
+        (
+            [part([60, 120], [1, 2]), part([120, 180], [2 + 1e-12, 3])],
+            [60, 120, 180],
+            [1, 2, 3],
+            [],
+        ),
+        ([part([60, 120], [1, 2]), part([120, 60], [7, 1])], [60, 120], [1, 7], [CONFLICT]),
+        *(
+            ([part([60, 120, 180], [1, bad, 3])], [60, 180], [1, 3], [DROPPED])
+            for bad in (-1.0, float("nan"), float("inf"), 2 * MOST_OF_ANYTHING)
+        ),
+        # 100.4 % is 100 %; 180 % is no percentage.
+        ([part([0, 60, 120], [0.5, 1.004, 1.8], metric=CPU)], [0, 60], [0.5, 1.0], [DROPPED]),
+        ([part(MIXED, np.ones(200))], MIXED, [1.0] * 200, []),
+    ],
+)
+def test_samples_are_put_in_order_and_what_cannot_be_is_counted(parts, times, values, reasons):
+    """Equal duplicates are one sample and nothing to say; of conflicting ones the last read stays."""
+    series, gaps = merge(parts[0].metric, parts)
 
     assert series is not None
-    assert series.time_s.tolist() == [60, 180, 300]
-    assert series.value.tolist() == [1, 2, 3]
-    assert gaps == []
-
-
-def test_equal_duplicates_are_one_sample_and_nothing_to_say():
-    series, gaps = merge(M, [part([60, 120], [1, 2]), part([120, 180], [2 + 1e-12, 3])])
-
-    assert series is not None
-    assert series.time_s.tolist() == [60, 120, 180]
-    assert gaps == []
-
-
-def test_of_conflicting_duplicates_the_last_read_stays():
-    series, gaps = merge(M, [part([60, 120], [1, 2]), part([120, 60], [7, 1])])
-
-    assert series is not None
-    assert series.value.tolist() == [1, 7]
-    assert gaps[0].reason == "conflicting duplicates at 1 time; the last one read was kept"
-
-
-@pytest.mark.parametrize("bad", [-1.0, float("nan"), float("inf"), 2 * MOST_OF_ANYTHING])
-def test_what_cannot_be_is_dropped_and_counted(bad):
-    series, gaps = merge(M, [part([60, 120, 180], [1, bad, 3])])
-
-    assert series is not None
-    assert series.time_s.tolist() == [60, 180]
-    assert gaps[0].reason == "1 sample dropped: not a number, negative or impossible"
-
-
-def test_a_percentage_a_rounding_above_one_is_one():
-    """100.4 % is 100 %; 180 % is no percentage."""
-    series, gaps = merge(Metric.CPU_RATIO, [part([60, 120, 180], [0.5, 1.004, 1.8])])
-
-    assert series is not None
-    assert series.value.tolist() == [0.5, 1.0]
-    assert len(gaps) == 1
+    assert series.time_s.tolist() == times
+    assert series.value.tolist() == pytest.approx(values, rel=1e-11)
+    assert series.step_s in (60, 120)
+    assert [gap.reason for gap in gaps] == reasons
 
 
 def test_nothing_usable_is_no_series():
@@ -96,18 +90,6 @@ def test_a_hole_in_the_finer_export_is_not_filled_with_coarse_means():
 
     assert series is not None
     assert series.value.tolist() == [1.0] * 90
-
-
-def test_mixed_periods_keep_all_samples():
-    """CloudWatch keeps minutes for a fortnight and five minutes before: both stay, the step is 60 s."""
-    old = 300 * np.arange(100)
-    new = 30_000 + 60 * np.arange(100)
-    series, gaps = merge(M, [part(np.concatenate([old, new]), np.ones(200))])
-
-    assert series is not None
-    assert series.time_s.size == 200
-    assert series.step_s == 60
-    assert gaps == []
 
 
 @pytest.mark.parametrize(

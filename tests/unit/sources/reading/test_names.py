@@ -12,6 +12,8 @@ from plimsoll.sources.reading.names import (
 )
 from plimsoll.sources.reading.reading import Statistic
 
+LOCAL_STORAGE = Metric.FREE_LOCAL_STORAGE_BYTES
+
 
 @pytest.mark.parametrize("name", BY_CLOUDWATCH_NAME)
 def test_every_name_of_cloudwatch_is_known(name):
@@ -58,6 +60,11 @@ def test_every_name_of_ours_is_known_and_in_our_unit(metric):
         ("rds_read_throughput_bytes", Metric.READ_BYTES_PER_S, None, None, None),
         ("rds_cpu_usage_percent_average", Metric.CPU_RATIO, None, Statistic.AVERAGE, None),
         ("rds_free_storage_bytes", Metric.FREE_STORAGE_BYTES, None, None, None),
+        # Local storage and capacity are what only Aurora has and is used; the rest is left out.
+        ("FreeLocalStorage", LOCAL_STORAGE, None, None, None),
+        ("aws_rds_free_local_storage_average", LOCAL_STORAGE, None, Statistic.AVERAGE, None),
+        ("ACUUtilization", Metric.CAPACITY_RATIO, None, None, None),
+        ("w ACUUtilization (Percent)", Metric.CAPACITY_RATIO, "w", None, "Percent"),
     ],
 )
 def test_labels_columns_and_other_tools_names(text, metric, instance, statistic, unit):
@@ -118,29 +125,18 @@ def test_resemblance_is_not_enough(text):
 
 
 @pytest.mark.parametrize(
-    "query_id",
-    ["readiops", "m_readiops", "m1_read_iops", "q_readIOPS", "readiops_0"],
-)
-def test_an_id_may_carry_the_name(query_id):
-    assert recognise_id(query_id).metric is Metric.READ_OPS_PER_S
-
-
-def test_an_id_that_only_counts_says_nothing():
-    assert recognise_id("m17").metric is None
-
-
-@pytest.mark.parametrize(
-    ("name", "metric"),
+    ("query_id", "metric"),
     [
-        ("FreeLocalStorage", Metric.FREE_LOCAL_STORAGE_BYTES),
-        ("aws_rds_free_local_storage_average", Metric.FREE_LOCAL_STORAGE_BYTES),
-        ("ACUUtilization", Metric.CAPACITY_RATIO),
-        ("orders-writer ACUUtilization (Percent)", Metric.CAPACITY_RATIO),
+        *(
+            (query_id, Metric.READ_OPS_PER_S)
+            for query_id in ("readiops", "m_readiops", "m1_read_iops", "q_readIOPS", "readiops_0")
+        ),
+        ("m17", None),
     ],
 )
-def test_what_only_aurora_has(name, metric):
-    """Local storage and capacity; everything else that only Aurora reports is known and left out."""
-    assert recognise(name).metric is metric
+def test_an_id_may_carry_the_name(query_id, metric):
+    """One that only counts says nothing."""
+    assert recognise_id(query_id).metric is metric
 
 
 @pytest.mark.parametrize(

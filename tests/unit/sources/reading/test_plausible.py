@@ -36,11 +36,22 @@ def checked(
     return set(kept), gaps
 
 
-def test_what_storage_can_do_is_left_as_it_is():
-    """8 KiB an operation and a millisecond each need no word."""
-    series = measured()
+@pytest.mark.parametrize(
+    ("scales", "instance"),
+    [
+        pytest.param({}, NAMED, id="8 KiB an operation and a millisecond each need no word"),
+        # Aurora's WriteIOPS are log records, so its quotient is no size.
+        ({"read_bytes_per_s": 1 / 1024}, Instance(engine="aurora-postgresql")),
+        # 2,000 requests a second that take a second each are a queue of 2,000 (Little's law).
+        ({"read_latency_s": 1e3, "queue_depth": 1e3}, NAMED),
+        # Below one operation a second a mean size is that of a handful of requests.
+        ({"read_ops_per_s": 1e-4, "read_bytes_per_s": 1e-8}, NAMED),
+    ],
+)
+def test_what_storage_can_do_is_left_as_it_is(scales, instance):
+    series = measured(**scales)
 
-    assert (series, []) == in_their_units(series, NAMED)
+    assert (series, []) == in_their_units(series, instance)
 
 
 @pytest.mark.parametrize(
@@ -64,13 +75,6 @@ def test_operations_of_a_whole_minute_are_noticed_too():
     assert Metric.READ_OPS_PER_S not in kept
 
 
-def test_aurora_counts_no_operations_of_a_block_device():
-    """Aurora's WriteIOPS are log records, so its quotient is no size."""
-    series = measured(read_bytes_per_s=1 / 1024)
-
-    assert (set(series), []) == checked(series, Instance(engine="aurora-postgresql"))
-
-
 @pytest.mark.parametrize("queue", [1.0, 0.0])
 def test_milliseconds_are_understood_where_seconds_cannot_be(queue):
     """A second at best over the whole window, of a queue of two: that is a millisecond."""
@@ -83,26 +87,12 @@ def test_milliseconds_are_understood_where_seconds_cannot_be(queue):
     assert "taken for milliseconds: as seconds, storage took 0.9" in gap.reason
 
 
-def test_a_second_is_believed_where_the_queue_is_as_deep():
-    """2,000 requests a second that take a second each are a queue of 2,000 (Little's law)."""
-    series = measured(read_latency_s=1e3, queue_depth=1e3)
-
-    assert (series, []) == in_their_units(series, NAMED)
-
-
 def test_a_latency_that_fits_no_unit_is_left_out():
     """Microseconds read as seconds are a quarter of an hour; as milliseconds they would be slow storage."""
     kept, (gap,) = checked(measured(read_latency_s=1e6, queue_depth=0))
 
     assert Metric.READ_LATENCY_S not in kept
     assert "ReadLatency is not in seconds" in gap.reason
-
-
-def test_an_idle_instance_has_no_size_to_judge():
-    """Below one operation a second a mean size is that of a handful of requests."""
-    series = measured(read_ops_per_s=1e-4, read_bytes_per_s=1e-8)
-
-    assert (set(series), []) == checked(series)
 
 
 def test_an_export_in_megabytes_is_not_told_as_a_tiny_limit(tmp_path):

@@ -15,12 +15,15 @@ from hypothesis import strategies as st
 from plimsoll.errors import DataError, PlimsollError, SourceError, UsageError
 from plimsoll.model.metric import Metric
 from plimsoll.model.snapshot import EventKind, Snapshot
+from plimsoll.model.snapshot_file.codec import decode_snapshot, encode_snapshot
 from plimsoll.sources.sysstat import sadf
-from plimsoll.sources.sysstat.iostat import is_iostat
+from plimsoll.sources.sysstat.iostat import is_iostat, parse_iostat
 from plimsoll.sources.sysstat.recognise import is_host_capture, parse_capture
 from plimsoll.sources.sysstat.sadf import is_sysstat_file
 from plimsoll.sources.sysstat.sadf_json import is_sadf_json
-from unit.sources.sysstat.fixture_sar import DAY_S, NOON_S, at, gaps
+from plimsoll.sources.sysstat.sar import parse_sar
+from unit.sources.sysstat import test_iostat, test_sar_text
+from unit.sources.sysstat.fixture_sar import DAY_S, HEADER, NOON_S, at, gaps
 
 JSON = (Path(__file__).parent / "captures/sadf.json").read_bytes()
 SYSSTAT_12 = b"\x96\xd5\x75\x21\x0c\x06\x01\x00"
@@ -66,19 +69,17 @@ def fake_sadf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Fake:
 
 
 def test_sectors_of_sysstat_10_and_11_are_read():
-    """Before 11.7 the JSON has sectors of 512 bytes and avgqu-sz only."""
+    """
+    Before 11.7 the JSON has sectors of 512 bytes and avgqu-sz only. Each entry says how long it is, so
+    even a single one can be placed.
+    """
     snapshot = read(document(entry("12:10:00"), entry("12:20:00")))
+    series = read(document(entry("12:10:00"))).series[Metric.READ_BYTES_PER_S]
 
     assert [1_024_000] * 2 == at(snapshot, Metric.READ_BYTES_PER_S)
     assert [2.5] * 2 == at(snapshot, Metric.QUEUE_DEPTH)
     assert (NOON_S, NOON_S + 1200) == snapshot.window_s
     assert "time zone" not in gaps(snapshot)
-
-
-def test_a_sample_begins_its_own_length_before_its_time():
-    """Each entry says how long it is, so even a single one can be placed."""
-    series = read(document(entry("12:10:00"))).series[Metric.READ_BYTES_PER_S]
-
     assert (600, [NOON_S]) == (series.step_s, series.time_s.tolist())
 
 
@@ -222,56 +223,68 @@ def test_without_sadf_the_remedy_is_to_run_it_where_it_is(
     assert "sadf -j FILE" in raised.value.hint
 
 
-def test_a_sadf_that_does_not_end_is_ended(fake_sadf: Fake, monkeypatch: pytest.MonkeyPatch):
-    """It is a child with a time limit."""
-    monkeypatch.setattr(sadf, "_PATIENCE_S", 0.2)
-    fake_sadf("exec sleep 60")
-    with pytest.raises(SourceError, match="did not end"):
-        read(SYSSTAT_12)
-
-
-def test_an_answer_without_end_is_refused(fake_sadf: Fake, monkeypatch: pytest.MonkeyPatch):
-    """Memory is bounded here too."""
+@pytest.mark.parametrize(
+    ("script", "kind", "says"),
+    [
+        pytest.param("exec sleep 60", SourceError, "did not end", id="a child with a time limit"),
+        pytest.param("exec yes '{'", DataError, "larger than 2 GiB", id="memory is bounded too"),
+    ],
+)
+def test_a_sadf_that_does_not_end_is_ended(fake_sadf: Fake, monkeypatch, script, kind, says):
+    monkeypatch.setattr(sadf, "_PATIENCE_S", 0.2 if kind is SourceError else 20)
     monkeypatch.setattr(sadf, "MAX_BYTES", 100_000)
-    fake_sadf("exec yes '{'")
-    with pytest.raises(DataError, match="larger than 2 GiB"):
+    fake_sadf(script)
+    with pytest.raises(kind, match=says):
         read(SYSSTAT_12)
 
 
-def test_a_length_of_steps_is_refused_before_sadf_runs(fake_sadf: Fake):
-    """Binary files have times."""
+def test_what_needs_no_sadf_is_refused_before_it_runs(fake_sadf: Fake):
+    """Binary files have times; and sysstat packs days of last week with xz, whose program is named."""
     fake_sadf("exit 7")
     with pytest.raises(UsageError, match="have times"):
         parse_capture(SYSSTAT_12, where="capture", step_s=1)
-
-
-def test_files_packed_by_sysstat_are_named_with_the_program_that_unpacks_them():
-    """sysstat packs days of last week with xz."""
     with pytest.raises(DataError) as raised:
         read(b"\xfd7zXZ\x00\x00\x04")
 
     assert "xz -dc" in raised.value.hint
 
 
+DAMAGED = [
+    (parse_iostat, test_iostat.TEXT.read_bytes()[:3000]),
+    (parse_iostat, test_iostat.JSON.read_bytes()[:4000]),
+    (parse_iostat, test_iostat.OLD.encode()),
+    (parse_sar, test_sar_text.TEXT[-6000:].encode()),
+    (parse_sar, (HEADER + test_sar_text.TEXT[200:3000]).encode()),
+    (parse_sar, test_sar_text.SYSSTAT_10.encode()),
+    (parse_capture, JSON[:6000] + JSON[-200:]),
+]
+ODD = [
+    "",
+    "nan",
+    "NaN",
+    "-1",
+    "1e999",
+    "\x00",
+    "9" * 5000,
+    "{",
+    "[",
+    '"',
+    "99:99:99",
+    "12:00:00 PM",
+    "٣",
+]
+
+
 @given(st.data())
-@settings(max_examples=150, deadline=None)
-def test_no_damaged_document_breaks_the_parser(data: st.DataObject):
-    """Whatever is cut out, doubled or overwritten: a snapshot or one clear error."""
-    text = JSON[:6000] + JSON[-200:]
-    start = data.draw(st.integers(0, len(text)))
-    end = data.draw(st.integers(start, len(text)))
-    odd = [
-        b"",
-        text[start:end] * 2,
-        b"NaN",
-        b"-1",
-        b"1e999",
-        b"\x00",
-        b"9" * 5000,
-        b"[",
-        b"{",
-        b'"',
-    ]
+@settings(max_examples=500, deadline=None)
+def test_nothing_damaged_breaks_a_parser(data: st.DataObject):
+    """Whatever is cut out, doubled or overwritten: a snapshot that can be kept, or one clear error."""
+    parse, whole = data.draw(st.sampled_from(DAMAGED))
+    start = data.draw(st.integers(0, len(whole)))
+    end = data.draw(st.integers(start, len(whole)))
+    middle = data.draw(st.sampled_from(ODD) | st.text(max_size=20))
+    put = data.draw(st.sampled_from([middle.encode(), whole[start:end] * 2]))
     with suppress(PlimsollError):
-        snapshot = read(text[:start] + data.draw(st.sampled_from(odd)) + text[end:])
+        snapshot = parse(whole[:start] + put + whole[end:], where="capture")
         assert all(not (np.asarray(s.value) < 0).any() for s in snapshot.series.values())
+        assert snapshot == decode_snapshot(encode_snapshot(snapshot))

@@ -195,27 +195,31 @@ def test_discards_are_neither_reads_nor_writes():
     assert np.isnan(at(reading, Metric.READ_LATENCY_S)[0])
 
 
-def test_samples_of_another_length_are_left_out_and_counted():
-    """Someone ran the collector by hand between two: neither half is a step."""
-    text = table(
-        "12:00:00",
-        *(line("12:10:00", 1), line("12:20:00", 2), line("12:20:07", 3), line("12:30:00", 4)),
-        *(line("14:30:00", 5), line("14:40:00", 6)),
-    )
+LATE = [line("14:30:00", 5), line("14:40:00", 6)]
+BY_HAND = [line("12:20:07", 3), line("12:30:00", 4)]
+TWO = table("12:00:00", line("12:10:00", 1), line("12:20:00", 2))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected", "why"),
+    [
+        pytest.param(
+            *(
+                TWO + "".join(BY_HAND + LATE),
+                [1, 2, 4, 6],
+                "2 samples left out: not of the usual step",
+            ),
+            id="someone ran the collector by hand between two: neither half is a step",
+        ),
+        pytest.param(TWO + TWO, [1, 2], "2 samples left out", id="a file given twice counts once"),
+    ],
+)
+def test_samples_of_another_length_or_time_are_left_out_and_counted(text, expected, why):
     snapshot = read(text)
     ops = np.array(at(snapshot, Metric.READ_OPS_PER_S)) + at(snapshot, Metric.WRITE_OPS_PER_S)
 
-    assert [1, 2, 4, 6] == ops.tolist()
-    assert "2 samples left out: not of the usual step" in gaps(snapshot)["sar samples"].reason
-
-
-def test_a_file_given_twice_counts_once():
-    """The second reading of a time is left out and named."""
-    text = table("12:00:00", line("12:00:01"), line("12:00:02"))
-    snapshot = read(text + text)
-
-    assert [25, 25] == at(snapshot, Metric.READ_OPS_PER_S)
-    assert "2 samples left out" in gaps(snapshot)["sar samples"].reason
+    assert expected == ops.tolist()
+    assert why in gaps(snapshot)["sar samples"].reason
 
 
 def test_several_devices_are_added_up():

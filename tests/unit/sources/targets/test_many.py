@@ -112,20 +112,17 @@ def test_samples_of_nobody_are_not_given_to_everybody(tmp_path):
         assert "samples without an instance" in [gap.metric for gap in snapshot.gaps]
 
 
-def test_an_export_of_one_is_what_it_was(tmp_path):
-    """Samples without any name, or of one name, make the snapshot that naming nobody makes."""
+def test_an_export_of_one_or_of_a_single_file_is_what_it_was(tmp_path):
+    """
+    Samples without any name, or of one name, make the snapshot that naming nobody makes; a file of a
+    stream may hold a fleet.
+    """
     folder = corpus.write(
         tmp_path / "e", {"m.csv": corpus.csv_wide(corpus.made(60)), "i.json": corpus.described()}
     )
-    (found,) = read_all(folder)
-
-    assert read_export(folder) == found
-
-
-def test_a_single_file_is_read_too(tmp_path):
-    """A file of a stream may hold a fleet."""
     corpus.write(tmp_path, {"a.jsonl": stream("b", "a")})
 
+    assert [read_export(folder)] == list(read_all(folder))
     assert ["a", "b"] == names(read_all(tmp_path / "a.jsonl"))
 
 

@@ -32,22 +32,40 @@ def blocks_of(data: bytes, tmp_path) -> list[tuple]:
     ]
 
 
-def test_plain_columns_are_numbers_and_odd_ones_are_text():
-    """Only a column that holds more than plain numbers is kept as text, and times never are."""
-    data = b"time,ReadIOPS,WriteIOPS\n1615198440,5,6\n1615198500,,7 io/s\n"
+@pytest.mark.parametrize(
+    ("data", "last", "column", "texts"),
+    [
+        # Only a column that holds more than plain numbers is kept as text, and times never are.
+        (
+            b"time,ReadIOPS,WriteIOPS\n1615198440,5,6\n1615198500,,7 io/s\n",
+            *(Words, 2, ["6", "7 io/s"]),
+        ),
+        # Quotes around every cell, an empty one too, make no text of a column of numbers.
+        (
+            b'"time","ReadIOPS","WriteIOPS"\n"1615198440","5","6"\n"1615198500","","7"\n',
+            *(Numbers, 1, ["5", ""]),
+        ),
+    ],
+)
+def test_plain_columns_are_numbers_and_odd_ones_are_text(data, last, column, texts):
     frame = frame_of(data, ["time", "ReadIOPS", "WriteIOPS"])
 
-    assert {0: TableTimes, 1: Numbers, 2: Words} == {i: type(c) for i, c in frame.columns.items()}
-    assert ["6", "7 io/s"] == texts_of(frame.columns[2]).texts
+    assert {0: TableTimes, 1: Numbers, 2: last} == {i: type(c) for i, c in frame.columns.items()}
+    assert texts == texts_of(frame.columns[column]).texts
 
 
-def test_quoted_numbers_are_numbers():
-    """Quotes around every cell, an empty one too, make no text of a column of numbers."""
-    data = b'"time","ReadIOPS","WriteIOPS"\n"1615198440","5","6"\n"1615198500","","7"\n'
-    frame = frame_of(data, ["time", "ReadIOPS", "WriteIOPS"])
+@pytest.mark.parametrize(("write", "size"), [(corpus.csv_wide, 1 << 20), (corpus.csv_long, 200)])
+def test_metrics_of_a_table_share_its_times(tmp_path, monkeypatch, write, size):
+    """Twelve metrics of one table, also in slices, have one array of times from the file to the snapshot."""
+    monkeypatch.setattr(slices, "SLICE_BYTES", size)
+    day = corpus.made(50)
+    (tmp_path / "t.csv").write_bytes(write(day))
+    series = read_export(tmp_path / "t.csv").series
 
-    assert {0: TableTimes, 1: Numbers, 2: Numbers} == {i: type(c) for i, c in frame.columns.items()}
-    assert ["5", ""] == texts_of(frame.columns[1]).texts
+    assert 12 == len(series)
+    assert 1 == len({id(s.time_s) for s in series.values()})
+    assert day.time_s.tolist() == series[Metric.READ_OPS_PER_S].time_s.tolist()
+    assert np.array_equal(day.values["ReadIOPS"], series[Metric.READ_OPS_PER_S].value)
 
 
 def test_a_line_break_in_quotes_ends_no_slice(monkeypatch):
@@ -80,15 +98,6 @@ def test_a_long_table_with_an_odd_cell_is_read_as_text(tmp_path, monkeypatch):
     assert whole[0][3][-1] == "7.0"
 
 
-def test_metrics_of_a_table_share_its_times(tmp_path):
-    """Twelve metrics of one wide table have one array of times from the file to the snapshot."""
-    (tmp_path / "wide.csv").write_bytes(corpus.csv_wide(corpus.made(50)))
-    series = read_export(tmp_path / "wide.csv").series
-
-    assert 12 == len(series)
-    assert 1 == len({id(s.time_s) for s in series.values()})
-
-
 def test_columns_that_lack_the_same_cells_share_their_times(tmp_path):
     reading = Reading()
     data = b"time,ReadIOPS,WriteIOPS\n1615198440,5,6\n1615198500,,\n1615198560,7,8\n"
@@ -119,16 +128,6 @@ def test_slices_change_nothing(tmp_path, monkeypatch, odd, delimiter):
 
     assert whole == blocks_of(cut, tmp_path)
     assert whole == blocks_of(quoted.replace(";", delimiter).encode(), tmp_path)
-
-
-def test_a_long_table_in_slices_gives_the_numbers(tmp_path, monkeypatch):
-    monkeypatch.setattr(slices, "SLICE_BYTES", 200)
-    day = corpus.made(40)
-    (tmp_path / "long.csv").write_bytes(corpus.csv_long(day))
-    series = read_export(tmp_path / "long.csv").series[Metric.READ_OPS_PER_S]
-
-    assert day.time_s.tolist() == series.time_s.tolist()
-    assert np.array_equal(day.values["ReadIOPS"], series.value)
 
 
 @pytest.mark.parametrize(
