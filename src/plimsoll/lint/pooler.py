@@ -44,7 +44,8 @@ def unknown_of(config: PoolerConfig, room: ServerRoom | None = None) -> tuple[st
 def lint(config: PoolerConfig, facts: Catalog, room: ServerRoom | None = None) -> tuple[Cause, ...]:
     """Return problems of the settings, the most severe first."""
     settings = Settings(config=config, facts=facts)
-    rules = {"pgpool": pgpool_rules, "pgbouncer": pgbouncer_rules}[config.kind]
+    # A snapshot of a newer version may have another kind.
+    rules = {"pgpool": pgpool_rules, "pgbouncer": pgbouncer_rules}.get(config.kind, lambda *_: ())
     # Rules are listed by importance, and sorting keeps that order within a severity.
     order = ("critical", "warning", "note")
     found = rules(settings, (room or ServerRoom()).usable)

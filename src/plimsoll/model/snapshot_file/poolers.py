@@ -1,7 +1,5 @@
 """The statistics of poolers, in the form of a snapshot file."""
 
-from typing import Literal
-
 from msgspec import field
 
 from plimsoll.model.snapshot_file.record import Record
@@ -60,7 +58,7 @@ class PooledUserRecord(Record, frozen=True, kw_only=True):
 class PoolerReadingRecord(Record, frozen=True, kw_only=True):
     """What a pooler says of itself at one moment."""
 
-    kind: Literal["pgbouncer", "pgpool"]
+    kind: str
     place: str
     version: str
     time_s: float

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 import subprocess
 import sys
 from decimal import Decimal
@@ -315,6 +316,7 @@ def test_a_file_that_may_not_be_read_is_said_so(tmp_path, monkeypatch):
     def refuse(*_: object, **__: object) -> None:
         raise PermissionError(13, "Permission denied")
 
+    monkeypatch.setattr(os, "open", refuse)
     monkeypatch.setattr(Path, "open", refuse)
     with pytest.raises(AccessDenied):
         read_price_list(path, "us-east-1")
