@@ -3,7 +3,7 @@
 from functools import cache
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import builders
@@ -78,9 +78,14 @@ def test_what_was_served_had_been_asked_for(case):
 
 
 @LAWFUL
-@given(windows, st.floats(0.3, 0.99))
+@given(windows, st.floats(0.3, 1))
 def test_the_naive_replay_is_the_floor(case, factor: float):
-    """A hundredth below the present ceiling and lower, where what was served is above it, the band's low end is no less than replaying what was served."""
+    """
+    Below the present ceiling the band's low end is no less than replaying what was served.
+
+    Not where the ceiling is a level that was served: then the noise of a sample decides what is at it.
+    """
+    assume(all(abs(factor - min(level, 1.0)) > 0.01 for level in case[1:]))
     demand = demand_of(*case)
     naive = replay(
         demand.served_ops_per_s,
