@@ -104,6 +104,33 @@ def test_a_unit_that_is_gone_is_dropped(tree: Path):
     assert set(units) == set(deep.kept()["live"])
 
 
+@pytest.mark.parametrize(
+    ("outcome", "is_good", "passes"),
+    [("", True, True), ("<skipped/>", True, True), ("<failure/>", False, False)],
+    ids=["passed", "void", "failed"],
+)
+def test_only_a_file_whose_tests_passed_is_kept(
+    tree: Path, outcome: str, is_good: bool, passes: bool
+):
+    """One with a void test is not kept, and fails nothing."""
+    (tree / ".ci/slowest").write_text("#!/bin/sh\n")
+    (tree / ".ci/slowest").chmod(0o755)
+    (tree / "build/log").mkdir(parents=True)
+    deep = deep_in(tree)
+
+    def step(*_: object) -> bool:
+        cases = f"<testcase file='tests/live/test_load.py'>{outcome}</testcase>"
+        (tree / "build/log/live.xml").write_text(f"<testsuite>{cases}</testsuite>")
+        return is_good
+
+    deep.step = step
+
+    assert passes == deep.run("live", only_changed=False)
+    assert {"tests/live/test_watch.py"} | (
+        {"tests/live/test_load.py"} if not outcome else set()
+    ) == set(deep.kept()["live"])
+
+
 def test_every_live_test_belongs_to_a_target():
     """By the markers that the targets select."""
     deep = deep_in(ROOT)
