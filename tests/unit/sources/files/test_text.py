@@ -58,6 +58,7 @@ def test_a_file_answers_as_its_bytes_do(tmp_path):
         ("orders.csv", corpus.csv_wide(corpus.made(50)).decode().encode("utf-16")),
         ("metric-data.json", corpus.metric_data(corpus.made(50))),
     ],
+    ids=["packed", "UTF-16", "no table"],
 )
 def test_what_is_wrapped_or_no_table_is_loaded(tmp_path, name, data):
     """Packed files and UTF-16 are unwrapped, and large JSON and captures of a host go the way they went."""
