@@ -59,7 +59,7 @@ rust: .venv/dev
 	$(STEP) "tests in Rust" .ci/rust-tests
 
 unit: .venv/dev .venv/core .venv/gate
-	$(STEP) "tests" $(PY) -m pytest -n 2 --ignore tests/live -m "not (smoke or deep)" --junitxml=build/log/tests.xml
+	$(STEP) "tests" $(PY) -m pytest -n 2 --ignore tests/live -m "not (smoke or deep or spark)" --junitxml=build/log/tests.xml
 
 # One for each edge, with the PostgreSQL 18 of a wheel; one by one, because one of them measures a rate.
 smoke: .venv/dev .venv/core .venv/gate

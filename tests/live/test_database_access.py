@@ -106,7 +106,7 @@ def test_counts_are_those_of_the_server(
         before = probe.read()
         sleeper.pgconn.send_query(b"select pg_sleep(30)")
         deadline = time.monotonic() + 10
-        while (after := probe.read()).active_count == 0 and time.monotonic() < deadline:
+        while (after := probe.read()).waiting_count == 0 and time.monotonic() < deadline:
             time.sleep(0.02)
         sleeper.cancel_safe()
         while sleeper.pgconn.get_result() is not None:

@@ -72,7 +72,7 @@ def url(fleet: Fleet) -> Iterator[str]:
         yield address
 
 
-def until(check: Callable[[], bool], patience_s: float = 30.0) -> None:
+def until(check: Callable[[], bool], patience_s: float = 120.0) -> None:
     """Wait until something is true."""
     end_s = time.monotonic() + patience_s
     while not check():

@@ -285,5 +285,5 @@ def check_table(
     raise UsageError(
         f"'{file}' was loaded into another table {name}, which was dropped, renamed or restored since",
         f"If its rows are not in this one: DELETE FROM {ledger} WHERE target_oid = {other_oid}; if they are:"  # noqa: S608 - printed
-        f" UPDATE {ledger} SET target_oid = {oid} WHERE target_oid = {other_oid};",
+        f" UPDATE {ledger} SET target_oid = {oid}, stored_in = NULL WHERE target_oid = {other_oid};",
     )

@@ -27,7 +27,7 @@ def test_without_pyspark_the_extra_is_named(lake_url: str, monkeypatch: pytest.M
     assert "pip install 'plimsoll-db[spark]'" in raised.value.hint
 
 
-@pytest.mark.deep
+@pytest.mark.spark
 def test_without_java_the_command_that_installs_it_is_named(
     lake_url: str, monkeypatch: pytest.MonkeyPatch
 ):
