@@ -13,6 +13,7 @@ from plimsoll.units import KIB
 from unit.reports.fixture_sweep import report
 
 
+@pytest.mark.deep  # needs fio
 def test_a_server_in_the_environment_gives_way_to_a_path(tmp_path: Path, monkeypatch):
     """They are not two things at once."""
     monkeypatch.setenv("PLIMSOLL_DSN", "host=127.0.0.1 port=1")
