@@ -33,6 +33,7 @@ TREE = {
     "tests/live/test_load.py": 'import live.shared\nrun("load")',
     "tests/live/test_watch.py": 'run("watch")\nFOLDER = ROOT / "docs"',
     "tests/live/test_rates.py": "pytestmark = pytest.mark.realtime",
+    "tests/live/test_site.py": "pytestmark = pytest.mark.site",
     "docs/index.md": "",
     "integrations/helm/chart.yaml": "",
 }
@@ -89,6 +90,18 @@ def test_what_covers_a_changed_file_runs(tree: Path, name: str, units: set[str])
 
 def test_a_package_runs_when_a_file_of_it_changes(tree: Path):
     assert {"helm"} == changed_after(tree, "integrations", "integrations/helm/chart.yaml")
+
+
+def test_the_site_runs_when_a_page_changes(tree: Path):
+    """Its test opens what was built, and names no page's file."""
+    assert {"tests/live/test_site.py"} == changed_after(tree, "site", "docs/index.md")
+
+
+def test_what_a_target_depends_on_is_there():
+    """A path that was moved would cover nothing."""
+    also = {path for target in deep_in(ROOT).TARGETS.values() for path in target.also}
+
+    assert [] == sorted(path for path in also if not (ROOT / path).exists())
 
 
 def test_a_new_file_of_tests_has_not_passed(tree: Path):
