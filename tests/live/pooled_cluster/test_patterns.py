@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from plimsoll.app.experiment.pooled.cluster import default_system, default_unmended
 from plimsoll.app.inspect import NO_CEILING, inspect_observation
 from plimsoll.app.watching import Watching
+from plimsoll.lab.experiments.packages import set_up_packages
 from plimsoll.lab.experiments.pooled_cluster.database import DATABASE, ROLE, create_database
 from plimsoll.lab.experiments.pooled_cluster.ground import BuiltPgpool, pooler_address
 from plimsoll.lab.experiments.pooled_cluster.system import Fleet, PooledSystem, RunningServices
@@ -186,8 +187,7 @@ def ground() -> Iterator[Ground]:
     password = secrets.token_urlsafe(18)
     with ExitStack() as stack:
         system = stack.enter_context(PooledSystem(default_system()))
-        if system.needs_set_up:
-            system.set_up()
+        set_up_packages(default_system(), "the pooled cluster", print)
         settings = {"fsync": "off", "max_connections": str(CONNECTIONS)}
         server = stack.enter_context(Postgres(settings))
         create_database(server.dsn, password)

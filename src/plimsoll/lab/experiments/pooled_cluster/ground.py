@@ -17,6 +17,7 @@ from msgspec import Struct
 from psycopg.conninfo import make_conninfo
 
 from plimsoll.errors import SourceError
+from plimsoll.lab.experiments.packages import set_up_packages
 from plimsoll.lab.experiments.pooled_cluster import story
 from plimsoll.lab.experiments.pooled_cluster.database import (
     DATABASE,
@@ -259,9 +260,7 @@ def prepare_system(folder: Path, print_line: PrintLine, stack: ExitStack) -> Poo
     """
     find_java()
     system = stack.enter_context(PooledSystem(folder))
-    if system.needs_set_up:
-        print_line("setting up the pooled cluster, once")
-        system.set_up()
+    set_up_packages(folder, "the pooled cluster", print_line)
     return system
 
 

@@ -7,7 +7,6 @@ Rule 2: what is started here is ended here, by process id. The services end when
 """
 
 import os
-import shutil
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -152,39 +151,6 @@ class PooledSystem:
         """End the services."""
         for one in self._running:
             one.end()
-
-    @property
-    def needs_set_up(self) -> bool:
-        """Return whether the packages of the system are not installed yet."""
-        return not (self._folder / ".venv" / "run").exists()
-
-    def set_up(self) -> None:
-        """
-        Install the packages of the system into its own folder, with its own Makefile.
-
-        Raises:
-            UsageError: there is no make.
-            SourceError: it failed; the message has its last line.
-        """
-        make = shutil.which("make")
-        if make is None:
-            raise UsageError(
-                "this machine has no make, which sets up the pooled cluster",
-                "Install it: sudo apt-get install -y make.",
-            )
-        done = subprocess.run(  # noqa: S603 - the system's own Makefile
-            [make, "-C", str(self._folder), ".venv/run"],
-            capture_output=True,
-            text=True,
-            check=False,
-            stdin=subprocess.DEVNULL,
-        )
-        if done.returncode:
-            lines = [line for line in done.stderr.splitlines() if not line.startswith("make")]
-            raise SourceError(
-                f"the pooled cluster cannot be set up: {(lines or ['it gave no reason'])[-1]}",
-                f"Try it by hand: make -C {self._folder} .venv/run",
-            )
 
     def fill(self, port: int, password: str, **sizes: int) -> None:
         """

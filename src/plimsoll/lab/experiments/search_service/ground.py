@@ -22,6 +22,7 @@ from plimsoll.lab.experiments.ground import (
     setup_of,
     start_all,
 )
+from plimsoll.lab.experiments.packages import set_up_packages
 from plimsoll.lab.experiments.phases import CLOCK
 from plimsoll.lab.experiments.room import data_folder
 from plimsoll.lab.experiments.search_service import story
@@ -110,9 +111,7 @@ def prepare(
     folder = ExperimentFolder(new_folder(stack, keeps=False, place=place))
     loader = folder.loader
     service = stack.enter_context(SearchService(plan.system, folder.path / "service.log"))
-    if service.needs_set_up:
-        print_line("setting up the search service, once")
-        service.set_up()
+    set_up_packages(plan.system, "the search service", print_line)
     kafka = Kafka(data_directory=folder.path / "kafka")
     engine = ENGINES[plan.engine](data_directory=folder.path / "engine")
     double = AwsDouble()

@@ -79,39 +79,6 @@ class SearchService:
         for name in tuple(self._programs):
             self.end(name, signal.SIGKILL)
 
-    @property
-    def needs_set_up(self) -> bool:
-        """Return whether the packages of the service are not installed yet."""
-        return not (self._folder / ".venv" / "run").exists()
-
-    def set_up(self) -> None:
-        """
-        Install the packages of the service into its own folder, with its own Makefile.
-
-        Raises:
-            UsageError: there is no make.
-            SourceError: it failed; the message has its last line.
-        """
-        make = shutil.which("make")
-        if make is None:
-            raise UsageError(
-                "this machine has no make, which sets up the search service",
-                "Install it: sudo apt-get install -y make.",
-            )
-        done = subprocess.run(  # noqa: S603 - the service's own Makefile
-            [make, "-C", str(self._folder), ".venv/run"],
-            capture_output=True,
-            text=True,
-            check=False,
-            stdin=subprocess.DEVNULL,
-        )
-        if done.returncode:
-            lines = [line for line in done.stderr.splitlines() if not line.startswith("make")]
-            raise SourceError(
-                f"the search service cannot be set up: {(lines or ['it gave no reason'])[-1]}",
-                f"Try it by hand: make -C {self._folder} .venv/run",
-            )
-
     def run(self, *words: str) -> str:
         """
         Run one of its commands to its end, and return what it printed.

@@ -1,0 +1,51 @@
+"""Set up the packages of a published system in its own folder, with its own Makefile."""
+
+import fcntl
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+from plimsoll.errors import SourceError, UsageError
+
+_MADE = Path(".venv/run")
+
+
+def set_up_packages(folder: Path, name: str, print_line: Callable[[str], None]) -> None:
+    """
+    Install what a system needs to run, once; of several processes one does it, and the others wait.
+
+    Args:
+        folder: of the system; it has a Makefile.
+        name: of the system in a sentence: "the search service".
+        print_line: called with a sentence before it begins.
+
+    Raises:
+        UsageError: there is no make.
+        SourceError: it failed; the message has its last line.
+    """
+    with (folder / "Makefile").open("rb") as lock:
+        # pip fails, or leaves half a package, if another pip works in the same folder.
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if (folder / _MADE).exists():
+            return
+        make = shutil.which("make")
+        if make is None:
+            raise UsageError(
+                f"this machine has no make, which sets up {name}",
+                "Install it: sudo apt-get install -y make.",
+            )
+        print_line(f"setting up {name}, once")
+        done = subprocess.run(  # noqa: S603 - the system's own Makefile
+            [make, "-C", str(folder), str(_MADE)],
+            capture_output=True,
+            text=True,
+            check=False,
+            stdin=subprocess.DEVNULL,
+        )
+    if done.returncode:
+        lines = [line for line in done.stderr.splitlines() if not line.startswith("make")]
+        raise SourceError(
+            f"{name} cannot be set up: {(lines or ['it gave no reason'])[-1]}",
+            f"Try it by hand: make -C {folder} {_MADE}",
+        )

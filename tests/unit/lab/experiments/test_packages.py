@@ -1,0 +1,31 @@
+"""The packages of a published system, set up by whoever comes first."""
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from plimsoll.errors import SourceError
+from plimsoll.lab.experiments.packages import set_up_packages
+
+# mkdir(1) fails where another one works.
+ALONE = ".venv/run:\n\t@mkdir .venv; sleep 0.2; touch .venv/run; echo once >> made\n"
+
+
+def test_of_several_at_once_one_sets_up(tmp_path: Path):
+    """Two experiments of one system may be started at once; both find it set up."""
+    (tmp_path / "Makefile").write_text(ALONE)
+    lines: list[str] = []
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda _: set_up_packages(tmp_path, "the system", lines.append), range(4)))
+
+    assert "once\n" == (tmp_path / "made").read_text()
+    assert ["setting up the system, once"] == lines
+
+
+def test_why_it_cannot_be_set_up_is_said(tmp_path: Path):
+    """The last line that is not make's own."""
+    (tmp_path / "Makefile").write_text(".venv/run:\n\t@echo 'no such package' >&2; exit 1\n")
+
+    with pytest.raises(SourceError, match="the system cannot be set up: no such package"):
+        set_up_packages(tmp_path, "the system", print)
