@@ -29,10 +29,13 @@ def steady_from(rates: Sequence[float]) -> int:
     for start in range(most + 1):
         rest = rates[start:]
         mean = fmean(rest)
+        if mean <= 0:
+            # All that moved came before: a stall, not a settled rate.
+            break
         floor = (_STEADY_RATIO * mean) ** 2
         spread = sum((rate - mean) ** 2 for rate in rest) / len(rest)
         errors.append(((spread + floor) / len(rest), start))
-    return min(errors)[1]
+    return min(errors, default=(0.0, 0))[1]
 
 
 def error_of_mean(rates: Sequence[float]) -> float | None:

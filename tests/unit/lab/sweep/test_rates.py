@@ -14,6 +14,13 @@ def test_what_credits_of_idle_time_bring_is_left_out():
     assert 0 == steady_from([200, 100, 100, 100])
 
 
+def test_a_stall_is_no_settled_rate():
+    """On a busy machine the only requests of a short run may lie in its first part: they are what was measured."""
+    assert 0 == steady_from([64.0] + [0.0] * 15)
+    assert 1 == steady_from([200.0, 64.0] + [0.0] * 14)
+    assert 0 == steady_from([0.0] * 16)
+
+
 @given(seed=st.integers(0, 10_000))
 def test_half_of_a_run_is_kept_at_least(seed):
     """Whatever it looks like."""
